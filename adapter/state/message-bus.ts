@@ -1,0 +1,69 @@
+/**
+ * What replicas tell each other while it matters: control messages, and the messages of `sse` upstreams, whose one
+ * event stream is read by one replica for all. Nothing here is a source of truth; sessions live in the StateStore.
+ */
+export interface MessageBus {
+  /**
+   * Tells every replica, this one included. Best effort: a replica that is not connected misses it.
+   * Fails with StoreUnavailable when the bus is down.
+   */
+  publish(message: ControlMessage): Promise<void>;
+  /** Called for every control message, own ones included. Returns how to stop. */
+  onControl(listener: (message: ControlMessage) => void): () => void;
+
+  /**
+   * Appends a message to the session's log and wakes its followers on all replicas. The log keeps about the last
+   * 500 messages and expires `MESSAGE_LOG_TTL_MS` after the last append. Returns the entry's id; ids grow.
+   */
+  append(key: BusKey, entry: { carrier: string; message: string }): Promise<string>;
+  /**
+   * Delivers entries of `carrier` with an id after `after` (null: only new ones), first the kept ones, then live
+   * ones, each once and in order. Resolves when it is certain that no later append can be missed.
+   */
+  follow(
+    key: BusKey,
+    carrier: string,
+    after: string | null,
+    listener: (entry: LogEntry) => void,
+  ): Promise<() => Promise<void>>;
+  /** Forgets the session's log and its running calls. */
+  drop(key: BusKey): Promise<void>;
+
+  /** Notes a request that runs on this session, so that the reader of the stream can choose a carrier. */
+  addCall(key: BusKey, call: RunningCall): Promise<void>;
+  removeCall(key: BusKey, carrier: string): Promise<void>;
+  /** The session's running requests, oldest first. */
+  calls(key: BusKey): Promise<RunningCall[]>;
+
+  close(): Promise<void>;
+}
+
+export const MESSAGE_LOG_TTL_MS = 10 * 60_000;
+
+/** Session and upstream generation: messages of a closed upstream session never reach the next one. */
+export interface BusKey {
+  readonly serverId: string;
+  readonly sessionId: string;
+  readonly generation: number;
+}
+
+export type ControlMessage =
+  | { readonly type: 'session-ended'; readonly serverId: string; readonly sessionId: string }
+  | { readonly type: 'upstream-closed'; readonly serverId: string; readonly sessionId: string; readonly generation: number }
+  | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
+  | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string };
+
+export interface LogEntry {
+  readonly id: string;
+  readonly message: string;
+}
+
+export interface RunningCall {
+  /** `r:<JSON text of the request id>`. */
+  readonly carrier: string;
+  /** JSON text of the request's progress token, null when it has none. */
+  readonly progressToken: string | null;
+  /** Whether the request is a tools/call. */
+  readonly toolCall: boolean;
+  readonly startedAt: number;
+}

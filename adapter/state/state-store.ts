@@ -1,0 +1,150 @@
+/**
+ * The metadata of sessions, shared by all replicas. Every method is one atomic step: two replicas may call any two
+ * of them at the same moment. Times are milliseconds since the epoch and come in as arguments, so that the caller's
+ * clock decides; expiry that the technology enforces (Redis TTL) is only the safety net behind it.
+ */
+export interface StateStore {
+  /**
+   * Takes one of the `maxActive` places for a session that is about to be opened. The place counts until
+   * `expiresAt`, so that a replica that dies while opening does not hold it for ever.
+   * False: all places are taken (specification, section 7: HTTP 429).
+   */
+  reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean>;
+  /** Gives back a place taken by `reserve` that led to no session. */
+  release(key: SessionKey): Promise<void>;
+  /** Stores a new active session and turns its reservation, if any, into it. */
+  open(record: SessionRecord): Promise<void>;
+
+  /** Reads a session. Another principal's session, an expired tombstone and an unknown id are all `unknown`. */
+  find(key: SessionKey, caller: Caller): Promise<Found>;
+  /**
+   * Starts a tool call: reads the session, counts the call as in flight until `leaseUntil` and notes the activity.
+   * `limit`: `maxInFlight` calls are already running (expired leases do not count).
+   */
+  enter(key: SessionKey, caller: Caller, call: CallLease & { maxInFlight: number | null }): Promise<Found | { state: 'limit' }>;
+  /** Extends the leases of calls that still run. Leases that are gone stay gone. */
+  renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void>;
+  /** Ends a tool call. Ending it twice is harmless. */
+  leave(key: SessionKey, leaseId: string): Promise<void>;
+
+  /** Turns a tombstone that has not expired back into an active session, if `maxActive` allows it. */
+  revive(key: SessionKey, caller: Caller, options: { maxActive: number | null }): Promise<Found | { state: 'limit' }>;
+  /**
+   * Replaces the upstream session if `generation` is still the stored one, and raises the generation by one.
+   * False: another replica was faster, or the session is gone; read it again.
+   */
+  replaceUpstream(
+    key: SessionKey,
+    generation: number,
+    upstream: { upstreamSessionId: string | null; protocolVersion: string },
+  ): Promise<boolean>;
+  /** Remembers what must be replayed to a new upstream session: the parameters of the last `logging/setLevel`. */
+  setLogLevel(key: SessionKey, params: string): Promise<void>;
+  /** Remembers, or forgets, one `resources/subscribe`. */
+  setSubscription(key: SessionKey, uri: string, subscribed: boolean): Promise<void>;
+  /** Makes every cached list of this session stale, on every replica. Resolves when all later reads see it. */
+  dropLists(key: SessionKey): Promise<void>;
+
+  /** Removes a session or tombstone with its leases. Returns what was removed. */
+  remove(key: SessionKey): Promise<SessionRecord | undefined>;
+  /**
+   * Turns a session into a terminal tombstone: until `expiresAt` its id is refused with `reason`.
+   * Returns false when there was no such session.
+   */
+  invalidate(key: SessionKey, reason: string, expiresAt: number): Promise<boolean>;
+  /**
+   * Ends up to `limit` active sessions whose last activity is before `idleBefore` and that have no call in flight.
+   * With `tombstoneUntil` they become tombstones without an upstream session; with null they are removed.
+   * Returns the records as they were before. A session is returned to one caller only.
+   */
+  expireIdle(options: {
+    now: number;
+    idleBefore: number;
+    tombstoneUntil: number | null;
+    limit: number;
+  }): Promise<SessionRecord[]>;
+  /** Removes up to `limit` tombstones that have expired and returns their records. */
+  expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]>;
+
+  /** Counts for health and metrics. */
+  counts(now: number): Promise<StateCounts>;
+  /** Discards all sessions, tombstones, reservations and leases (specification 2.3, `refresh_on_startup`). */
+  clear(): Promise<void>;
+
+  /**
+   * Takes the named lock for `ttlMs`, or extends it when `owner` holds it already. False: somebody else has it.
+   * Short critical sections only; the holder must finish within the time or extend.
+   */
+  tryLock(name: string, owner: string, ttlMs: number): Promise<boolean>;
+  /** Releases the lock if `owner` still holds it. */
+  unlock(name: string, owner: string): Promise<void>;
+  /** Who holds the named lock now. */
+  lockHolder(name: string): Promise<string | undefined>;
+
+  /** Fails with StoreUnavailable when the technology behind the store does not answer. */
+  ping(): Promise<void>;
+  /** Flushes what is pending and frees everything. */
+  close(): Promise<void>;
+}
+
+/** A session belongs to one mounted server; the id is minted by the adapter. */
+export interface SessionKey {
+  readonly serverId: string;
+  readonly sessionId: string;
+}
+
+/** Who asks, and when. `principal` is '' when authentication is off. */
+export interface Caller {
+  readonly principal: string;
+  readonly now: number;
+}
+
+/** A tool call that counts as in flight until `until`. `id` is unique among all replicas. */
+export interface CallLease {
+  readonly id: string;
+  readonly until: number;
+}
+
+export interface SessionRecord extends SessionKey {
+  /** Hash of the token that opened the session, '' when authentication is off. */
+  readonly principal: string;
+  /**
+   * The upstream's own session: its Mcp-Session-Id, or for an `sse` upstream the message endpoint's URL.
+   * Null when the upstream has none, or when it was closed and must be initialised again (`generation` > 0).
+   */
+  readonly upstreamSessionId: string | null;
+  /** Raised by one with every re-initialisation of the upstream session. */
+  readonly generation: number;
+  /** The protocol revision that initialize agreed on. */
+  readonly protocolVersion: string;
+  /** The client's initialize parameters as JSON text, replayed to a new upstream session. */
+  readonly initializeParams: string;
+  /** Parameters of the last logging/setLevel as JSON text. */
+  readonly logLevel: string | null;
+  /** Subscribed resource URIs, in the order of subscription. */
+  readonly subscriptions: readonly string[];
+  /** Raised by `dropLists`; a list cached under another number is stale. */
+  readonly listsGeneration: number;
+  readonly createdAt: number;
+  readonly lastActiveAt: number;
+}
+
+export type Found =
+  | { readonly state: 'active'; readonly record: SessionRecord }
+  | { readonly state: 'tombstoned'; readonly record: SessionRecord; readonly expiresAt: number }
+  | { readonly state: 'invalidated'; readonly reason: string; readonly expiresAt: number }
+  | { readonly state: 'unknown' };
+
+export interface StateCounts {
+  readonly sessions: number;
+  readonly tombstones: number;
+  readonly inFlight: number;
+}
+
+/**
+ * The technology behind the store failed: no connection, a timeout, a full disk, a server that refuses writes.
+ * Never raised for a request's own fault. `state_persistence.unavailable_policy` decides what follows.
+ */
+export class StoreUnavailable extends Error {
+  override readonly name = 'StoreUnavailable';
+}
