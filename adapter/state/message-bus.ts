@@ -49,7 +49,12 @@ export interface BusKey {
 
 export type ControlMessage =
   | { readonly type: 'session-ended'; readonly serverId: string; readonly sessionId: string }
-  | { readonly type: 'upstream-closed'; readonly serverId: string; readonly sessionId: string; readonly generation: number }
+  | {
+      readonly type: 'upstream-closed';
+      readonly serverId: string;
+      readonly sessionId: string;
+      readonly generation: number;
+    }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
   | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string };
 

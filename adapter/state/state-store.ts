@@ -21,7 +21,11 @@ export interface StateStore {
    * Starts a tool call: reads the session, counts the call as in flight until `leaseUntil` and notes the activity.
    * `limit`: `maxInFlight` calls are already running (expired leases do not count).
    */
-  enter(key: SessionKey, caller: Caller, call: CallLease & { maxInFlight: number | null }): Promise<Found | { state: 'limit' }>;
+  enter(
+    key: SessionKey,
+    caller: Caller,
+    call: CallLease & { maxInFlight: number | null },
+  ): Promise<Found | { state: 'limit' }>;
   /** Extends the leases of calls that still run. Leases that are gone stay gone. */
   renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void>;
   /** Ends a tool call. Ending it twice is harmless. */
@@ -54,7 +58,7 @@ export interface StateStore {
   invalidate(key: SessionKey, reason: string, expiresAt: number): Promise<boolean>;
   /**
    * Ends up to `limit` active sessions whose last activity is before `idleBefore` and that have no call in flight.
-   * With `tombstoneUntil` they become tombstones without an upstream session; with null they are removed.
+   * With `tombstoneUntil` they become tombstones whose `upstreamSessionId` is ''; with null they are removed.
    * Returns the records as they were before. A session is returned to one caller only.
    */
   expireIdle(options: {
@@ -110,7 +114,7 @@ export interface SessionRecord extends SessionKey {
   readonly principal: string;
   /**
    * The upstream's own session: its Mcp-Session-Id, or for an `sse` upstream the message endpoint's URL.
-   * Null when the upstream has none, or when it was closed and must be initialised again (`generation` > 0).
+   * Null when the upstream gave none; '' when it was closed with the tombstone and must be initialised again.
    */
   readonly upstreamSessionId: string | null;
   /** Raised by one with every re-initialisation of the upstream session. */

@@ -1,0 +1,36 @@
+import type { Caller, Found, SessionKey, SessionRecord } from './state-store.ts';
+
+/** What a store keeps of a session: its record and, once it has ended, how. */
+export interface StoredSession {
+  readonly record: SessionRecord;
+  /** Null while the session is active. */
+  readonly ending: Ending | null;
+}
+
+/** A tombstone. With a reason it is terminal: the session cannot be revived. */
+export interface Ending {
+  readonly expiresAt: number;
+  readonly reason: string | null;
+}
+
+/** Whether the session was invalidated; the first reason stays. */
+export const isTerminal = ({ ending }: StoredSession): boolean => ending !== null && ending.reason !== null;
+
+/** What a caller may know of a stored session. */
+export function seenBy(stored: StoredSession | undefined, caller: Caller): Found {
+  if (stored === undefined || stored.record.principal !== caller.principal) return { state: 'unknown' };
+  const { record, ending } = stored;
+  if (ending === null) return { state: 'active', record };
+  const { expiresAt, reason } = ending;
+  if (expiresAt <= caller.now) return { state: 'unknown' };
+  return reason === null ? { state: 'tombstoned', record, expiresAt } : { state: 'invalidated', reason, expiresAt };
+}
+
+/** The subscriptions after one `resources/subscribe` or `unsubscribe`; the same array when nothing changes. */
+export function withSubscription(uris: readonly string[], uri: string, subscribed: boolean): readonly string[] {
+  if (uris.includes(uri) === subscribed) return uris;
+  return subscribed ? [...uris, uri] : uris.filter((other) => other !== uri);
+}
+
+/** One string for a key. The separator occurs neither in server ids nor in HTTP header values. */
+export const keyText = (key: SessionKey): string => `${key.serverId}\n${key.sessionId}`;
