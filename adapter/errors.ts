@@ -1,0 +1,72 @@
+import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
+
+/**
+ * Everything that the adapter itself may answer with an error: code → HTTP status, JSON-RPC error code, default
+ * sentence. On HTTP routes the body is `{detail, code}`, on MCP mounts a JSON-RPC error that carries `code` in its
+ * data (decisions, "HTTP and errors"). JSON-RPC codes of our own lie outside the range that the protocol reserves.
+ */
+export const ERRORS = {
+  unauthorized: { status: 401, rpc: 401, detail: 'The authentication token is missing or wrong.' },
+  forbidden_origin: { status: 403, rpc: 403, detail: 'Requests from this origin are not allowed.' },
+  forbidden_host: { status: 403, rpc: 403, detail: 'This host name is not served here.' },
+  not_found: { status: 404, rpc: 404, detail: 'There is nothing at this path.' },
+  method_not_allowed: { status: 405, rpc: 405, detail: 'This method is not allowed here.' },
+  body_too_large: { status: 413, rpc: 413, detail: 'The request body is too large.' },
+  unsupported_media_type: { status: 415, rpc: 415, detail: 'The body must be application/json.' },
+  parse_error: { status: 400, rpc: PARSE_ERROR, detail: 'The body is not valid JSON.' },
+  invalid_request: { status: 400, rpc: INVALID_REQUEST, detail: 'The message is not a valid JSON-RPC message.' },
+  missing_client_header: { status: 400, rpc: INVALID_REQUEST, detail: 'A required header is missing.' },
+  missing_session: { status: 400, rpc: -32000, detail: 'The Mcp-Session-Id header is missing; initialize first.' },
+  session_not_found: { status: 404, rpc: -32001, detail: 'The session is unknown or has ended; initialize again.' },
+  session_invalidated: { status: 404, rpc: -32001, detail: 'The session was invalidated; initialize again.' },
+  session_ended: { status: 404, rpc: -32001, detail: 'The session was ended while the request was running.' },
+  sessions_limit: { status: 429, rpc: 429, detail: 'The maximum number of active sessions is reached.' },
+  in_flight_limit: { status: 429, rpc: 429, detail: 'The session has reached its maximum of tool calls in flight.' },
+  legacy_upstream: {
+    status: 400,
+    rpc: -32000,
+    detail: 'This server speaks the protocol revisions up to 2025-11-25; open a session with initialize.',
+  },
+  header_mismatch: { status: 400, rpc: -32020, detail: 'A header does not match the body.' },
+  unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
+  upstream_session_terminated: { status: 200, rpc: -32001, detail: 'Session terminated: the upstream ended its session.' },
+  upstream_unavailable: { status: 503, rpc: 503, detail: 'The upstream server is unhealthy; requests are rejected for now.' },
+  upstream_unreachable: { status: 502, rpc: 502, detail: 'The upstream server could not be reached.' },
+  upstream_failed: { status: 502, rpc: 502, detail: 'The upstream server failed to answer.' },
+  upstream_timeout: { status: 504, rpc: 504, detail: 'The upstream server did not answer in time.' },
+  cancelled: { status: 200, rpc: -32800, detail: 'The request was cancelled.' },
+  draining: { status: 503, rpc: 503, detail: 'This replica is shutting down; open the session again elsewhere.' },
+  state_unavailable: { status: 503, rpc: 503, detail: 'The state store is unavailable; stateful operations are rejected.' },
+  internal: { status: 500, rpc: -32603, detail: 'Internal error.' },
+} as const satisfies Record<string, { status: number; rpc: number; detail: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An expected failure with a place in the table above. */
+export class AdapterError extends Error {
+  override readonly name = 'AdapterError';
+  readonly code: ErrorCode;
+  /** Seconds, sent as Retry-After (RFC 9110, section 10.2.3). */
+  readonly retryAfter: number | undefined;
+
+  constructor(code: ErrorCode, detail?: string, options?: { cause?: unknown; retryAfter?: number }) {
+    super(detail ?? ERRORS[code].detail, options?.cause === undefined ? undefined : { cause: options.cause });
+    this.code = code;
+    this.retryAfter = options?.retryAfter ?? (ERRORS[code].status === 429 || ERRORS[code].status === 503 ? 5 : undefined);
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status;
+  }
+}
+
+/** A JSON-RPC error with the request's id, for MCP mounts. */
+export function rpcErrorText(code: ErrorCode, detail: string, idText: string, data?: Record<string, unknown>): string {
+  const error = { code: ERRORS[code].rpc, message: detail, data: { code, ...data } };
+  return `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify(error)}}`;
+}
+
+/** The error body of plain HTTP routes. */
+export function httpErrorText(code: string, detail: string): string {
+  return JSON.stringify({ detail, code });
+}

@@ -1,0 +1,508 @@
+import type { ServerResponse } from 'node:http';
+
+import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamRequest } from '../upstream/upstream.ts';
+import { responseHeaders } from './headers.ts';
+import type { KeepAlive, QuietStream } from './keep-alive.ts';
+import { isResponseTo } from './message.ts';
+import { FrameSplitter, messageFrame, withData } from './sse-frames.ts';
+
+/** What one exchange is to do; everything that differs between kinds of messages. */
+export interface Plan {
+  readonly upstream: Upstream;
+  readonly request: UpstreamRequest;
+  readonly reply: ServerResponse;
+  readonly keepAlive: KeepAlive;
+  /** JSON texts of the ids of the requests in the body; they get an error when no answer can come any more. */
+  readonly idTexts: readonly string[];
+  /** Sent as Mcp-Session-Id; `initialize` sets it when the session is open. */
+  sessionId: string | undefined;
+  /** Milliseconds until `onTimeout` is called; null waits as long as the client does. */
+  readonly timeoutMs: number | null;
+  /** The answer when the time is over, as JSON text of a whole message. */
+  readonly onTimeout: () => string | AdapterError;
+  /**
+   * Sees the response message (JSON text) before the client does and returns what the client gets.
+   * The response's head is held back until then.
+   */
+  readonly onResponse?: (text: string, head: ResponseHead) => Promise<string> | string;
+  /**
+   * Called when the upstream says that it does not know the session. Returns the request to send instead, or throws
+   * the AdapterError to answer with.
+   */
+  readonly onSessionTerminated?: () => Promise<UpstreamRequest>;
+  /** May turn an upstream answer into an error of ours, before anything is sent. */
+  readonly onHead?: (head: ResponseHead) => AdapterError | undefined;
+  /** Called, and awaited, before a message that mentions a changed list reaches the client. */
+  readonly onListChanged?: () => Promise<void>;
+  /** Called once, when the client's exchange is over. Awaited before the last byte leaves. */
+  readonly onFinish: (outcome: Outcome) => Promise<void> | undefined;
+}
+
+export type Outcome = 'ok' | 'timeout' | 'client_closed' | 'upstream_broke' | ErrorCode;
+
+type State = 'waiting' | 'collect' | 'inspect' | 'pass' | 'frames' | 'done';
+
+/** Answers up to this size get a Content-Length and one write; larger ones are streamed. */
+const WHOLE_BYTES = 64 << 10;
+/** An answer that has to be read as a whole (a list, a handshake) may be this large. */
+const COLLECT_LIMIT_BYTES = 64 << 20;
+const INSPECT_LIMIT_BYTES = 64 << 10;
+const LIST_CHANGED = 'list_changed';
+/** How a server that answers 400 instead of 404 says that it does not know the session. */
+const UNKNOWN_SESSION = /(no valid|invalid|unknown) session|session (not found|terminated|expired|does not exist)/i;
+
+/**
+ * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are; a body
+ * is read only where the plan asks for it.
+ *
+ *     waiting ──head──▶ pass      event streams and large answers, chunk by chunk
+ *        │        ├───▶ frames    event streams whose response somebody wants to see
+ *        │        ├───▶ collect   small answers, answers that somebody wants to see
+ *        │        └───▶ inspect   a 400 that may mean "session terminated"  ──▶ waiting (sent again) or collect
+ *        └──────────────▶ done    from every state: end, error, time out, client gone
+ */
+export class Exchange implements ResponseSink, QuietStream {
+  readonly #plan: Plan;
+  readonly #res: ServerResponse;
+  #state: State = 'waiting';
+  #control: ResponseControl | undefined;
+  #head: ResponseHead | undefined;
+  #eventStream = false;
+  #chunks: Buffer[] = [];
+  #size = 0;
+  #splitter: FrameSplitter | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  /** Reasons to hold the upstream's data back: a slow client, asynchronous work. */
+  #holds = 0;
+  #draining = false;
+  #work: Promise<void> | undefined;
+  /** The stream carries event ids, so the client can take it up again elsewhere. */
+  #resumable = false;
+  #answered = false;
+  #atFrameEnd = true;
+  #wroteSinceTick = false;
+  #tail = '';
+
+  constructor(plan: Plan) {
+    this.#plan = plan;
+    this.#res = plan.reply;
+    this.#res.on('close', () => this.#onClose());
+  }
+
+  start(): void {
+    const { timeoutMs } = this.#plan;
+    if (timeoutMs !== null) this.#timer = setTimeout(() => this.#onTimeout(), timeoutMs);
+    this.#plan.upstream.send(this.#plan.request, this);
+  }
+
+  /** Ends the exchange from outside: the session ended, the request was cancelled, the process stops. */
+  finish(code: ErrorCode): void {
+    if (this.#state === 'done') return;
+    this.#control?.abort();
+    this.#answerError(new AdapterError(code), code);
+  }
+
+  /** Ends a stream that the client can open again, without an error. */
+  endStream(): void {
+    if (this.#state === 'done') return;
+    this.#control?.abort();
+    if (!this.#res.headersSent) return this.#answerError(new AdapterError('draining'), 'draining');
+    this.#done('ok');
+  }
+
+  // ── ResponseSink ───────────────────────────────────────────────────────────────────────────────────────────────
+
+  onStart(control: ResponseControl): void {
+    this.#control = control;
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    const { plan } = { plan: this.#plan };
+    if (plan.onSessionTerminated !== undefined) {
+      if (head.status === 404) return this.#sendAgain();
+      if (head.status === 400) {
+        this.#state = 'inspect';
+        return;
+      }
+    }
+    this.#acceptHead(head);
+  }
+
+  onData(chunk: Buffer): void {
+    switch (this.#state) {
+      case 'pass':
+        this.#pass(chunk);
+        break;
+      case 'frames':
+        this.#step(() => this.#passFrames(chunk));
+        break;
+      case 'collect':
+      case 'inspect':
+        this.#collect(chunk);
+        break;
+      case 'waiting':
+      case 'done':
+        break;
+    }
+  }
+
+  onEnd(): void {
+    switch (this.#state) {
+      case 'pass':
+        this.#step(() => this.#done('ok'));
+        break;
+      case 'frames':
+        this.#step(() => this.#endFrames());
+        break;
+      case 'inspect':
+        if (UNKNOWN_SESSION.test(this.#collected())) return this.#sendAgain();
+        if (this.#head !== undefined && this.#rejectHead(this.#head)) return;
+        this.#step(() => this.#endCollect());
+        break;
+      case 'collect':
+        this.#step(() => this.#endCollect());
+        break;
+      case 'waiting':
+      case 'done':
+        break;
+    }
+  }
+
+  onError(error: Error, sent: boolean): void {
+    this.#step(() => this.#broke(error, sent));
+  }
+
+  // ── QuietStream ────────────────────────────────────────────────────────────────────────────────────────────────
+
+  keepAlive(): void {
+    if (!this.#wroteSinceTick && this.#atFrameEnd && !this.#draining && this.#state !== 'done') {
+      this.#res.write(': keepalive\n\n');
+    }
+    this.#wroteSinceTick = false;
+  }
+
+  // ── the upstream's answer ──────────────────────────────────────────────────────────────────────────────────────
+
+  #rejectHead(head: ResponseHead): boolean {
+    const rejected = this.#plan.onHead?.(head);
+    if (rejected === undefined) return false;
+    this.#control?.abort();
+    this.#answerError(rejected, rejected.code);
+    return true;
+  }
+
+  #acceptHead(head: ResponseHead): void {
+    if (this.#rejectHead(head)) return;
+    this.#eventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    if (!this.#eventStream) {
+      this.#state = 'collect';
+      return;
+    }
+    if (this.#plan.onResponse !== undefined) {
+      this.#splitter = new FrameSplitter();
+      this.#state = 'frames';
+      return;
+    }
+    this.#state = 'pass';
+    this.#writeStreamHead();
+  }
+
+  #writeStreamHead(): void {
+    if (this.#head === undefined || this.#res.headersSent) return;
+    this.#res.writeHead(this.#head.status, responseHeaders(this.#head, this.#plan.sessionId, undefined));
+    this.#res.flushHeaders();
+    if (this.#eventStream) this.#plan.keepAlive.add(this);
+  }
+
+  #pass(chunk: Buffer): void {
+    if (!this.#eventStream) return this.#write(chunk);
+    if (!this.#resumable) this.#resumable = mentionsEventId(chunk);
+    if (this.#plan.onListChanged !== undefined && this.#mentionsListChanged(chunk)) {
+      this.#step(async () => {
+        await this.#plan.onListChanged?.();
+        this.#write(chunk);
+      });
+      return;
+    }
+    this.#step(() => this.#write(chunk));
+  }
+
+  /** The text may be cut anywhere, so the end of the chunk before counts too. */
+  #mentionsListChanged(chunk: Buffer): boolean {
+    const found =
+      chunk.includes(LIST_CHANGED) ||
+      (this.#tail !== '' && (this.#tail + chunk.toString('latin1', 0, LIST_CHANGED.length)).includes(LIST_CHANGED));
+    this.#tail = chunk.toString('latin1', Math.max(0, chunk.length - LIST_CHANGED.length));
+    return found;
+  }
+
+  async #passFrames(chunk: Buffer): Promise<void> {
+    const frames = this.#splitter?.push(chunk) ?? [];
+    for (const frame of frames) {
+      if (frame.id !== undefined) this.#resumable = true;
+      let out = frame.raw;
+      const { data } = frame;
+      if (data?.includes(LIST_CHANGED)) await this.#plan.onListChanged?.();
+      if (data !== undefined && this.#head !== undefined && this.#isAwaited(data)) {
+        const text = await this.#plan.onResponse?.(data, this.#head);
+        if (text !== undefined && text !== data) out = withData(frame, text);
+        this.#answered = true;
+        if (this.#isDone()) return;
+        this.#writeStreamHead();
+      }
+      // Messages before the response wait for it only while the head does.
+      if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
+      else this.#held += out;
+    }
+    if (this.#plan.sessionId !== undefined && this.#held !== '') {
+      this.#writeStreamHead();
+      this.#write(Buffer.from(this.#takeHeld()));
+    }
+  }
+  #held = '';
+
+  #takeHeld(): string {
+    const held = this.#held;
+    this.#held = '';
+    return held;
+  }
+
+  #isAwaited(data: string): boolean {
+    return !this.#answered && this.#plan.idTexts.some((idText) => isResponseTo(data, idText));
+  }
+
+  #endFrames(): void {
+    this.#writeStreamHead();
+    const rest = this.#takeHeld() + (this.#splitter?.rest ?? '');
+    if (rest !== '') this.#write(Buffer.from(rest));
+    this.#done('ok');
+  }
+
+  #collect(chunk: Buffer): void {
+    this.#chunks.push(chunk);
+    this.#size += chunk.length;
+    const wanted = this.#plan.onResponse !== undefined || this.#state === 'inspect';
+    if (!wanted && this.#size > WHOLE_BYTES) return this.#startPassing();
+    const limit = this.#state === 'inspect' ? INSPECT_LIMIT_BYTES : COLLECT_LIMIT_BYTES;
+    if (this.#size > limit) {
+      this.#control?.abort();
+      this.#answerError(new AdapterError('upstream_failed', 'The answer of the upstream server is too large.'), 'upstream_failed');
+    }
+  }
+
+  #startPassing(): void {
+    if (this.#head === undefined) return;
+    const length = this.#head.headers['content-length'];
+    this.#res.writeHead(this.#head.status, responseHeaders(this.#head, this.#plan.sessionId, length));
+    this.#state = 'pass';
+    const chunks = this.#chunks;
+    this.#chunks = [];
+    for (const chunk of chunks) this.#write(chunk);
+  }
+
+  #collected(): string {
+    return Buffer.concat(this.#chunks).toString('utf8');
+  }
+
+  #endCollect(): void | Promise<void> {
+    const head = this.#head;
+    if (head === undefined) return;
+    const body = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
+    if (head.status >= 400 && !isJson(head)) {
+      const detail = `The upstream server answered with HTTP ${head.status}.`;
+      const code = head.status < 500 ? 'invalid_request' : 'upstream_failed';
+      this.#answerError(new AdapterError(code, detail), code, head.status < 500 ? head.status : 502);
+      return;
+    }
+    if (this.#plan.onResponse !== undefined && head.status === 200) {
+      const answer = this.#plan.onResponse((body ?? Buffer.alloc(0)).toString('utf8'), head);
+      if (typeof answer === 'string') return this.#endWith(head, Buffer.from(answer));
+      return answer.then((text) => this.#endWith(head, Buffer.from(text)));
+    }
+    return this.#endWith(head, body);
+  }
+
+  #endWith(head: ResponseHead, body: Buffer | undefined): void | Promise<void> {
+    if (this.#isDone()) return;
+    const finish = this.#settle(head.status < 400 ? 'ok' : 'upstream_failed');
+    const send = (): void => {
+      if (this.#res.destroyed) return;
+      this.#res.writeHead(head.status, responseHeaders(head, this.#plan.sessionId, body?.length ?? 0));
+      this.#res.end(body);
+    };
+    if (finish === undefined) return send();
+    return finish.then(send);
+  }
+
+  /** The upstream has forgotten the session: drop this answer, and send the request that the plan gives instead. */
+  #sendAgain(): void {
+    this.#control?.abort();
+    this.#state = 'waiting';
+    this.#chunks = [];
+    this.#size = 0;
+    this.#plan.onSessionTerminated?.().then(
+      (request) => {
+        if (!this.#isDone()) this.#plan.upstream.send(request, this);
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  // ── the client's side ──────────────────────────────────────────────────────────────────────────────────────────
+
+  #write(chunk: Buffer): void {
+    if (this.#isDone()) return;
+    this.#wroteSinceTick = true;
+    this.#atFrameEnd = endsFrame(chunk);
+    if (this.#res.write(chunk) || this.#draining) return;
+    this.#draining = true;
+    this.#hold();
+    this.#res.once('drain', () => {
+      this.#draining = false;
+      this.#unhold();
+    });
+  }
+
+  #hold(): void {
+    if (this.#holds++ === 0) this.#control?.pause();
+  }
+
+  #unhold(): void {
+    if (--this.#holds === 0) this.#control?.resume();
+  }
+
+  /** Runs steps in order; the upstream's data waits while one of them is asynchronous. */
+  #step(step: () => void | Promise<void>): void {
+    if (this.#work !== undefined) {
+      this.#work = this.#work.then(step).catch((error: unknown) => this.#fail(error));
+      return;
+    }
+    let pending: void | Promise<void>;
+    try {
+      pending = step();
+    } catch (error) {
+      return this.#fail(error);
+    }
+    if (pending === undefined) return;
+    this.#hold();
+    this.#work = pending.catch((error: unknown) => this.#fail(error));
+    void this.#drainWork();
+  }
+
+  async #drainWork(): Promise<void> {
+    let last: Promise<void> | undefined;
+    while (last !== this.#work) {
+      last = this.#work;
+      await last;
+    }
+    this.#work = undefined;
+    this.#unhold();
+  }
+
+  #isDone(): boolean {
+    return this.#state === 'done';
+  }
+
+  /** Marks the exchange as over; the returned promise must be awaited before the last byte leaves. */
+  #settle(outcome: Outcome): Promise<void> | undefined {
+    this.#state = 'done';
+    clearTimeout(this.#timer);
+    this.#plan.keepAlive.delete(this);
+    this.#chunks = [];
+    return this.#plan.onFinish(outcome);
+  }
+
+  #done(outcome: Outcome): void | Promise<void> {
+    if (this.#isDone()) return;
+    const finish = this.#settle(outcome);
+    if (finish === undefined) {
+      this.#res.end();
+      return;
+    }
+    return finish.then(() => void this.#res.end());
+  }
+
+  #fail(error: unknown): void {
+    if (this.#isDone()) {
+      if (!this.#res.writableEnded) this.#res.end();
+      return;
+    }
+    this.#control?.abort();
+    const known = error instanceof AdapterError ? error : new AdapterError('internal', undefined, { cause: error });
+    this.#answerError(known, known.code);
+  }
+
+  #onClose(): void {
+    if (this.#isDone()) return;
+    this.#control?.abort();
+    void this.#settle('client_closed');
+  }
+
+  #onTimeout(): void {
+    if (this.#isDone()) return;
+    const answer = this.#plan.onTimeout();
+    this.#control?.abort();
+    if (typeof answer === 'string') this.#answerText(200, answer, 'timeout');
+    else this.#answerError(answer, answer.code);
+  }
+
+  /** The connection to the upstream broke. A client that can resume the stream does so; others get an error. */
+  #broke(error: Error, sent: boolean): void {
+    if (this.#isDone()) return;
+    if (this.#res.headersSent && (this.#resumable || this.#answered || this.#plan.idTexts.length === 0)) {
+      void this.#done('upstream_broke');
+      return;
+    }
+    if (this.#res.headersSent && !this.#eventStream) {
+      void this.#settle('upstream_broke');
+      this.#res.destroy();
+      return;
+    }
+    const code = sent ? 'upstream_failed' : 'upstream_unreachable';
+    this.#answerError(new AdapterError(code, undefined, { cause: error }), 'upstream_broke');
+  }
+
+  #answerError(error: AdapterError, outcome: Outcome, status: number = error.status): void {
+    if (error.retryAfter !== undefined && !this.#res.headersSent) this.#res.setHeader('retry-after', String(error.retryAfter));
+    const ids = this.#plan.idTexts.length === 0 ? ['null'] : this.#plan.idTexts;
+    const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText));
+    this.#answerText(status, texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`, outcome);
+  }
+
+  #answerText(status: number, text: string, outcome: Outcome): void {
+    if (this.#isDone()) return;
+    const finish = this.#settle(outcome);
+    const send = (): void => {
+      if (this.#res.destroyed || this.#res.writableEnded) return;
+      if (this.#res.headersSent) {
+        this.#res.end(this.#eventStream ? `${this.#atFrameEnd ? '' : '\n\n'}${messageFrame(text)}` : undefined);
+        return;
+      }
+      const headers: Record<string, string | number> = {
+        'content-type': 'application/json',
+        'content-length': Buffer.byteLength(text),
+      };
+      if (this.#plan.sessionId !== undefined) headers['mcp-session-id'] = this.#plan.sessionId;
+      this.#res.writeHead(status, headers);
+      this.#res.end(text);
+    };
+    if (finish === undefined) send();
+    else void finish.then(send);
+  }
+}
+
+function isJson(head: ResponseHead): boolean {
+  return head.headers['content-type']?.startsWith('application/json') ?? false;
+}
+
+function mentionsEventId(chunk: Buffer): boolean {
+  return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
+}
+
+function endsFrame(chunk: Buffer): boolean {
+  const n = chunk.length;
+  if (chunk[n - 1] !== 0x0a) return false;
+  return chunk[n - 2] === 0x0a || (chunk[n - 2] === 0x0d && chunk[n - 3] === 0x0a);
+}

@@ -1,0 +1,102 @@
+import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
+
+import type { ResponseHead } from '../upstream/upstream.ts';
+
+/** Never forwarded, whatever the configuration lists (decisions, "HTTP and errors"; RFC 9110, section 7.6.1). */
+const NEVER_FORWARDED = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'cookie',
+  'expect',
+  'forwarded',
+  'host',
+  'keep-alive',
+  'last-event-id',
+  'mcp-session-id',
+  'origin',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+]);
+
+/** Whether a header may be listed in `client_headers.passthrough`. */
+export function mayForward(name: string, authHeader: string): boolean {
+  const lower = name.toLowerCase();
+  return !NEVER_FORWARDED.has(lower) && lower !== authHeader.toLowerCase() && !lower.startsWith('mcp-');
+}
+
+export interface ForwardRules {
+  readonly staticHeaders: Readonly<Record<string, string>>;
+  readonly passthrough: readonly string[];
+  readonly userAgent: string;
+}
+
+/** Which headers a request takes upstream: those of the protocol, the static ones, the listed ones; nothing else. */
+export class HeaderForwarding {
+  readonly #static: readonly (readonly [name: string, lower: string, value: string])[];
+  readonly #passthrough: readonly (readonly [name: string, lower: string])[];
+  readonly #userAgent: string;
+
+  constructor(rules: ForwardRules) {
+    this.#static = Object.entries(rules.staticHeaders).map(([name, value]) => [name, name.toLowerCase(), value]);
+    this.#passthrough = rules.passthrough.map((name) => [name, name.toLowerCase()]);
+    this.#userAgent = rules.userAgent;
+  }
+
+  /** Names and values in turn. `client` undefined: a request of the adapter's own, with the static headers only. */
+  build(method: 'POST' | 'GET' | 'DELETE', client: IncomingHttpHeaders | undefined, modern: boolean): string[] {
+    const out: string[] = ['user-agent', this.#userAgent];
+    if (method === 'POST') {
+      out.push('content-type', 'application/json', 'accept', 'application/json, text/event-stream');
+    } else if (method === 'GET') out.push('accept', 'text/event-stream');
+    for (const [name, lower, value] of this.#static) {
+      const overridden = client !== undefined && client[lower] && this.#passthrough.some(([, listed]) => listed === lower);
+      if (!overridden) out.push(name, value);
+    }
+    if (client === undefined) return out;
+    for (const [name, lower] of this.#passthrough) {
+      const value = client[lower];
+      if (typeof value === 'string' && value !== '') out.push(name, value);
+    }
+    const version = client['mcp-protocol-version'];
+    if (typeof version === 'string') out.push('mcp-protocol-version', version);
+    if (!modern) return out;
+    for (const name in client) {
+      if (name !== 'mcp-method' && name !== 'mcp-name' && !name.startsWith('mcp-param-')) continue;
+      const value = client[name];
+      if (typeof value === 'string') out.push(name, value);
+    }
+    return out;
+  }
+}
+
+/** Which headers of the upstream's answer reach the client: deny by default. */
+export function responseHeaders(
+  head: ResponseHead,
+  sessionId: string | undefined,
+  length: number | string | undefined,
+): OutgoingHttpHeaders {
+  const headers: OutgoingHttpHeaders = {};
+  const type = head.headers['content-type'];
+  if (type !== undefined) headers['content-type'] = type;
+  if (type?.startsWith('text/event-stream')) {
+    headers['cache-control'] = 'no-cache, no-transform';
+    headers['x-accel-buffering'] = 'no';
+  } else if (length !== undefined) headers['content-length'] = length;
+  if (sessionId !== undefined) headers['mcp-session-id'] = sessionId;
+  if (head.status >= 400) {
+    const { 'retry-after': retryAfter, 'www-authenticate': challenge, allow } = head.headers;
+    if (retryAfter !== undefined) headers['retry-after'] = retryAfter;
+    if (challenge !== undefined) headers['www-authenticate'] = challenge;
+    if (allow !== undefined) headers['allow'] = allow;
+  }
+  return headers;
+}

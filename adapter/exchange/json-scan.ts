@@ -1,0 +1,161 @@
+/**
+ * Positions inside JSON text that JSON.parse has already accepted. The engine forwards the bytes that came in, so it
+ * needs to know where a value stands, not a copy of it: numbers over 2^53, member order and spacing survive.
+ */
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const COLON = 0x3a;
+const OPEN_ARRAY = 0x5b;
+const CLOSE_ARRAY = 0x5d;
+const OPEN_OBJECT = 0x7b;
+const CLOSE_OBJECT = 0x7d;
+const SPACE = 0x20;
+
+/** A half-open range of the text. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Member extends Span {
+  readonly key: string;
+  /** Where the member begins, its key included; `start` and `end` are those of the value. */
+  readonly keyStart: number;
+}
+
+/** Index after the closing quote of the string that opens at `at`. */
+function stringEnd(text: string, at: number): number {
+  let end = at;
+  for (;;) {
+    end = text.indexOf('"', end + 1);
+    let backslashes = 0;
+    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
+    if (backslashes % 2 === 0) return end + 1;
+  }
+}
+
+function skipSpace(text: string, at: number): number {
+  let i = at;
+  while (text.charCodeAt(i) <= SPACE) i++;
+  return i;
+}
+
+/** Index after the value that begins at `at`. */
+function valueEnd(text: string, at: number): number {
+  const first = text.charCodeAt(at);
+  if (first === QUOTE) return stringEnd(text, at);
+  if (first !== OPEN_ARRAY && first !== OPEN_OBJECT) {
+    let i = at;
+    for (; i < text.length; i++) {
+      const c = text.charCodeAt(i);
+      if (c === COMMA || c === CLOSE_ARRAY || c === CLOSE_OBJECT || c <= SPACE) break;
+    }
+    return i;
+  }
+  let depth = 0;
+  for (let i = at; ; ) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) {
+      i = stringEnd(text, i);
+      continue;
+    }
+    i++;
+    if (c === OPEN_ARRAY || c === OPEN_OBJECT) depth++;
+    else if ((c === CLOSE_ARRAY || c === CLOSE_OBJECT) && --depth === 0) return i;
+  }
+}
+
+/** The members of the object that begins at or after `at` (white space is skipped); nothing for another value. */
+export function* members(text: string, at = 0): Generator<Member> {
+  let i = skipSpace(text, at);
+  if (text.charCodeAt(i) !== OPEN_OBJECT) return;
+  i = skipSpace(text, i + 1);
+  while (text.charCodeAt(i) === QUOTE) {
+    const keyStart = i;
+    const keyEnd = stringEnd(text, i);
+    const start = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    const end = valueEnd(text, start);
+    yield { key: JSON.parse(text.slice(keyStart, keyEnd)) as string, keyStart, start, end };
+    i = skipSpace(text, end);
+    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1);
+  }
+}
+
+/** The elements of the array that begins at or after `at`; nothing for another value. */
+export function* elements(text: string, at = 0): Generator<Span> {
+  let i = skipSpace(text, at);
+  if (text.charCodeAt(i) !== OPEN_ARRAY) return;
+  i = skipSpace(text, i + 1);
+  while (i < text.length && text.charCodeAt(i) !== CLOSE_ARRAY) {
+    const end = valueEnd(text, i);
+    yield { start: i, end };
+    i = skipSpace(text, end);
+    if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1);
+  }
+}
+
+/** Where the value at `path` stands, from the object that begins at `at`. Of duplicate keys the last counts. */
+export function locate(text: string, path: readonly string[], at = 0): Span | undefined {
+  let found: Span | undefined = { start: at, end: text.length };
+  for (const key of path) {
+    let next: Span | undefined;
+    for (const member of members(text, found.start)) if (member.key === key) next = member;
+    if (next === undefined) return undefined;
+    found = next;
+  }
+  return found;
+}
+
+/** Replaces several spans of a text, given in ascending order. */
+export function splice(text: string, edits: readonly (Span & { with: string })[]): string {
+  let out = '';
+  let at = 0;
+  for (const edit of edits) {
+    out += text.slice(at, edit.start) + edit.with;
+    at = edit.end;
+  }
+  return out + text.slice(at);
+}
+
+export type ShapeProblem = { readonly kind: 'depth' } | { readonly kind: 'duplicate'; readonly key: string };
+
+/**
+ * Finds what two JSON parsers may read differently, so that what the adapter checks is what the upstream does:
+ * nesting deeper than `maxDepth`, and members of a message or of its `params` that are named twice (also when they
+ * differ only in case, which some parsers ignore). `base` is 1 inside a batch. One pass, strings are jumped over.
+ */
+export function shapeProblem(text: string, maxDepth: number, base = 0): ShapeProblem | undefined {
+  let depth = 0;
+  const keys: string[][] = [[], []];
+  for (let i = 0; i < text.length; ) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) {
+      const end = stringEnd(text, i);
+      const level = depth - 1 - base;
+      if (level === 0 || level === 1) {
+        const next = skipSpace(text, end);
+        if (text.charCodeAt(next) === COLON) {
+          const raw = text.slice(i, end);
+          const key = (raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)).toLowerCase();
+          const seen = keys[level] ?? [];
+          if (seen.includes(key)) return { kind: 'duplicate', key };
+          // A message has few members; past this many it is not one, and the search would become quadratic.
+          if (seen.length < 256) seen.push(key);
+          i = next + 1;
+          continue;
+        }
+      }
+      i = end;
+      continue;
+    }
+    i++;
+    if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
+      if (++depth > maxDepth) return { kind: 'depth' };
+      const level = depth - 1 - base;
+      if ((level === 0 || level === 1) && c === OPEN_OBJECT) keys[level] = [];
+    } else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) depth--;
+  }
+  return undefined;
+}

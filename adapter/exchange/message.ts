@@ -1,0 +1,160 @@
+import { isUtf8 } from 'node:buffer';
+
+import { elements, locate, shapeProblem } from './json-scan.ts';
+
+/** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const INVALID_PARAMS = -32602;
+
+/** Deep enough for any schema in use, far below what a recursive parser upstream survives. */
+const MAX_DEPTH = 512;
+const MAX_BATCH = 100;
+
+/** The revision that speaks without sessions; everything before it is opened by `initialize`. */
+export const MODERN_REVISION = '2026-07-28';
+const META_PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
+
+interface Envelope {
+  readonly params: Readonly<Record<string, unknown>>;
+}
+
+/** A message as far as routing needs it. `idText` is the JSON text of the id, as the sender wrote it. */
+export type Message =
+  | (Envelope & { readonly kind: 'request'; readonly method: string; readonly idText: string })
+  | (Envelope & { readonly kind: 'notification'; readonly method: string })
+  | (Envelope & { readonly kind: 'response'; readonly idText: string });
+
+export type Request = Extract<Message, { kind: 'request' }>;
+
+export interface Body {
+  /** The bytes as they came in; what goes upstream when no step changed anything. */
+  readonly bytes: Buffer;
+  readonly text: string;
+  readonly messages: readonly Message[];
+  /** An array of messages (revision 2025-03-26 only). */
+  readonly batch: boolean;
+}
+
+export interface InvalidBody {
+  readonly code: number;
+  readonly detail: string;
+  /** JSON text of the id, `null` when it could not be read. */
+  readonly idText: string;
+}
+
+const NO_PARAMS = Object.freeze({});
+
+/** Parses the body of a POST once, for routing. Nothing of it is ever serialised again. */
+export function parseBody(bytes: Buffer): Body | InvalidBody {
+  if (!isUtf8(bytes)) return invalid(PARSE_ERROR, 'The body is not valid UTF-8.');
+  const text = bytes.toString('utf8');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    return invalid(PARSE_ERROR, `The body is not valid JSON: ${(error as Error).message.slice(0, 120)}.`);
+  }
+  const batch = Array.isArray(value);
+  const problem = shapeProblem(text, MAX_DEPTH, batch ? 1 : 0);
+  if (problem?.kind === 'depth') return invalid(INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels.`);
+  if (problem?.kind === 'duplicate') return invalid(INVALID_REQUEST, `The member "${problem.key}" occurs more than once.`);
+  if (!batch) {
+    const message = readMessage(value, text, 0);
+    return 'code' in message ? message : { bytes, text, messages: [message], batch };
+  }
+  const values = value as unknown[];
+  if (values.length === 0) return invalid(INVALID_REQUEST, 'The batch is empty.');
+  if (values.length > MAX_BATCH) return invalid(INVALID_REQUEST, `A batch holds at most ${MAX_BATCH} messages.`);
+  const messages: Message[] = [];
+  let index = 0;
+  for (const span of elements(text)) {
+    const message = readMessage(values[index++], text, span.start);
+    if ('code' in message) return message;
+    messages.push(message);
+  }
+  return { bytes, text, messages, batch };
+}
+
+function readMessage(value: unknown, text: string, at: number): Message | InvalidBody {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    return invalid(INVALID_REQUEST, 'A message must be a JSON object.');
+  }
+  const { jsonrpc, id, method, params } = value as Record<string, unknown>;
+  let idText = 'null';
+  if (id !== undefined) {
+    if (typeof id !== 'string' && !(typeof id === 'number' && Number.isInteger(id))) {
+      return invalid(INVALID_REQUEST, 'The member "id" must be a string or an integer.');
+    }
+    idText = textOfId(id, text, at);
+  }
+  if (jsonrpc !== '2.0') return invalid(INVALID_REQUEST, 'The member "jsonrpc" must be "2.0".', idText);
+  if (method === undefined) {
+    const hasResult = 'result' in value || 'error' in value;
+    if (id === undefined || !hasResult) return invalid(INVALID_REQUEST, 'The message has no "method".', idText);
+    return { kind: 'response', idText, params: NO_PARAMS };
+  }
+  if (typeof method !== 'string' || method === '') {
+    return invalid(INVALID_REQUEST, 'The member "method" must be a non-empty string.', idText);
+  }
+  if (params !== undefined && (typeof params !== 'object' || params === null || Array.isArray(params))) {
+    return invalid(INVALID_REQUEST, 'The member "params" must be an object.', idText);
+  }
+  const known = (params ?? NO_PARAMS) as Record<string, unknown>;
+  if (id === undefined) return { kind: 'notification', method, params: known };
+  return { kind: 'request', method, params: known, idText };
+}
+
+/** The id as its sender wrote it: a number over 2^53 has lost digits by now. */
+function textOfId(id: string | number, text: string, at: number): string {
+  if (typeof id === 'string') return JSON.stringify(id);
+  if (Number.isSafeInteger(id)) return String(id);
+  const span = locate(text, ['id'], at);
+  return span === undefined ? String(id) : text.slice(span.start, span.end);
+}
+
+function invalid(code: number, detail: string, idText = 'null'): InvalidBody {
+  return { code, detail, idText };
+}
+
+/** The revision that a message of the sessionless era names in its `_meta`; undefined for all earlier ones. */
+export function modernRevision(message: Message): string | undefined {
+  const meta = message.params['_meta'];
+  if (typeof meta !== 'object' || meta === null) return undefined;
+  const revision = (meta as Record<string, unknown>)[META_PROTOCOL_VERSION];
+  return typeof revision === 'string' ? revision : undefined;
+}
+
+/** `params.name` of a tools/call, undefined when it is no string. */
+export function toolName(message: Message): string | undefined {
+  const name = message.params['name'];
+  return typeof name === 'string' ? name : undefined;
+}
+
+/** JSON text of the request's progress token, null when it asked for no progress. */
+export function progressToken(message: Message): string | null {
+  const meta = message.params['_meta'];
+  if (typeof meta !== 'object' || meta === null) return null;
+  const token = (meta as Record<string, unknown>)['progressToken'];
+  return typeof token === 'string' || typeof token === 'number' ? JSON.stringify(token) : null;
+}
+
+/** Whether JSON text is the response (result or error) to the request with this id. */
+export function isResponseTo(text: string, idText: string): boolean {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return false;
+  }
+  const all = Array.isArray(value) ? value : [value];
+  return all.some((one: unknown) => {
+    if (typeof one !== 'object' || one === null || 'method' in one) return false;
+    const { id } = one as { id?: unknown };
+    return (typeof id === 'string' || typeof id === 'number') && sameId(id, idText);
+  });
+}
+
+function sameId(id: string | number, idText: string): boolean {
+  return typeof id === 'string' ? JSON.stringify(id) === idText : id === Number(idText);
+}

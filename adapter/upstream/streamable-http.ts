@@ -1,0 +1,151 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import { type Dispatcher, Pool } from 'undici';
+
+import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+/** Shorter than the 5 s after which common servers close an idle connection, so that none is used while it closes. */
+const KEEP_ALIVE_MS = 4_000;
+const MAX_REDIRECTS = 3;
+/** Session ids are visible ASCII (MCP 2025-03-26, Streamable HTTP, session management). */
+const SESSION_ID = /^[\x21-\x7e]{1,4096}$/;
+/** Errors that are raised before a byte of the request left. */
+const NOT_SENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+  'CERT_HAS_EXPIRED',
+  'DEPTH_ZERO_SELF_SIGNED_CERT',
+  'SELF_SIGNED_CERT_IN_CHAIN',
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+  'ERR_TLS_CERT_ALTNAME_INVALID',
+]);
+
+/** Upstream transport `streamable_http`: one HTTP exchange in is one HTTP exchange out. */
+export class StreamableHttpUpstream implements Upstream {
+  readonly modern = true;
+  readonly #origin: string;
+  readonly #pool: Pool;
+  /** Follows permanent and temporary redirects within the same origin (a missing trailing slash, usually). */
+  #path: string;
+
+  constructor(options: { url: string; insecureTls: boolean }) {
+    const url = new URL(options.url);
+    this.#origin = url.origin;
+    this.#path = url.pathname + url.search;
+    this.#pool = new Pool(url.origin, {
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls },
+    });
+  }
+
+  send(request: UpstreamRequest, sink: ResponseSink): void {
+    const relay = new Relay(sink);
+    sink.onStart(relay);
+    this.#dispatch(request, relay, MAX_REDIRECTS);
+  }
+
+  #dispatch(request: UpstreamRequest, relay: Relay, redirects: number): void {
+    const headers = request.headers.slice();
+    const upstreamSessionId = request.session?.upstreamSessionId;
+    if (upstreamSessionId) headers.push('mcp-session-id', upstreamSessionId);
+    if (request.lastEventId !== undefined) headers.push('last-event-id', request.lastEventId);
+    relay.onRedirect = (location) => {
+      const path = redirects > 0 && location !== undefined ? this.#sameOriginPath(location) : undefined;
+      if (path === undefined) return undefined;
+      this.#path = path;
+      const next = new Relay(relay.sink);
+      this.#dispatch(request, next, redirects - 1);
+      return next;
+    };
+    this.#pool.dispatch({ path: this.#path, method: request.method, headers, body: request.body?.bytes ?? null }, relay);
+  }
+
+  #sameOriginPath(location: string): string | undefined {
+    const url = URL.parse(location, this.#origin + this.#path);
+    return url !== null && url.origin === this.#origin ? url.pathname + url.search : undefined;
+  }
+
+  async endSession(session: UpstreamSession, headers: readonly string[], timeoutMs: number): Promise<void> {
+    if (!session.upstreamSessionId) return;
+    const response = await this.#pool.request({
+      path: this.#path,
+      method: 'DELETE',
+      headers: [...headers, 'mcp-session-id', session.upstreamSessionId],
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    await response.body.dump();
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.destroy();
+  }
+}
+
+/** Adapts undici's dispatch callbacks, the cheapest way to read a response, to a ResponseSink. */
+class Relay implements Dispatcher.DispatchHandler, ResponseControl {
+  readonly sink: ResponseSink;
+  /** Starts the exchange again elsewhere; undefined when the redirect may not be followed. */
+  onRedirect: (location: string | undefined) => Relay | undefined = () => undefined;
+  #controller: Dispatcher.DispatchController | undefined;
+  /** Who carries on after a redirect. */
+  #next: Relay | undefined;
+  #aborted = false;
+
+  constructor(sink: ResponseSink) {
+    this.sink = sink;
+  }
+
+  pause(): void {
+    if (this.#next !== undefined) this.#next.pause();
+    else this.#controller?.pause();
+  }
+
+  resume(): void {
+    if (this.#next !== undefined) this.#next.resume();
+    else this.#controller?.resume();
+  }
+
+  abort(): void {
+    this.#aborted = true;
+    this.#next?.abort();
+    this.#controller?.abort(new Error('the exchange was given up'));
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#aborted) controller.abort(new Error('the exchange was given up'));
+  }
+
+  onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
+    if (this.#aborted) return;
+    if (status === 307 || status === 308) {
+      this.#next = this.onRedirect(headers.location);
+      if (this.#next !== undefined) return;
+    }
+    const id = headers['mcp-session-id'];
+    const upstreamSessionId = typeof id === 'string' && SESSION_ID.test(id) ? id : null;
+    this.sink.onHead({ status, headers, upstreamSessionId });
+  }
+
+  onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    if (!this.#aborted && this.#next === undefined) this.sink.onData(chunk);
+  }
+
+  onResponseEnd(): void {
+    if (!this.#aborted && this.#next === undefined) this.sink.onEnd();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {
+    if (this.#aborted || this.#next !== undefined) return;
+    const { code } = error as NodeJS.ErrnoException;
+    this.sink.onError(error, !(code !== undefined && NOT_SENT.has(code)));
+  }
+}
