@@ -1,0 +1,198 @@
+import type { z } from 'zod';
+import type { Path } from './reference.ts';
+
+/**
+ * Rules of the adapter's file that concern more than one field (adapter specification, sections 2 and 7).
+ * They run on a value in which other fields may still be invalid, and say nothing about what they cannot judge.
+ */
+
+interface Violation {
+  path: Path;
+  /** A sentence without its subject, which is the path. */
+  message: string;
+}
+
+type Rule = (config: unknown) => Violation[];
+
+/** Reports every violation as an issue whose message is shown as it is. */
+export function adapterRules(config: unknown, context: Pick<z.core.$RefinementCtx, 'addIssue'>): void {
+  for (const rule of RULES) {
+    for (const { path, message } of rule(config)) {
+      context.addIssue({
+        code: 'custom',
+        path: [...path],
+        message,
+        input: at(config, ...path),
+        params: { rule: true },
+      });
+    }
+  }
+}
+
+const authNeedsToken: Rule = (config) => {
+  if (at(config, 'core', 'auth', 'enabled') !== true) return [];
+  const path = ['core', 'auth', 'token'];
+  const token = at(config, ...path);
+  if (token === null || (typeof token === 'string' && token.trim() === '')) {
+    return [{ path, message: 'is required and must not be blank when core.auth.enabled is true' }];
+  }
+  if (typeof token === 'string' && (token !== token.trim() || /\p{Cc}/u.test(token))) {
+    const message = 'has white space around it or control characters in it, so that no header can ever equal it';
+    return [{ path, message }];
+  }
+  return [];
+};
+
+const credentialsNeedOrigins: Rule = (config) =>
+  at(config, 'core', 'cors', 'allow_credentials') === true &&
+  list(config, 'core', 'cors', 'allowed_origins').includes('*')
+    ? [{ path: ['core', 'cors', 'allow_credentials'], message: 'must be false when core.cors.allowed_origins holds *' }]
+    : [];
+
+const httpExportNeedsUrl: Rule = (config) => {
+  if (at(config, 'telemetry', 'transport') !== 'http') return [];
+  return ['endpoint', 'logs_endpoint'].flatMap((name) => {
+    const endpoint = at(config, 'telemetry', name);
+    return typeof endpoint === 'string' && endpoint !== '' && !/^https?:\/\//i.test(endpoint)
+      ? [{ path: ['telemetry', name], message: 'must start with http:// or https:// when telemetry.transport is http' }]
+      : [];
+  });
+};
+
+const redisNeedsHost: Rule = (config) =>
+  at(config, 'state_persistence', 'type') === 'redis' && at(config, 'state_persistence', 'redis', 'host') === null
+    ? [{ path: ['state_persistence', 'redis', 'host'], message: 'is required when state_persistence.type is redis' }]
+    : [];
+
+const redisLockNeedsRedis: Rule = (config) => {
+  const type = at(config, 'state_persistence', 'type');
+  return at(config, 'storage', 'lock_mode') === 'redis' && (type === 'memory' || type === 'disk')
+    ? [
+        {
+          path: ['storage', 'lock_mode'],
+          message: `can be redis only when state_persistence.type is redis, not ${type}`,
+        },
+      ]
+    : [];
+};
+
+const configuredRootsNeedRoots: Rule = (config) => {
+  const roots = at(config, 'storage', 'artifact_locator_allowed_roots');
+  return at(config, 'storage', 'artifact_locator_policy') === 'allow_configured_roots' &&
+    Array.isArray(roots) &&
+    roots.length === 0
+    ? [
+        {
+          path: ['storage', 'artifact_locator_allowed_roots'],
+          message: 'must name at least one folder when storage.artifact_locator_policy is allow_configured_roots',
+        },
+      ]
+    : [];
+};
+
+const legacyServerExists: Rule = (config) => {
+  const path = ['state_persistence', 'reconciliation', 'legacy_server_id'];
+  const id = at(config, ...path);
+  const ids = list(config, 'servers').map((server) => at(server, 'id'));
+  // With an invalid id among them, this one may be meant.
+  if (typeof id !== 'string' || ids.length === 0 || ids.includes(id) || ids.some((known) => !isText(known))) return [];
+  return [{ path, message: `is not the id of a configured server (${ids.join(', ')})` }];
+};
+
+const uniqueIds: Rule = (config) => {
+  const first = new Map<string, number>();
+  return list(config, 'servers').flatMap((server, index) => {
+    const id = at(server, 'id');
+    if (!isText(id)) return [];
+    const earlier = first.get(id);
+    if (earlier === undefined) first.set(id, index);
+    return earlier === undefined
+      ? []
+      : [{ path: ['servers', index, 'id'], message: `is also the id of servers[${earlier}]; ids must be unique` }];
+  });
+};
+
+/** Paths that the adapter serves itself. */
+const OWN_PATHS = ['/artifacts', '/healthz', '/livez', '/readyz'];
+
+/** Every path belongs to one part of the adapter, with all that lies below it. */
+const separatePaths: Rule = (config) => {
+  const taken = OWN_PATHS.map((path) => ({ path, by: `${path}, which the adapter serves itself` }));
+  const claim = (at: Path, path: unknown, name: string): Violation[] => {
+    if (!isText(path) || !path.startsWith('/')) return [];
+    const other = taken.find((one) => overlap(one.path, path));
+    taken.push({ path, by: `${name} (${path})` });
+    if (other === undefined) return [];
+    const relation = other.path === path ? 'is the same as' : 'overlaps with';
+    return [{ path: at, message: `${relation} ${other.by}; paths must be different and not lie below one another` }];
+  };
+  return [
+    ...claim(['core', 'upload_path'], at(config, 'core', 'upload_path'), 'core.upload_path'),
+    ...list(config, 'servers').flatMap((server, index) =>
+      claim(['servers', index, 'mount_path'], at(server, 'mount_path'), `servers[${index}].mount_path`),
+    ),
+  ];
+};
+
+const overlap = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+
+const handlesMatchUploads: Rule = (config) => {
+  const expected = at(config, 'uploads', 'uri_scheme');
+  return entries(config).flatMap(({ entry, path }) => {
+    const scheme = at(entry, 'uri_scheme');
+    return at(entry, 'type') === 'upload_consumer' && isText(expected) && isText(scheme) && scheme !== expected
+      ? [{ path: [...path, 'uri_scheme'], message: `must be the same as uploads.uri_scheme, which is ${expected}` }]
+      : [];
+  });
+};
+
+const structuredNeedsKey: Rule = (config) =>
+  entries(config).flatMap(({ entry, path }) =>
+    at(entry, 'type') === 'artifact_producer' &&
+    at(entry, 'output_path_argument') === null &&
+    at(entry, 'output_locator', 'mode') === 'structured' &&
+    at(entry, 'output_locator', 'output_path_key') === null
+      ? [
+          {
+            path: [...path, 'output_locator', 'output_path_key'],
+            message: 'is required when output_locator.mode is structured and output_path_argument is null',
+          },
+        ]
+      : [],
+  );
+
+const RULES: readonly Rule[] = [
+  authNeedsToken,
+  credentialsNeedOrigins,
+  httpExportNeedsUrl,
+  redisNeedsHost,
+  redisLockNeedsRedis,
+  configuredRootsNeedRoots,
+  legacyServerExists,
+  uniqueIds,
+  separatePaths,
+  handlesMatchUploads,
+  structuredNeedsKey,
+];
+
+const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+
+/** What stands at a path; undefined where the path leads nowhere. */
+function at(value: unknown, ...path: Path): unknown {
+  return path.reduce<unknown>(
+    (node, key) => (typeof node === 'object' && node !== null ? (node as Record<string, unknown>)[key] : undefined),
+    value,
+  );
+}
+
+function list(value: unknown, ...path: Path): unknown[] {
+  const found = at(value, ...path);
+  return Array.isArray(found) ? found : [];
+}
+
+/** All entries of `adapters` of all servers, each with its path. */
+function entries(config: unknown): { entry: unknown; path: Path }[] {
+  return list(config, 'servers').flatMap((server, index) =>
+    list(server, 'adapters').map((entry, position) => ({ entry, path: ['servers', index, 'adapters', position] })),
+  );
+}

@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** What stays of a field when its own default and null are taken off: in the variant, null means inherit. */
+type Value<T> = Exclude<T, null | undefined>;
+
+type InheritShape<S extends z.ZodRawShape> = {
+  [K in keyof S]: z.ZodPrefault<z.ZodNullable<z.ZodType<Value<z.output<S[K]>>, Value<z.input<S[K]>>>>>;
+};
+
+/**
+ * The "null inherits" variant of a section: the same fields with the same rules, each null unless it is set. Null then
+ * means that the value of the next level up applies (adapter specification, section 1, convention 4), also for a field
+ * where null is a value in the section itself.
+ */
+export function inherit<S extends z.ZodRawShape>(
+  section: z.ZodObject<S, z.core.$strict>,
+  from: string,
+): z.ZodObject<InheritShape<S>, z.core.$strict> {
+  const fields = Object.entries(section.shape).map(([name, field]) => {
+    const value = bare(field);
+    return [
+      name,
+      value
+        .describe(`${value.description ?? ''} Null inherits ${from}.${name}.`.trim())
+        .nullable()
+        .prefault(null),
+    ];
+  });
+  return z.strictObject(Object.fromEntries(fields) as InheritShape<S>);
+}
+
+/** The field without its default and without null. */
+function bare(field: z.core.$ZodType): z.ZodType {
+  if (field instanceof z.ZodDefault || field instanceof z.ZodPrefault || field instanceof z.ZodNullable) {
+    return bare(field.unwrap());
+  }
+  return field as z.ZodType;
+}

@@ -1,0 +1,57 @@
+import type { z } from 'zod';
+import { AdapterConfig } from './adapter.ts';
+import { ConfigError, type Problem, dottedPath } from './problem.ts';
+import { type Environment, type Path, interpolateAll } from './reference.ts';
+import { type LocatedProblem, schemaProblems } from './schema-problems.ts';
+import { type Position, readYaml } from './yaml-source.ts';
+
+/**
+ * Reads the adapter's configuration file: YAML, then references to `env`, then the schema.
+ * @throws ConfigError with everything that is wrong with the file
+ */
+export function loadAdapterConfig(text: string, env: Environment): AdapterConfig {
+  return loadConfig(AdapterConfig, text, env);
+}
+
+/**
+ * What is wrong with a configuration whose environment is not known: a problem whose value holds a reference is left
+ * out, because only the program that resolves it can judge it.
+ */
+export function checkAdapterConfig(document: unknown): Problem[] {
+  const references = interpolateAll(document, {}).found;
+  const open = new Set(references.map(({ path }) => dottedPath(path)));
+  const parsed = AdapterConfig.safeParse(document);
+  if (parsed.success) return [];
+  return schemaProblems(parsed.error.issues, { schema: AdapterConfig, document, references })
+    .map(({ problem }) => problem)
+    .filter(({ path }) => !open.has(path));
+}
+
+/**
+ * Reads any configuration file. All problems are found at once: syntax, unset variables, fields and rules.
+ * @throws ConfigError with the problems in the order of the file
+ */
+export function loadConfig<T extends z.ZodType>(schema: T, text: string, env: Environment): z.output<T> {
+  const source = readYaml(text);
+  if (source.value === undefined) throw new ConfigError(source.problems);
+
+  const { value: document, found: references } = interpolateAll(source.value, env);
+  const unset = references.flatMap(({ path, unset: names }) => names.map((name) => unsetProblem(path, name)));
+  const parsed = schema.safeParse(document);
+  const invalid = parsed.success ? [] : schemaProblems(parsed.error.issues, { schema, document, references });
+
+  // What is wrong with the text of an unset reference itself is of no interest.
+  const open = new Set(unset.map(({ problem }) => problem.path));
+  const located = [...unset, ...invalid.filter(({ problem }) => !open.has(problem.path))];
+  const problems = [...source.problems, ...located.map(({ at, problem }) => ({ ...problem, ...source.locate(at) }))];
+  if (problems.length > 0 || !parsed.success) throw new ConfigError(problems.sort(byPosition));
+  return parsed.data;
+}
+
+function unsetProblem(path: Path, name: string): LocatedProblem {
+  const message = `refers to the environment variable ${name}, which is unset or empty; set it or write \${${name}:-default}`;
+  return { at: path, problem: { path: dottedPath(path), message } };
+}
+
+const byPosition = (a: Partial<Position>, b: Partial<Position>): number =>
+  (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);

@@ -1,0 +1,91 @@
+import type { z } from 'zod';
+import { nearest } from './nearest.ts';
+import { type Problem, dottedPath } from './problem.ts';
+import { redactUrl } from './redact-url.ts';
+import { type Path, type ReferenceFound } from './reference.ts';
+import { knownKeys, schemaAt } from './schema-at.ts';
+import { REDACTED, isSecretPath } from './secret-names.ts';
+
+/** A problem with the path that it was found at, so that its place in the file can be looked up. */
+export interface LocatedProblem {
+  at: Path;
+  problem: Problem;
+}
+
+interface Checked {
+  schema: z.core.$ZodType;
+  /** The document that was parsed, with its references resolved. */
+  document: unknown;
+  references: readonly ReferenceFound[];
+}
+
+/** Turns what zod says about a document into problems, one for each unknown key and one for each other issue. */
+export function schemaProblems(issues: readonly z.core.$ZodIssue[], checked: Checked): LocatedProblem[] {
+  return issues.flatMap((issue) => {
+    const at = issue.path as Path;
+    if (issue.code !== 'unrecognized_keys') return [{ at, problem: valueProblem(issue, at, checked) }];
+    const known = knownKeys(schemaAt(checked.schema, at, checked.document));
+    return issue.keys.map((key) => ({ at: [...at, key], problem: keyProblem([...at, key], key, known) }));
+  });
+}
+
+function keyProblem(at: Path, key: string, known: readonly string[]): Problem {
+  const path = dottedPath(at);
+  const suggestion = nearest(key, known);
+  const message = 'is not a known key';
+  if (suggestion !== undefined) return { path, message: `${message}; did you mean ${suggestion}?`, suggestion };
+  return { path, message: `${message}; known here: ${known.join(', ')}`, allowed: known.join(', ') };
+}
+
+function valueProblem(issue: z.core.$ZodIssue, at: Path, checked: Checked): Problem {
+  const path = dottedPath(at);
+  const found = valueAt(checked.document, at);
+  const value = found === undefined ? {} : { value: shown(found, at, checked.references) };
+  if (issue.code === 'custom' && issue.params?.['rule'] === true) return { path, message: issue.message, ...value };
+
+  const allowed = allowedAt(issue, at, checked);
+  if (found === undefined) return { path, message: `is required: ${allowed}`, allowed };
+  const message = `must be ${allowed}, not ${value.value ?? ''}`;
+  const suggestion = typeof found === 'string' ? nearest(found, wordsOf(issue)) : undefined;
+  return suggestion === undefined
+    ? { path, message, allowed, ...value }
+    : { path, message: `${message}; did you mean ${suggestion}?`, allowed, ...value, suggestion };
+}
+
+function allowedAt(issue: z.core.$ZodIssue, at: Path, { schema, document }: Checked): string {
+  const field = schemaAt(schema, at, document);
+  const isSection = field?.schema._zod.def.type === 'object' && issue.code === 'invalid_type';
+  const phrase = isSection ? `a mapping with the keys ${knownKeys(field).join(', ')}` : issue.message;
+  return field?.nullable === true && !/\bnull\b/.test(phrase) ? `${phrase}, or null` : phrase;
+}
+
+/** The words that were possible: an enum's, or the tags of the kinds of an entry. */
+function wordsOf(issue: z.core.$ZodIssue): string[] {
+  if (issue.code === 'invalid_value') return issue.values.map(String);
+  if (issue.code === 'invalid_union' && 'options' in issue) return (issue.options as unknown[]).map(String);
+  return [];
+}
+
+const MAX_SHOWN = 80;
+
+/** A value that came from the environment is not shown, only the reference: nobody knows what it is. */
+function shown(value: unknown, at: Path, references: readonly ReferenceFound[]): string {
+  if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'a list' : 'a mapping';
+  if (isSecretPath(at)) return REDACTED;
+  if (typeof value !== 'string') return String(value);
+  const path = dottedPath(at);
+  const reference = references.find((one) => dottedPath(one.path) === path);
+  const text = redactUrl(reference?.written ?? value);
+  const quoted = JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
+  return reference === undefined ? quoted : `the value of ${quoted}`;
+}
+
+function valueAt(document: unknown, path: Path): unknown {
+  return path.reduce<unknown>(
+    (node, key) =>
+      typeof node === 'object' && node !== null && Object.hasOwn(node, key)
+        ? (node as Record<string, unknown>)[key]
+        : undefined,
+    document,
+  );
+}

@@ -1,0 +1,58 @@
+import { z } from 'zod';
+import { headerMap, otlpEndpoint } from './network-values.ts';
+import { flag, integer, maybeEmpty, oneOf, seconds, trimmed, trimmedOrNull } from './values.ts';
+
+/** Section `telemetry` of the adapter's file: export over OTLP. Source: adapter specification, section 2.2. */
+export const Telemetry = z.strictObject({
+  enabled: flag().describe('Master switch. When false, nothing is exported.').prefault(false),
+  transport: oneOf(['grpc', 'http']).describe('OTLP protocol.').prefault('grpc'),
+  endpoint: otlpEndpoint()
+    .describe('Where metrics go. Null: `http://localhost:4317` for grpc, `http://localhost:4318/v1/metrics` for http.')
+    .nullable()
+    .prefault(null),
+  logs_endpoint: otlpEndpoint()
+    .describe('Where logs go with http. Null: `http://localhost:4318/v1/logs`. With grpc, `endpoint` is used.')
+    .nullable()
+    .prefault(null),
+  insecure: flag()
+    .describe('With grpc: true is plaintext, false is TLS. With http, the scheme of the URL decides.')
+    .prefault(true),
+  headers: maybeEmpty(headerMap().prefault({})).describe('Extra headers of every export request.'),
+  export_interval_seconds: seconds().describe('Time between two exports of metrics, in seconds.').prefault(15),
+  export_timeout_seconds: seconds().describe('Time limit of one export, in seconds.').prefault(10),
+  max_queue_size: integer({ min: 1 }).describe('Events that the internal queue holds.').prefault(5000),
+  queue_batch_size: integer({ min: 1 })
+    .describe('Events that the worker takes from the queue at a time. Not the batch size of the exporter.')
+    .prefault(256),
+  periodic_flush_seconds: seconds()
+    .describe('Period of the forced flush, and longest sleep of an idle worker, in seconds.')
+    .prefault(5),
+  shutdown_drain_timeout_seconds: seconds().describe('Time for queued events at shutdown, in seconds.').prefault(10),
+  drop_on_queue_full: flag()
+    .describe('Drop events when the queue is full, instead of making requests wait.')
+    .prefault(true),
+  flush_on_shutdown: flag().describe('Flush at a normal shutdown.').prefault(true),
+  flush_on_terminate: flag().describe('Try to drain and flush when the process is terminated.').prefault(true),
+  emit_logs: flag().describe('Export the program’s logs as OTel log records too.').prefault(false),
+  log_batch_max_queue_size: integer({ min: 1 })
+    .describe('Queue size of the log batch processor. Null: the SDK decides.')
+    .nullable()
+    .prefault(null),
+  log_batch_max_export_batch_size: integer({ min: 1 })
+    .describe('Most records in a batch of logs. Null: the SDK decides.')
+    .nullable()
+    .prefault(null),
+  log_batch_schedule_delay_millis: integer({ min: 1 })
+    .describe('Time between two exports of logs, in milliseconds. Null: the SDK decides.')
+    .nullable()
+    .prefault(null),
+  log_batch_export_timeout_millis: integer({ min: 1 })
+    .describe('Time limit of one export of logs, in milliseconds. Null: the SDK decides.')
+    .nullable()
+    .prefault(null),
+  service_name: trimmed().describe('OTel resource attribute `service.name`.').prefault('remote-mcp-adapter'),
+  service_namespace: trimmedOrNull()
+    .describe('OTel resource attribute `service.namespace`. Null or blank: none.')
+    .prefault(null),
+});
+export type Telemetry = z.output<typeof Telemetry>;

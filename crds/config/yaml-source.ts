@@ -1,0 +1,111 @@
+import { type Document, type Node, LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import { type Problem, dottedPath } from './problem.ts';
+import type { Path } from './reference.ts';
+
+/** How often aliases may be repeated in all; more is an attempt to exhaust memory. */
+const MAX_ALIASES = 100;
+
+/** A place in the file, both counted from 1. */
+export interface Position {
+  line: number;
+  column: number;
+}
+
+/** A YAML file that was read: its value, what is wrong with its syntax, and where things stand in it. */
+export interface YamlSource {
+  /** The document as plain values; undefined when the syntax is so broken that it means nothing. */
+  value: unknown;
+  problems: Problem[];
+  /** Where the key of this path stands; where it is missing, its nearest ancestor. */
+  locate(path: Path): Position | undefined;
+}
+
+/**
+ * Reads one YAML 1.2 document (so a bare `off` is text) with anchors and merge keys. An empty file is an empty mapping.
+ * Duplicate keys are problems that leave the value readable; all other syntax errors make it undefined.
+ */
+export function readYaml(text: string): YamlSource {
+  const lines = new LineCounter();
+  const document = parseDocument(text, {
+    version: '1.2',
+    merge: true,
+    stringKeys: true,
+    prettyErrors: false,
+    lineCounter: lines,
+  });
+  const position = (offset: number): Position => {
+    const { line, col } = lines.linePos(offset);
+    return { line, column: col };
+  };
+  const locate = (path: Path): Position | undefined => {
+    const offset = offsetOf(document, path);
+    return offset === undefined ? undefined : position(offset);
+  };
+  const problems = [...document.errors, ...document.warnings].map((error): Problem => {
+    const path = error.code === 'DUPLICATE_KEY' ? dottedPath(pathOfKey(document.contents, error.pos[0])) : '';
+    return { path, message: MESSAGES[error.code] ?? `YAML syntax error: ${error.message}`, ...position(error.pos[0]) };
+  });
+  if (document.errors.some(({ code }) => code !== 'DUPLICATE_KEY')) return { value: undefined, problems, locate };
+  try {
+    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {}, problems, locate };
+  } catch (error) {
+    const message = `the aliases in this file cannot be resolved: ${error instanceof Error ? error.message : ''}`;
+    return { value: undefined, problems: [...problems, { path: '', message }], locate };
+  }
+}
+
+/** Where the parser's own words would repeat a piece of the file, which may be a secret, or say too little. */
+const MESSAGES: Partial<Record<string, string>> = {
+  BAD_ALIAS:
+    'YAML syntax error: this alias (*name) has no anchor (&name) before it; put text that starts with * in quotes',
+  BAD_DQ_ESCAPE: 'YAML syntax error: invalid escape sequence in a double-quoted text; use single quotes',
+  DUPLICATE_KEY: 'is set twice; keep one of the two',
+  MULTIPLE_DOCS: 'YAML syntax error: the file holds more than one document; remove the line --- between them',
+  TAB_AS_INDENT: 'YAML syntax error: tabs cannot indent; use spaces',
+  TAG_RESOLVE_FAILED: 'YAML syntax error: this tag (!name) is not known; put text that starts with ! in quotes',
+};
+
+/** The offset of the key, or list entry, that a path leads to, or of its nearest ancestor that exists. */
+function offsetOf(document: Document.Parsed, path: Path): number | undefined {
+  let node: Node | null | undefined = document.contents;
+  let offset = node?.range?.[0];
+  for (const key of path) {
+    node = resolved(node, document);
+    if (isMap<Node, Node | null>(node)) {
+      const pair = node.items.find((item) => keyText(item.key) === String(key));
+      if (pair === undefined) return offset;
+      offset = pair.key.range?.[0] ?? offset;
+      node = pair.value;
+    } else if (isSeq<Node>(node)) {
+      node = node.items[Number(key)];
+      if (node === undefined) return offset;
+      offset = node.range?.[0] ?? offset;
+    } else {
+      return offset;
+    }
+  }
+  return offset;
+}
+
+const resolved = (node: Node | null | undefined, document: Document): Node | null | undefined =>
+  isAlias(node) ? node.resolve(document) : node;
+
+const keyText = (key: unknown): string | undefined => (isScalar(key) ? String(key.value) : undefined);
+
+/** The path of the mapping key that starts at an offset. */
+function pathOfKey(node: Node | null, offset: number): Path {
+  const inside = (child: Node | null | undefined): boolean => {
+    const [start, , end] = child?.range ?? [];
+    return start !== undefined && end !== undefined && start <= offset && offset < end;
+  };
+  if (isMap<Node, Node | null>(node)) {
+    for (const { key, value } of node.items) {
+      if (inside(key)) return [keyText(key) ?? ''];
+      if (inside(value)) return [keyText(key) ?? '', ...pathOfKey(value, offset)];
+    }
+  } else if (isSeq<Node>(node)) {
+    const index = node.items.findIndex(inside);
+    if (index >= 0) return [index, ...pathOfKey(node.items[index] ?? null, offset)];
+  }
+  return [];
+}
