@@ -27,6 +27,7 @@ export const ERRORS = {
     rpc: -32000,
     detail: 'This server speaks the protocol revisions up to 2025-11-25; open a session with initialize.',
   },
+  stream_conflict: { status: 409, rpc: 409, detail: 'The session has an event stream open already.' },
   header_mismatch: { status: 400, rpc: -32020, detail: 'A header does not match the body.' },
   unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
   upstream_session_terminated: { status: 200, rpc: -32001, detail: 'Session terminated: the upstream ended its session.' },

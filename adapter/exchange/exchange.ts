@@ -23,14 +23,16 @@ export interface Plan {
   readonly onTimeout: () => string | AdapterError;
   /**
    * Sees the response message (JSON text) before the client does and returns what the client gets.
-   * The response's head is held back until then.
    */
   readonly onResponse?: (text: string, head: ResponseHead) => Promise<string> | string;
+  /** Holds the head of an event stream back until `onResponse` has returned: it decides about a header. */
+  readonly holdHead?: boolean;
   /**
-   * Called when the upstream says that it does not know the session. Returns the request to send instead, or throws
-   * the AdapterError to answer with.
+   * Called when the upstream does not know the session (404, or a 400 that says so), or has a stream open already
+   * (409). Returns the request to send instead, or throws the AdapterError to answer with. Undefined: the answer
+   * goes to the client.
    */
-  readonly onSessionTerminated?: () => Promise<UpstreamRequest>;
+  readonly again?: (status: number) => Promise<UpstreamRequest>;
   /** May turn an upstream answer into an error of ours, before anything is sent. */
   readonly onHead?: (head: ResponseHead) => AdapterError | undefined;
   /** Called, and awaited, before a message that mentions a changed list reaches the client. */
@@ -83,6 +85,8 @@ export class Exchange implements ResponseSink, QuietStream {
   #atFrameEnd = true;
   #wroteSinceTick = false;
   #tail = '';
+  /** Frames that wait for the head. */
+  #held = '';
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -119,9 +123,8 @@ export class Exchange implements ResponseSink, QuietStream {
 
   onHead(head: ResponseHead): void {
     this.#head = head;
-    const { plan } = { plan: this.#plan };
-    if (plan.onSessionTerminated !== undefined) {
-      if (head.status === 404) return this.#sendAgain();
+    if (this.#plan.again !== undefined) {
+      if (head.status === 404 || head.status === 409) return this.#sendAgain(head.status);
       if (head.status === 400) {
         this.#state = 'inspect';
         return;
@@ -157,7 +160,7 @@ export class Exchange implements ResponseSink, QuietStream {
         this.#step(() => this.#endFrames());
         break;
       case 'inspect':
-        if (UNKNOWN_SESSION.test(this.#collected())) return this.#sendAgain();
+        if (UNKNOWN_SESSION.test(this.#collected())) return this.#sendAgain(400);
         if (this.#head !== undefined && this.#rejectHead(this.#head)) return;
         this.#step(() => this.#endCollect());
         break;
@@ -256,12 +259,11 @@ export class Exchange implements ResponseSink, QuietStream {
       if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
       else this.#held += out;
     }
-    if (this.#plan.sessionId !== undefined && this.#held !== '') {
+    if (this.#plan.holdHead !== true && this.#held !== '') {
       this.#writeStreamHead();
       this.#write(Buffer.from(this.#takeHeld()));
     }
   }
-  #held = '';
 
   #takeHeld(): string {
     const held = this.#held;
@@ -336,13 +338,13 @@ export class Exchange implements ResponseSink, QuietStream {
     return finish.then(send);
   }
 
-  /** The upstream has forgotten the session: drop this answer, and send the request that the plan gives instead. */
-  #sendAgain(): void {
+  /** Drops this answer and sends the request that the plan gives instead. */
+  #sendAgain(status: number): void {
     this.#control?.abort();
     this.#state = 'waiting';
     this.#chunks = [];
     this.#size = 0;
-    this.#plan.onSessionTerminated?.().then(
+    this.#plan.again?.(status).then(
       (request) => {
         if (!this.#isDone()) this.#plan.upstream.send(request, this);
       },

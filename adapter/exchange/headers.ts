@@ -51,8 +51,11 @@ export class HeaderForwarding {
     this.#userAgent = rules.userAgent;
   }
 
-  /** Names and values in turn. `client` undefined: a request of the adapter's own, with the static headers only. */
-  build(method: 'POST' | 'GET' | 'DELETE', client: IncomingHttpHeaders | undefined, modern: boolean): string[] {
+  /**
+   * What every request of this client carries, the adapter's own for it included: names and values in turn.
+   * `client` undefined: the static headers only.
+   */
+  base(method: 'POST' | 'GET' | 'DELETE', client: IncomingHttpHeaders | undefined): string[] {
     const out: string[] = ['user-agent', this.#userAgent];
     if (method === 'POST') {
       out.push('content-type', 'application/json', 'accept', 'application/json, text/event-stream');
@@ -66,6 +69,12 @@ export class HeaderForwarding {
       const value = client[lower];
       if (typeof value === 'string' && value !== '') out.push(name, value);
     }
+    return out;
+  }
+
+  /** The base with the protocol's headers of this one message, as the client sent them. */
+  forward(method: 'POST' | 'GET' | 'DELETE', client: IncomingHttpHeaders, modern: boolean): string[] {
+    const out = this.base(method, client);
     const version = client['mcp-protocol-version'];
     if (typeof version === 'string') out.push('mcp-protocol-version', version);
     if (!modern) return out;

@@ -1,0 +1,201 @@
+import type { AddressInfo } from 'node:net';
+
+import type { AdapterConfig } from '../crds/config/adapter.ts';
+import { effectiveServer } from '../crds/config/effective-server.ts';
+import { secretsOf } from '../crds/config/redact-config.ts';
+import { redactUrl } from '../crds/config/redact-url.ts';
+import { KeepAlive } from './exchange/keep-alive.ts';
+import { RunningExchanges } from './exchange/running.ts';
+import { Gateway } from './gateway/gateway.ts';
+import { createMount, type Mount } from './gateway/mount.ts';
+import { ToolParameters } from './gateway/tool-parameters.ts';
+import { healthObject, publicHealth, serverHealth, type HealthObject, type StartupHealth } from './health.ts';
+import { tokenAuthentication } from './http/auth.ts';
+import { healthRoute } from './http/health-route.ts';
+import { mcpRoute } from './http/mcp-route.ts';
+import { OriginPolicy } from './http/origin.ts';
+import { createServer } from './http/server.ts';
+import { CleanupLoop, cleanUp } from './sessions/cleanup-loop.ts';
+import { SessionRegistry } from './sessions/session-registry.ts';
+import { UpstreamSessions } from './sessions/upstream-sessions.ts';
+import { openStore } from './state/open-store.ts';
+import type { Logger } from './telemetry/logger.ts';
+import { redactor } from './telemetry/redact.ts';
+import { LegacySseUpstream } from './upstream/legacy-sse.ts';
+import { startupWait } from './upstream/startup-wait.ts';
+import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
+
+export interface AdapterOptions {
+  readonly config: AdapterConfig;
+  readonly logger: Logger;
+  readonly version: string;
+  /** How long running calls may go on after `stop`, in milliseconds. */
+  readonly shutdownGraceMs: number;
+  /** Ends the process at once (`unavailable_policy: exit`). */
+  readonly exit: (reason: string) => void;
+}
+
+export interface Adapter {
+  /** Opens the port. Upstreams are waited for behind it. Returns the URL. */
+  listen(host: string, port: number): Promise<string>;
+  /** Drains: no new sessions, running calls finish within the grace period, streams end, state is flushed. */
+  stop(): Promise<void>;
+  health(authenticated: boolean): Promise<HealthObject>;
+}
+
+/** Builds the adapter from its configuration: every part is made here and given only what it needs. */
+export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
+  const { config, logger, version } = options;
+  const { core } = config;
+  const redact = redactor(secretsOf(config));
+  const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
+  let draining = false;
+
+  const state = await openStore(config, { exit: options.exit, log: (message) => logger.warn(message) });
+  const { store, bus } = state;
+  const sessions = new SessionRegistry(store, {
+    maxActive: config.sessions.max_active,
+    maxInFlight: config.sessions.max_in_flight_per_session,
+    tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
+  });
+  const keepAlive = new KeepAlive();
+  const running = new RunningExchanges();
+  const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
+
+  const servers = config.servers.map((server) => effectiveServer(config, server));
+  const mounts: Mount[] = servers.map((server) => {
+    const { url, transport, insecure_tls: insecureTls } = server.upstream;
+    const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
+    if (insecureTls) warn('upstream.insecure_tls: the certificate of this upstream is not verified');
+    const upstream =
+      transport === 'sse'
+        ? new LegacySseUpstream({ url, insecureTls, store, bus })
+        : new StreamableHttpUpstream({ url, insecureTls });
+    return createMount({
+      server,
+      upstream,
+      authHeader: core.auth.header_name,
+      listTtlMs,
+      version,
+      warn,
+      onPing: (serverId, ok, error) => {
+        if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');
+      },
+    });
+  });
+  const gateway = new Gateway({
+    store,
+    bus,
+    sessions,
+    upstreamSessions: new UpstreamSessions(store),
+    running,
+    keepAlive,
+    toolParameters: new ToolParameters(listTtlMs),
+    terminationRetries: config.sessions.upstream_session_termination_retries,
+    isDraining: () => draining,
+    onError,
+  });
+
+  const authenticate = tokenAuthentication(core.auth);
+  const mountPaths = new Set(mounts.map((mount) => mount.path));
+  const serverOptions = {
+    authenticate,
+    authHeader: core.auth.header_name,
+    trustedProxies: core.trusted_proxies,
+    maxBodyBytes: core.max_request_body_bytes,
+    isDraining: () => draining,
+    isMount: (path: string) => mountPaths.has(path),
+    logger,
+  };
+
+  let startup: StartupHealth | undefined;
+  const health = async (authenticated: boolean): Promise<HealthObject> => {
+    const now = Date.now();
+    const status = state.status();
+    const inventory = await store.counts(now).catch(() => undefined);
+    const full = healthObject({
+      version,
+      servers: mounts.map((mount, i) => {
+        const server = serverHealth(mount, redactUrl(servers[i]?.upstream.url ?? ''), now);
+        return server;
+      }),
+      persistence: { degradedReason: status.degradedReason, object: status.object },
+      inventory,
+      startup,
+    });
+    const shown = authenticated ? full : publicHealth(full);
+    return JSON.parse(redact(JSON.stringify(shown))) as HealthObject;
+  };
+
+  const cleanup =
+    core.cleanup_interval_seconds === null
+      ? undefined
+      : new CleanupLoop(
+          async () => {
+            const settings = {
+              intervalMs: (core.cleanup_interval_seconds ?? 60) * 1000,
+              idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
+              allowRevival: config.sessions.allow_revival,
+              tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
+            };
+            const { expired } = await cleanUp(store, settings, Date.now());
+            for (const record of expired) {
+              const mount = mounts.find(({ serverId }) => serverId === record.serverId);
+              await mount?.upstream.endSession(record, mount.headers.base('DELETE', undefined), 5000).catch(() => {
+                // It expires upstream by itself.
+              });
+            }
+            if (expired.length > 0) logger.info({ sessions: expired.length }, 'idle sessions expired');
+          },
+          core.cleanup_interval_seconds * 1000,
+          (error) => logger.error({ err: error }, 'cleanup failed; it is tried again'),
+        );
+
+  let app: ReturnType<typeof createServer> | undefined;
+  const waiting = new AbortController();
+
+  return {
+    health,
+    async listen(host, port) {
+      const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
+      app = createServer({ ...serverOptions, origins });
+      const isAuthenticated = (headers: object): boolean =>
+        authenticate(headers as Parameters<typeof authenticate>[0]) !== undefined;
+      const notReady = (): string | undefined => {
+        if (draining) return 'draining';
+        return state.status().unavailable ? 'state_store_unavailable' : undefined;
+      };
+      healthRoute(app, { health, notReady }, isAuthenticated);
+      for (const mount of mounts) mcpRoute(app, mount, gateway);
+      await app.listen({ host, port, backlog: 4096 });
+      const pinged = mounts.filter((mount) => mount.ping !== undefined);
+      void startupWait(
+        pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.ping() ?? Promise.resolve(true) })),
+        core.max_start_wait_seconds,
+        waiting.signal,
+      ).then((result) => {
+        startup = result;
+        if (result.not_ready_servers.length > 0) {
+          logger.warn({ servers: result.not_ready_servers }, 'started degraded: upstream servers do not answer');
+        }
+        if (!waiting.signal.aborted) for (const mount of pinged) mount.ping?.start();
+      });
+      const address = app.server.address() as AddressInfo;
+      const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+      return `http://${name.replace('0.0.0.0', '127.0.0.1')}:${address.port}`;
+    },
+    async stop() {
+      draining = true;
+      waiting.abort();
+      await running.idle(AbortSignal.timeout(options.shutdownGraceMs));
+      for (const exchange of running.all()) exchange.endStream();
+      await app?.close();
+      await cleanup?.stop();
+      await Promise.all(mounts.map((mount) => mount.ping?.stop()));
+      sessions.stop();
+      keepAlive.stop();
+      await Promise.all(mounts.map((mount) => mount.upstream.close()));
+      await state.close();
+    },
+  };
+}

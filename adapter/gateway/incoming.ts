@@ -1,0 +1,19 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+
+/** A request on a mount, past authentication. */
+export interface Incoming {
+  readonly headers: IncomingHttpHeaders;
+  readonly reply: ServerResponse;
+  /** Hash of the caller's token, '' when authentication is off. */
+  readonly principal: string;
+  /** What the access log says about it; filled in on the way. */
+  readonly facts: RequestFacts;
+}
+
+export interface RequestFacts {
+  serverId?: string;
+  sessionId?: string;
+  rpcMethod?: string;
+  tool?: string;
+  outcome?: string;
+}

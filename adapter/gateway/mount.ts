@@ -1,0 +1,86 @@
+import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
+import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
+import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
+import { EraProbe } from '../upstream/era.ts';
+import { ListCache } from '../upstream/list-cache.ts';
+import { PingLoop } from '../upstream/ping-loop.ts';
+import type { Upstream } from '../upstream/upstream.ts';
+import { toolTimeouts } from './settings.ts';
+
+/** One mounted server: its upstream and everything that belongs to it on this replica. */
+export interface Mount {
+  readonly serverId: string;
+  readonly path: string;
+  readonly upstream: Upstream;
+  readonly headers: HeaderForwarding;
+  /** Lower-case names of `client_headers.required`. */
+  readonly requiredHeaders: readonly string[];
+  readonly breaker: CircuitBreaker;
+  /** Undefined when `upstream_ping.enabled` is false; then the breaker stays closed. */
+  readonly ping: PingLoop | undefined;
+  readonly era: EraProbe;
+  readonly lists: ListCache;
+  readonly disabled: DisabledTools;
+  readonly timeoutOf: (tool: string | undefined) => number | null;
+  /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
+  readonly relaysChallenges: boolean;
+}
+
+export interface MountOptions {
+  readonly server: EffectiveServer;
+  readonly upstream: Upstream;
+  readonly authHeader: string;
+  readonly listTtlMs: number;
+  readonly version: string;
+  readonly warn: (message: string) => void;
+  readonly onPing: (serverId: string, ok: boolean, error: string | null) => void;
+}
+
+export function createMount(options: MountOptions): Mount {
+  const { server, upstream, warn } = options;
+  const { client_headers: clientHeaders, static_headers: staticHeaders } = server.upstream;
+  const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
+  for (const name of clientHeaders.passthrough) {
+    if (!passthrough.includes(name)) warn(`client_headers.passthrough: ${name} is never forwarded`);
+  }
+  const relaysChallenges = passthrough.some((name) => name.toLowerCase() === 'authorization');
+  if (relaysChallenges) {
+    warn('client_headers.passthrough lists Authorization: the credentials of clients are sent to this upstream');
+  }
+  const disabled = disabledTools(server.disabled_tools);
+  for (const entry of disabled.invalid) warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
+
+  const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
+  const policy = server.upstream_ping;
+  const breaker = new CircuitBreaker({
+    failureThreshold: policy.failure_threshold,
+    openCooldownMs: policy.open_cooldown_seconds * 1000,
+    halfOpenProbeAllowance: policy.half_open_probe_allowance,
+  });
+  const ping = policy.enabled
+    ? new PingLoop({
+        upstream,
+        breaker,
+        policy: { intervalMs: policy.interval_seconds * 1000, timeoutMs: policy.timeout_seconds * 1000 },
+        headers: headers.base('POST', undefined),
+        serverId: server.id,
+        clientVersion: options.version,
+        onResult: (ok, error) => options.onPing(server.id, ok, error),
+      })
+    : undefined;
+  return {
+    serverId: server.id,
+    path: server.mount_path,
+    upstream,
+    headers,
+    requiredHeaders: clientHeaders.required.map((name) => name.toLowerCase()),
+    breaker,
+    ping,
+    era: new EraProbe(upstream, policy.timeout_seconds * 1000),
+    lists: new ListCache(options.listTtlMs),
+    disabled,
+    timeoutOf: toolTimeouts(server),
+    relaysChallenges,
+  };
+}

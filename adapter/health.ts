@@ -1,0 +1,93 @@
+import type { Mount } from './gateway/mount.ts';
+import type { StateCounts } from './state/state-store.ts';
+
+/** The health object (specification, section 4; the original's further members in its fact sheet, section 12). */
+export interface HealthObject {
+  status: 'ok' | 'degraded';
+  package: string;
+  version: string;
+  servers: ServerHealth[];
+  persistence: Record<string, unknown>;
+  startup?: StartupHealth;
+  startup_reconciliation?: Record<string, unknown>;
+  adapter_wiring: { status_by_server: Record<string, boolean>; ready: boolean };
+  degraded_reason?: string;
+}
+
+export interface ServerHealth {
+  server_id: string;
+  mount_path: string;
+  upstream_url: string;
+  status: 'ok' | 'degraded';
+  breaker: Record<string, string | number>;
+  ping?: object;
+  detail?: string;
+}
+
+export interface StartupHealth {
+  ready_within_wait_budget: boolean;
+  max_start_wait_seconds: number;
+  waited_seconds: number;
+  not_ready_servers: string[];
+}
+
+export interface PersistenceHealth {
+  readonly degradedReason: string | null;
+  readonly object: Record<string, unknown>;
+}
+
+/** The state of one upstream as this replica sees it. */
+export function serverHealth(mount: Mount, upstreamUrl: string, now: number): ServerHealth {
+  const base = { server_id: mount.serverId, mount_path: mount.path, upstream_url: upstreamUrl };
+  const breaker = mount.breaker.snapshot(now);
+  if (mount.ping === undefined) return { ...base, status: 'ok', breaker, detail: 'upstream_ping_disabled' };
+  const ping = mount.ping.snapshot();
+  const failing = ping.last_failure_at !== null && ping.last_failure_at > (ping.last_success_at ?? 0);
+  if (breaker['state'] === 'closed' && !failing) return { ...base, status: 'ok', breaker, ping };
+  return { ...base, status: 'degraded', breaker, ping, detail: 'upstream_unhealthy' };
+}
+
+/** Puts the parts together; `degraded` when any of them is. */
+export function healthObject(parts: {
+  version: string;
+  servers: ServerHealth[];
+  persistence: PersistenceHealth;
+  inventory: StateCounts | undefined;
+  startup: StartupHealth | undefined;
+}): HealthObject {
+  const unhealthy = parts.servers.some((server) => server.status === 'degraded');
+  const reason = unhealthy ? 'upstream_unhealthy' : parts.persistence.degradedReason;
+  const wiring = Object.fromEntries(parts.servers.map((server) => [server.server_id, true]));
+  const inventory =
+    parts.inventory === undefined
+      ? { status: 'error', detail: 'state_repository_unavailable' }
+      : {
+          status: 'ok',
+          sessions_count: parts.inventory.sessions,
+          tombstones_count: parts.inventory.tombstones,
+          in_flight_count: parts.inventory.inFlight,
+        };
+  return {
+    status: reason === null ? 'ok' : 'degraded',
+    package: 'remote_mcp_adapter',
+    version: parts.version,
+    servers: parts.servers,
+    persistence: { ...parts.persistence.object, state_inventory: inventory },
+    ...(parts.startup === undefined ? {} : { startup: parts.startup }),
+    adapter_wiring: { status_by_server: wiring, ready: true },
+    ...(reason === null ? {} : { degraded_reason: reason }),
+  };
+}
+
+/** The health object for callers without a token while authentication is on: no hosts, paths or error texts. */
+export function publicHealth(health: HealthObject): HealthObject {
+  const { status, configured_type, effective_type, fallback_active } = health.persistence;
+  return {
+    ...health,
+    servers: health.servers.map((server) => {
+      const { ping, ...rest } = server;
+      return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null } };
+    }),
+    persistence: { status, configured_type, effective_type, fallback_active },
+  };
+}

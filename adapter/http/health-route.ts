@@ -1,0 +1,27 @@
+import type { FastifyInstance } from 'fastify';
+
+import type { HealthObject } from '../health.ts';
+
+export interface HealthSource {
+  /** `authenticated`: the caller may see where the state store and the upstreams are. */
+  health(authenticated: boolean): Promise<HealthObject>;
+  /** Why the replica should get no requests now; undefined when it should. */
+  notReady(): string | undefined;
+}
+
+/**
+ * `/healthz` as specified (503 while anything is degraded), `/livez` (the process works) and `/readyz` (this replica
+ * can serve; says nothing about upstreams).
+ */
+export function healthRoute(app: FastifyInstance, source: HealthSource, isAuthenticated: (headers: object) => boolean): void {
+  app.get('/healthz', async (request, reply) => {
+    const health = await source.health(isAuthenticated(request.headers));
+    return reply.code(health.status === 'ok' ? 200 : 503).send(health);
+  });
+  app.get('/livez', (_request, reply) => reply.send({ status: 'ok' }));
+  app.get('/readyz', (_request, reply) => {
+    const reason = source.notReady();
+    if (reason === undefined) return reply.send({ status: 'ok' });
+    return reply.code(503).header('retry-after', '1').send({ status: 'unavailable', reason });
+  });
+}

@@ -1,0 +1,75 @@
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+
+export interface CorsSettings {
+  readonly enabled: boolean;
+  readonly allowed_origins: readonly string[];
+  readonly allowed_methods: readonly string[];
+  readonly allowed_headers: readonly string[];
+  readonly allow_credentials: boolean;
+}
+
+const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
+const PREFLIGHT_MAX_AGE_SECONDS = 600;
+const EXPOSED = 'Mcp-Session-Id, X-Request-Id, Retry-After, WWW-Authenticate';
+
+/** Whether this address accepts connections of this machine only. */
+export function isLoopback(host: string): boolean {
+  return LOOPBACK.test(host) || host === '::1';
+}
+
+/**
+ * Who may call from a browser: DNS rebinding and cross-site requests end here (MCP, Streamable HTTP, security
+ * warning). An Origin is allowed when it is in `cors.allowed_origins`, is that of `public_base_url`, or is a loopback
+ * name while the adapter is bound to loopback; never because it equals the Host.
+ */
+export class OriginPolicy {
+  readonly #cors: CorsSettings;
+  readonly #origins: ReadonlySet<string>;
+  readonly #publicHost: string | undefined;
+  readonly #loopbackOnly: boolean;
+
+  constructor(cors: CorsSettings, options: { publicBaseUrl: string | null; boundHost: string }) {
+    this.#cors = cors;
+    const url = options.publicBaseUrl === null ? null : URL.parse(options.publicBaseUrl);
+    this.#origins = new Set([...cors.allowed_origins, ...(url === null ? [] : [url.origin])]);
+    this.#publicHost = url?.hostname;
+    this.#loopbackOnly = isLoopback(options.boundHost);
+  }
+
+  /** Whether the Origin header, if any, may call. */
+  allowsOrigin(origin: string | undefined): boolean {
+    if (origin === undefined) return true;
+    if (this.#origins.has(origin) || this.#origins.has('*')) return true;
+    return this.#loopbackOnly && LOOPBACK.test(URL.parse(origin)?.hostname ?? '');
+  }
+
+  /** Whether the Host header names this server; checked only where a page could rebind a name to it. */
+  allowsHost(host: string | undefined): boolean {
+    if (!this.#loopbackOnly || host === undefined) return true;
+    const name = URL.parse(`http://${host}`)?.hostname ?? '';
+    return LOOPBACK.test(name) || name === this.#publicHost;
+  }
+
+  /** Sets the CORS headers of an answer to an allowed origin. */
+  decorate(origin: string | undefined, reply: ServerResponse): void {
+    if (!this.#cors.enabled || origin === undefined) return;
+    const any = this.#cors.allowed_origins.includes('*');
+    if (!any && !this.#cors.allowed_origins.includes(origin)) return;
+    reply.setHeader('access-control-allow-origin', any ? '*' : origin);
+    if (!any) reply.setHeader('vary', 'Origin');
+    if (this.#cors.allow_credentials) reply.setHeader('access-control-allow-credentials', 'true');
+    reply.setHeader('access-control-expose-headers', EXPOSED);
+  }
+
+  /** Answers a preflight; false when this is none, or when CORS is off. */
+  preflight(headers: IncomingHttpHeaders, reply: ServerResponse): boolean {
+    if (!this.#cors.enabled || headers['access-control-request-method'] === undefined) return false;
+    const requested = headers['access-control-request-headers'];
+    const listed = this.#cors.allowed_headers;
+    reply.setHeader('access-control-allow-methods', this.#cors.allowed_methods.join(', '));
+    reply.setHeader('access-control-allow-headers', listed.includes('*') ? (requested ?? '*') : listed.join(', '));
+    reply.setHeader('access-control-max-age', String(PREFLIGHT_MAX_AGE_SECONDS));
+    reply.writeHead(204, { 'content-length': 0 }).end();
+    return true;
+  }
+}

@@ -1,0 +1,105 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+
+enableCompileCache();
+
+const { readOptions, USAGE, UsageError } = await import('./options.ts');
+
+const version = packageVersion();
+process.exitCode = await main();
+
+async function main(): Promise<number | undefined> {
+  let options;
+  try {
+    options = readOptions(process.argv.slice(2), process.env);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`mcp-adapter: ${error.message}\nTry 'mcp-adapter --help'.\n`);
+    return 2;
+  }
+  if (options.action === 'help') {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  if (options.action === 'version') {
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+
+  const { loadAdapterConfig } = await import('../crds/config/load.ts');
+  const { ConfigError, formatProblems } = await import('../crds/config/problem.ts');
+  let config;
+  try {
+    config = loadAdapterConfig(readFileSync(options.config, 'utf8'), process.env);
+  } catch (error) {
+    if (error instanceof ConfigError) process.stderr.write(`${formatProblems(error, options.config).trimEnd()}\n`);
+    else process.stderr.write(`mcp-adapter: cannot read the configuration file: ${(error as Error).message}\n`);
+    return 1;
+  }
+  if (options.action === 'check-config') {
+    const { redactedConfig } = await import('../crds/config/redact-config.ts');
+    const { stringify } = await import('yaml');
+    process.stdout.write(stringify(redactedConfig(config)));
+    return 0;
+  }
+  return run(config, options);
+}
+
+async function run(
+  config: import('../crds/config/adapter.ts').AdapterConfig,
+  options: import('./options.ts').Options,
+): Promise<number | undefined> {
+  const { createAdapter } = await import('./app.ts');
+  const { createLogger } = await import('./telemetry/logger.ts');
+  const { redactor } = await import('./telemetry/redact.ts');
+  const { secretsOf } = await import('../crds/config/redact-config.ts');
+  const logger = createLogger(options.logLevel ?? config.core.log_level, redactor(secretsOf(config)));
+  const graceSeconds = Number(process.env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] || config.core.shutdown_grace_seconds);
+
+  let adapter;
+  let url;
+  try {
+    adapter = await createAdapter({
+      config,
+      logger,
+      version,
+      shutdownGraceMs: Number.isFinite(graceSeconds) && graceSeconds >= 0 ? graceSeconds * 1000 : 30_000,
+      exit: (reason) => {
+        logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
+        process.exit(1);
+      },
+    });
+    url = await adapter.listen(options.host ?? config.core.host, options.port ?? config.core.port);
+  } catch (error) {
+    logger.fatal({ err: error }, 'the adapter cannot start');
+    process.stderr.write(`mcp-adapter: cannot start: ${(error as Error).message}\n`);
+    return 1;
+  }
+  // Said on every level, so that whoever starts it sees where it is.
+  process.stdout.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'listening', url, version })}\n`);
+
+  const { promise: signalled, resolve } = Promise.withResolvers<string>();
+  process.once('SIGTERM', resolve);
+  process.once('SIGINT', resolve);
+  const signal = await signalled;
+  // A second signal means: now.
+  process.once('SIGTERM', () => process.exit(1));
+  process.once('SIGINT', () => process.exit(1));
+  logger.info({ signal }, 'draining');
+  await adapter.stop();
+  logger.info('stopped');
+  process.exit(0);
+}
+
+/** From the nearest package.json: beside the sources, or above dist/. */
+function packageVersion(): string {
+  for (const path of ['../package.json', '../../package.json']) {
+    try {
+      return (JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version: string }).version;
+    } catch {
+      continue;
+    }
+  }
+  return '0.0.0';
+}

@@ -1,0 +1,74 @@
+import { parseArgs } from 'node:util';
+
+const DEFAULT_CONFIG = '/etc/remote-mcp-adapter/config.yaml';
+const LEVELS = ['debug', 'info', 'warning', 'error', 'critical'] as const;
+
+export interface Options {
+  readonly action: 'run' | 'check-config' | 'help' | 'version';
+  readonly config: string;
+  readonly host: string | undefined;
+  readonly port: number | undefined;
+  readonly logLevel: (typeof LEVELS)[number] | undefined;
+}
+
+export const USAGE = `Usage: mcp-adapter [options]
+
+Runs the MCP adapter: a gateway in front of the MCP servers of its configuration file.
+
+Options:
+  --config FILE      configuration file (else $MCP_ADAPTER_CONFIG, else ${DEFAULT_CONFIG})
+  --check-config     check the file, print the effective configuration without secrets, and exit (0 valid, 1 not)
+  --host ADDRESS     bind address instead of core.host
+  --port NUMBER      TCP port instead of core.port; 0 takes a free one
+  --log-level LEVEL  ${LEVELS.join(', ')}; instead of core.log_level
+  --version          print the version and exit
+  --help             print this text and exit
+
+Environment:
+  MCP_ADAPTER_CONFIG                    configuration file
+  MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS  how long running calls may go on after SIGTERM, instead of
+                                        core.shutdown_grace_seconds
+  Every \${NAME} and \${NAME:-default} in the file is taken from the environment.
+`;
+
+/** The command line was wrong; the message says how. */
+export class UsageError extends Error {
+  override readonly name = 'UsageError';
+}
+
+export function readOptions(args: readonly string[], env: Readonly<Record<string, string | undefined>>): Options {
+  let values;
+  try {
+    ({ values } = parseArgs({
+      args: [...args],
+      options: {
+        config: { type: 'string' },
+        'check-config': { type: 'boolean' },
+        host: { type: 'string' },
+        port: { type: 'string' },
+        'log-level': { type: 'string' },
+        version: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    }));
+  } catch (error) {
+    throw new UsageError((error as Error).message);
+  }
+  const level = values['log-level']?.toLowerCase();
+  const logLevel = LEVELS.find((known) => known === level);
+  if (level !== undefined && logLevel === undefined) {
+    throw new UsageError(`--log-level must be one of ${LEVELS.join(', ')}, not "${level}"`);
+  }
+  const port = values.port === undefined ? undefined : Number(values.port);
+  if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
+    throw new UsageError(`--port must be a number from 0 to 65535, not "${values.port}"`);
+  }
+  const action = values.help ? 'help' : values.version ? 'version' : values['check-config'] ? 'check-config' : 'run';
+  return {
+    action,
+    config: values.config ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG),
+    host: values.host,
+    port,
+    logLevel,
+  };
+}

@@ -1,0 +1,75 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+import type { SessionRecord, StateStore } from '../state/state-store.ts';
+
+export interface CleanupSettings {
+  readonly intervalMs: number;
+  /** Null: sessions never expire by idling. */
+  readonly idleTtlMs: number | null;
+  readonly allowRevival: boolean;
+  readonly tombstoneTtlMs: number;
+}
+
+export interface CleanupResult {
+  readonly expired: readonly SessionRecord[];
+  readonly purged: readonly SessionRecord[];
+}
+
+const BATCH = 200;
+const MAX_BACKOFF_MS = 30_000;
+
+/** One pass: idle sessions to tombstones (or away), then expired tombstones away (specification, section 3.1). */
+export async function cleanUp(store: StateStore, settings: CleanupSettings, now: number): Promise<CleanupResult> {
+  const expired: SessionRecord[] = [];
+  const purged: SessionRecord[] = [];
+  if (settings.idleTtlMs !== null) {
+    const idleBefore = now - settings.idleTtlMs;
+    const tombstoneUntil = settings.allowRevival ? now + settings.tombstoneTtlMs : null;
+    for (;;) {
+      const batch = await store.expireIdle({ now, idleBefore, tombstoneUntil, limit: BATCH });
+      expired.push(...batch);
+      if (batch.length < BATCH) break;
+    }
+  }
+  for (;;) {
+    const batch = await store.expireTombstones({ now, limit: BATCH });
+    purged.push(...batch);
+    if (batch.length < BATCH) break;
+  }
+  return { expired, purged };
+}
+
+/** Runs the pass every interval; after a failure sooner, with a growing pause. It never ends by itself. */
+export class CleanupLoop {
+  readonly #stopping = new AbortController();
+  readonly #done: Promise<void>;
+
+  constructor(pass: () => Promise<void>, intervalMs: number, onError: (error: unknown) => void) {
+    this.#done = this.#run(pass, intervalMs, onError);
+  }
+
+  async #run(pass: () => Promise<void>, intervalMs: number, onError: (error: unknown) => void): Promise<void> {
+    const { signal } = this.#stopping;
+    let failures = 0;
+    while (!signal.aborted) {
+      const pause = failures === 0 ? intervalMs : Math.min(intervalMs, 1000 * 2 ** failures, MAX_BACKOFF_MS);
+      try {
+        await delay(pause, undefined, { signal, ref: false });
+      } catch {
+        return;
+      }
+      try {
+        await pass();
+        failures = 0;
+      } catch (error) {
+        failures++;
+        onError(error);
+      }
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#done;
+  }
+}

@@ -1,0 +1,156 @@
+import { createHash, randomBytes } from 'node:crypto';
+
+import { AdapterError } from '../errors.ts';
+import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
+
+/** What `sessions` of the configuration says, in milliseconds. */
+export interface SessionLimits {
+  readonly maxActive: number | null;
+  readonly maxInFlight: number | null;
+  readonly tombstoneTtlMs: number;
+}
+
+/** A tool call that counts as in flight on this replica. */
+export interface Lease {
+  readonly key: SessionKey;
+  readonly id: string;
+}
+
+/** A dead replica's calls stop counting after this long; living ones are extended three times as often. */
+const LEASE_MS = 30_000;
+const RENEW_MS = LEASE_MS / 3;
+/** How long `initialize` may take before its place counts as free again. */
+const RESERVATION_MS = 120_000;
+const SESSION_ID = /^[0-9a-f]{32}$/;
+
+/** A session id: 128 random bits, safe as a header, a path segment and a folder name. */
+export function newSessionId(): string {
+  return randomBytes(16).toString('hex');
+}
+
+/** Who opened a session, without keeping the secret itself. '' when authentication is off. */
+export function principalOf(token: string | undefined): string {
+  return token === undefined ? '' : createHash('sha256').update(token).digest('base64url');
+}
+
+/**
+ * Sessions as requests see them: found, counted, revived, ended; every refusal is an AdapterError.
+ * Nothing is kept here but the leases of the calls that run on this replica.
+ */
+export class SessionRegistry {
+  readonly #store: StateStore;
+  readonly #limits: SessionLimits;
+  readonly #replica = randomBytes(6).toString('base64url');
+  readonly #leases = new Set<Lease>();
+  readonly #timer: NodeJS.Timeout;
+  #counter = 0;
+
+  constructor(store: StateStore, limits: SessionLimits) {
+    this.#store = store;
+    this.#limits = limits;
+    this.#timer = setInterval(() => this.#renew(), RENEW_MS).unref();
+  }
+
+  /** Takes a place for a new session. Throws `sessions_limit` (specification, section 7). */
+  async reserve(key: SessionKey): Promise<void> {
+    const { maxActive } = this.#limits;
+    if (maxActive === null) return;
+    const now = Date.now();
+    const free = await this.#store.reserve(key, { maxActive, now, expiresAt: now + RESERVATION_MS });
+    if (!free) throw limitReached(maxActive);
+  }
+
+  /** Gives the place back when no session came of it. */
+  async release(key: SessionKey): Promise<void> {
+    if (this.#limits.maxActive !== null) await this.#store.release(key);
+  }
+
+  async open(record: SessionRecord): Promise<void> {
+    await this.#store.open(record);
+  }
+
+  /** Reads the session of a request; a tombstone is revived. Throws `session_not_found`, `sessions_limit` and kin. */
+  async find(serverId: string, sessionId: string, principal: string): Promise<SessionRecord> {
+    if (!SESSION_ID.test(sessionId)) throw new AdapterError('session_not_found');
+    const key = { serverId, sessionId };
+    const caller = { principal, now: Date.now() };
+    const found = await this.#store.find(key, caller);
+    if (found.state === 'active') return found.record;
+    if (found.state !== 'tombstoned') throw refusal(found);
+    const revived = await this.#store.revive(key, caller, { maxActive: this.#limits.maxActive });
+    if (revived.state === 'active') return revived.record;
+    if (revived.state === 'limit') throw limitReached(this.#limits.maxActive);
+    throw refusal(revived);
+  }
+
+  /** Starts a tool call in the session: as `find`, and counts it until `leave`. Throws also `in_flight_limit`. */
+  async enter(
+    serverId: string,
+    sessionId: string,
+    principal: string,
+  ): Promise<{ record: SessionRecord; lease: Lease }> {
+    if (!SESSION_ID.test(sessionId)) throw new AdapterError('session_not_found');
+    const lease = { key: { serverId, sessionId }, id: `${this.#replica}${(this.#counter++).toString(36)}` };
+    for (let attempt = 0; ; attempt++) {
+      const now = Date.now();
+      const call = { id: lease.id, until: now + LEASE_MS, maxInFlight: this.#limits.maxInFlight };
+      const found = await this.#store.enter(lease.key, { principal, now }, call);
+      if (found.state === 'active') {
+        this.#leases.add(lease);
+        return { record: found.record, lease };
+      }
+      if (found.state === 'limit') {
+        const detail = `The session has ${this.#limits.maxInFlight} tool calls in flight, which is the maximum.`;
+        throw new AdapterError('in_flight_limit', detail, { retryAfter: 1 });
+      }
+      if (found.state !== 'tombstoned' || attempt > 0) throw refusal(found);
+      await this.find(serverId, sessionId, principal);
+    }
+  }
+
+  /** Ends a tool call. With a limit the caller must wait, so that the client's next call finds the place free. */
+  leave(lease: Lease): Promise<void> | undefined {
+    if (!this.#leases.delete(lease)) return undefined;
+    const left = this.#store.leave(lease.key, lease.id).catch(() => {
+      // The lease expires by itself; the client's answer is not held up by a store that is down.
+    });
+    return this.#limits.maxInFlight === null ? undefined : left;
+  }
+
+  /** Ends the session. Returns what it was, undefined when it is unknown to this caller. */
+  async remove(serverId: string, sessionId: string, principal: string): Promise<SessionRecord | undefined> {
+    if (!SESSION_ID.test(sessionId)) return undefined;
+    const key = { serverId, sessionId };
+    const found = await this.#store.find(key, { principal, now: Date.now() });
+    if (found.state !== 'active' && found.state !== 'tombstoned') return undefined;
+    return this.#store.remove(key);
+  }
+
+  /** Tool calls that run on this replica now. */
+  get inFlight(): number {
+    return this.#leases.size;
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
+  }
+
+  #renew(): void {
+    if (this.#leases.size === 0) return;
+    const until = Date.now() + LEASE_MS;
+    const calls = [...this.#leases].map(({ key, id }) => ({ key, lease: { id, until } }));
+    this.#store.renew(calls).catch(() => {
+      // Tried again at the next turn, twice before a lease ends.
+    });
+  }
+}
+
+function refusal(found: Exclude<Found, { state: 'active' }>): AdapterError {
+  if (found.state !== 'invalidated') return new AdapterError('session_not_found');
+  return new AdapterError('session_invalidated', `The session was invalidated (${found.reason}); initialize again.`);
+}
+
+function limitReached(maxActive: number | null): AdapterError {
+  const detail = `The maximum of ${maxActive} active sessions is reached; try again when one has ended.`;
+  return new AdapterError('sessions_limit', detail, { retryAfter: 10 });
+}

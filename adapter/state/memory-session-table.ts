@@ -1,0 +1,156 @@
+import type { Lock, SessionRow, SessionTable } from './session-table.ts';
+import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
+import { keyText } from './stored-session.ts';
+import type { Ending, StoredSession } from './stored-session.ts';
+import { StringPool } from './string-pool.ts';
+
+/** What a session without running calls has; shared, so that idle sessions stay small. */
+const NO_LEASES: ReadonlyMap<string, number> = new Map();
+
+interface Row extends SessionRow {
+  record: SessionRecord;
+  ending: Ending | null;
+  leases: ReadonlyMap<string, number>;
+}
+
+/** Sessions in maps. Without timers: what has expired goes when somebody looks. */
+export class MemorySessionTable implements SessionTable {
+  readonly #active = new Map<string, Row>();
+  readonly #ended = new Map<string, Row>();
+  /** The sessions that have leases, so that counting calls does not visit every session. */
+  readonly #leases = new Map<SessionRow, Map<string, number>>();
+  readonly #reservations = new Map<string, number>();
+  readonly #locks = new Map<string, Lock>();
+  readonly #strings = new StringPool();
+
+  get(key: SessionKey): Row | undefined {
+    const text = keyText(key);
+    return this.#active.get(text) ?? this.#ended.get(text);
+  }
+
+  put({ record, ending }: StoredSession): void {
+    const previous = this.get(record);
+    if (previous !== undefined) this.delete(previous);
+    const shared = {
+      ...record,
+      principal: this.#strings.acquire(record.principal),
+      initializeParams: this.#strings.acquire(record.initializeParams),
+    };
+    const home = ending === null ? this.#active : this.#ended;
+    home.set(keyText(record), { record: shared, ending, leases: NO_LEASES });
+  }
+
+  change(row: Row, changes: Partial<SessionRecord>): void {
+    row.record = { ...row.record, ...changes };
+  }
+
+  touch(row: Row, now: number): void {
+    row.record = { ...row.record, lastActiveAt: now };
+  }
+
+  end(row: Row, ending: Ending | null): void {
+    const text = keyText(row.record);
+    this.#dropLeases(row);
+    this.#active.delete(text);
+    this.#ended.delete(text);
+    row.ending = ending;
+    (ending === null ? this.#active : this.#ended).set(text, row);
+  }
+
+  delete(row: Row): void {
+    const text = keyText(row.record);
+    this.#dropLeases(row);
+    this.#active.delete(text);
+    this.#ended.delete(text);
+    this.#strings.release(row.record.principal);
+    this.#strings.release(row.record.initializeParams);
+  }
+
+  setLease(row: Row, id: string, until: number): void {
+    const leases = this.#leases.get(row);
+    if (leases !== undefined) {
+      leases.set(id, until);
+      return;
+    }
+    const first = new Map([[id, until]]);
+    this.#leases.set(row, first);
+    row.leases = first;
+  }
+
+  dropLease(row: Row, id: string): void {
+    const leases = this.#leases.get(row);
+    if (leases?.delete(id) && leases.size === 0) this.#dropLeases(row);
+  }
+
+  dropExpiredLeases(row: Row, now: number): void {
+    for (const [id, until] of row.leases) if (until <= now) this.dropLease(row, id);
+  }
+
+  placesTaken(now: number): number {
+    for (const [text, expiresAt] of this.#reservations) if (expiresAt <= now) this.#reservations.delete(text);
+    return this.#active.size + this.#reservations.size;
+  }
+
+  setReservation(key: SessionKey, expiresAt: number): void {
+    this.#reservations.set(keyText(key), expiresAt);
+  }
+
+  dropReservation(key: SessionKey): void {
+    this.#reservations.delete(keyText(key));
+  }
+
+  idle(idleBefore: number, now: number, limit: number): Row[] {
+    const idle: Row[] = [];
+    for (const row of this.#active.values()) {
+      if (idle.length >= limit) break;
+      if (row.record.lastActiveAt >= idleBefore) continue;
+      this.dropExpiredLeases(row, now);
+      if (row.leases.size === 0) idle.push(row);
+    }
+    return idle;
+  }
+
+  expired(now: number, limit: number): Row[] {
+    const expired: Row[] = [];
+    for (const row of this.#ended.values()) {
+      if (expired.length >= limit) break;
+      if (row.ending !== null && row.ending.expiresAt <= now) expired.push(row);
+    }
+    return expired;
+  }
+
+  counts(now: number): StateCounts {
+    let tombstones = 0;
+    for (const { ending } of this.#ended.values()) if (ending !== null && ending.expiresAt > now) tombstones += 1;
+    let inFlight = 0;
+    for (const leases of this.#leases.values()) for (const until of leases.values()) if (until > now) inFlight += 1;
+    return { sessions: this.#active.size, tombstones, inFlight };
+  }
+
+  clear(): void {
+    for (const row of this.all()) this.delete(row);
+    this.#reservations.clear();
+  }
+
+  lock(name: string): Lock | undefined {
+    return this.#locks.get(name);
+  }
+
+  setLock(name: string, lock: Lock | undefined): void {
+    if (lock === undefined) this.#locks.delete(name);
+    else this.#locks.set(name, lock);
+  }
+
+  dropExpiredLocks(now: number): void {
+    for (const [name, { until }] of this.#locks) if (until <= now) this.#locks.delete(name);
+  }
+
+  all(): Row[] {
+    return [...this.#active.values(), ...this.#ended.values()];
+  }
+
+  #dropLeases(row: Row): void {
+    this.#leases.delete(row);
+    row.leases = NO_LEASES;
+  }
+}

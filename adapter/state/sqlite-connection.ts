@@ -1,0 +1,101 @@
+import type { DatabaseSync } from 'node:sqlite';
+import { fileFailed } from './commit-queue.ts';
+import type { Transactions } from './commit-queue.ts';
+import { fileIdentity, openDatabase, sqliteFault } from './sqlite-database.ts';
+import type { SqliteFile } from './sqlite-database.ts';
+import { SqliteSessionTable } from './sqlite-session-table.ts';
+import { StoreUnavailable } from './state-store.ts';
+
+interface Open {
+  readonly database: DatabaseSync;
+  readonly table: SqliteSessionTable;
+  readonly begin: () => void;
+  readonly commit: () => void;
+  readonly identity: string | undefined;
+}
+
+/** The state file, opened when it is first needed and again after it was damaged, removed or out of reach. */
+export class SqliteConnection implements Transactions {
+  readonly #file: SqliteFile;
+  /** Session row id → activity that is still to be written; outlives a reopened file. */
+  readonly #activity = new Map<number, number>();
+  #open: Open | undefined;
+
+  constructor(file: SqliteFile) {
+    this.#file = file;
+  }
+
+  /** The table, as of now. Raises what SQLite raises, or StoreUnavailable when the file cannot be opened. */
+  get table(): SqliteSessionTable {
+    return this.#opened().table;
+  }
+
+  get hasUnsavedActivity(): boolean {
+    return this.#activity.size > 0;
+  }
+
+  begin(): void {
+    const { begin, table } = this.#opened();
+    begin();
+    table.refresh();
+  }
+
+  commit(): void {
+    const { commit, table } = this.#opened();
+    commit();
+    table.committed();
+  }
+
+  abort(error: unknown): 'busy' | 'unavailable' | 'own' {
+    const fault = error instanceof StoreUnavailable ? 'unavailable' : sqliteFault(error);
+    this.#open?.table.forget();
+    try {
+      // A full disk and some other failures have ended the transaction already.
+      if (this.#open?.database.isTransaction) this.#open.database.exec('ROLLBACK');
+    } catch {
+      this.close();
+    }
+    if (fault === 'broken') this.close();
+    return fault === 'busy' || fault === 'own' ? fault : 'unavailable';
+  }
+
+  /** Fails when the path leads to another file than the open one: what is written now would be lost. */
+  checkIdentity(): void {
+    const { identity } = this.#opened();
+    if (fileIdentity(this.#file.path) === identity) return;
+    this.close();
+    throw new StoreUnavailable(`the state file ${this.#file.path} was removed or replaced`);
+  }
+
+  close(): void {
+    try {
+      this.#open?.database.close();
+    } finally {
+      this.#open = undefined;
+    }
+  }
+
+  #opened(): Open {
+    this.#open ??= this.#openFile();
+    return this.#open;
+  }
+
+  #openFile(): Open {
+    let database: DatabaseSync;
+    try {
+      database = openDatabase(this.#file);
+    } catch (error) {
+      if (sqliteFault(error) === 'busy') throw error;
+      throw fileFailed(error);
+    }
+    const begin = database.prepare('BEGIN IMMEDIATE');
+    const commit = database.prepare('COMMIT');
+    return {
+      database,
+      table: new SqliteSessionTable(database, this.#activity),
+      begin: () => begin.run(),
+      commit: () => commit.run(),
+      identity: fileIdentity(this.#file.path),
+    };
+  }
+}

@@ -1,0 +1,127 @@
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+
+/** Where the state file lies, and whether it may use write-ahead logging (specification 2.3, `disk`). */
+export interface SqliteFile {
+  readonly path: string;
+  /** False only for file systems that cannot do WAL; the journal mode is then DELETE. */
+  readonly wal: boolean;
+}
+
+/** Raised by one with every change of the tables. A file of a newer version is refused: older code would damage it. */
+const SCHEMA_VERSION = 1;
+
+const SCHEMA = `
+  CREATE TABLE sessions (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    server_id TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    principal TEXT NOT NULL,
+    upstream_session_id TEXT,
+    generation INTEGER NOT NULL,
+    protocol_version TEXT NOT NULL,
+    initialize_params TEXT NOT NULL,
+    log_level TEXT,
+    subscriptions TEXT NOT NULL,
+    lists_generation INTEGER NOT NULL,
+    created_at INTEGER NOT NULL,
+    last_active_at INTEGER NOT NULL,
+    expires_at INTEGER,
+    reason TEXT,
+    UNIQUE (server_id, session_id)
+  );
+  CREATE INDEX active_sessions ON sessions (last_active_at) WHERE expires_at IS NULL;
+  CREATE INDEX tombstones ON sessions (expires_at) WHERE expires_at IS NOT NULL;
+  CREATE TABLE leases (
+    session INTEGER NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL,
+    PRIMARY KEY (session, id)
+  ) WITHOUT ROWID;
+  CREATE TABLE reservations (
+    server_id TEXT NOT NULL, session_id TEXT NOT NULL, expires_at INTEGER NOT NULL,
+    PRIMARY KEY (server_id, session_id)
+  ) WITHOUT ROWID;
+  CREATE TABLE locks (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+  CREATE TABLE probes (id INTEGER PRIMARY KEY, written_at INTEGER NOT NULL);
+`;
+
+/** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */
+const BUSY_TIMEOUT_MS = 10;
+/** Pages of 4 KiB in the write-ahead log before they move into the file, which waits for the disk. */
+const CHECKPOINT_PAGES = 4_000;
+
+/** Opens the state file, creating it and its folder when missing. */
+export function openDatabase(file: SqliteFile): DatabaseSync {
+  mkdirSync(dirname(file.path), { recursive: true });
+  const database = new DatabaseSync(file.path, { timeout: BUSY_TIMEOUT_MS });
+  try {
+    prepareDatabase(database, file.wal);
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+  return database;
+}
+
+function prepareDatabase(database: DatabaseSync, wal: boolean): void {
+  database.exec(`PRAGMA journal_mode = ${wal ? 'WAL' : 'DELETE'}`);
+  database.exec(`PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
+    if (version > SCHEMA_VERSION) {
+      throw new Error(
+        `${database.location()} has the state schema ${version}, written by a newer release; ` +
+          `this release knows ${SCHEMA_VERSION}`,
+      );
+    }
+    if (version < 1) database.exec(SCHEMA);
+    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** Identifies the file behind a path; another or no file there means that the open one was removed. */
+export function fileIdentity(path: string): string | undefined {
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats === undefined ? undefined : `${stats.dev}:${stats.ino}`;
+}
+
+// Primary result codes, https://www.sqlite.org/rescode.html
+const SQLITE_ERROR = 1;
+const SQLITE_BUSY = 5;
+const SQLITE_LOCKED = 6;
+const SQLITE_FULL = 13;
+const SQLITE_TOOBIG = 18;
+const SQLITE_CONSTRAINT = 19;
+const SQLITE_MISMATCH = 20;
+const SQLITE_MISUSE = 21;
+const SQLITE_RANGE = 25;
+
+/** The fault of a statement or its values; everything else is the file's. */
+const OWN_FAULTS: ReadonlySet<number> = new Set([
+  SQLITE_ERROR,
+  SQLITE_TOOBIG,
+  SQLITE_CONSTRAINT,
+  SQLITE_MISMATCH,
+  SQLITE_MISUSE,
+  SQLITE_RANGE,
+]);
+
+/**
+ * What an error of `node:sqlite` means: `busy`: another process has the file; `full`: the disk has no room;
+ * `broken`: the file must be opened again; `own`: no fault of the file.
+ */
+export function sqliteFault(error: unknown): 'busy' | 'full' | 'broken' | 'own' {
+  const code = resultCode(error);
+  if (code === undefined || OWN_FAULTS.has(code)) return 'own';
+  if (code === SQLITE_BUSY || code === SQLITE_LOCKED) return 'busy';
+  return code === SQLITE_FULL ? 'full' : 'broken';
+}
+
+function resultCode(error: unknown): number | undefined {
+  if (!(error instanceof Error) || !('errcode' in error)) return undefined;
+  return typeof error.errcode === 'number' ? error.errcode & 0xff : undefined;
+}

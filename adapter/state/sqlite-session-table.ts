@@ -1,0 +1,341 @@
+import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { Lock, SessionRow, SessionTable } from './session-table.ts';
+import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
+import { keyText, parseSubscriptions } from './stored-session.ts';
+import type { Ending, StoredSession } from './stored-session.ts';
+
+interface Row extends SessionRow {
+  /** Never used again for another session, also not after a removal. */
+  readonly id: number;
+  record: SessionRecord;
+  ending: Ending | null;
+  readonly leases: Map<string, number>;
+  /** `lastActiveAt` as the file has it. */
+  savedActiveAt: number;
+}
+
+/** Activity is written at most this often per session; until then other processes see the older time. */
+const ACTIVITY_INTERVAL_MS = 1_000;
+const CACHED_ROWS = 20_000;
+
+/**
+ * Sessions in a SQLite file. Rows that were read stay cached until another connection commits, which
+ * `PRAGMA data_version` tells: with one process on the file, reads cost no query, and with several they stay right.
+ * Every method may throw what SQLite throws; after a rollback call `forget`.
+ */
+export class SqliteSessionTable implements SessionTable {
+  readonly #sql: ReturnType<typeof statements>;
+  readonly #rows = new Map<string, Row>();
+  /** Row id → activity that is not in the file yet. Survives `forget`: the file does not know it. */
+  readonly #activity: Map<number, number>;
+  /** Row id → activity that this transaction writes. */
+  readonly #written = new Map<number, number>();
+  #activeRows: number | undefined;
+  #dataVersion: unknown;
+
+  /** `activity` outlives the table when the file is opened again. */
+  constructor(database: DatabaseSync, activity: Map<number, number>) {
+    this.#sql = statements(database);
+    this.#activity = activity;
+  }
+
+  /** Drops what another connection may have changed. Call it before every read or step. */
+  refresh(): void {
+    const version = this.#sql.dataVersion.get()?.['data_version'];
+    if (version === this.#dataVersion) return;
+    this.#dataVersion = version;
+    this.forget();
+  }
+
+  /** Drops everything that was read, and what the transaction that is undone has written. */
+  forget(): void {
+    this.#rows.clear();
+    this.#written.clear();
+    this.#activeRows = undefined;
+  }
+
+  /** Call it after each commit. */
+  committed(): void {
+    for (const [id, at] of this.#written) if ((this.#activity.get(id) ?? 0) <= at) this.#activity.delete(id);
+    this.#written.clear();
+  }
+
+  /** Writes the activity that was held back. */
+  saveActivity(): void {
+    for (const [id, at] of this.#activity) this.#saveActivity(id, at);
+    for (const row of this.#rows.values()) row.savedActiveAt = this.#written.get(row.id) ?? row.savedActiveAt;
+  }
+
+  get hasUnsavedActivity(): boolean {
+    return this.#activity.size > 0;
+  }
+
+  get(key: SessionKey): Row | undefined {
+    const cacheKey = keyText(key);
+    const cached = this.#rows.get(cacheKey);
+    if (cached !== undefined) return cached;
+    const columns = this.#sql.select.get(key.serverId, key.sessionId);
+    return columns === undefined ? undefined : this.#cache(cacheKey, columns);
+  }
+
+  put({ record, ending }: StoredSession): void {
+    const previous = this.get(record);
+    if (previous !== undefined) this.delete(previous);
+    this.#sql.insert.run(
+      record.serverId,
+      record.sessionId,
+      record.principal,
+      record.upstreamSessionId,
+      record.generation,
+      record.protocolVersion,
+      record.initializeParams,
+      record.logLevel,
+      JSON.stringify(record.subscriptions),
+      record.listsGeneration,
+      record.createdAt,
+      record.lastActiveAt,
+      ending?.expiresAt ?? null,
+      ending?.reason ?? null,
+    );
+    if (ending === null && this.#activeRows !== undefined) this.#activeRows += 1;
+  }
+
+  change(row: Row, changes: Partial<SessionRecord>): void {
+    const record = { ...row.record, ...changes };
+    this.#sql.update.run(
+      record.upstreamSessionId,
+      record.generation,
+      record.protocolVersion,
+      record.logLevel,
+      JSON.stringify(record.subscriptions),
+      record.listsGeneration,
+      record.lastActiveAt,
+      row.id,
+    );
+    row.record = record;
+    row.savedActiveAt = record.lastActiveAt;
+    this.#written.set(row.id, record.lastActiveAt);
+  }
+
+  touch(row: Row, now: number): void {
+    row.record = { ...row.record, lastActiveAt: now };
+    if (now - row.savedActiveAt < ACTIVITY_INTERVAL_MS) {
+      this.#activity.set(row.id, now);
+      return;
+    }
+    this.#saveActivity(row.id, now);
+    row.savedActiveAt = now;
+  }
+
+  end(row: Row, ending: Ending | null): void {
+    this.#dropLeases(row);
+    this.#sql.end.run(ending?.expiresAt ?? null, ending?.reason ?? null, row.id);
+    if (this.#activeRows !== undefined) this.#activeRows += Number(ending === null) - Number(row.ending === null);
+    row.ending = ending;
+  }
+
+  delete(row: Row): void {
+    this.#dropLeases(row);
+    this.#sql.delete.run(row.id);
+    this.#rows.delete(keyText(row.record));
+    this.#activity.delete(row.id);
+    if (row.ending === null && this.#activeRows !== undefined) this.#activeRows -= 1;
+  }
+
+  setLease(row: Row, id: string, until: number): void {
+    this.#sql.setLease.run(row.id, id, until);
+    row.leases.set(id, until);
+  }
+
+  dropLease(row: Row, id: string): void {
+    this.#sql.dropLease.run(row.id, id);
+    row.leases.delete(id);
+  }
+
+  dropExpiredLeases(row: Row, now: number): void {
+    for (const [id, until] of row.leases) if (until <= now) this.dropLease(row, id);
+  }
+
+  placesTaken(now: number): number {
+    this.#sql.dropExpiredReservations.run(now);
+    this.#activeRows ??= count(this.#sql.countActive);
+    return this.#activeRows + count(this.#sql.countReservations);
+  }
+
+  setReservation(key: SessionKey, expiresAt: number): void {
+    this.#sql.setReservation.run(key.serverId, key.sessionId, expiresAt);
+  }
+
+  dropReservation(key: SessionKey): void {
+    this.#sql.dropReservation.run(key.serverId, key.sessionId);
+  }
+
+  idle(idleBefore: number, now: number, limit: number): Row[] {
+    this.saveActivity();
+    return this.#all(this.#sql.selectIdle.all(idleBefore, now, limit));
+  }
+
+  expired(now: number, limit: number): Row[] {
+    return this.#all(this.#sql.selectExpired.all(now, limit));
+  }
+
+  counts(now: number): StateCounts {
+    this.#activeRows ??= count(this.#sql.countActive);
+    return {
+      sessions: this.#activeRows,
+      tombstones: count(this.#sql.countTombstones, now),
+      inFlight: count(this.#sql.countLeases, now),
+    };
+  }
+
+  clear(): void {
+    this.#sql.clearLeases.run();
+    this.#sql.clearReservations.run();
+    this.#sql.clearSessions.run();
+    this.#activity.clear();
+    this.forget();
+  }
+
+  lock(name: string): Lock | undefined {
+    const columns = this.#sql.selectLock.get(name);
+    return columns === undefined ? undefined : { owner: text(columns['owner']), until: number(columns['until']) };
+  }
+
+  setLock(name: string, lock: Lock | undefined): void {
+    if (lock === undefined) this.#sql.dropLock.run(name);
+    else this.#sql.setLock.run(name, lock.owner, lock.until);
+  }
+
+  dropExpiredLocks(now: number): void {
+    this.#sql.dropExpiredLocks.run(now);
+  }
+
+  /** Everything in the file, for reading a snapshot. */
+  all(): StoredSession[] {
+    return this.#sql.selectAll.all().map((columns) => storedSession(columns));
+  }
+
+  /** Writes something, so that a file that can only be read is noticed. */
+  probe(now: number): void {
+    this.#sql.probe.run(now);
+  }
+
+  #all(rows: Columns[]): Row[] {
+    return rows.map((columns) => {
+      const key = keyText({ serverId: text(columns['server_id']), sessionId: text(columns['session_id']) });
+      return this.#rows.get(key) ?? this.#cache(key, columns);
+    });
+  }
+
+  #cache(key: string, columns: Columns): Row {
+    const { record, ending } = storedSession(columns);
+    const id = number(columns['id']);
+    const row: Row = {
+      id,
+      record: { ...record, lastActiveAt: Math.max(record.lastActiveAt, this.#activity.get(id) ?? 0) },
+      ending,
+      leases: new Map(this.#sql.selectLeases.all(id).map((lease) => [text(lease['id']), number(lease['until'])])),
+      savedActiveAt: record.lastActiveAt,
+    };
+    if (this.#rows.size >= CACHED_ROWS) {
+      const [oldest] = this.#rows.keys();
+      if (oldest !== undefined) this.#rows.delete(oldest);
+    }
+    this.#rows.set(key, row);
+    return row;
+  }
+
+  #saveActivity(id: number, at: number): void {
+    this.#sql.touch.run(at, id);
+    this.#written.set(id, at);
+  }
+
+  #dropLeases(row: Row): void {
+    if (row.leases.size === 0) return;
+    this.#sql.dropLeases.run(row.id);
+    row.leases.clear();
+  }
+}
+
+type Columns = Record<string, SQLOutputValue>;
+
+const text = (value: SQLOutputValue | undefined): string => String(value);
+const textOrNull = (value: SQLOutputValue | undefined): string | null => (value === null ? null : String(value));
+const number = (value: SQLOutputValue | undefined): number => Number(value);
+
+function storedSession(columns: Columns): StoredSession {
+  return {
+    record: {
+      serverId: text(columns['server_id']),
+      sessionId: text(columns['session_id']),
+      principal: text(columns['principal']),
+      upstreamSessionId: textOrNull(columns['upstream_session_id']),
+      generation: number(columns['generation']),
+      protocolVersion: text(columns['protocol_version']),
+      initializeParams: text(columns['initialize_params']),
+      logLevel: textOrNull(columns['log_level']),
+      subscriptions: parseSubscriptions(text(columns['subscriptions'])),
+      listsGeneration: number(columns['lists_generation']),
+      createdAt: number(columns['created_at']),
+      lastActiveAt: number(columns['last_active_at']),
+    },
+    ending:
+      columns['expires_at'] === null
+        ? null
+        : { expiresAt: number(columns['expires_at']), reason: textOrNull(columns['reason']) },
+  };
+}
+
+const count = (statement: StatementSync, ...values: number[]): number => Number(statement.get(...values)?.['n']);
+
+function statements(database: DatabaseSync) {
+  const sql = (text: string): StatementSync => database.prepare(text);
+  return {
+    dataVersion: sql('PRAGMA data_version'),
+    select: sql('SELECT * FROM sessions WHERE server_id = ? AND session_id = ?'),
+    selectAll: sql('SELECT * FROM sessions ORDER BY id'),
+    selectIdle: sql(
+      `SELECT * FROM sessions WHERE expires_at IS NULL AND last_active_at < ?
+         AND NOT EXISTS (SELECT 1 FROM leases WHERE session = sessions.id AND until > ?)
+       ORDER BY last_active_at LIMIT ?`,
+    ),
+    selectExpired: sql(
+      'SELECT * FROM sessions WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',
+    ),
+    insert: sql(
+      `INSERT INTO sessions (server_id, session_id, principal, upstream_session_id, generation, protocol_version,
+         initialize_params, log_level, subscriptions, lists_generation, created_at, last_active_at, expires_at, reason)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+    ),
+    update: sql(
+      `UPDATE sessions SET upstream_session_id = ?, generation = ?, protocol_version = ?, log_level = ?,
+         subscriptions = ?, lists_generation = ?, last_active_at = ? WHERE id = ?`,
+    ),
+    touch: sql('UPDATE sessions SET last_active_at = max(last_active_at, ?) WHERE id = ?'),
+    end: sql('UPDATE sessions SET expires_at = ?, reason = ? WHERE id = ?'),
+    delete: sql('DELETE FROM sessions WHERE id = ?'),
+    countActive: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NULL'),
+    countTombstones: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NOT NULL AND expires_at > ?'),
+    clearSessions: sql('DELETE FROM sessions'),
+
+    selectLeases: sql('SELECT id, until FROM leases WHERE session = ?'),
+    setLease: sql('INSERT OR REPLACE INTO leases (session, id, until) VALUES (?, ?, ?)'),
+    dropLease: sql('DELETE FROM leases WHERE session = ? AND id = ?'),
+    dropLeases: sql('DELETE FROM leases WHERE session = ?'),
+    countLeases: sql('SELECT count(*) AS n FROM leases WHERE until > ?'),
+    clearLeases: sql('DELETE FROM leases'),
+
+    setReservation: sql('INSERT OR REPLACE INTO reservations (server_id, session_id, expires_at) VALUES (?, ?, ?)'),
+    dropReservation: sql('DELETE FROM reservations WHERE server_id = ? AND session_id = ?'),
+    dropExpiredReservations: sql('DELETE FROM reservations WHERE expires_at <= ?'),
+    countReservations: sql('SELECT count(*) AS n FROM reservations'),
+    clearReservations: sql('DELETE FROM reservations'),
+
+    selectLock: sql('SELECT owner, until FROM locks WHERE name = ?'),
+    setLock: sql('INSERT OR REPLACE INTO locks (name, owner, until) VALUES (?, ?, ?)'),
+    dropLock: sql('DELETE FROM locks WHERE name = ?'),
+    dropExpiredLocks: sql('DELETE FROM locks WHERE until <= ?'),
+
+    probe: sql('INSERT OR REPLACE INTO probes (id, written_at) VALUES (1, ?)'),
+  };
+}

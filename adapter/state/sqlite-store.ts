@@ -1,0 +1,165 @@
+import { CommitQueue, fileFailed } from './commit-queue.ts';
+import * as rules from './session-rules.ts';
+import { SqliteConnection } from './sqlite-connection.ts';
+import { sqliteFault } from './sqlite-database.ts';
+import type { SqliteFile } from './sqlite-database.ts';
+import type { SqliteSessionTable } from './sqlite-session-table.ts';
+import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
+
+const ACTIVITY_FLUSH_MS = 1_000;
+
+/**
+ * Sessions in a SQLite file (specification 2.3, type `disk`). Steps that come in the same turn of the event loop share
+ * one commit, and every promise resolves after it. Several processes of one host may use the same file; the time of
+ * the last activity may then be up to a second old.
+ */
+export class SqliteStore implements StateStore {
+  readonly #connection: SqliteConnection;
+  readonly #commits: CommitQueue;
+  #activityTimer: NodeJS.Timeout | undefined;
+
+  /** The file is opened, and created, when it is first needed; `ping` says whether it can be. */
+  constructor(file: SqliteFile) {
+    this.#connection = new SqliteConnection(file);
+    this.#commits = new CommitQueue(this.#connection);
+  }
+
+  reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean> {
+    return this.#step((table) => rules.reserve(table, key, options));
+  }
+
+  release(key: SessionKey): Promise<void> {
+    return this.#step((table) => table.dropReservation(key));
+  }
+
+  open(record: SessionRecord): Promise<void> {
+    return this.#step((table) => rules.open(table, record));
+  }
+
+  async find(key: SessionKey, caller: Caller): Promise<Found> {
+    try {
+      const { table } = this.#connection;
+      table.refresh();
+      return rules.find(table, key, caller);
+    } catch (error) {
+      const fault = sqliteFault(error);
+      if (fault === 'busy') return this.#step((table) => rules.find(table, key, caller));
+      throw fault === 'own' ? error : fileFailed(error);
+    }
+  }
+
+  async enter(
+    key: SessionKey,
+    caller: Caller,
+    call: CallLease & { maxInFlight: number | null },
+  ): Promise<Found | { state: 'limit' }> {
+    const found = await this.#step((table) => rules.enter(table, key, caller, call));
+    if (this.#connection.hasUnsavedActivity) this.#saveActivityLater();
+    return found;
+  }
+
+  renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void> {
+    return this.#step((table) => rules.renew(table, calls));
+  }
+
+  /** Waits some milliseconds for other steps to share its commit with. */
+  leave(key: SessionKey, leaseId: string): Promise<void> {
+    return this.#commits.runRelaxed(() => rules.leave(this.#connection.table, key, leaseId));
+  }
+
+  revive(key: SessionKey, caller: Caller, options: { maxActive: number | null }): Promise<Found | { state: 'limit' }> {
+    return this.#step((table) => rules.revive(table, key, caller, options));
+  }
+
+  replaceUpstream(
+    key: SessionKey,
+    generation: number,
+    upstream: { upstreamSessionId: string | null; protocolVersion: string },
+  ): Promise<boolean> {
+    return this.#step((table) => rules.replaceUpstream(table, key, generation, upstream));
+  }
+
+  setLogLevel(key: SessionKey, params: string): Promise<void> {
+    return this.#step((table) => rules.setLogLevel(table, key, params));
+  }
+
+  setSubscription(key: SessionKey, uri: string, subscribed: boolean): Promise<void> {
+    return this.#step((table) => rules.setSubscription(table, key, uri, subscribed));
+  }
+
+  dropLists(key: SessionKey): Promise<void> {
+    return this.#step((table) => rules.dropLists(table, key));
+  }
+
+  remove(key: SessionKey): Promise<SessionRecord | undefined> {
+    return this.#step((table) => rules.remove(table, key));
+  }
+
+  invalidate(key: SessionKey, reason: string, expiresAt: number): Promise<boolean> {
+    return this.#step((table) => rules.invalidate(table, key, reason, expiresAt));
+  }
+
+  expireIdle(options: {
+    now: number;
+    idleBefore: number;
+    tombstoneUntil: number | null;
+    limit: number;
+  }): Promise<SessionRecord[]> {
+    return this.#step((table) => rules.expireIdle(table, options));
+  }
+
+  expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]> {
+    return this.#step((table) => rules.expireTombstones(table, options));
+  }
+
+  counts(now: number): Promise<StateCounts> {
+    return this.#step((table) => table.counts(now));
+  }
+
+  clear(): Promise<void> {
+    return this.#step((table) => table.clear());
+  }
+
+  tryLock(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    return this.#step((table) => rules.tryLock(table, name, { owner, ttlMs, now: Date.now() }));
+  }
+
+  unlock(name: string, owner: string): Promise<void> {
+    return this.#step((table) => rules.unlock(table, name, owner));
+  }
+
+  lockHolder(name: string): Promise<string | undefined> {
+    return this.#step((table) => rules.lockHolder(table, name, Date.now()));
+  }
+
+  /** Writes to the file, and makes sure that the file is still the one at its path. */
+  ping(): Promise<void> {
+    return this.#step((table) => {
+      this.#connection.checkIdentity();
+      table.probe(Date.now());
+    });
+  }
+
+  async close(): Promise<void> {
+    clearTimeout(this.#activityTimer);
+    const saved = this.#connection.hasUnsavedActivity ? this.#step((table) => table.saveActivity()) : undefined;
+    this.#commits.close();
+    try {
+      await saved;
+    } finally {
+      this.#connection.close();
+    }
+  }
+
+  #step<T>(work: (table: SqliteSessionTable) => T): Promise<T> {
+    return this.#commits.run(() => work(this.#connection.table));
+  }
+
+  #saveActivityLater(): void {
+    this.#activityTimer ??= setTimeout(() => {
+      this.#activityTimer = undefined;
+      // When the file fails, the activity stays noted and the next enter tries again.
+      this.#step((table) => table.saveActivity()).catch(() => undefined);
+    }, ACTIVITY_FLUSH_MS).unref();
+  }
+}

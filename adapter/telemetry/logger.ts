@@ -1,0 +1,42 @@
+import { type DestinationStream, pino } from 'pino';
+
+import { type Redact, redactValue } from './redact.ts';
+
+export type Logger = pino.Logger;
+
+/** The configuration's words for pino's. */
+const LEVELS = { debug: 'debug', info: 'info', warning: 'warn', error: 'error', critical: 'fatal' } as const;
+export type LogLevel = keyof typeof LEVELS;
+const NAMES = Object.fromEntries(Object.entries(LEVELS).map(([name, level]) => [level, name]));
+
+/** JSON lines on standard output, each with the time and the level by name; everything in them is redacted. */
+export function createLogger(level: LogLevel, redact: Redact, destination?: DestinationStream): Logger {
+  return pino(
+    {
+      level: LEVELS[level],
+      base: null,
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: {
+        level: (label) => ({ level: NAMES[label] ?? label }),
+        log: (object) => redactValue(object, redact) as Record<string, unknown>,
+      },
+      serializers: { err: (error: unknown) => error },
+      hooks: {
+        logMethod(args, method) {
+          const safe = args.map((arg: unknown) => (typeof arg === 'string' ? redact(arg) : arg));
+          method.apply(this, safe as Parameters<typeof method>);
+        },
+      },
+    },
+    destination ?? pino.destination({ fd: 1, sync: true }),
+  );
+}
+
+export function isInfoEnabled(logger: Logger): boolean {
+  return logger.isLevelEnabled('info');
+}
+
+/** Enough of a session id to follow it through the log, too little to use it. */
+export function shorten(sessionId: string): string {
+  return sessionId.slice(0, 8);
+}

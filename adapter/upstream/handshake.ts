@@ -1,0 +1,62 @@
+import { type OwnAnswer, ownRequest } from './own-request.ts';
+import type { Upstream, UpstreamSession } from './upstream.ts';
+
+/** Everything that makes a new upstream session equal to the one that was lost. */
+export interface Handshake {
+  readonly initializeParams: string;
+  readonly logLevel: string | null;
+  readonly subscriptions: readonly string[];
+}
+
+export interface Opened {
+  readonly upstreamSessionId: string | null;
+  readonly protocolVersion: string;
+}
+
+/** The upstream refused or failed the handshake. */
+export class HandshakeFailed extends Error {
+  override readonly name = 'HandshakeFailed';
+  /** HTTP status of the refusal; 0 when there was no answer. */
+  readonly status: number;
+
+  constructor(message: string, status: number, cause?: unknown) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.status = status;
+  }
+}
+
+/**
+ * Opens an upstream session: initialize, initialized, then the log level and subscriptions that the client had set.
+ * `headers` are without the protocol's. A log level or subscription that is refused now does not undo the session.
+ */
+export async function handshake(
+  upstream: Upstream,
+  session: UpstreamSession,
+  headers: readonly string[],
+  state: Handshake,
+  timeoutMs: number,
+): Promise<Opened> {
+  const opening = { ...session, upstreamSessionId: undefined };
+  const answer = await ownRequest(upstream, {
+    session: opening,
+    headers,
+    message: { method: 'initialize', params: state.initializeParams },
+    timeoutMs,
+  });
+  const protocolVersion = answer.message?.result?.['protocolVersion'];
+  if (typeof protocolVersion !== 'string') throw new HandshakeFailed(reasonOf(answer), answer.status);
+  const opened = { ...session, upstreamSessionId: answer.upstreamSessionId };
+  const sendHeaders = [...headers, 'mcp-protocol-version', protocolVersion];
+  const send = (method: string, params: string | undefined, notification: boolean): Promise<OwnAnswer> =>
+    ownRequest(upstream, { session: opened, headers: sendHeaders, message: { method, params, notification }, timeoutMs });
+  await send('notifications/initialized', undefined, true);
+  if (state.logLevel !== null) await send('logging/setLevel', state.logLevel, false);
+  for (const uri of state.subscriptions) await send('resources/subscribe', JSON.stringify({ uri }), false);
+  return { upstreamSessionId: answer.upstreamSessionId, protocolVersion };
+}
+
+function reasonOf(answer: OwnAnswer): string {
+  const { error } = answer.message ?? {};
+  if (error !== undefined) return `initialize was refused: ${error.message} (${error.code})`;
+  return `initialize was answered with HTTP ${answer.status}`;
+}

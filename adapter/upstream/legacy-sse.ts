@@ -1,0 +1,345 @@
+import { randomUUID } from 'node:crypto';
+
+import { Pool } from 'undici';
+
+import { type Message, parseBody, progressToken } from '../exchange/message.ts';
+import type { BusKey, ControlMessage, LogEntry, MessageBus } from '../state/message-bus.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { eventId, parseEventId, requestCarrier, STREAM_CARRIER } from './carrier.ts';
+import { messageFrame } from '../exchange/sse-frames.ts';
+import { SseConnection } from './sse-connection.ts';
+import type { ResponseHead, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
+
+const CONNECT_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 4_000;
+/** How long the other replicas believe in an owner that has fallen silent. */
+const OWNER_LEASE_MS = 5_000;
+const TICK_MS = 1_500;
+const EVENT_STREAM = { 'content-type': 'text/event-stream' };
+
+interface Options {
+  readonly url: string;
+  readonly insecureTls: boolean;
+  readonly store: StateStore;
+  readonly bus: MessageBus;
+}
+
+/** Somebody who waits for messages of a session's stream. */
+interface Waiter {
+  readonly key: BusKey;
+  fail(error: Error): void;
+}
+
+/**
+ * Upstream transport `sse` (MCP 2024-11-05, HTTP with SSE). The whole session hangs on one GET stream, so the
+ * replica that opened it, the owner, reads it for all: each message goes into the session's log on the bus under one
+ * carrier, and whichever replica answers the client follows that carrier. Messages are posted from any replica.
+ * The log's ids make the client's streams resumable, which the transport itself is not.
+ */
+export class LegacySseUpstream implements Upstream {
+  readonly modern = false;
+  readonly #url: URL;
+  readonly #store: StateStore;
+  readonly #bus: MessageBus;
+  readonly #pool: Pool;
+  readonly #replica = randomUUID();
+  readonly #owned = new Map<string, { readonly connection: SseConnection; readonly lock: string }>();
+  readonly #waiters = new Set<Waiter>();
+  readonly #timer: NodeJS.Timeout;
+  readonly #unsubscribe: () => void;
+
+  constructor(options: Options) {
+    this.#url = new URL(options.url);
+    this.#store = options.store;
+    this.#bus = options.bus;
+    this.#pool = new Pool(this.#url.origin, {
+      pipelining: 1,
+      keepAliveTimeout: KEEP_ALIVE_MS,
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls },
+    });
+    this.#timer = setInterval(() => void this.#tick(), TICK_MS).unref();
+    this.#unsubscribe = this.#bus.onControl((message) => this.#onControl(message));
+  }
+
+  send(request: UpstreamRequest, sink: ResponseSink): void {
+    const waiting = new Exchange(sink);
+    sink.onStart(waiting);
+    this.#send(request, waiting).catch((error: unknown) => waiting.fail(error as Error, isSent(error)));
+  }
+
+  async #send(request: UpstreamRequest, exchange: Exchange): Promise<void> {
+    const { session } = request;
+    if (session === undefined) return exchange.refuse(400);
+    const key: BusKey = { serverId: session.serverId, sessionId: session.sessionId, generation: session.generation };
+    let endpoint = session.upstreamSessionId;
+    if (endpoint === undefined) endpoint = await this.#connect(key, request.headers, exchange);
+    else if (!(await this.#hasOwner(key))) return exchange.refuse(404);
+    if (endpoint === null) return;
+    if (request.method === 'GET') return this.#stream(key, request.lastEventId, exchange);
+    await this.#post(key, endpoint, request, exchange);
+  }
+
+  /** Opens the session's stream and becomes its owner. Null: the refusal has been told. */
+  async #connect(key: BusKey, headers: readonly string[], exchange: Exchange): Promise<string | null> {
+    const connection = new SseConnection({
+      onMessage: (message) => this.#deliver(key, message),
+      onClose: () => this.#closed(key, connection),
+    });
+    const { pathname, search } = this.#url;
+    const opened = await connection.open(this.#pool, this.#url.origin, pathname + search, headers, CONNECT_TIMEOUT_MS);
+    if ('status' in opened) {
+      exchange.refuse(opened.status);
+      return null;
+    }
+    const lock = ownerLock(key);
+    this.#owned.set(keyText(key), { connection, lock });
+    await this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS);
+    return opened.endpoint;
+  }
+
+  async #hasOwner(key: BusKey): Promise<boolean> {
+    if (this.#owned.has(keyText(key))) return true;
+    return (await this.#store.lockHolder(ownerLock(key))) !== undefined;
+  }
+
+  // ── from the client to the upstream ────────────────────────────────────────────────────────────────────────────
+
+  async #post(key: BusKey, endpoint: string, request: UpstreamRequest, exchange: Exchange): Promise<void> {
+    const messages = request.body?.messages ?? [];
+    const carriers: string[] = [];
+    for (const message of messages) {
+      if (message.kind !== 'request') continue;
+      const carrier = requestCarrier(message.idText);
+      carriers.push(carrier);
+      const toolCall = message.method === 'tools/call';
+      await this.#bus.addCall(key, { carrier, progressToken: progressToken(message), toolCall, startedAt: Date.now() });
+    }
+    exchange.onEnd(async () => {
+      for (const carrier of carriers) await this.#bus.removeCall(key, carrier);
+    });
+    // Followed before the request leaves: the answer may be faster than this call returns.
+    let open = carriers.length;
+    for (const carrier of carriers) {
+      await this.#follow(key, carrier, null, exchange, () => {
+        if (--open === 0) exchange.end();
+      });
+    }
+    const url = new URL(endpoint);
+    const response = await this.#pool.request({
+      path: url.pathname + url.search,
+      method: 'POST',
+      headers: [...request.headers],
+      body: request.body?.bytes ?? null,
+      signal: exchange.signal,
+    });
+    await response.body.dump();
+    if (response.statusCode >= 300) return exchange.refuse(response.statusCode);
+    if (carriers.length > 0) exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: endpoint });
+    else {
+      exchange.begin({ status: 202, headers: {}, upstreamSessionId: endpoint });
+      exchange.end();
+    }
+  }
+
+  /** A GET: the session's own stream, or a request's stream that is taken up again. */
+  async #stream(key: BusKey, lastEventId: string | undefined, exchange: Exchange): Promise<void> {
+    const from = lastEventId === undefined ? undefined : parseEventId(lastEventId);
+    const carrier = from?.carrier ?? STREAM_CARRIER;
+    exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: null });
+    await this.#follow(key, carrier, from?.id ?? null, exchange, () => exchange.end());
+  }
+
+  async #follow(
+    key: BusKey,
+    carrier: string,
+    after: string | null,
+    exchange: Exchange,
+    onResponse: () => void,
+  ): Promise<void> {
+    const waiter: Waiter = { key, fail: (error) => exchange.fail(error, true) };
+    this.#waiters.add(waiter);
+    let finished = false;
+    const stop = await this.#bus.follow(key, carrier, after, (entry: LogEntry) => {
+      if (finished) return;
+      exchange.data(messageFrame(entry.message, eventId(carrier, entry.id)));
+      if (carrier === STREAM_CARRIER || !isResponse(entry.message)) return;
+      finished = true;
+      onResponse();
+    });
+    exchange.onEnd(async () => {
+      this.#waiters.delete(waiter);
+      await stop();
+    });
+  }
+
+  // ── from the upstream to the client ────────────────────────────────────────────────────────────────────────────
+
+  async #deliver(key: BusKey, text: string): Promise<void> {
+    const body = parseBody(Buffer.from(text));
+    if ('code' in body) return;
+    for (const message of body.messages) {
+      const carrier = await this.#carrierOf(key, message);
+      // A batch stays together under the carrier of its first message: its bytes are not taken apart.
+      await this.#bus.append(key, { carrier, message: text });
+      if (body.batch) break;
+    }
+  }
+
+  /** Every message goes to the client on exactly one stream (MCP, Streamable HTTP). */
+  async #carrierOf(key: BusKey, message: Message): Promise<string> {
+    if (message.kind === 'response') return requestCarrier(message.idText);
+    if (message.method.endsWith('/list_changed') || message.method === 'notifications/resources/updated') {
+      return STREAM_CARRIER;
+    }
+    const calls = await this.#bus.calls(key);
+    const token = message.params['progressToken'];
+    if (typeof token === 'string' || typeof token === 'number') {
+      const owner = calls.find((call) => call.progressToken === JSON.stringify(token));
+      if (owner !== undefined) return owner.carrier;
+    }
+    return calls.findLast((call) => call.toolCall)?.carrier ?? STREAM_CARRIER;
+  }
+
+  #closed(key: BusKey, connection: SseConnection): void {
+    if (this.#owned.get(keyText(key))?.connection !== connection) return;
+    this.#owned.delete(keyText(key));
+    this.#store.unlock(ownerLock(key), this.#replica).catch(ignore);
+    this.#bus.publish({ type: 'upstream-closed', ...key }).catch(ignore);
+  }
+
+  #onControl(message: ControlMessage): void {
+    if (message.type === 'upstream-closed') {
+      this.#owned.get(keyText(message))?.connection.close();
+      this.#failWaiters(message);
+    }
+  }
+
+  #failWaiters(key: BusKey): void {
+    for (const waiter of this.#waiters) {
+      if (keyText(waiter.key) !== keyText(key)) continue;
+      waiter.fail(new Error('the upstream server has closed its event stream'));
+    }
+  }
+
+  /** Extends the leases of the owned streams, and finds out about owners that have died. */
+  async #tick(): Promise<void> {
+    try {
+      await Promise.all([...this.#owned.values()].map(({ lock }) => this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS)));
+      const foreign = new Map<string, BusKey>();
+      for (const { key } of this.#waiters) if (!this.#owned.has(keyText(key))) foreign.set(keyText(key), key);
+      for (const key of foreign.values()) if (!(await this.#hasOwner(key))) this.#failWaiters(key);
+    } catch {
+      // The store is down; leases are extended when it is back.
+    }
+  }
+
+  async endSession(session: UpstreamSession): Promise<void> {
+    const key = { serverId: session.serverId, sessionId: session.sessionId, generation: session.generation };
+    const owned = this.#owned.get(keyText(key));
+    if (owned !== undefined) owned.connection.close();
+    else await this.#bus.publish({ type: 'upstream-closed', ...key });
+    await this.#bus.drop(key);
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    for (const { connection } of [...this.#owned.values()]) connection.close();
+    this.#unsubscribe();
+    await this.#pool.destroy();
+  }
+}
+
+/** The client's side of one exchange: keeps the order head, data, end, and cleans up once. */
+class Exchange {
+  readonly #sink: ResponseSink;
+  readonly #cleanups: (() => Promise<void>)[] = [];
+  readonly #abort = new AbortController();
+  #held: string[] = [];
+  #begun = false;
+  #ending = false;
+  #done = false;
+
+  constructor(sink: ResponseSink) {
+    this.#sink = sink;
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
+  /** Messages come through the bus; a slow client's are buffered on its socket. */
+  pause(): void {}
+  resume(): void {}
+
+  abort(): void {
+    this.#finish();
+  }
+
+  begin(head: ResponseHead): void {
+    if (this.#done || this.#begun) return;
+    this.#begun = true;
+    this.#sink.onHead(head);
+    for (const text of this.#held.splice(0)) this.#sink.onData(Buffer.from(text));
+    if (this.#ending) this.end();
+  }
+
+  data(text: string): void {
+    if (this.#done) return;
+    if (this.#begun) this.#sink.onData(Buffer.from(text));
+    else this.#held.push(text);
+  }
+
+  end(): void {
+    this.#ending = true;
+    if (this.#done || !this.#begun) return;
+    this.#finish();
+    this.#sink.onEnd();
+  }
+
+  refuse(status: number): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#sink.onHead({ status, headers: {}, upstreamSessionId: null });
+    this.#sink.onEnd();
+  }
+
+  fail(error: Error, sent: boolean): void {
+    if (this.#done) return;
+    this.#finish();
+    this.#sink.onError(error, sent);
+  }
+
+  onEnd(cleanup: () => Promise<void>): void {
+    if (this.#done) cleanup().catch(ignore);
+    else this.#cleanups.push(cleanup);
+  }
+
+  #finish(): void {
+    this.#done = true;
+    this.#abort.abort();
+    for (const cleanup of this.#cleanups.splice(0)) cleanup().catch(ignore);
+  }
+}
+
+function isResponse(text: string): boolean {
+  const body = parseBody(Buffer.from(text));
+  return !('code' in body) && body.messages.some((message) => message.kind === 'response');
+}
+
+function isSent(error: unknown): boolean {
+  return !['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes((error as NodeJS.ErrnoException).code ?? '');
+}
+
+function keyText(key: BusKey): string {
+  return `${key.serverId}\n${key.sessionId}\n${key.generation}`;
+}
+
+function ownerLock(key: BusKey): string {
+  return `sse:${key.serverId}:${key.sessionId}:${key.generation}`;
+}
+
+function ignore(): void {
+  // Leases and logs expire by themselves.
+}

@@ -1,0 +1,96 @@
+import { createHash } from 'node:crypto';
+
+import type { SessionRecord } from '../state/state-store.ts';
+
+const LIST_METHODS = new Set(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']);
+const MAX_ENTRIES = 200_000;
+const MAX_TEXT_BYTES = 256 << 20;
+
+interface Entry {
+  readonly generation: number;
+  readonly listsGeneration: number;
+  readonly expiresAt: number;
+  readonly text: SharedText;
+}
+
+interface SharedText {
+  readonly hash: string;
+  readonly text: string;
+  users: number;
+}
+
+/** What a list request is cached under, undefined when it must not be: its parameters beside the cursor are unknown. */
+export function listKey(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
+  if (!LIST_METHODS.has(method)) return undefined;
+  for (const name in params) if (name !== 'cursor' && name !== '_meta') return undefined;
+  const { cursor } = params;
+  if (cursor !== undefined && typeof cursor !== 'string') return undefined;
+  return cursor === undefined ? method : `${method}\n${cursor}`;
+}
+
+/**
+ * Results of list calls per session (`core.upstream_metadata_cache_ttl_seconds`). Equal results of many sessions are
+ * kept once. An entry counts only for the generations that the session's record had when it was read, so a
+ * list_changed or a new upstream session seen by any replica makes it stale on all.
+ */
+export class ListCache {
+  readonly #ttlMs: number;
+  /** In the order of insertion, so the first is the oldest. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #texts = new Map<string, SharedText>();
+  #bytes = 0;
+
+  constructor(ttlMs: number) {
+    this.#ttlMs = ttlMs;
+  }
+
+  get enabled(): boolean {
+    return this.#ttlMs > 0;
+  }
+
+  get(record: SessionRecord, key: string, now: number): string | undefined {
+    const id = entryId(record, key);
+    const entry = this.#entries.get(id);
+    if (entry === undefined) return undefined;
+    const current = entry.generation === record.generation && entry.listsGeneration === record.listsGeneration;
+    if (current && now < entry.expiresAt) return entry.text.text;
+    this.#delete(id, entry);
+    return undefined;
+  }
+
+  set(record: SessionRecord, key: string, result: string, now: number): void {
+    if (!this.enabled) return;
+    const id = entryId(record, key);
+    const old = this.#entries.get(id);
+    if (old !== undefined) this.#delete(id, old);
+    const { generation, listsGeneration } = record;
+    this.#entries.set(id, { generation, listsGeneration, expiresAt: now + this.#ttlMs, text: this.#share(result) });
+    for (const [oldest, entry] of this.#entries) {
+      if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= MAX_TEXT_BYTES && now < entry.expiresAt) break;
+      this.#delete(oldest, entry);
+    }
+  }
+
+  #share(text: string): SharedText {
+    const hash = createHash('sha256').update(text).digest('base64');
+    let shared = this.#texts.get(hash);
+    if (shared === undefined) {
+      shared = { hash, text, users: 0 };
+      this.#texts.set(hash, shared);
+      this.#bytes += text.length;
+    }
+    shared.users++;
+    return shared;
+  }
+
+  #delete(id: string, entry: Entry): void {
+    this.#entries.delete(id);
+    if (--entry.text.users > 0) return;
+    this.#texts.delete(entry.text.hash);
+    this.#bytes -= entry.text.text.length;
+  }
+}
+
+function entryId(record: SessionRecord, key: string): string {
+  return `${record.serverId}\n${record.sessionId}\n${key}`;
+}

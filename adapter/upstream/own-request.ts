@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+
+import { type Body, isResponseTo, type Request } from '../exchange/message.ts';
+import { FrameSplitter } from '../exchange/sse-frames.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamSession } from './upstream.ts';
+
+/** Ids of the adapter's own requests, so that clients' ids pass unchanged and never meet them. */
+const ID_PREFIX = 'mcpa-';
+const LIMIT_BYTES = 16 << 20;
+
+export interface OwnAnswer {
+  readonly status: number;
+  readonly upstreamSessionId: string | null;
+  /** JSON text of the response message; undefined when the body held none. */
+  readonly text: string | undefined;
+  /** The parsed response message. */
+  readonly message: { result?: Record<string, unknown>; error?: { code: number; message: string } } | undefined;
+}
+
+export interface OwnMessage {
+  readonly method: string;
+  /** JSON text, so that what a client once sent is replayed as it was. */
+  readonly params?: string;
+  readonly notification?: boolean;
+}
+
+/** The body of a message of the adapter's own. */
+export function ownBody(message: OwnMessage): Body & { readonly idText: string } {
+  const idText = JSON.stringify(ID_PREFIX + randomUUID());
+  const params = message.params === undefined ? '' : `,"params":${message.params}`;
+  const id = message.notification === true ? '' : `"id":${idText},`;
+  const text = `{"jsonrpc":"2.0",${id}"method":${JSON.stringify(message.method)}${params}}`;
+  const parsed = (message.params === undefined ? {} : JSON.parse(message.params)) as Request['params'];
+  const routed =
+    message.notification === true
+      ? ({ kind: 'notification', method: message.method, params: parsed } as const)
+      : ({ kind: 'request', method: message.method, params: parsed, idText } as const);
+  return { bytes: Buffer.from(text), text, messages: [routed], batch: false, idText };
+}
+
+/** Sends one message of the adapter's own and waits for its answer. Rejects when the time is over. */
+export function ownRequest(
+  upstream: Upstream,
+  request: {
+    readonly session: UpstreamSession | undefined;
+    readonly headers: readonly string[];
+    readonly message: OwnMessage;
+    readonly timeoutMs: number;
+  },
+): Promise<OwnAnswer> {
+  const body = ownBody(request.message);
+  const { promise, resolve, reject } = Promise.withResolvers<OwnAnswer>();
+  const sink = new Collector(body.idText, resolve, reject);
+  const timer = setTimeout(() => {
+    sink.abort();
+    reject(new Error(`no answer to ${request.message.method} within ${request.timeoutMs / 1000} s`));
+  }, request.timeoutMs);
+  upstream.send({ method: 'POST', session: request.session, headers: request.headers, body }, sink);
+  return promise.finally(() => clearTimeout(timer));
+}
+
+class Collector implements ResponseSink {
+  readonly #idText: string;
+  readonly #resolve: (answer: OwnAnswer) => void;
+  readonly #reject: (error: Error) => void;
+  #control: ResponseControl | undefined;
+  #head: ResponseHead | undefined;
+  #splitter: FrameSplitter | undefined;
+  #chunks: Buffer[] = [];
+  #size = 0;
+
+  constructor(idText: string, resolve: (answer: OwnAnswer) => void, reject: (error: Error) => void) {
+    this.#idText = idText;
+    this.#resolve = resolve;
+    this.#reject = reject;
+  }
+
+  abort(): void {
+    this.#control?.abort();
+  }
+
+  onStart(control: ResponseControl): void {
+    this.#control = control;
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#head = head;
+    if (head.headers['content-type']?.startsWith('text/event-stream')) this.#splitter = new FrameSplitter();
+  }
+
+  onData(chunk: Buffer): void {
+    this.#size += chunk.length;
+    if (this.#size > LIMIT_BYTES) {
+      this.abort();
+      this.#reject(new Error('the answer of the upstream server is too large'));
+      return;
+    }
+    if (this.#splitter === undefined) {
+      this.#chunks.push(chunk);
+      return;
+    }
+    for (const { data } of this.#splitter.push(chunk)) {
+      if (data === undefined || !isResponseTo(data, this.#idText)) continue;
+      this.#answer(data);
+      this.abort();
+      return;
+    }
+  }
+
+  onEnd(): void {
+    this.#answer(this.#splitter === undefined ? Buffer.concat(this.#chunks).toString('utf8') : undefined);
+  }
+
+  onError(error: Error): void {
+    this.#reject(error);
+  }
+
+  #answer(text: string | undefined): void {
+    const { status = 0, upstreamSessionId = null } = this.#head ?? {};
+    let message: OwnAnswer['message'];
+    try {
+      const value: unknown = text === undefined || text === '' ? undefined : JSON.parse(text);
+      if (typeof value === 'object' && value !== null) message = value;
+    } catch {
+      // Not a message: the status says the rest.
+    }
+    this.#resolve({ status, upstreamSessionId, text: message === undefined ? undefined : text, message });
+  }
+}

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+
+import { CircuitBreaker } from './circuit-breaker.ts';
+import { handshake, HandshakeFailed } from './handshake.ts';
+import { MODERN_META, modernHeaders } from './era.ts';
+import { ownRequest } from './own-request.ts';
+import type { Upstream, UpstreamSession } from './upstream.ts';
+
+export interface PingPolicy {
+  readonly intervalMs: number;
+  readonly timeoutMs: number;
+}
+
+/** As in the health object of the specification, section 4. */
+export interface PingSnapshot {
+  readonly interval_seconds: number;
+  readonly timeout_seconds: number;
+  readonly last_latency_ms: number | null;
+  readonly last_error: string | null;
+  readonly last_success_at: number | null;
+  readonly last_failure_at: number | null;
+}
+
+const PROTOCOL_VERSION = '2025-11-25';
+
+/**
+ * Pings one upstream for its circuit breaker. It keeps one upstream session of its own and sends `ping` on it, so
+ * that a ping is one small request and not a session each time. A server that asks for credentials (401, 403) is
+ * alive: clients bring theirs.
+ */
+export class PingLoop {
+  readonly #upstream: Upstream;
+  readonly #breaker: CircuitBreaker;
+  readonly #policy: PingPolicy;
+  readonly #headers: readonly string[];
+  readonly #serverId: string;
+  readonly #clientVersion: string;
+  readonly #onResult: (ok: boolean, error: string | null) => void;
+  #session: UpstreamSession | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #running: Promise<boolean> | undefined;
+  #stopped = false;
+  #lastLatencyMs: number | null = null;
+  #lastError: string | null = null;
+  #lastSuccessAt: number | null = null;
+  #lastFailureAt: number | null = null;
+
+  constructor(options: {
+    upstream: Upstream;
+    breaker: CircuitBreaker;
+    policy: PingPolicy;
+    headers: readonly string[];
+    serverId: string;
+    clientVersion: string;
+    onResult: (ok: boolean, error: string | null) => void;
+  }) {
+    this.#upstream = options.upstream;
+    this.#breaker = options.breaker;
+    this.#policy = options.policy;
+    this.#headers = options.headers;
+    this.#serverId = options.serverId;
+    this.#clientVersion = options.clientVersion;
+    this.#onResult = options.onResult;
+  }
+
+  /** Pings now and then every interval. */
+  start(): void {
+    const turn = async (): Promise<void> => {
+      await this.ping();
+      if (!this.#stopped) this.#timer = setTimeout(() => void turn(), this.#policy.intervalMs).unref();
+    };
+    void turn();
+  }
+
+  /** One ping, told to the breaker. True when the upstream answered; calls at the same time share one ping. */
+  ping(): Promise<boolean> {
+    this.#running ??= this.#ping().finally(() => {
+      this.#running = undefined;
+    });
+    return this.#running;
+  }
+
+  async #ping(): Promise<boolean> {
+    const started = performance.now();
+    const admission = this.#breaker.admit(Date.now());
+    if (admission.kind === 'reject') return false;
+    let error: string | null = null;
+    try {
+      await this.#roundTrip();
+    } catch (failure) {
+      error = reason(failure);
+      this.#session = undefined;
+    }
+    const now = Date.now();
+    this.#lastLatencyMs = Math.round((performance.now() - started) * 10) / 10;
+    this.#lastError = error;
+    if (error === null) {
+      this.#lastSuccessAt = now / 1000;
+      if (admission.kind === 'probe') this.#breaker.probeSucceeded();
+      this.#breaker.pingSucceeded();
+    } else {
+      this.#lastFailureAt = now / 1000;
+      if (admission.kind === 'probe') this.#breaker.probeFailed(now);
+      this.#breaker.pingFailed(now);
+    }
+    this.#onResult(error === null, error);
+    return error === null;
+  }
+
+  async #roundTrip(): Promise<void> {
+    for (let attempt = 0; ; attempt++) {
+      const fresh = this.#session === undefined;
+      if (fresh && !(await this.#connect())) return;
+      const answer = await ownRequest(this.#upstream, {
+        session: this.#session,
+        headers: [...this.#headers, 'mcp-protocol-version', PROTOCOL_VERSION],
+        message: { method: 'ping' },
+        timeoutMs: this.#policy.timeoutMs,
+      });
+      if (answer.message !== undefined && answer.status < 500 && answer.status !== 404) return;
+      if (answer.status === 401 || answer.status === 403) return;
+      this.#session = undefined;
+      if (fresh || attempt > 0) throw new Error(`ping was answered with HTTP ${answer.status}`);
+    }
+  }
+
+  /** Opens the loop's own session. False when the server is alive but opens none for us. */
+  async #connect(): Promise<boolean> {
+    const session: UpstreamSession = {
+      serverId: this.#serverId,
+      sessionId: `ping-${randomUUID()}`,
+      upstreamSessionId: undefined,
+      generation: 0,
+    };
+    const clientInfo = { name: 'mcp-adapter', version: this.#clientVersion };
+    const initializeParams = JSON.stringify({ protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo });
+    const state = { initializeParams, logLevel: null, subscriptions: [] };
+    try {
+      const opened = await handshake(this.#upstream, session, this.#headers, state, this.#policy.timeoutMs);
+      this.#session = { ...session, upstreamSessionId: opened.upstreamSessionId };
+      return true;
+    } catch (error) {
+      if (!(error instanceof HandshakeFailed)) throw error;
+      if (error.status === 401 || error.status === 403) return false;
+      if (this.#upstream.modern && (await this.#discover())) return false;
+      throw error;
+    }
+  }
+
+  /** A server of the sessionless revision knows neither initialize nor ping. */
+  async #discover(): Promise<boolean> {
+    const answer = await ownRequest(this.#upstream, {
+      session: undefined,
+      headers: [...this.#headers, ...modernHeaders('server/discover')],
+      message: { method: 'server/discover', params: JSON.stringify({ _meta: MODERN_META }) },
+      timeoutMs: this.#policy.timeoutMs,
+    });
+    return answer.message?.result !== undefined;
+  }
+
+  snapshot(): PingSnapshot {
+    return {
+      interval_seconds: this.#policy.intervalMs / 1000,
+      timeout_seconds: this.#policy.timeoutMs / 1000,
+      last_latency_ms: this.#lastLatencyMs,
+      last_error: this.#lastError,
+      last_success_at: this.#lastSuccessAt,
+      last_failure_at: this.#lastFailureAt,
+    };
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    await this.#running;
+    if (this.#session !== undefined) {
+      await this.#upstream.endSession(this.#session, this.#headers, 1000).catch(() => {
+        // The process ends; the upstream expires the session by itself.
+      });
+    }
+  }
+}
+
+/** The innermost reason, in one line: "connect ECONNREFUSED 127.0.0.1:1" says more than "fetch failed". */
+export function reason(error: unknown): string {
+  let innermost = error;
+  for (let depth = 0; depth < 5 && innermost instanceof Error && innermost.cause instanceof Error; depth++) {
+    innermost = innermost.cause;
+  }
+  if (innermost instanceof AggregateError && innermost.errors.length > 0) innermost = innermost.errors[0];
+  return innermost instanceof Error ? innermost.message || innermost.name : String(innermost);
+}
