@@ -1,0 +1,100 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
+import { pipeline } from 'node:stream';
+import { listen } from './ports.ts';
+
+export interface BalancedRequest {
+  readonly method: string;
+  readonly path: string;
+  /** The entry of `targets` that this request was given to. */
+  readonly target: string;
+  /** What the client got: the target's status, or 502. Undefined until then. */
+  status: number | undefined;
+}
+
+export interface Balancer extends AsyncDisposable {
+  readonly port: number;
+  /** `http://127.0.0.1:<port>`, without a slash at the end. */
+  readonly url: string;
+  /** Origins such as `http://127.0.0.1:4601`. May be replaced or changed at any time; counts from the next request. */
+  targets: string[];
+  /** Every request so far, in order of arrival. */
+  readonly requests: readonly BalancedRequest[];
+  /** Breaks all connections. */
+  close(): Promise<void>;
+}
+
+/**
+ * Gives every single request to the next target, also those of one keep-alive connection: the worst case for a
+ * gateway that keeps anything about a client in one replica. Never retries, has no affinity, changes no end-to-end
+ * header, buffers nothing, and passes on when either side breaks off. A target that cannot be reached gives 502.
+ */
+export async function startBalancer(targets: string[]): Promise<Balancer> {
+  const requests: BalancedRequest[] = [];
+  let turn = 0;
+  // No time limits of its own: streams are quiet for as long as they like.
+  const server = createServer({ requestTimeout: 0, keepAliveTimeout: 0 }, (req, res) => {
+    const target = balancer.targets[turn % balancer.targets.length];
+    turn += 1;
+    if (target === undefined) {
+      res.writeHead(502).end('no target');
+      return;
+    }
+    const entry: BalancedRequest = { method: req.method ?? '', path: req.url ?? '', target, status: undefined };
+    requests.push(entry);
+    forward(req, res, entry);
+  });
+  const port = await listen(server);
+
+  const balancer: Balancer = {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    targets,
+    requests,
+    async close() {
+      const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+      server.closeAllConnections();
+      await closed;
+    },
+    [Symbol.asyncDispose]: () => balancer.close(),
+  };
+  return balancer;
+}
+
+function forward(req: IncomingMessage, res: ServerResponse, entry: BalancedRequest): void {
+  // A new connection for each: a kept one may belong to a replica that died meanwhile, and nothing is retried here.
+  const upstream = request(entry.target + entry.path, {
+    method: req.method,
+    headers: endToEnd(req.rawHeaders),
+    agent: false,
+  });
+  res.once('close', () => upstream.destroy());
+  upstream.on('response', (answer) => {
+    entry.status = answer.statusCode;
+    res.writeHead(answer.statusCode ?? 502, answer.statusMessage, endToEnd(answer.rawHeaders));
+    res.flushHeaders();
+    // The pipeline destroys `res` when the target breaks off, so that the client sees a broken body, not a short one.
+    pipeline(answer, res, () => undefined);
+  });
+  upstream.on('error', (error) => {
+    if (res.headersSent) {
+      res.destroy();
+      return;
+    }
+    entry.status = 502;
+    res.writeHead(502, { 'content-type': 'text/plain' }).end(`${entry.target}: ${error.message}`);
+  });
+  req.on('error', () => upstream.destroy());
+  req.pipe(upstream);
+}
+
+const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'proxy-connection', 'te', 'trailer', 'upgrade']);
+
+/** Raw name and value pairs without those that are about one connection (RFC 9110, 7.6.1). Host stays as sent. */
+function endToEnd(raw: readonly string[]): string[] {
+  const kept: string[] = [];
+  for (let index = 0; index + 1 < raw.length; index += 2) {
+    const [name = '', value = ''] = raw.slice(index, index + 2);
+    if (!HOP_BY_HOP.has(name.toLowerCase())) kept.push(name, value);
+  }
+  return kept;
+}
