@@ -94,6 +94,9 @@ export const ArtifactProducer = z
 export type ArtifactProducer = z.output<typeof ArtifactProducer>;
 
 export const AdapterEntry = z.discriminatedUnion('type', [UploadConsumer, ArtifactProducer], {
-  error: 'an entry with type upload_consumer or artifact_producer',
+  error: ({ code }) =>
+    code === 'invalid_union'
+      ? 'one of upload_consumer, artifact_producer'
+      : 'a mapping with type upload_consumer or artifact_producer',
 });
 export type AdapterEntry = z.output<typeof AdapterEntry>;

@@ -18,7 +18,7 @@ export const Artifacts = z.strictObject({
     .prefault(true),
   uri_scheme: uriScheme()
     .describe(
-      'Start of artifact URIs, which have the form `{uri_scheme}sessions/{session_id}/{artifact_id}/{filename}`.',
+      'Start of artifact URIs, ending with `://`. They have the form `{uri_scheme}sessions/{session_id}/{artifact_id}/{filename}`.',
     )
     .prefault('artifact://'),
 });

@@ -146,7 +146,7 @@ export const CatalogDefaults = z.strictObject({
 
 export const Core = z.strictObject({
   host: ipAddress()
-    .describe('Address to listen on. Also the last resort for building public URLs.')
+    .describe('IP address to listen on. Also the last resort for building public URLs.')
     .prefault('0.0.0.0'),
   port: integer({ min: 1, max: 65_535 }).describe('TCP port to listen on.').prefault(8932),
   log_level: oneOfAnyCase(['debug', 'info', 'warning', 'error', 'critical'])
@@ -172,7 +172,7 @@ export const Core = z.strictObject({
     .prefault(false),
   ...CatalogDefaults.shape,
   upload_path: httpPath()
-    .describe('Base path of the upload endpoint. A leading slash is added, a trailing one removed.')
+    .describe('Base path of the upload endpoint, not `/`. A leading slash is added, a trailing one removed.')
     .prefault('/upload'),
   upstream_metadata_cache_ttl_seconds: seconds({ orZero: true })
     .describe('How long lists from upstreams (tools, resources, prompts) are cached, in seconds. 0: not at all.')

@@ -18,14 +18,12 @@ export function inherit<S extends z.ZodRawShape>(
 ): z.ZodObject<InheritShape<S>, z.core.$strict> {
   const fields = Object.entries(section.shape).map(([name, field]) => {
     const value = bare(field);
-    return [
-      name,
-      value
-        .describe(`${value.description ?? ''} Null inherits ${from}.${name}.`.trim())
-        .nullable()
-        .prefault(null),
-    ];
+    // What null means in the section itself does not hold here.
+    const meaning = value.description?.replace(/ Null: [^.]*\.$/, '') ?? '';
+    const description = `${meaning} Null inherits \`${from}.${name}\`.`.trim();
+    return [name, value.describe(description).nullable().prefault(null)];
   });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the compiler cannot follow a mapping over all keys
   return z.strictObject(Object.fromEntries(fields) as InheritShape<S>);
 }
 
@@ -34,5 +32,6 @@ function bare(field: z.core.$ZodType): z.ZodType {
   if (field instanceof z.ZodDefault || field instanceof z.ZodPrefault || field instanceof z.ZodNullable) {
     return bare(field.unwrap());
   }
-  return field as z.ZodType;
+  if (field instanceof z.ZodType) return field;
+  throw new TypeError('only schemas of zod itself can be inherited, not of zod/mini');
 }

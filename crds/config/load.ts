@@ -1,8 +1,9 @@
 import type { z } from 'zod';
 import { AdapterConfig } from './adapter.ts';
 import { ConfigError, type Problem, dottedPath } from './problem.ts';
-import { type Environment, type Path, interpolateAll } from './reference.ts';
+import { type Environment, interpolateAll } from './reference.ts';
 import { type LocatedProblem, schemaProblems } from './schema-problems.ts';
+import type { Path } from './tree.ts';
 import { type Position, readYaml } from './yaml-source.ts';
 
 /**

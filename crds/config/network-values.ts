@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
-import { trimmedAnd, trimmedOrNull } from './values.ts';
+import { onText, trimmedAnd, trimmedOrNull } from './values.ts';
 
 /**
  * Kinds of values that name things on a network. Patterns are as wide as what may be written (white space, case), not
@@ -9,6 +9,8 @@ import { trimmedAnd, trimmedOrNull } from './values.ts';
 
 const SEGMENTS = /^\s*\/*[A-Za-z0-9._~@+,=-]+(\/[A-Za-z0-9._~@+,=-]+)*\/*\s*$/;
 const SCHEME = /^\s*[A-Za-z][A-Za-z0-9+.-]*:\/\/\s*$/;
+/** Any byte but control characters; line breaks are the usual mistake, because secret files often end with one. */
+const HEADER_VALUE = /^[\t -~\u0080-\u00FF]*$/;
 const HEADER_NAME = /^\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+\s*$/;
 
 /** Header names that belong to one connection or frame one message: HTTP clients refuse them or break on them. */
@@ -81,10 +83,8 @@ export function hostName() {
 /** An HTTP path that is not `/`. Comes out with a leading slash and without a trailing one. */
 export function httpPath() {
   const error = 'an HTTP path other than /, made of letters, digits and . _ ~ @ + , = - between slashes';
-  const read = (value: string): unknown =>
-    typeof value === 'string' ? `/${value.trim().replaceAll(/^\/+|\/+$/g, '')}` : value;
   return z.preprocess(
-    read,
+    onText((path) => `/${path.trim().replaceAll(/^\/+|\/+$/g, '')}`),
     z
       .string({ error })
       .regex(SEGMENTS, { error })
@@ -95,8 +95,10 @@ export function httpPath() {
 /** The start of a URI up to and with `://`. Comes out in lower case. */
 export function uriScheme() {
   const error = 'a URI scheme that ends with ://, such as upload://';
-  const read = (value: string): unknown => (typeof value === 'string' ? value.trim().toLowerCase() : value);
-  return z.preprocess(read, z.string({ error }).regex(SCHEME, { error }));
+  return z.preprocess(
+    onText((scheme) => scheme.trim().toLowerCase()),
+    z.string({ error }).regex(SCHEME, { error }),
+  );
 }
 
 /** The name of an HTTP header (a token: RFC 9110, section 5.6.2), trimmed. */
@@ -106,26 +108,29 @@ export function headerName() {
 
 /** An HTTP method, or `*`. Comes out in upper case. */
 export function httpMethod() {
-  const read = (value: string): unknown => (typeof value === 'string' ? value.trim().toUpperCase() : value);
   const error = 'an HTTP method such as GET, or *';
-  return z.preprocess(read, z.string({ error }).regex(HEADER_NAME, { error }));
+  return z.preprocess(
+    onText((method) => method.trim().toUpperCase()),
+    z.string({ error }).regex(HEADER_NAME, { error }),
+  );
 }
 
 /** What a browser sends as `Origin`, or `*` for any. Comes out in lower case and without a trailing slash. */
 export function origin() {
   const error = 'an origin such as https://app.example.com (scheme, host and port only), or *';
-  const read = (value: string): unknown =>
-    typeof value === 'string' ? value.trim().toLowerCase().replace(/\/$/, '') : value;
   const shape = /^\s*(\*|[Nn][Uu][Ll][Ll]|[A-Za-z][A-Za-z0-9+.-]*:\/\/[^\s/?#*@]+\/?)\s*$/;
-  return z.preprocess(read, z.string({ error }).regex(shape, { error }));
+  return z.preprocess(
+    onText((text) => text.trim().toLowerCase().replace(/\/$/, '')),
+    z.string({ error }).regex(shape, { error }),
+  );
 }
 
 /** Header names and values that the program sends itself. A name may appear once, in any letter case. */
 export function headerMap() {
   const error = 'a mapping from header names to strings';
-  const value = z
-    .string({ error: 'a string; put a number in quotes' })
-    .refine(isHeaderValue, { error: 'a string without line breaks, control characters and characters above U+00FF' });
+  const value = z.string({ error: 'a string' }).refine((text) => HEADER_VALUE.test(text), {
+    error: 'a string without line breaks, control characters and characters above U+00FF',
+  });
   return z.record(z.string(), value, { error }).superRefine((headers, context) => {
     const seen = new Set<string>();
     for (const name of Object.keys(headers)) {
@@ -143,9 +148,4 @@ function nameProblem(name: string, seen: ReadonlySet<string>): string | undefine
   if (FRAMING_HEADERS.has(name.toLowerCase())) return 'this header belongs to the connection and cannot be set here';
   if (seen.has(name.toLowerCase())) return 'this header is already set above under another letter case';
   return undefined;
-}
-
-/** Line breaks are the usual mistake: secret files often end with one. */
-function isHeaderValue(value: string): boolean {
-  return [...value].every((char) => char === '\t' || (char >= ' ' && char <= 'ÿ' && char !== '\u007F'));
 }

@@ -1,4 +1,4 @@
-import type { Path } from './reference.ts';
+import type { Path } from './tree.ts';
 
 /** One thing that is wrong with a configuration file. */
 export interface Problem {

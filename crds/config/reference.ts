@@ -1,3 +1,5 @@
+import type { Path } from './tree.ts';
+
 /** `${NAME}` or `${NAME:-default}`. The default may be empty and holds no `}`; references do not nest. */
 const REFERENCE = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/;
 
@@ -25,9 +27,6 @@ export function interpolate(text: string, env: Environment): { text: string; uns
   });
   return { text: result, unset };
 }
-
-/** A place in a document: keys of mappings and indexes of lists, from the root. */
-export type Path = readonly (string | number)[];
 
 /** What `interpolateAll` met on its way. */
 export interface ReferenceFound {

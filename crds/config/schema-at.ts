@@ -1,9 +1,12 @@
-import type { z } from 'zod';
-import type { Path } from './reference.ts';
+import { z } from 'zod';
+import { type Path, valueAt } from './tree.ts';
+
+const { $ZodArray, $ZodDefault, $ZodDiscriminatedUnion, $ZodNullable, $ZodObject } = z.core;
+const { $ZodOptional, $ZodPipe, $ZodPrefault, $ZodRecord, $ZodTransform } = z.core;
 
 /** A field of a schema: what it holds once defaults, null and conversions are taken off, and whether null is a value. */
 export interface Field {
-  schema: z.core.$ZodTypes;
+  schema: z.core.$ZodType;
   nullable: boolean;
 }
 
@@ -13,52 +16,48 @@ export interface Field {
  */
 export function schemaAt(root: z.core.$ZodType, path: Path, document: unknown): Field | undefined {
   let field: Field | undefined = bare(root, document);
-  let value = document;
-  for (const key of path) {
-    const inner: z.core.$ZodType | undefined = field && child(field.schema, key);
+  for (const [index, key] of path.entries()) {
+    const inner = child(field.schema, key);
     if (inner === undefined) return undefined;
-    value = typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : undefined;
-    field = bare(inner, value);
+    field = bare(inner, valueAt(document, path.slice(0, index + 1)));
   }
   return field;
 }
 
-/** The names of the keys that a mapping may have; empty for anything but a section. */
-export function knownKeys(field: Field | undefined): string[] {
-  const def = field?.schema._zod.def;
-  return def?.type === 'object' ? Object.keys(def.shape) : [];
+/** Whether the field is a section, that is, a mapping with fixed keys. */
+export function isSection(field: Field | undefined): boolean {
+  return field?.schema instanceof $ZodObject;
 }
 
-function child(schema: z.core.$ZodTypes, key: string | number): z.core.$ZodType | undefined {
-  const { def } = schema._zod;
-  if (def.type === 'object') return Object.hasOwn(def.shape, key) ? def.shape[key] : undefined;
-  if (def.type === 'array') return def.element;
-  return def.type === 'record' ? def.valueType : undefined;
+/** The names of the keys that a section may have; empty for anything else. */
+export function knownKeys(field: Field | undefined): string[] {
+  return field?.schema instanceof $ZodObject ? Object.keys(field.schema._zod.def.shape) : [];
+}
+
+function child(schema: z.core.$ZodType, key: string | number): z.core.$ZodType | undefined {
+  if (schema instanceof $ZodObject) {
+    const { shape } = schema._zod.def;
+    return Object.hasOwn(shape, key) ? shape[key] : undefined;
+  }
+  if (schema instanceof $ZodArray) return schema._zod.def.element;
+  return schema instanceof $ZodRecord ? schema._zod.def.valueType : undefined;
 }
 
 function bare(schema: z.core.$ZodType, value: unknown, nullable = false): Field {
-  const { def } = (schema as z.core.$ZodTypes)._zod;
-  switch (def.type) {
-    case 'default':
-    case 'prefault':
-    case 'optional':
-      return bare(def.innerType, value, nullable);
-    case 'nullable':
-      return bare(def.innerType, value, true);
-    case 'pipe':
-      // A conversion stands before what it feeds, or after what it works on.
-      return bare((def.in as z.core.$ZodTypes)._zod.def.type === 'transform' ? def.out : def.in, value, nullable);
-    case 'union': {
-      const option = 'discriminator' in def ? optionFor(def as z.core.$ZodDiscriminatedUnionDef, value) : undefined;
-      return option === undefined ? { schema: schema as z.core.$ZodTypes, nullable } : bare(option, value, nullable);
-    }
-    default:
-      return { schema: schema as z.core.$ZodTypes, nullable };
+  if (schema instanceof $ZodNullable) return bare(schema._zod.def.innerType, value, true);
+  if (schema instanceof $ZodPrefault || schema instanceof $ZodDefault || schema instanceof $ZodOptional) {
+    return bare(schema._zod.def.innerType, value, nullable);
   }
-}
-
-function optionFor(def: z.core.$ZodDiscriminatedUnionDef, value: unknown): z.core.$ZodType | undefined {
-  const tag =
-    typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[def.discriminator] : null;
-  return def.options.find((option) => option._zod.propValues?.[def.discriminator]?.has(tag as z.core.util.Primitive));
+  if (schema instanceof $ZodPipe) {
+    // A conversion stands before what it feeds, or after what it works on.
+    const { in: first, out: second } = schema._zod.def;
+    return bare(first instanceof $ZodTransform ? second : first, value, nullable);
+  }
+  if (schema instanceof $ZodDiscriminatedUnion) {
+    const { discriminator, options } = schema._zod.def;
+    const tag = valueAt(value, [discriminator]);
+    const option = options.find(({ _zod }) => [...(_zod.propValues?.[discriminator] ?? [])].some((one) => one === tag));
+    if (option !== undefined) return bare(option, value, nullable);
+  }
+  return { schema, nullable };
 }

@@ -2,9 +2,10 @@ import type { z } from 'zod';
 import { nearest } from './nearest.ts';
 import { type Problem, dottedPath } from './problem.ts';
 import { redactUrl } from './redact-url.ts';
-import { type Path, type ReferenceFound } from './reference.ts';
-import { knownKeys, schemaAt } from './schema-at.ts';
+import type { ReferenceFound } from './reference.ts';
+import { isSection, knownKeys, schemaAt } from './schema-at.ts';
 import { REDACTED, isSecretPath } from './secret-names.ts';
+import { type Path, valueAt } from './tree.ts';
 
 /** A problem with the path that it was found at, so that its place in the file can be looked up. */
 export interface LocatedProblem {
@@ -19,13 +20,20 @@ interface Checked {
   references: readonly ReferenceFound[];
 }
 
-/** Turns what zod says about a document into problems, one for each unknown key and one for each other issue. */
+/** Turns what zod says about a document into problems: one for each unknown key, and one for each other mistake. */
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], checked: Checked): LocatedProblem[] {
-  return issues.flatMap((issue) => {
-    const at = issue.path as Path;
+  const all = issues.flatMap((issue) => {
+    const at = issue.path.filter((key) => typeof key !== 'symbol');
     if (issue.code !== 'unrecognized_keys') return [{ at, problem: valueProblem(issue, at, checked) }];
     const known = knownKeys(schemaAt(checked.schema, at, checked.document));
     return issue.keys.map((key) => ({ at: [...at, key], problem: keyProblem([...at, key], key, known) }));
+  });
+  // Several checks of one field have the same message.
+  const seen = new Set<string>();
+  return all.filter(({ problem: { path, message } }) => {
+    const isNew = !seen.has(`${path}\n${message}`);
+    seen.add(`${path}\n${message}`);
+    return isNew;
   });
 }
 
@@ -45,7 +53,7 @@ function valueProblem(issue: z.core.$ZodIssue, at: Path, checked: Checked): Prob
 
   const allowed = allowedAt(issue, at, checked);
   if (found === undefined) return { path, message: `is required: ${allowed}`, allowed };
-  const message = `must be ${allowed}, not ${value.value ?? ''}`;
+  const message = `must be ${allowed}, not ${value.value ?? ''}${hint(issue, found)}`;
   const suggestion = typeof found === 'string' ? nearest(found, wordsOf(issue)) : undefined;
   return suggestion === undefined
     ? { path, message, allowed, ...value }
@@ -54,15 +62,25 @@ function valueProblem(issue: z.core.$ZodIssue, at: Path, checked: Checked): Prob
 
 function allowedAt(issue: z.core.$ZodIssue, at: Path, { schema, document }: Checked): string {
   const field = schemaAt(schema, at, document);
-  const isSection = field?.schema._zod.def.type === 'object' && issue.code === 'invalid_type';
-  const phrase = isSection ? `a mapping with the keys ${knownKeys(field).join(', ')}` : issue.message;
+  const section = issue.code === 'invalid_type' && isSection(field);
+  const phrase = section ? `a mapping with the keys ${knownKeys(field).join(', ')}` : issue.message;
   return field?.nullable === true && !/\bnull\b/.test(phrase) ? `${phrase}, or null` : phrase;
+}
+
+/** What usually helps against this mistake. */
+function hint(issue: z.core.$ZodIssue, found: unknown): string {
+  if (issue.code !== 'invalid_type') return '';
+  if (issue.expected === 'string' && (typeof found === 'number' || typeof found === 'boolean'))
+    return '; put it in quotes';
+  if (issue.expected === 'array' && typeof found === 'string') return '; write it as a list, as in [a, b]';
+  return '';
 }
 
 /** The words that were possible: an enum's, or the tags of the kinds of an entry. */
 function wordsOf(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'invalid_value') return issue.values.map(String);
-  if (issue.code === 'invalid_union' && 'options' in issue) return (issue.options as unknown[]).map(String);
+  if (issue.code === 'invalid_union' && 'options' in issue && Array.isArray(issue.options))
+    return issue.options.map(String);
   return [];
 }
 
@@ -78,14 +96,4 @@ function shown(value: unknown, at: Path, references: readonly ReferenceFound[]):
   const text = redactUrl(reference?.written ?? value);
   const quoted = JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text);
   return reference === undefined ? quoted : `the value of ${quoted}`;
-}
-
-function valueAt(document: unknown, path: Path): unknown {
-  return path.reduce<unknown>(
-    (node, key) =>
-      typeof node === 'object' && node !== null && Object.hasOwn(node, key)
-        ? (node as Record<string, unknown>)[key]
-        : undefined,
-    document,
-  );
 }

@@ -1,4 +1,4 @@
-import type { Path } from './reference.ts';
+import type { Path } from './tree.ts';
 
 /** What stands in the place of a secret. */
 export const REDACTED = '<redacted>';

@@ -19,7 +19,9 @@ export const Uploads = z.strictObject({
     .describe('Require the form field `sha256` and refuse a file that does not match it.')
     .prefault(false),
   uri_scheme: uriScheme()
-    .describe('Start of upload handles, which have the form `{uri_scheme}sessions/{session_id}/{upload_id}`.')
+    .describe(
+      'Start of upload handles, ending with `://`. They have the form `{uri_scheme}sessions/{session_id}/{upload_id}`.',
+    )
     .prefault('upload://'),
 });
 export type Uploads = z.output<typeof Uploads>;

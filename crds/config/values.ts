@@ -17,12 +17,19 @@ const TRUE = new Set(['true', 'yes', 'on', '1', 't', 'y']);
 const FALSE = new Set(['false', 'no', 'off', '0', 'f', 'n']);
 
 const booleanOfText = (value: boolean | string | 0 | 1): unknown => {
-  if (typeof value === 'boolean') return value;
+  if (typeof value !== 'string' && typeof value !== 'number') return value;
   const text = String(value).trim().toLowerCase();
   return TRUE.has(text) ? true : FALSE.has(text) ? false : value;
 };
 
-const trim = (value: string): unknown => (typeof value === 'string' ? value.trim() : value);
+/** A conversion of text that leaves every other value to the schema behind it, which says what is wrong with it. */
+export function onText(convert: (text: string) => string) {
+  return (value: string): unknown => (typeof value === 'string' ? convert(value) : value);
+}
+
+const trim = onText((text) => text.trim());
+const trimAndLowerCase = onText((text) => text.trim().toLowerCase());
+const blankAsNull = (value: string | null): unknown => (typeof value === 'string' ? value.trim() || null : value);
 
 /** An integer from `min` to `max`. Numeric text is converted. */
 export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; max?: number }) {
@@ -55,8 +62,7 @@ export function oneOf<const T extends readonly [string, ...string[]]>(words: T) 
 
 /** One of the words in any letter case. */
 export function oneOfAnyCase<const T extends readonly [string, ...string[]]>(words: T) {
-  const read = (value: string): unknown => (typeof value === 'string' ? value.trim().toLowerCase() : value);
-  return z.preprocess(read, z.enum(words, { error: `one of ${words.join(', ')}` }));
+  return z.preprocess(trimAndLowerCase, z.enum(words, { error: `one of ${words.join(', ')}` }));
 }
 
 /** Any string, taken as it is. */
@@ -81,8 +87,7 @@ export function trimmedAnd(allowed: string, check: (value: string) => boolean) {
 
 /** A trimmed string or null; blank text means null. The result must pass the check. */
 export function trimmedOrNull(allowed = 'a string or null', check: (value: string) => boolean = () => true) {
-  const read = (value: string | null): unknown => (typeof value === 'string' ? value.trim() || null : value);
-  return z.preprocess(read, z.string({ error: allowed }).refine(check, { error: allowed }).nullable());
+  return z.preprocess(blankAsNull, z.string({ error: allowed }).refine(check, { error: allowed }).nullable());
 }
 
 /** A list whose entries are all of one kind. */

@@ -1,6 +1,17 @@
-import { type Document, type Node, LineCounter, isAlias, isMap, isScalar, isSeq, parseDocument } from 'yaml';
+import {
+  type Document,
+  type Node,
+  type YAMLError,
+  LineCounter,
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  parseDocument,
+  visit,
+} from 'yaml';
 import { type Problem, dottedPath } from './problem.ts';
-import type { Path } from './reference.ts';
+import type { Path } from './tree.ts';
 
 /** How often aliases may be repeated in all; more is an attempt to exhaust memory. */
 const MAX_ALIASES = 100;
@@ -41,26 +52,61 @@ export function readYaml(text: string): YamlSource {
     const offset = offsetOf(document, path);
     return offset === undefined ? undefined : position(offset);
   };
-  const problems = [...document.errors, ...document.warnings].map((error): Problem => {
+  const problems: Problem[] = [];
+  for (const error of [...document.errors, ...document.warnings]) {
+    const place = position(error.pos[0]);
+    // One mistake often makes the parser stumble again and again at the same place.
+    if (problems.some(({ line, column }) => line === place.line && column === place.column)) continue;
     const path = error.code === 'DUPLICATE_KEY' ? dottedPath(pathOfKey(document.contents, error.pos[0])) : '';
-    return { path, message: MESSAGES[error.code] ?? `YAML syntax error: ${error.message}`, ...position(error.pos[0]) };
-  });
-  if (document.errors.some(({ code }) => code !== 'DUPLICATE_KEY')) return { value: undefined, problems, locate };
+    problems.push({ path, message: messageOf(error), ...place });
+  }
+  for (const offset of danglingAliases(document)) {
+    problems.push({ path: '', message: MESSAGES.BAD_ALIAS, ...position(offset) });
+  }
+  if (problems.some(({ path }) => path === '')) return { value: undefined, problems, locate };
   try {
-    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {}, problems, locate };
+    return { value: treeOf(document), problems, locate };
   } catch (error) {
     const message = `the aliases in this file cannot be resolved: ${error instanceof Error ? error.message : ''}`;
     return { value: undefined, problems: [...problems, { path: '', message }], locate };
   }
 }
 
-/** Where the parser's own words would repeat a piece of the file, which may be a secret, or say too little. */
-const MESSAGES: Partial<Record<string, string>> = {
+function danglingAliases(document: Document.Parsed): number[] {
+  const offsets: number[] = [];
+  visit(document, {
+    Alias: (_key, alias) => {
+      if (alias.resolve(document) === undefined) offsets.push(alias.range?.[0] ?? 0);
+    },
+  });
+  return offsets;
+}
+
+/** The plain values. @throws Error when aliases repeat too much, or when an anchor contains itself */
+function treeOf(document: Document.Parsed): unknown {
+  const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
+  const refuseCycles = (node: unknown, above: readonly unknown[]): void => {
+    if (typeof node !== 'object' || node === null) return;
+    if (above.includes(node)) throw new Error('an anchor contains an alias of itself');
+    for (const child of Object.values(node)) refuseCycles(child, [...above, node]);
+  };
+  refuseCycles(value, []);
+  return value;
+}
+
+/** What the parser says after a colon is a piece of the file, which may be a secret. */
+const messageOf = ({ code, message }: YAMLError): string =>
+  MESSAGES[code] ?? `YAML syntax error: ${message.replace(/: .*/s, '')}`;
+
+/** Where the parser's own words would repeat a piece of the file, or say too little. */
+const MESSAGES: { BAD_ALIAS: string } & Partial<Record<string, string>> = {
   BAD_ALIAS:
     'YAML syntax error: this alias (*name) has no anchor (&name) before it; put text that starts with * in quotes',
   BAD_DQ_ESCAPE: 'YAML syntax error: invalid escape sequence in a double-quoted text; use single quotes',
   DUPLICATE_KEY: 'is set twice; keep one of the two',
   MULTIPLE_DOCS: 'YAML syntax error: the file holds more than one document; remove the line --- between them',
+  NON_STRING_KEY: 'YAML syntax error: a key must be plain text',
+  RESOURCE_EXHAUSTION: 'YAML syntax error: lists and mappings are nested too deeply',
   TAB_AS_INDENT: 'YAML syntax error: tabs cannot indent; use spaces',
   TAG_RESOLVE_FAILED: 'YAML syntax error: this tag (!name) is not known; put text that starts with ! in quotes',
 };

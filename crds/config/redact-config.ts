@@ -1,0 +1,94 @@
+import type { AdapterConfig } from './adapter.ts';
+import { redactUrl, secretsInUrl } from './redact-url.ts';
+import { REDACTED, looksSecret } from './secret-names.ts';
+
+/** Shorter secrets are words that also stand elsewhere for other reasons; they are hidden only where they belong. */
+const MIN_SCRUBBED = 8;
+
+/**
+ * The effective configuration for people to read: secrets, the values of all headers and credentials in URLs are
+ * `<redacted>`. A secret that was also written in some other field is taken out there too.
+ */
+export function redactedConfig(config: AdapterConfig): Record<string, unknown> {
+  const { core, telemetry, state_persistence, servers } = config;
+  const redacted = {
+    ...config,
+    core: {
+      ...core,
+      auth: { ...core.auth, token: hide(core.auth.token), signing_secret: hide(core.auth.signing_secret) },
+    },
+    telemetry: {
+      ...telemetry,
+      endpoint: hideInUrl(telemetry.endpoint),
+      logs_endpoint: hideInUrl(telemetry.logs_endpoint),
+      headers: hideAll(telemetry.headers),
+    },
+    state_persistence: {
+      ...state_persistence,
+      redis: { ...state_persistence.redis, password: hide(state_persistence.redis.password) },
+    },
+    servers: servers.map((server) => ({
+      ...server,
+      upstream: {
+        ...server.upstream,
+        url: redactUrl(server.upstream.url),
+        static_headers: hideAll(server.upstream.static_headers),
+      },
+    })),
+  };
+  const secrets = secretsOf(config).filter((secret) => secret.length >= MIN_SCRUBBED);
+  return mapTexts(redacted, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text));
+}
+
+/**
+ * Every secret that stands in the configuration, for removal from logs; longest first, so that none is replaced in
+ * part. A static header counts when its name or its value looks like a credential.
+ */
+export function secretsOf({ core, telemetry, state_persistence, servers }: AdapterConfig): string[] {
+  const found = [
+    core.auth.token,
+    core.auth.signing_secret,
+    state_persistence.redis.password,
+    ...Object.values(telemetry.headers).flatMap(credentials),
+    ...[telemetry.endpoint, telemetry.logs_endpoint].flatMap((url) => (url === null ? [] : secretsInUrl(url))),
+    ...servers.flatMap(({ upstream }) => [
+      ...secretsInUrl(upstream.url),
+      ...Object.entries(upstream.static_headers)
+        .filter(([name, value]) => looksSecret(name) || looksLikeCredential(value))
+        .flatMap(([, value]) => credentials(value)),
+    ]),
+  ];
+  const secrets = found.filter((secret) => secret !== null).filter((secret) => secret.trim() !== '');
+  return [...new Set(secrets)].sort((a, b) => b.length - a.length);
+}
+
+const SCHEME = /^(basic|bearer|digest|token|apikey|negotiate)\s+(?<credentials>\S.*)$/i;
+
+/** A value with an authentication scheme, or a long word of letters and digits. */
+const looksLikeCredential = (value: string): boolean =>
+  SCHEME.test(value) || /^(?=.*\d)(?=.*[A-Za-z])\S{16,}$/.test(value);
+
+/** A header value, what follows its authentication scheme, and the password in it (Basic: RFC 7617). */
+function credentials(value: string): string[] {
+  const bare = SCHEME.exec(value)?.groups?.['credentials']?.trim();
+  if (bare === undefined) return [value];
+  if (!/^basic\s/i.test(value)) return [value, bare];
+  const pair = Buffer.from(bare, 'base64').toString('utf8');
+  return [value, bare, ...(pair.includes(':') ? [pair.slice(pair.indexOf(':') + 1)] : [])];
+}
+
+const hide = (secret: string | null): string | null => (secret === null || secret === '' ? secret : REDACTED);
+
+const hideAll = (headers: Record<string, string>): Record<string, string> =>
+  Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED]));
+
+const hideInUrl = (url: string | null): string | null => (url === null ? null : redactUrl(url));
+
+function mapTexts(value: object, change: (text: string) => string): Record<string, unknown> {
+  const visit = (node: unknown): unknown => {
+    if (typeof node === 'string') return change(node);
+    if (Array.isArray(node)) return node.map(visit);
+    return typeof node === 'object' && node !== null ? mapTexts(node, change) : node;
+  };
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visit(item)]));
+}

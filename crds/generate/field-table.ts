@@ -1,0 +1,100 @@
+import { type JsonSchema, isSchema } from './json-schema.ts';
+
+/** Renders a JSON Schema as Markdown: a heading and a table of fields for every section. */
+export function fieldTables(schema: JsonSchema, name: string, level: number, kind = ''): string {
+  const { inner, description = '' } = unwrapped(schema);
+  const fields = Object.entries(inner.properties ?? {}).flatMap(([key, field]) =>
+    isSchema(field) ? [{ key, field, required: inner.required?.includes(key) ?? false }] : [],
+  );
+  const rows = fields.filter(({ field }) => sectionsIn(field).length === 0);
+  const nested = fields.flatMap(({ key, field }) =>
+    sectionsIn(field).map((one) =>
+      fieldTables(one.section, `${name}.${key}${one.suffix}`, level + 1, one.kind ?? kind),
+    ),
+  );
+  const heading = `${'#'.repeat(Math.min(level, 6))} \`${name}\`${kind === '' ? '' : ` of type \`${kind}\``}`;
+  const table =
+    rows.length === 0
+      ? []
+      : [
+          [
+            '| Field | Type | Default | Allowed | Meaning |',
+            '| --- | --- | --- | --- | --- |',
+            ...rows.map(({ key, field, required }) => row(key, field, required)),
+          ].join('\n'),
+        ];
+  return [heading, ...(description === '' ? [] : [description]), ...table, ...nested].join('\n\n');
+}
+
+/** The sections that a field holds: itself, the entries of a list, or each kind of entry. */
+export function sectionsIn(field: JsonSchema): { section: JsonSchema; suffix: string; kind?: string }[] {
+  const { inner, description } = unwrapped(field);
+  const described = (section: JsonSchema): JsonSchema => ({
+    ...section,
+    description: section.description ?? description,
+  });
+  if (inner.properties !== undefined) return [{ section: described(inner), suffix: '' }];
+  if (inner.type !== 'array' || !isSchema(inner.items)) return [];
+  const kinds = inner.items.oneOf ?? [];
+  if (inner.items.properties !== undefined) return [{ section: described(inner.items), suffix: '[]' }];
+  return kinds.map((kind) => ({ section: described(kind), suffix: '[]', kind: kindOf(kind) }));
+}
+
+function kindOf(schema: JsonSchema): string {
+  const tag = schema.properties?.['type'];
+  return isSchema(tag) ? String(tag.const) : '';
+}
+
+function row(key: string, field: JsonSchema, required: boolean): string {
+  const { inner, nullable, description = '' } = unwrapped(field);
+  const type = `${typeOf(inner)}${nullable ? ' or null' : ''}`;
+  const fallback = required ? 'required' : field.default === undefined ? '' : code(JSON.stringify(field.default));
+  return `| ${[code(key), type, fallback, allowedOf(inner), description].map(cell).join(' | ')} |`;
+}
+
+interface Unwrapped {
+  inner: JsonSchema;
+  nullable: boolean;
+  description: string | undefined;
+}
+
+/** Takes null off a schema. */
+function unwrapped(schema: JsonSchema): Unwrapped {
+  const { anyOf, type, description } = schema;
+  if (Array.isArray(type)) {
+    const [first] = type.filter((one) => one !== 'null');
+    return { inner: { ...schema, type: first }, nullable: type.includes('null'), description };
+  }
+  const others = anyOf?.filter((branch) => branch.type !== 'null');
+  const [only] = others ?? [];
+  if (others?.length === 1 && only !== undefined && anyOf?.length === 2) {
+    return { inner: only, nullable: true, description: description ?? only.description };
+  }
+  return { inner: schema, nullable: false, description };
+}
+
+/** A size in bytes is the only choice between an integer and a text. */
+const bytesOf = (schema: JsonSchema): JsonSchema | undefined => schema.anyOf?.find(({ type }) => type === 'integer');
+
+function typeOf(schema: JsonSchema): string {
+  if (bytesOf(schema) !== undefined) return 'bytes';
+  if (schema.type === 'array') return `list of ${isSchema(schema.items) ? typeOf(schema.items) : 'value'}s`;
+  if (schema.type === 'object') return 'mapping from string to string';
+  return typeof schema.type === 'string' ? schema.type : 'value';
+}
+
+function allowedOf(schema: JsonSchema): string {
+  const { const: only, enum: words, minimum, exclusiveMinimum, maximum } = bytesOf(schema) ?? schema;
+  if (only !== undefined) return code(String(only));
+  if (words !== undefined) return words.map((word) => code(String(word))).join(', ');
+  if (schema.minItems !== undefined) return `at least ${schema.minItems}`;
+  if (schema.pattern === String.raw`\S`) return 'not blank';
+  if (exclusiveMinimum !== undefined) return `> ${exclusiveMinimum}`;
+  if (minimum === undefined) return '';
+  if (maximum !== undefined) return `${minimum} to ${maximum}`;
+  return minimum === 1 ? '> 0' : `>= ${minimum}`;
+}
+
+const code = (text: string): string => `\`${text}\``;
+
+const cell = (text: string): string => text.replaceAll('|', String.raw`\|`).replaceAll('\n', ' ');
