@@ -30,6 +30,12 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
   ...changes,
 });
 
+const reserve = (store: StateStore, key: SessionKey, maxActive: number, now = T) =>
+  store.reserve(key, { maxActive, now, expiresAt: now + MINUTE });
+
+const expire = (store: StateStore, changes: Partial<Parameters<StateStore['expireIdle']>[0]> = {}) =>
+  store.expireIdle({ now: T, idleBefore: T - 10_000, tombstoneUntil: T + DAY, limit: 100, ...changes });
+
 const states = (results: readonly { state: string }[], state: string): number =>
   results.filter((result) => result.state === state).length;
 
@@ -107,9 +113,6 @@ for (const technology of stateStores) {
     });
 
     describe('reserve and release', () => {
-      const reserve = (store: StateStore, key: SessionKey, maxActive: number, now = T) =>
-        store.reserve(key, { maxActive, now, expiresAt: now + MINUTE });
-
       test('active sessions and reservations share the places', async () => {
         await opened();
         expect(await reserve(a, newKey(), 2)).toBe(true);
@@ -459,9 +462,6 @@ for (const technology of stateStores) {
     });
 
     describe('expireIdle', () => {
-      const expire = (store: StateStore, changes: Partial<Parameters<StateStore['expireIdle']>[0]> = {}) =>
-        store.expireIdle({ now: T, idleBefore: T - 10_000, tombstoneUntil: T + DAY, limit: 100, ...changes });
-
       test('only sessions idle for longer end, as they were before', async () => {
         const idle = await opened({ lastActiveAt: T - 10_001 });
         const fresh = await opened({ lastActiveAt: T - 10_000 });

@@ -2,8 +2,13 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { MemoryStore } from '../memory-store.ts';
+import { RedisConnection } from '../redis-connection.ts';
+import type { RedisServer } from '../redis-connection.ts';
+import { RedisStore } from '../redis-store.ts';
 import { SqliteStore } from '../sqlite-store.ts';
 import type { StateStore } from '../state-store.ts';
+import { startRedis } from './redis-server.ts';
+import type { TestRedis } from './redis-server.ts';
 
 /** Two clients of one empty store, as two replicas have them. */
 export interface StoreClients {
@@ -41,5 +46,68 @@ const sqlite = (wal: boolean): StoreTechnology => ({
   },
 });
 
+/** Two connections to one redis-server, each test under its own key base. */
+function redis(name: string, start: () => Promise<{ server: TestRedis; client: RedisServer }>): StoreTechnology {
+  let running: { server: TestRedis; client: RedisServer } | undefined;
+  let tests = 0;
+  return {
+    name,
+    start: async () => {
+      running = await start();
+    },
+    stop: async () => running?.server.stop(),
+    connect: async () => {
+      if (running === undefined) throw new Error('redis-server does not run');
+      const { client } = running;
+      tests += 1;
+      const options = { keyBase: `adapter:${tests}` };
+      const connections = [new RedisConnection(client), new RedisConnection(client)] as const;
+      await Promise.all(connections.map((connection) => connection.connect()));
+      const [a, b] = [new RedisStore(connections[0], options), new RedisStore(connections[1], options)];
+      const close = async (): Promise<void> => {
+        await Promise.all([a.close(), b.close()]);
+      };
+      return { a, b, close };
+    },
+  };
+}
+
+const plainRedis = redis('RedisStore', async () => {
+  const server = await startRedis();
+  return { server, client: server.server };
+});
+
+/** A server with a password, and a user that may touch the adapter's keys and channels only. */
+const restrictedRedis = redis('RedisStore with a restricted user', async () => {
+  const admin = { username: 'default', password: 'admin-secret' };
+  const server = await startRedis(['--requirepass', admin.password], admin);
+  await server.use((redis) =>
+    redis.call(
+      'ACL',
+      'SETUSER',
+      'adapter',
+      'on',
+      '>secret',
+      'resetkeys',
+      '~adapter:*',
+      'resetchannels',
+      '&adapter:*',
+      '+@all',
+      '-@dangerous',
+      '-@admin',
+      '-keys',
+      '-scan',
+      '+info',
+    ),
+  );
+  return { server, client: { ...server.server, username: 'adapter', password: 'secret' } };
+});
+
 /** Everything that must pass the state store's contract. */
-export const stateStores: readonly StoreTechnology[] = [memory, sqlite(true), sqlite(false)];
+export const stateStores: readonly StoreTechnology[] = [
+  memory,
+  sqlite(true),
+  sqlite(false),
+  plainRedis,
+  restrictedRedis,
+];

@@ -1,0 +1,60 @@
+import type { RedisReply } from './redis-connection.ts';
+import { SESSION_FIELDS } from './redis-scripts.ts';
+import type { SessionKey, SessionRecord } from './state-store.ts';
+import { parseSubscriptions } from './stored-session.ts';
+import type { StoredSession } from './stored-session.ts';
+
+/** A session's hash as field, value, field, value…; null is an absent field. */
+export function encodeSession(record: SessionRecord): (string | number)[] {
+  const hash = {
+    principal: record.principal,
+    upstreamSessionId: record.upstreamSessionId,
+    generation: record.generation,
+    protocolVersion: record.protocolVersion,
+    initializeParams: record.initializeParams,
+    logLevel: record.logLevel,
+    subscriptions: JSON.stringify(record.subscriptions),
+    listsGeneration: record.listsGeneration,
+    createdAt: record.createdAt,
+    lastActiveAt: record.lastActiveAt,
+    renewedAt: record.lastActiveAt,
+  };
+  return Object.entries(hash).flatMap(([field, value]) => (value === null ? [] : [field, value]));
+}
+
+/** What a script returned for a session; undefined when there is none. */
+export function decodeSession(key: SessionKey, reply: RedisReply): StoredSession | undefined {
+  if (!Array.isArray(reply) || reply.length !== SESSION_FIELDS.length) return undefined;
+  const [
+    principal,
+    upstream,
+    generation,
+    protocol,
+    initialize,
+    logLevel,
+    uris,
+    lists,
+    created,
+    active,
+    expires,
+    reason,
+  ] = reply.map((value) => (value === null ? null : String(value)));
+  if (typeof principal !== 'string') return undefined;
+  return {
+    record: {
+      serverId: key.serverId,
+      sessionId: key.sessionId,
+      principal,
+      upstreamSessionId: upstream ?? null,
+      generation: Number(generation),
+      protocolVersion: protocol ?? '',
+      initializeParams: initialize ?? '',
+      logLevel: logLevel ?? null,
+      subscriptions: parseSubscriptions(uris ?? '[]'),
+      listsGeneration: Number(lists),
+      createdAt: Number(created),
+      lastActiveAt: Number(active),
+    },
+    ending: typeof expires === 'string' ? { expiresAt: Number(expires), reason: reason ?? null } : null,
+  };
+}

@@ -1,0 +1,243 @@
+import { RedisConnection } from './redis-connection.ts';
+import type { RedisReply, RedisScript } from './redis-connection.ts';
+import { RedisKeys } from './redis-keys.ts';
+import * as scripts from './redis-scripts.ts';
+import { decodeSession, encodeSession } from './redis-session.ts';
+import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
+import { seenBy } from './stored-session.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+/** Tombstones stay readable so long after their end, for the cleanup that removes their files. */
+const TOMBSTONE_GRACE_MS = DAY_MS;
+const PROBE_TTL_MS = 60_000;
+const PAGE = 100;
+
+export interface RedisStoreOptions {
+  /** `state_persistence.redis.key_base`. */
+  readonly keyBase: string;
+  /** When Redis forgets a session that nobody touches: the safety net behind `expireIdle`. Default: 30 days. */
+  readonly sessionTtlMs?: number;
+}
+
+/**
+ * Sessions in Redis or Valkey 7 and newer, shared by all replicas. Each step is one script and one round trip, but
+ * for the cleanups, which take one for each session. Requests of one turn of the event loop are sent together.
+ */
+export class RedisStore implements StateStore {
+  readonly #connection: RedisConnection;
+  readonly #keys: RedisKeys;
+  readonly #sessionTtlMs: number;
+  /** The expiry of keys is renewed at most hourly and lasts that much longer. */
+  readonly #keyTtlMs: number;
+
+  /** Takes over the connection: `close` ends it. */
+  constructor(connection: RedisConnection, options: RedisStoreOptions) {
+    this.#connection = connection;
+    this.#keys = new RedisKeys(options.keyBase);
+    this.#sessionTtlMs = Math.ceil(options.sessionTtlMs ?? 30 * DAY_MS);
+    this.#keyTtlMs = this.#sessionTtlMs + HOUR_MS;
+  }
+
+  async reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean> {
+    const { active, reservations } = this.#keys;
+    const values = [options.maxActive, options.now, this.#dead(options.now), options.expiresAt, this.#keyTtlMs];
+    return (await this.#run(scripts.RESERVE, [active, reservations], [this.#keys.name(key), ...values])) === 1;
+  }
+
+  async release(key: SessionKey): Promise<void> {
+    await this.#connection.run((redis) => redis.zrem(this.#keys.reservations, this.#keys.name(key)));
+  }
+
+  async open(record: SessionRecord): Promise<void> {
+    const name = this.#keys.name(record);
+    const values = [name, record.lastActiveAt, this.#keyTtlMs, ...encodeSession(record)];
+    await this.#run(scripts.OPEN, [...this.#allOf(name), this.#keys.reservations], values);
+  }
+
+  async find(key: SessionKey, caller: Caller): Promise<Found> {
+    const hash = this.#keys.session(this.#keys.name(key));
+    const fields = await this.#connection.run((redis) => redis.hmget(hash, ...scripts.SESSION_FIELDS));
+    return seenBy(decodeSession(key, fields), caller);
+  }
+
+  async enter(
+    key: SessionKey,
+    caller: Caller,
+    call: CallLease & { maxInFlight: number | null },
+  ): Promise<Found | { state: 'limit' }> {
+    const name = this.#keys.name(key);
+    const { now } = caller;
+    const values = [caller.principal, now, call.id, call.until, call.maxInFlight ?? '', this.#keyTtlMs, now - HOUR_MS];
+    const keys = [this.#keys.session(name), this.#keys.leases(name), this.#keys.active, this.#keys.inFlight];
+    const reply = await this.#run(scripts.ENTER, keys, [name, ...values]);
+    return reply === 0 ? { state: 'limit' } : seenBy(decodeSession(key, reply), caller);
+  }
+
+  async renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void> {
+    const bySession = Map.groupBy(calls, ({ key }) => this.#keys.name(key));
+    await Promise.all(
+      Array.from(bySession, ([name, group]) => {
+        const leases = group.flatMap(({ lease }) => [lease.id, lease.until]);
+        const keys = [this.#keys.leases(name), this.#keys.inFlight];
+        return this.#run(scripts.RENEW, keys, [name, this.#keyTtlMs, ...leases]);
+      }),
+    );
+  }
+
+  async leave(key: SessionKey, leaseId: string): Promise<void> {
+    const name = this.#keys.name(key);
+    await this.#run(scripts.LEAVE, [this.#keys.leases(name), this.#keys.inFlight], [name, leaseId]);
+  }
+
+  async revive(
+    key: SessionKey,
+    caller: Caller,
+    options: { maxActive: number | null },
+  ): Promise<Found | { state: 'limit' }> {
+    const name = this.#keys.name(key);
+    const { active, tombstones, reservations } = this.#keys;
+    const values = [caller.principal, caller.now, options.maxActive ?? '', this.#dead(caller.now), this.#keyTtlMs];
+    const keys = [this.#keys.session(name), active, tombstones, reservations];
+    const reply = await this.#run(scripts.REVIVE, keys, [name, ...values]);
+    return reply === 0 ? { state: 'limit' } : seenBy(decodeSession(key, reply), caller);
+  }
+
+  async replaceUpstream(
+    key: SessionKey,
+    generation: number,
+    upstream: { upstreamSessionId: string | null; protocolVersion: string },
+  ): Promise<boolean> {
+    const values = [generation, generation + 1, upstream.protocolVersion];
+    const id = upstream.upstreamSessionId === null ? [] : [upstream.upstreamSessionId];
+    return (await this.#run(scripts.REPLACE_UPSTREAM, [this.#hash(key)], [...values, ...id])) === 1;
+  }
+
+  async setLogLevel(key: SessionKey, params: string): Promise<void> {
+    await this.#run(scripts.SET_LOG_LEVEL, [this.#hash(key)], [params]);
+  }
+
+  async setSubscription(key: SessionKey, uri: string, subscribed: boolean): Promise<void> {
+    await this.#run(scripts.SET_SUBSCRIPTION, [this.#hash(key)], [uri, subscribed ? 1 : 0]);
+  }
+
+  async dropLists(key: SessionKey): Promise<void> {
+    await this.#run(scripts.DROP_LISTS, [this.#hash(key)], []);
+  }
+
+  async remove(key: SessionKey): Promise<SessionRecord | undefined> {
+    const name = this.#keys.name(key);
+    return decodeSession(key, await this.#run(scripts.REMOVE, this.#allOf(name), [name]))?.record;
+  }
+
+  async invalidate(key: SessionKey, reason: string, expiresAt: number): Promise<boolean> {
+    const name = this.#keys.name(key);
+    const values = [name, reason, expiresAt, Math.ceil(expiresAt + TOMBSTONE_GRACE_MS)];
+    return (await this.#run(scripts.INVALIDATE, this.#allOf(name), values)) === 1;
+  }
+
+  async expireIdle(options: {
+    now: number;
+    idleBefore: number;
+    tombstoneUntil: number | null;
+    limit: number;
+  }): Promise<SessionRecord[]> {
+    const { now, idleBefore, tombstoneUntil, limit } = options;
+    const liveUntil = tombstoneUntil === null ? '' : Math.ceil(tombstoneUntil + TOMBSTONE_GRACE_MS);
+    const values = [now, idleBefore, tombstoneUntil ?? '', liveUntil];
+    const expired: SessionRecord[] = [];
+    // Sessions that are kept for their calls stay at the front of the index and are passed over.
+    let kept = 0;
+    while (expired.length < limit) {
+      const page = Math.min(PAGE, limit - expired.length);
+      const names = await this.#connection.run((redis) =>
+        redis.zrangebyscore(this.#keys.active, '-inf', `(${idleBefore}`, 'LIMIT', kept, page),
+      );
+      if (names.length === 0) break;
+      const expire = (name: string) => this.#run(scripts.EXPIRE_IDLE, this.#allOf(name), [name, ...values]);
+      for (const [index, reply] of (await Promise.all(names.map(expire))).entries()) {
+        const ended = decodeSession(this.#keys.parse(names[index] ?? ''), reply);
+        if (ended !== undefined) expired.push(ended.record);
+        if (reply === 1) kept += 1;
+      }
+    }
+    return expired;
+  }
+
+  async expireTombstones({ now, limit }: { now: number; limit: number }): Promise<SessionRecord[]> {
+    const { tombstones } = this.#keys;
+    const expired: SessionRecord[] = [];
+    while (expired.length < limit) {
+      const page = Math.min(PAGE, limit - expired.length);
+      const names = await this.#connection.run((redis) =>
+        redis.zrangebyscore(tombstones, '-inf', now, 'LIMIT', 0, page),
+      );
+      if (names.length === 0) break;
+      const expire = (name: string) =>
+        this.#run(scripts.EXPIRE_TOMBSTONE, [this.#keys.session(name), tombstones], [name, now]);
+      for (const [index, reply] of (await Promise.all(names.map(expire))).entries()) {
+        const ended = decodeSession(this.#keys.parse(names[index] ?? ''), reply);
+        if (ended !== undefined) expired.push(ended.record);
+      }
+    }
+    return expired;
+  }
+
+  async counts(now: number): Promise<StateCounts> {
+    const { active, inFlight, tombstones } = this.#keys;
+    const reply = await this.#run(scripts.COUNTS, [active, inFlight, tombstones], [now, this.#dead(now)]);
+    const [sessions = 0, ended = 0, calls = 0] = Array.isArray(reply) ? reply.map(Number) : [];
+    return { sessions, tombstones: ended, inFlight: calls };
+  }
+
+  async clear(): Promise<void> {
+    const { active, tombstones, reservations, inFlight } = this.#keys;
+    for (const index of [active, tombstones]) {
+      let names: string[];
+      do {
+        names = await this.#connection.run((redis) => redis.zrange(index, '0', String(PAGE - 1)));
+        await Promise.all(names.map((name) => this.#run(scripts.REMOVE, this.#allOf(name), [name])));
+      } while (names.length > 0);
+    }
+    await this.#connection.run((redis) => redis.del(reservations, inFlight));
+  }
+
+  async tryLock(name: string, owner: string, ttlMs: number): Promise<boolean> {
+    return (await this.#run(scripts.TRY_LOCK, [this.#keys.lock(name)], [owner, Math.ceil(ttlMs)])) === 1;
+  }
+
+  async unlock(name: string, owner: string): Promise<void> {
+    await this.#run(scripts.UNLOCK, [this.#keys.lock(name)], [owner]);
+  }
+
+  async lockHolder(name: string): Promise<string | undefined> {
+    return (await this.#connection.run((redis) => redis.get(this.#keys.lock(name)))) ?? undefined;
+  }
+
+  /** Writes, so that a server that only reads or has no memory left is noticed. */
+  async ping(): Promise<void> {
+    await this.#connection.run((redis) => redis.set(this.#keys.probe, '1', 'PX', PROBE_TTL_MS));
+  }
+
+  async close(): Promise<void> {
+    this.#connection.close();
+  }
+
+  #run(script: RedisScript, keys: readonly string[], values: readonly (string | number)[]): Promise<RedisReply> {
+    return this.#connection.script(script, keys, values);
+  }
+
+  #hash(key: SessionKey): string {
+    return this.#keys.session(this.#keys.name(key));
+  }
+
+  #allOf(name: string): string[] {
+    const { active, inFlight, tombstones } = this.#keys;
+    return [this.#keys.session(name), this.#keys.leases(name), active, inFlight, tombstones];
+  }
+
+  /** Sessions last active before this time have expired in Redis; only the index still names them. */
+  #dead(now: number): number {
+    return now - this.#keyTtlMs;
+  }
+}
