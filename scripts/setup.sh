@@ -1,0 +1,28 @@
+#!/bin/sh
+# Makes the npm scripts work on a fresh machine: installs the dependencies, Node 24 among them, unless they are there
+# and as new as package-lock.json. Runs before Node 24 exists, so it is plain sh.
+set -eu
+cd "$(dirname "$0")/.."
+
+node=node_modules/.bin/node
+# npm writes this file last, so a broken installation has none.
+installed=node_modules/.package-lock.json
+if [ -x "$node" ] && [ -f "$installed" ] && [ -z "$(find package-lock.json -newer "$installed")" ]; then
+  exit 0
+fi
+
+echo 'setup: npm ci installs the dependencies and Node 24 into node_modules/ (about a minute, only this once)' >&2
+# The error level leaves out warnings that the Node which runs npm is older than what packages want: it is not the
+# Node that will run them. The others undo settings of the user with which the installation would lack parts.
+npm ci --loglevel=error --no-audit --no-fund --include=dev --no-engine-strict --no-ignore-scripts >&2 || {
+  echo 'setup: npm ci failed; the lines above say why. It needs npm 10 or newer and access to the npm registry.' >&2
+  exit 1
+}
+version=$("$node" --version 2>/dev/null || true)
+case $version in
+  v24.*) ;;
+  *)
+    echo "setup: $node is ${version:-missing} instead of Node 24; remove node_modules and run this again." >&2
+    exit 1
+    ;;
+esac
