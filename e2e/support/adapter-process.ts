@@ -3,23 +3,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { parse } from 'yaml';
-import { freePort } from './ports.ts';
 import { describe, type Exit, type RunningProcess, startProcess } from './processes.ts';
 
 const MAIN = fileURLToPath(new URL('../../adapter/main.ts', import.meta.url));
-const LIVE_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
 
 export interface AdapterOptions {
-  /**
-   * The configuration file: its text, written as it is, or an object. In an object `core.host` is 127.0.0.1 and
-   * `core.port` is `port` (or a free one) unless they are given.
-   */
+  /** The configuration file: its text, written as it is, or an object, in which `core.host` is 127.0.0.1 by default. */
   readonly config: string | Record<string, unknown>;
   /** Variables for `${VAR}` in the configuration; nothing else of this process's environment gets through. */
   readonly env?: NodeJS.ProcessEnv;
-  /** The port for an object; for a text it is read from `core.port`. */
+  /** Instead of `core.port`. Default: 0, a free one. Name it to start a replica again where it was. */
   readonly port?: number;
 }
 
@@ -33,80 +28,68 @@ export interface RunningAdapter extends RunningProcess {
 
 /** Starts one replica and resolves when `GET /livez` answers 200. Rejects with its output when it does not come up. */
 export async function startAdapter(options: AdapterOptions): Promise<RunningAdapter> {
-  const { text, port } = await prepare(options);
-  const running = await launch(text, options.env);
-  const url = `http://127.0.0.1:${port}`;
-  const adapter: RunningAdapter = Object.assign(running, { port, url, logs: () => parseLog(running.stdout()) });
+  const running = await launch(options);
   try {
-    await waitUntilLive(adapter);
+    const listening = await running.waitForStdout(/"msg":"listening","url":"http:\/\/[^"]*:(\d+)"/, START_TIMEOUT_MS);
+    const port = Number(listening[1]);
+    const url = `http://127.0.0.1:${port}`;
+    await waitUntilLive(running, url);
+    return Object.assign(running, { port, url, logs: () => parseLog(running.stdout()) });
   } catch (error) {
-    adapter.kill();
-    await adapter.exited;
+    running.kill();
+    await running.exited;
     throw error;
   }
-  return adapter;
 }
 
 /** Runs the adapter until it ends by itself, for configurations that it must refuse. Rejects after 20 s. */
 export async function runAdapter(options: AdapterOptions): Promise<Exit & { stdout: string; stderr: string }> {
-  const running = await launch((await prepare(options)).text, options.env);
-  const exit = await running.exitsWithin(LIVE_TIMEOUT_MS);
+  const running = await launch(options);
+  const exit = await running.exitsWithin(START_TIMEOUT_MS);
   if (exit === undefined) {
     running.kill();
     await running.exited;
-    throw new Error(`still running after ${LIVE_TIMEOUT_MS} ms, output ${describe('the adapter', running)}`);
+    throw new Error(`still running after ${START_TIMEOUT_MS} ms, output ${describe('the adapter', running)}`);
   }
   return { ...exit, stdout: running.stdout(), stderr: running.stderr() };
 }
 
-async function prepare({ config, port }: AdapterOptions): Promise<{ text: string; port: number }> {
-  const document: unknown = typeof config === 'string' ? safeParse(config) : config;
-  const core = isObject(document) && isObject(document.core) ? document.core : {};
-  if (typeof config === 'string') return { text: config, port: port ?? numberOr(core.port, 8932) };
-  const chosen = port ?? (typeof core.port === 'number' ? core.port : await freePort());
-  const text = JSON.stringify({ ...config, core: { host: '127.0.0.1', ...core, port: chosen } }, null, 2);
-  return { text, port: chosen };
-}
-
-async function launch(text: string, env: NodeJS.ProcessEnv | undefined): Promise<RunningProcess> {
+async function launch({ config, env, port = 0 }: AdapterOptions): Promise<RunningProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'adapter-config-'));
   const file = join(folder, 'config.yaml');
+  const text = typeof config === 'string' ? config : JSON.stringify(withLoopback(config), null, 2);
   await writeFile(file, text);
-  const running = startProcess(process.execPath, [MAIN, '--config', file], env);
+  const args = [MAIN, '--config', file, '--host', '127.0.0.1', '--port', String(port)];
+  const running = startProcess(process.execPath, args, env);
   void running.exited.then(() => rm(folder, { recursive: true, force: true }));
   return running;
 }
 
-async function waitUntilLive(adapter: RunningAdapter): Promise<void> {
-  const deadline = AbortSignal.timeout(LIVE_TIMEOUT_MS);
-  while (!adapter.hasExited() && !deadline.aborted) {
-    const response = await fetch(`${adapter.url}/livez`, { signal: deadline }).catch(() => undefined);
+const withLoopback = (config: Record<string, unknown>): Record<string, unknown> => ({
+  ...config,
+  core: { host: '127.0.0.1', ...(typeof config.core === 'object' ? config.core : {}) },
+});
+
+async function waitUntilLive(running: RunningProcess, url: string): Promise<void> {
+  const deadline = AbortSignal.timeout(START_TIMEOUT_MS);
+  while (!running.hasExited() && !deadline.aborted) {
+    const response = await fetch(`${url}/livez`, { signal: deadline }).catch(() => undefined);
     await response?.body?.cancel();
     if (response?.status === 200) return;
     await delay(POLL_MS);
   }
-  const problem = adapter.hasExited() ? 'ended' : 'gave no 200 at /livez';
-  throw new Error(`the adapter ${problem} during start, output ${describe('it', adapter)}`);
+  const problem = running.hasExited() ? 'ended' : 'gave no 200 at /livez';
+  throw new Error(`it ${problem} during start, output ${describe('the adapter', running)}`);
 }
 
 function parseLog(stdout: string): Record<string, unknown>[] {
   return stdout.split('\n').flatMap((line) => {
     if (!line.startsWith('{')) return [];
-    const entry: unknown = safeParse(line);
-    return isObject(entry) ? [entry] : [];
+    try {
+      const entry: unknown = JSON.parse(line);
+      return typeof entry === 'object' && entry !== null ? [{ ...entry }] : [];
+    } catch {
+      return []; // The last line may be incomplete yet.
+    }
   });
 }
-
-/** YAML or JSON; a text that is neither is what a test of the adapter's error messages may want. */
-function safeParse(text: string): unknown {
-  try {
-    return parse(text);
-  } catch {
-    return undefined;
-  }
-}
-
-const numberOr = (value: unknown, fallback: number): number => (typeof value === 'number' ? value : fallback);
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

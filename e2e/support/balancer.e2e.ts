@@ -5,7 +5,7 @@ import { type Balancer, startBalancer } from './balancer.ts';
 import { freePort } from './ports.ts';
 import { type RawHandler, type RawUpstream, startRawUpstream } from './raw-upstream.ts';
 
-describe('the balancer', () => {
+describe('the balancer', { timeout: 15_000 }, () => {
   const opened: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const resource of opened.splice(0).toReversed()) await resource[Symbol.asyncDispose]();

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, test } from 'vitest';
 import { type RunningProcess, startProcess } from './processes.ts';
 
-describe('a process for tests', () => {
+describe('a process for tests', { timeout: 15_000 }, () => {
   const opened: RunningProcess[] = [];
   afterEach(async () => {
     for (const running of opened.splice(0)) await running.stop();

@@ -25,7 +25,7 @@ async function withClient<T>(url: string, use: (client: Redis) => Promise<T>): P
 const set = (url: string) => withClient(url, (client) => client.set('key', 'kept'));
 const get = (url: string) => withClient(url, (client) => client.get('key'));
 
-describe('a Redis for tests', () => {
+describe('a Redis for tests', { timeout: 15_000 }, () => {
   const opened: AsyncDisposable[] = [];
   afterEach(async () => {
     for (const resource of opened.splice(0).toReversed()) await resource[Symbol.asyncDispose]();

@@ -17,7 +17,7 @@ async function nextEvent(events: AsyncGenerator<SseEvent, undefined>): Promise<S
   return value;
 }
 
-describe('the scripted upstream', () => {
+describe('the scripted upstream', { timeout: 15_000 }, () => {
   const opened: ScriptedUpstream[] = [];
   async function start(behavior?: Partial<Behavior>): Promise<ScriptedUpstream> {
     const upstream = await startScriptedUpstream(behavior);
@@ -192,11 +192,7 @@ describe('the scripted upstream', () => {
     let cursor: unknown;
     do {
       const result = asObject((await client.call('tools/list', { cursor })).result);
-      names.push(
-        ...JSON.stringify(result.tools)
-          .matchAll(/"name":"(\w+)"/g)
-          .map(([, name = '']) => name),
-      );
+      for (const [, name = ''] of JSON.stringify(result.tools).matchAll(/"name":"(\w+)"/g)) names.push(name);
       cursor = result.nextCursor;
     } while (cursor !== undefined);
     expect(names).toEqual([...upstream.tools.keys()]);

@@ -1,0 +1,55 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { type RunningProcess, startProcess } from './processes.ts';
+
+/** The values of `upstream.transport`. */
+export type UpstreamTransport = 'streamable_http' | 'sse';
+
+/** A published MCP server in a process of its own. */
+export interface RealServer extends RunningProcess {
+  readonly transport: UpstreamTransport;
+  /** The endpoint, as it stands in `upstream.url`. */
+  readonly url: string;
+}
+
+const { resolve } = createRequire(import.meta.url);
+const PRELOAD = fileURLToPath(new URL('real-server-preload.ts', import.meta.url));
+const LISTENING = /listening on port (\d+)/;
+
+/** Starts `@modelcontextprotocol/server-everything`, which knows the revisions with sessions only. */
+export async function startEverythingServer(transport: UpstreamTransport): Promise<RealServer> {
+  const program = resolve('@modelcontextprotocol/server-everything/dist/index.js');
+  const mode = transport === 'sse' ? 'sse' : 'streamableHttp';
+  const running = startProcess(process.execPath, ['--import', PRELOAD, program, mode], { PORT: '0' });
+  const [, port] = await running.waitForStdout(LISTENING);
+  const path = transport === 'sse' ? 'sse' : 'mcp';
+  return Object.assign(running, { transport, url: `http://127.0.0.1:${port}/${path}` });
+}
+
+/** The browser must reach nobody but the page of the test. */
+const BROWSER_ARGS = [
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  '--no-first-run',
+  '--disable-gpu',
+  '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
+];
+
+/** Starts `@playwright/mcp` with a headless Chromium. Its output files go to a folder that is deleted with it. */
+export async function startPlaywrightServer(transport: UpstreamTransport, chromium: string): Promise<RealServer> {
+  const program = join(dirname(resolve('@playwright/mcp/package.json')), 'cli.js');
+  const folder = await mkdtemp(join(tmpdir(), 'playwright-mcp-'));
+  const config = join(folder, 'config.json');
+  const launchOptions = { executablePath: chromium, headless: true, chromiumSandbox: false, args: BROWSER_ARGS };
+  await writeFile(config, JSON.stringify({ browser: { browserName: 'chromium', isolated: true, launchOptions } }));
+  const options = ['--config', config, '--output-dir', join(folder, 'output'), '--host', '127.0.0.1', '--port', '0'];
+  const running = startProcess(process.execPath, ['--import', PRELOAD, program, ...options], { HOME: folder });
+  void running.exited.then(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
+  const [, port] = await running.waitForStdout(LISTENING);
+  const path = transport === 'sse' ? 'sse' : 'mcp';
+  return Object.assign(running, { transport, url: `http://127.0.0.1:${port}/${path}` });
+}
