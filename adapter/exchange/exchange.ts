@@ -5,14 +5,19 @@ import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamReq
 import { responseHeaders } from './headers.ts';
 import type { KeepAlive, QuietStream } from './keep-alive.ts';
 import { isResponseTo } from './message.ts';
+import type { Running, RunningExchanges } from './running.ts';
 import { FrameSplitter, messageFrame, withData } from './sse-frames.ts';
 
 /** What one exchange is to do; everything that differs between kinds of messages. */
 export interface Plan {
+  /** Tells this exchange from others of its session; '' where nobody asks. */
+  readonly id: string;
+  readonly serverId: string;
   readonly upstream: Upstream;
   readonly request: UpstreamRequest;
   readonly reply: ServerResponse;
   readonly keepAlive: KeepAlive;
+  readonly running: RunningExchanges;
   /** JSON texts of the ids of the requests in the body; they get an error when no answer can come any more. */
   readonly idTexts: readonly string[];
   /** Sent as Mcp-Session-Id; `initialize` sets it when the session is open. */
@@ -24,19 +29,19 @@ export interface Plan {
   /**
    * Sees the response message (JSON text) before the client does and returns what the client gets.
    */
-  readonly onResponse?: (text: string, head: ResponseHead) => Promise<string> | string;
+  readonly onResponse: ((text: string, head: ResponseHead) => Promise<string> | string) | undefined;
   /** Holds the head of an event stream back until `onResponse` has returned: it decides about a header. */
-  readonly holdHead?: boolean;
+  readonly holdHead: boolean;
   /**
    * Called when the upstream does not know the session (404, or a 400 that says so), or has a stream open already
    * (409). Returns the request to send instead, or throws the AdapterError to answer with. Undefined: the answer
    * goes to the client.
    */
-  readonly again?: (status: number) => Promise<UpstreamRequest>;
+  readonly again: ((status: number) => Promise<UpstreamRequest>) | undefined;
   /** May turn an upstream answer into an error of ours, before anything is sent. */
-  readonly onHead?: (head: ResponseHead) => AdapterError | undefined;
+  readonly onHead: (head: ResponseHead) => AdapterError | undefined;
   /** Called, and awaited, before a message that mentions a changed list reaches the client. */
-  readonly onListChanged?: () => Promise<void>;
+  readonly onListChanged: (() => Promise<void>) | undefined;
   /** Called once, when the client's exchange is over. Awaited before the last byte leaves. */
   readonly onFinish: (outcome: Outcome) => Promise<void> | undefined;
 }
@@ -64,7 +69,8 @@ const UNKNOWN_SESSION = /(no valid|invalid|unknown) session|session (not found|t
  *        │        └───▶ inspect   a 400 that may mean "session terminated"  ──▶ waiting (sent again) or collect
  *        └──────────────▶ done    from every state: end, error, time out, client gone
  */
-export class Exchange implements ResponseSink, QuietStream {
+export class Exchange implements ResponseSink, QuietStream, Running {
+  slot = -1;
   readonly #plan: Plan;
   readonly #res: ServerResponse;
   #state: State = 'waiting';
@@ -94,7 +100,28 @@ export class Exchange implements ResponseSink, QuietStream {
     this.#res.on('close', () => this.#onClose());
   }
 
+  get id(): string {
+    return this.#plan.id;
+  }
+
+  get serverId(): string {
+    return this.#plan.serverId;
+  }
+
+  get sessionId(): string | undefined {
+    return this.#plan.sessionId;
+  }
+
+  get idTexts(): readonly string[] {
+    return this.#plan.idTexts;
+  }
+
+  get isGet(): boolean {
+    return this.#plan.request.method === 'GET';
+  }
+
   start(): void {
+    this.#plan.running.add(this);
     const { timeoutMs } = this.#plan;
     if (timeoutMs !== null) this.#timer = setTimeout(() => this.#onTimeout(), timeoutMs);
     this.#plan.upstream.send(this.#plan.request, this);
@@ -189,7 +216,7 @@ export class Exchange implements ResponseSink, QuietStream {
   // ── the upstream's answer ──────────────────────────────────────────────────────────────────────────────────────
 
   #rejectHead(head: ResponseHead): boolean {
-    const rejected = this.#plan.onHead?.(head);
+    const rejected = this.#plan.onHead(head);
     if (rejected === undefined) return false;
     this.#control?.abort();
     this.#answerError(rejected, rejected.code);
@@ -259,7 +286,7 @@ export class Exchange implements ResponseSink, QuietStream {
       if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
       else this.#held += out;
     }
-    if (this.#plan.holdHead !== true && this.#held !== '') {
+    if (!this.#plan.holdHead && this.#held !== '') {
       this.#writeStreamHead();
       this.#write(Buffer.from(this.#takeHeld()));
     }
@@ -411,7 +438,8 @@ export class Exchange implements ResponseSink, QuietStream {
   #settle(outcome: Outcome): Promise<void> | undefined {
     this.#state = 'done';
     clearTimeout(this.#timer);
-    this.#plan.keepAlive.delete(this);
+    if (this.#eventStream) this.#plan.keepAlive.delete(this);
+    this.#plan.running.delete(this);
     this.#chunks = [];
     return this.#plan.onFinish(outcome);
   }

@@ -1,8 +1,12 @@
 import type { ErrorCode } from '../errors.ts';
+import { Bag, type Slotted } from './bag.ts';
 
 /** An exchange that can be ended from outside. */
-export interface Running {
+export interface Running extends Slotted {
   readonly id: string;
+  readonly serverId: string;
+  /** Undefined in the sessionless revision. */
+  readonly sessionId: string | undefined;
   /** JSON texts of the ids of its requests; empty for a GET stream. */
   readonly idTexts: readonly string[];
   readonly isGet: boolean;
@@ -10,48 +14,29 @@ export interface Running {
   endStream(): void;
 }
 
-/** The exchanges that run on this replica, by session. What other replicas ask for is done to them. */
+/** The exchanges that run on this replica. What other replicas ask for is done to them. */
 export class RunningExchanges {
-  readonly #bySession = new Map<string, Set<Running>>();
-  readonly #sessionless = new Set<Running>();
+  readonly #all = new Bag<Running>();
   #posts = 0;
   #idle: (() => void)[] = [];
 
-  add(serverId: string, sessionId: string | undefined, running: Running): void {
+  add(running: Running): void {
     if (!running.isGet) this.#posts++;
-    if (sessionId === undefined) {
-      this.#sessionless.add(running);
-      return;
-    }
-    const key = `${serverId}\n${sessionId}`;
-    const set = this.#bySession.get(key);
-    if (set === undefined) this.#bySession.set(key, new Set([running]));
-    else set.add(running);
+    this.#all.add(running);
   }
 
-  delete(serverId: string, sessionId: string | undefined, running: Running): void {
+  delete(running: Running): void {
+    if (!this.#all.delete(running)) return;
     if (!running.isGet && --this.#posts === 0) for (const wake of this.#idle.splice(0)) wake();
-    if (sessionId === undefined) {
-      this.#sessionless.delete(running);
-      return;
-    }
-    const key = `${serverId}\n${sessionId}`;
-    const set = this.#bySession.get(key);
-    set?.delete(running);
-    if (set?.size === 0) this.#bySession.delete(key);
   }
 
+  /** Those of one session. A search through all: it is needed once in a while, adding happens with every request. */
   of(serverId: string, sessionId: string): Running[] {
-    return [...(this.#bySession.get(`${serverId}\n${sessionId}`) ?? [])];
+    return this.#all.values().filter((one) => one.sessionId === sessionId && one.serverId === serverId);
   }
 
   all(): Running[] {
-    return [...this.#sessionless, ...[...this.#bySession.values()].flatMap((set) => [...set])];
-  }
-
-  /** Exchanges that answer a POST; GET streams are not counted. */
-  get posts(): number {
-    return this.#posts;
+    return this.#all.values();
   }
 
   /** Resolves when no POST is being answered, or when the signal ends the wait. */

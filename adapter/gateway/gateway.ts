@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
 import { visibleTools } from '../catalog/catalog.ts';
-import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
+import { AdapterError, rpcErrorText } from '../errors.ts';
 import { Exchange, type Outcome, type Plan } from '../exchange/exchange.ts';
 import { locate, splice } from '../exchange/json-scan.ts';
 import type { KeepAlive } from '../exchange/keep-alive.ts';
@@ -43,6 +43,21 @@ export interface GatewayParts {
   readonly terminationRetries: number;
   readonly isDraining: () => boolean;
   readonly onError: (error: unknown) => void;
+}
+
+/** What differs between the plans of the kinds of requests. */
+interface OwnPlan {
+  readonly id?: string;
+  readonly request: UpstreamRequest;
+  readonly idTexts: readonly string[];
+  readonly sessionId?: string;
+  readonly timeoutMs: number | null;
+  readonly onTimeout?: Plan['onTimeout'];
+  readonly onResponse?: Plan['onResponse'];
+  readonly holdHead?: boolean;
+  readonly again?: Plan['again'];
+  readonly onListChanged?: Plan['onListChanged'];
+  readonly onFinish: () => Promise<void> | undefined;
 }
 
 /**
@@ -134,7 +149,7 @@ export class Gateway {
       },
       onFinish: () => (opened ? undefined : sessions.release(key).catch(this.#parts.onError)),
     });
-    this.#start(mount, plan, undefined);
+    new Exchange(plan).start();
   }
 
   // ── requests of a session ──────────────────────────────────────────────────────────────────────────────────────
@@ -163,7 +178,7 @@ export class Gateway {
       if (list !== undefined && this.#answerFromCache(mount, incoming, record, list, idTexts)) return;
       const plan = this.#sessionPlan(mount, incoming, body, record, calls, idTexts, leases, list, admission);
       started = true;
-      this.#start(mount, plan, sessionId);
+      new Exchange(plan).start();
       const cancelled = cancelledRequest(first, body);
       if (cancelled !== undefined) {
         const { serverId } = mount;
@@ -297,7 +312,7 @@ export class Gateway {
       onResponse: filters ? (text) => transformTools(mount, text) : undefined,
       onFinish: () => undefined,
     });
-    this.#start(mount, plan, undefined);
+    new Exchange(plan).start();
   }
 
   // ── the session's event stream, and its end ────────────────────────────────────────────────────────────────────
@@ -321,6 +336,7 @@ export class Gateway {
         lastEventId: resume,
       });
       const plan = this.#plan(mount, incoming, admission, {
+        id,
         request: request(),
         idTexts: [],
         sessionId,
@@ -341,7 +357,7 @@ export class Gateway {
         },
         onFinish: () => undefined,
       });
-      this.#start(mount, plan, sessionId, id);
+      new Exchange(plan).start();
     } catch (error) {
       sendError(incoming, this.#known(error), []);
     }
@@ -396,55 +412,32 @@ export class Gateway {
 
   // ── common to all ──────────────────────────────────────────────────────────────────────────────────────────────
 
-  #plan(
-    mount: Mount,
-    incoming: Incoming,
-    admission: Admission,
-    own: Omit<Plan, 'upstream' | 'reply' | 'keepAlive' | 'sessionId' | 'onTimeout' | 'onHead' | 'onFinish'> & {
-      sessionId?: string;
-      onTimeout?: Plan['onTimeout'];
-      onFinish: () => Promise<void> | undefined;
-    },
-  ): Plan & { onFinish: (outcome: Outcome) => Promise<void> | undefined } {
+  #plan(mount: Mount, incoming: Incoming, admission: Admission, own: OwnPlan): Plan {
     incoming.facts.sessionId = own.sessionId;
+    // Every member always, in one order: V8 then knows one shape of plans only.
     return {
-      ...own,
+      id: own.id ?? '',
+      serverId: mount.serverId,
       upstream: mount.upstream,
+      request: own.request,
       reply: incoming.reply,
       keepAlive: this.#parts.keepAlive,
+      running: this.#parts.running,
+      idTexts: own.idTexts,
       sessionId: own.sessionId,
-      onTimeout: own.onTimeout ?? (() => new AdapterError('upstream_timeout')),
+      timeoutMs: own.timeoutMs,
+      onTimeout: own.onTimeout ?? timedOut,
+      onResponse: own.onResponse,
+      holdHead: own.holdHead ?? false,
+      again: own.again,
       onHead: (head) => rejectedHead(mount, head),
+      onListChanged: own.onListChanged,
       onFinish: (outcome) => {
         incoming.facts.outcome = outcome;
         if (admission.kind === 'probe') settleProbe(mount, outcome);
         return own.onFinish();
       },
     };
-  }
-
-  #start(mount: Mount, plan: Plan, sessionId: string | undefined, id = ''): void {
-    const { running } = this.#parts;
-    const finish = plan.onFinish;
-    const exchange: Exchange = new Exchange({
-      ...plan,
-      get sessionId() {
-        return plan.sessionId;
-      },
-      onFinish: (outcome) => {
-        running.delete(mount.serverId, sessionId, handle);
-        return finish(outcome);
-      },
-    });
-    const handle = {
-      id,
-      idTexts: plan.idTexts,
-      isGet: plan.request.method === 'GET',
-      finish: (code: ErrorCode) => exchange.finish(code),
-      endStream: () => exchange.endStream(),
-    };
-    running.add(mount.serverId, sessionId, handle);
-    exchange.start();
   }
 
   #onControl(message: ControlMessage): void {
@@ -478,6 +471,10 @@ export class Gateway {
     this.#parts.onError(error);
     return new AdapterError('internal', undefined, { cause: error });
   }
+}
+
+function timedOut(): AdapterError {
+  return new AdapterError('upstream_timeout');
 }
 
 function requestIds(body: Body): string[] {

@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
+import { Bag, type Slotted } from '../exchange/bag.ts';
 import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
 
 /** What `sessions` of the configuration says, in milliseconds. */
@@ -11,7 +12,7 @@ export interface SessionLimits {
 }
 
 /** A tool call that counts as in flight on this replica. */
-export interface Lease {
+export interface Lease extends Slotted {
   readonly key: SessionKey;
   readonly id: string;
 }
@@ -41,7 +42,7 @@ export class SessionRegistry {
   readonly #store: StateStore;
   readonly #limits: SessionLimits;
   readonly #replica = randomBytes(6).toString('base64url');
-  readonly #leases = new Set<Lease>();
+  readonly #leases = new Bag<Lease>();
   readonly #timer: NodeJS.Timeout;
   #counter = 0;
 
@@ -90,7 +91,7 @@ export class SessionRegistry {
     principal: string,
   ): Promise<{ record: SessionRecord; lease: Lease }> {
     if (!SESSION_ID.test(sessionId)) throw new AdapterError('session_not_found');
-    const lease = { key: { serverId, sessionId }, id: `${this.#replica}${(this.#counter++).toString(36)}` };
+    const lease: Lease = { slot: -1, key: { serverId, sessionId }, id: `${this.#replica}${(this.#counter++).toString(36)}` };
     for (let attempt = 0; ; attempt++) {
       const now = Date.now();
       const call = { id: lease.id, until: now + LEASE_MS, maxInFlight: this.#limits.maxInFlight };
@@ -138,7 +139,7 @@ export class SessionRegistry {
   #renew(): void {
     if (this.#leases.size === 0) return;
     const until = Date.now() + LEASE_MS;
-    const calls = [...this.#leases].map(({ key, id }) => ({ key, lease: { id, until } }));
+    const calls = this.#leases.values().map(({ key, id }) => ({ key, lease: { id, until } }));
     this.#store.renew(calls).catch(() => {
       // Tried again at the next turn, twice before a lease ends.
     });

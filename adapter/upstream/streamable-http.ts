@@ -47,26 +47,29 @@ export class StreamableHttpUpstream implements Upstream {
   }
 
   send(request: UpstreamRequest, sink: ResponseSink): void {
-    const relay = new Relay(sink);
+    const relay = new Relay(this.#follow, request, sink, MAX_REDIRECTS);
     sink.onStart(relay);
-    this.#dispatch(request, relay, MAX_REDIRECTS);
+    this.#dispatch(relay);
   }
 
-  #dispatch(request: UpstreamRequest, relay: Relay, redirects: number): void {
+  #dispatch(relay: Relay): void {
+    const { request } = relay;
     const headers = request.headers.slice();
     const upstreamSessionId = request.session?.upstreamSessionId;
     if (upstreamSessionId) headers.push('mcp-session-id', upstreamSessionId);
     if (request.lastEventId !== undefined) headers.push('last-event-id', request.lastEventId);
-    relay.onRedirect = (location) => {
-      const path = redirects > 0 && location !== undefined ? this.#sameOriginPath(location) : undefined;
-      if (path === undefined) return undefined;
-      this.#path = path;
-      const next = new Relay(relay.sink);
-      this.#dispatch(request, next, redirects - 1);
-      return next;
-    };
     this.#pool.dispatch({ path: this.#path, method: request.method, headers, body: request.body?.bytes ?? null }, relay);
   }
+
+  /** Starts the exchange again where the upstream redirects to; undefined when that may not be followed. */
+  readonly #follow = (relay: Relay, location: string | undefined): Relay | undefined => {
+    const path = relay.redirects > 0 && location !== undefined ? this.#sameOriginPath(location) : undefined;
+    if (path === undefined) return undefined;
+    this.#path = path;
+    const next = new Relay(this.#follow, relay.request, relay.sink, relay.redirects - 1);
+    this.#dispatch(next);
+    return next;
+  };
 
   #sameOriginPath(location: string): string | undefined {
     const url = URL.parse(location, this.#origin + this.#path);
@@ -89,18 +92,27 @@ export class StreamableHttpUpstream implements Upstream {
   }
 }
 
-/** Adapts undici's dispatch callbacks, the cheapest way to read a response, to a ResponseSink. */
+type Follow = (relay: Relay, location: string | undefined) => Relay | undefined;
+
+/**
+ * Adapts undici's dispatch callbacks, the cheapest way to read a response, to a ResponseSink. It holds no closure of
+ * its own: one per request made every garbage collection ten times as long.
+ */
 class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   readonly sink: ResponseSink;
-  /** Starts the exchange again elsewhere; undefined when the redirect may not be followed. */
-  onRedirect: (location: string | undefined) => Relay | undefined = () => undefined;
+  readonly request: UpstreamRequest;
+  readonly redirects: number;
+  readonly #follow: Follow;
   #controller: Dispatcher.DispatchController | undefined;
   /** Who carries on after a redirect. */
   #next: Relay | undefined;
   #aborted = false;
 
-  constructor(sink: ResponseSink) {
+  constructor(follow: Follow, request: UpstreamRequest, sink: ResponseSink, redirects: number) {
+    this.#follow = follow;
+    this.request = request;
     this.sink = sink;
+    this.redirects = redirects;
   }
 
   pause(): void {
@@ -127,7 +139,7 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#aborted) return;
     if (status === 307 || status === 308) {
-      this.#next = this.onRedirect(headers.location);
+      this.#next = this.#follow(this, headers.location);
       if (this.#next !== undefined) return;
     }
     const id = headers['mcp-session-id'];
