@@ -60,9 +60,10 @@ export function oneOf<const T extends readonly [string, ...string[]]>(words: T) 
   return z.preprocess(read, z.enum(words, { error: `one of ${words.join(', ')}` }));
 }
 
-/** One of the words in any letter case. */
+/** One of the words in any letter case. A JSON Schema cannot say that, so it lists the two usual forms. */
 export function oneOfAnyCase<const T extends readonly [string, ...string[]]>(words: T) {
-  return z.preprocess(trimAndLowerCase, z.enum(words, { error: `one of ${words.join(', ')}` }));
+  const written = words.flatMap((word) => [word, word.toUpperCase()]);
+  return z.preprocess(trimAndLowerCase, z.enum(words, { error: `one of ${words.join(', ')}` }).meta({ enum: written }));
 }
 
 /** Any string, taken as it is. */

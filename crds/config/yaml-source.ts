@@ -102,6 +102,7 @@ const messageOf = ({ code, message }: YAMLError): string =>
 const MESSAGES: { BAD_ALIAS: string } & Partial<Record<string, string>> = {
   BAD_ALIAS:
     'YAML syntax error: this alias (*name) has no anchor (&name) before it; put text that starts with * in quotes',
+  BAD_DIRECTIVE: 'YAML syntax error: a line that starts with % is a directive, and this one is not known',
   BAD_DQ_ESCAPE: 'YAML syntax error: invalid escape sequence in a double-quoted text; use single quotes',
   DUPLICATE_KEY: 'is set twice; keep one of the two',
   MULTIPLE_DOCS: 'YAML syntax error: the file holds more than one document; remove the line --- between them',

@@ -86,7 +86,7 @@ function typeOf(schema: JsonSchema): string {
 function allowedOf(schema: JsonSchema): string {
   const { const: only, enum: words, minimum, exclusiveMinimum, maximum } = bytesOf(schema) ?? schema;
   if (only !== undefined) return code(String(only));
-  if (words !== undefined) return words.map((word) => code(String(word))).join(', ');
+  if (words !== undefined) return differentWords(words.map(String)).map(code).join(', ');
   if (schema.minItems !== undefined) return `at least ${schema.minItems}`;
   if (schema.pattern === String.raw`\S`) return 'not blank';
   if (exclusiveMinimum !== undefined) return `> ${exclusiveMinimum}`;
@@ -94,6 +94,10 @@ function allowedOf(schema: JsonSchema): string {
   if (maximum !== undefined) return `${minimum} to ${maximum}`;
   return minimum === 1 ? '> 0' : `>= ${minimum}`;
 }
+
+/** A word that stands in upper case too may be written in any case. */
+const differentWords = (words: string[]): string[] =>
+  words.filter((word) => word === word.toLowerCase() || !words.includes(word.toLowerCase()));
 
 const code = (text: string): string => `\`${text}\``;
 

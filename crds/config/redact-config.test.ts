@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { redactUrl, secretsInUrl } from './redact-url.ts';
+import { redactedConfig, secretsOf } from './redact-config.ts';
+import { looksSecret } from './secret-names.ts';
+import { get, load, sample, sampleWith } from './testing.ts';
+
+const basic = Buffer.from('adapter:basic-password-1').toString('base64');
+
+const config = load(
+  sampleWith({
+    'core.auth': { enabled: true, token: 'adapter-token-1', signing_secret: 'signing-secret-1' },
+    telemetry: {
+      endpoint: 'https://otel:otel-password-1@collector/v1/metrics',
+      logs_endpoint: 'https://collector/v1/logs?api-key=otel-query-1',
+      headers: { 'X-Honeycomb-Team': 'otel-header-1' },
+    },
+    'state_persistence.redis': { username: 'adapter', password: 'redis-password-1' },
+    'servers[0].upstream': {
+      url: 'https://me:url%20password-1@files/mcp?tenant=acme&access_token=query-token-1',
+      static_headers: {
+        Authorization: 'Bearer static-token-1',
+        'Proxy-Authorization': `Basic ${basic}`,
+        'X-Api-Key': 'static-key-1',
+        'X-Team': 'research',
+        'X-Ticket': 'ab12cd34ef56gh78ij90',
+      },
+    },
+    // A secret that was put where none belongs.
+    'servers[0].disabled_tools': ['x-redis-password-1-y', 'static-token-1'],
+  }),
+);
+
+const secrets = [
+  'adapter-token-1',
+  'signing-secret-1',
+  'otel-password-1',
+  'otel-query-1',
+  'otel-header-1',
+  'redis-password-1',
+  'url%20password-1',
+  'url password-1',
+  'query-token-1',
+  'Bearer static-token-1',
+  'static-token-1',
+  `Basic ${basic}`,
+  basic,
+  'basic-password-1',
+  'static-key-1',
+  'ab12cd34ef56gh78ij90',
+];
+
+describe('secretsOf', () => {
+  it('names every secret, and nothing else', () => {
+    expect(secretsOf(config).sort()).toEqual([...secrets].sort());
+  });
+
+  it('names longer ones first', () => {
+    const lengths = secretsOf(config).map(({ length }) => length);
+    expect(lengths).toEqual([...lengths].sort((a, b) => b - a));
+  });
+
+  it('finds none where none is configured', () => {
+    expect(secretsOf(load(sampleWith({ 'core.auth.token': ' ' })))).toEqual([]);
+  });
+});
+
+describe('redactedConfig', () => {
+  const redacted = redactedConfig(config);
+
+  it('contains none of the secrets', () => {
+    const text = JSON.stringify(redacted);
+    for (const secret of secretsOf(config)) expect(text).not.toContain(secret);
+  });
+
+  it.each([
+    ['core.auth.token', '<redacted>'],
+    ['core.auth.signing_secret', '<redacted>'],
+    ['telemetry.endpoint', 'https://<redacted>@collector/v1/metrics'],
+    ['telemetry.logs_endpoint', 'https://collector/v1/logs?api-key=<redacted>'],
+    ['telemetry.headers', { 'X-Honeycomb-Team': '<redacted>' }],
+    ['state_persistence.redis.password', '<redacted>'],
+    ['state_persistence.redis.username', 'adapter'],
+    ['servers[0].upstream.url', 'https://<redacted>@files/mcp?tenant=acme&access_token=<redacted>'],
+    ['servers[0].upstream.static_headers.X-Team', '<redacted>'],
+    ['servers[0].upstream.static_headers.Authorization', '<redacted>'],
+    ['servers[0].disabled_tools', ['x-<redacted>-y', '<redacted>']],
+  ])('shows %s as %j', (path, value) => {
+    expect(get(redacted, path)).toEqual(value);
+  });
+
+  it('changes nothing in a configuration without secrets', () => {
+    const plain = load(sample());
+    expect(redactedConfig(plain)).toEqual(plain);
+  });
+
+  it('leaves the configuration as it was', () => {
+    expect(config.core.auth.token).toBe('adapter-token-1');
+  });
+
+  it('hides short secrets where they belong, and does not tear other values apart', () => {
+    const short = redactedConfig(load(sampleWith({ 'core.auth': { token: 'mcp' } })));
+    expect(get(short, 'core.auth.token')).toBe('<redacted>');
+    expect(get(short, 'servers[0].mount_path')).toBe('/mcp');
+  });
+});
+
+describe('redactUrl', () => {
+  it.each([
+    ['http://host/path', 'http://host/path'],
+    ['http://user@host/', 'http://<redacted>@host/'],
+    ['http://user:p@ss@host/', 'http://<redacted>@host/'],
+    ['http://host/@scope/x?y=a@b', 'http://host/@scope/x?y=a@b'],
+    ['user:pw@collector:4317', '<redacted>@collector:4317'],
+    ['collector:4317', 'collector:4317'],
+    ['http://h/?token=a&x=1&SIG=b#f', 'http://h/?token=<redacted>&x=1&SIG=<redacted>#f'],
+    ['http://h/?apiKey=a&token', 'http://h/?apiKey=<redacted>&token'],
+    ['http://h/?key=', 'http://h/?key='],
+    ['', ''],
+  ])('%s becomes %s', (url, result) => {
+    expect(redactUrl(url)).toBe(result);
+  });
+
+  it.each([
+    ['http://host/?x=1', []],
+    ['http://user@host/', ['user', 'user']],
+    ['http://user:@host/', []],
+    ['http://u:a%ZZ@host/?key=%20', ['a%ZZ', 'a%ZZ', '%20', ' ']],
+  ])('takes out of %s: %j', (url, found) => {
+    expect(secretsInUrl(url)).toEqual(found);
+  });
+});
+
+describe('looksSecret', () => {
+  it.each([
+    'Authorization',
+    'X-Api-Key',
+    'apikey',
+    'x-auth',
+    'Cookie',
+    'accessToken',
+    'client_secret',
+    'X-Amz-Signature',
+    'sig',
+    'pwd',
+    'session-id',
+  ])('%s does', (name) => expect(looksSecret(name)).toBe(true));
+
+  it.each(['Accept', 'X-Team', 'tenant', 'keyboard', 'author', 'monkey', 'design', 'compat'])('%s does not', (name) => {
+    expect(looksSecret(name)).toBe(false);
+  });
+});

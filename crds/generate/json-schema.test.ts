@@ -1,0 +1,90 @@
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { bytes } from '../config/bytes.ts';
+import { flag, integer, oneOf, seconds, text } from '../config/values.ts';
+import { acceptReferences, inputSchema } from './json-schema.ts';
+
+const Sample = z.strictObject({
+  port: integer({ min: 1, max: 65_535 }).describe('The port.').prefault(80),
+  count: integer({ min: 1 }).nullable().prefault(null),
+  wait: seconds().prefault(1),
+  on: flag().prefault(true),
+  mode: oneOf(['off', 'on']).prefault('off'),
+  size: bytes({ min: 1 }).prefault('1Ki'),
+  name: text().prefault(''),
+  list: z.array(z.strictObject({ n: integer({ min: 0 }) })).prefault([]),
+  map: z.record(z.string(), seconds()).prefault({}),
+  kind: z.discriminatedUnion('type', [z.strictObject({ type: z.literal('a'), n: integer({ min: 0 }) })]).optional(),
+});
+
+describe('inputSchema', () => {
+  it('says what a user may write, without bounds that are no rules', () => {
+    const { properties } = inputSchema(Sample);
+    expect(properties?.['port']).toEqual({
+      description: 'The port.',
+      default: 80,
+      type: 'integer',
+      minimum: 1,
+      maximum: 65_535,
+    });
+    expect(properties?.['count']).toEqual({
+      default: null,
+      anyOf: [{ type: 'integer', minimum: 1 }, { type: 'null' }],
+    });
+  });
+});
+
+describe('acceptReferences', () => {
+  const schema = z.fromJSONSchema(acceptReferences(inputSchema(Sample)));
+  const accepts = (value: unknown): boolean => schema.safeParse(value).success;
+
+  it.each([
+    {},
+    { port: 80 },
+    { port: '8080' },
+    { port: '${PORT}' },
+    { port: '80${PORT:-80}' },
+    { count: null },
+    { count: '${COUNT}' },
+    { wait: '1.5' },
+    { on: 'yes' },
+    { on: '${ON:-no}' },
+    { mode: 'off' },
+    { mode: '${MODE}' },
+    { size: '1Mi' },
+    { size: 5 },
+    { size: '${SIZE}Mi' },
+    { name: 'any ${NAME}' },
+    { list: [{ n: '${N}' }] },
+    { map: { a: '1', b: 2, c: '${C}' } },
+    { kind: { type: 'a', n: '${N}' } },
+  ])('accepts %j', (value) => {
+    expect(accepts(value)).toBe(true);
+  });
+
+  it.each([
+    { port: 0 },
+    { port: 'http' },
+    { port: '' },
+    { count: 0 },
+    { on: 'maybe' },
+    { mode: 'of' },
+    { size: '1.5Mi' },
+    { name: 5 },
+    { list: [{ n: -1 }] },
+    { list: [{ m: 1 }] },
+    { map: { a: 'x' } },
+    { kind: { type: 'b' } },
+    { typo: 1 },
+    { port: '${1X}' },
+  ])('refuses %j', (value) => {
+    expect(accepts(value)).toBe(false);
+  });
+
+  it('keeps the description and the default outside of the choice', () => {
+    expect(acceptReferences(inputSchema(Sample)).properties?.['port']).toMatchObject({
+      description: 'The port.',
+      default: 80,
+    });
+  });
+});
