@@ -1,0 +1,154 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Mount } from '../floors/mounts.ts';
+import { generateLoad } from '../harness/loadgen.ts';
+import type { Load, LoadResult, Upstream } from '../harness/loadgen.ts';
+import { busySeconds } from '../harness/proc.ts';
+import type { RunningTarget, Target } from '../harness/targets.ts';
+import type { Sample } from '../samples.ts';
+import { inTurn, withUpstream } from './experiment.ts';
+import type { Recorder, Trial } from './experiment.ts';
+
+/** One kind of load, measured on every target of an experiment. */
+export interface LoadCase {
+  /** Short name, such as `echo c16`. */
+  readonly name: string;
+  readonly mount: Mount;
+  readonly scenario: Load['scenario'];
+  readonly connections: number;
+  readonly flags?: readonly string[];
+}
+
+/** A sample is calm while work that is not ours takes less than this many cores. */
+const calmLimit = 0.12;
+/** How often a disturbed sample is repeated. */
+const repeats = 2;
+
+/**
+ * Measures all cases on all targets: everything is started once, then every case is measured on one target after the
+ * other, round after round.
+ */
+export async function runLoad(
+  bench: Trial,
+  record: Recorder,
+  targets: readonly Target[],
+  cases: readonly LoadCase[],
+): Promise<void> {
+  await withUpstream(bench, async (upstream) => {
+    const running: RunningTarget[] = [];
+    try {
+      for (const target of targets) {
+        try {
+          running.push(await target.start(bench, upstream));
+        } catch (error) {
+          bench.signal.throwIfAborted();
+          bench.progress(error instanceof Error ? error.message : String(error));
+          record.failure(target.name, error);
+        }
+      }
+      const broken = new Set<RunningTarget>();
+      for (let round = 0; round < bench.options.rounds; round++) {
+        for (const one of cases) {
+          for (const target of inTurn(running, round)) {
+            if (broken.has(target)) continue;
+            try {
+              record.sample(await calmSample(bench, upstream, target, one, round));
+            } catch (error) {
+              bench.signal.throwIfAborted();
+              bench.progress(`${one.name} ${target.name}: ${error instanceof Error ? error.message : String(error)}`);
+              record.failure(`${target.name}, ${one.name}`, error);
+              broken.add(target);
+            }
+          }
+        }
+      }
+    } finally {
+      await Promise.all(running.map((target) => target.stop()));
+    }
+  });
+}
+
+/** Takes a sample, again when it was disturbed, and gives the least disturbed one. */
+async function calmSample(
+  bench: Trial,
+  upstream: Upstream,
+  target: RunningTarget,
+  one: LoadCase,
+  round: number,
+): Promise<Sample> {
+  let best: { sample: Sample; foreign: number } | undefined;
+  for (let attempt = 0; attempt <= repeats; attempt++) {
+    await untilQuiet(bench.signal);
+    const result = await generateLoad(bench, {
+      urls: target.urls(one.mount),
+      scenario: one.scenario,
+      connections: one.connections,
+      seconds: bench.options.seconds,
+      // The first round also has to warm the target's code up.
+      warmUp: round === 0 && attempt === 0 ? 2 * bench.options.warmUp : bench.options.warmUp,
+      flags: one.flags,
+      watch: [process.pid, upstream.pid, ...target.pids, ...target.helperPids],
+    });
+    if (result.errors > 0) throw new Error(`${result.errors} wrong answers, the first: ${result.firstError}`);
+    if (result.calls === 0) throw new Error('no call ended in the measured time');
+    const foreign = foreignCores(result);
+    const sample = toSample(target, one, round, result, foreign);
+    bench.progress(progressLine(sample, round, bench.options.rounds));
+    if (best === undefined || foreign < best.foreign) best = { sample, foreign };
+    if (sample.calm) break;
+  }
+  if (best === undefined) throw new Error('no sample');
+  return best.sample;
+}
+
+/** Cores taken by work that is not ours; niced work gives way and is left out, stolen time is not. */
+export function foreignCores(result: Pick<LoadResult, 'machine' | 'cpu' | 'ownCpu' | 'seconds'>): number {
+  const { machine, cpu, ownCpu, seconds } = result;
+  const ours = Object.values(cpu).reduce((sum, one) => sum + one, ownCpu);
+  return Math.max(0, machine.busy + machine.steal - ours) / seconds;
+}
+
+function toSample(target: RunningTarget, one: LoadCase, round: number, result: LoadResult, foreign: number): Sample {
+  const spent = target.pids.reduce((sum, pid) => sum + (result.cpu[pid] ?? 0), 0);
+  const helpers = target.helperPids.reduce((sum, pid) => sum + (result.cpu[pid] ?? 0), 0);
+  return {
+    case: one.name,
+    target: target.name,
+    round,
+    values: {
+      perSecond: result.perSecond,
+      p50: result.p50,
+      p99: result.p99,
+      cpuPer10k: (spent / result.calls) * 10_000,
+      ...(target.helperPids.length > 0 ? { helperCpuPer10k: (helpers / result.calls) * 10_000 } : {}),
+    },
+    calm: foreign <= calmLimit,
+    details: {
+      calls: result.calls,
+      max: result.max,
+      targetCores: spent / result.seconds,
+      helperCores: helpers / result.seconds,
+      generatorCores: result.ownCpu / result.seconds,
+      foreignCores: foreign,
+      nicedCores: result.machine.niced / result.seconds,
+    },
+  };
+}
+
+function progressLine({ case: name, target, values, calm, details }: Sample, round: number, rounds: number): string {
+  const { perSecond = 0, p50 = 0, p99 = 0, cpuPer10k = 0 } = values;
+  const disturbed = calm ? '' : `  disturbed (${Number(details?.['foreignCores']).toFixed(2)} cores)`;
+  return (
+    `${round + 1}/${rounds}  ${name.padEnd(12)} ${target.padEnd(20)} ${perSecond.toFixed(0).padStart(7)}/s` +
+    `  p50 ${p50.toFixed(2)}  p99 ${p99.toFixed(2)} ms  cpu ${cpuPer10k.toFixed(2)} s/10k${disturbed}`
+  );
+}
+
+/** Waits until the machine has been idle for a moment, three seconds at most. */
+async function untilQuiet(signal: AbortSignal): Promise<void> {
+  for (let i = 0; i < 15; i++) {
+    const before = busySeconds(readFileSync('/proc/stat', 'utf8'));
+    await sleep(200, undefined, { signal });
+    if (busySeconds(readFileSync('/proc/stat', 'utf8')) - before <= 0.03) return;
+  }
+}

@@ -1,0 +1,69 @@
+import { describe, expect, test } from 'vitest';
+import { describeGoal, describeMeasured, judge } from './goals.ts';
+import type { Goal } from './goals.ts';
+import type { Sample } from './samples.ts';
+
+const samples = (values: Record<string, number>, calm = true): Sample[] =>
+  Object.entries(values).map(([target, perSecond]) => ({ case: 'c16', target, round: 0, values: { perSecond }, calm }));
+
+const ratio: Goal = {
+  case: 'c16',
+  target: 'ours',
+  metric: 'perSecond',
+  to: { target: 'floor', how: 'ratio' },
+  bound: { atLeast: 0.8 },
+};
+
+describe('a verdict', () => {
+  test('a lower bound is met by the bound itself and missed below it', () => {
+    expect(judge(ratio, samples({ ours: 80, floor: 100 })).verdict).toBe('met');
+    expect(judge(ratio, samples({ ours: 79, floor: 100 })).verdict).toBe('missed');
+  });
+
+  test('an upper bound is met by the bound itself and missed above it', () => {
+    const goal: Goal = { ...ratio, bound: { atMost: 1.3 } };
+    expect(judge(goal, samples({ ours: 130, floor: 100 })).verdict).toBe('met');
+    expect(judge(goal, samples({ ours: 131, floor: 100 })).verdict).toBe('missed');
+  });
+
+  test('a difference and a plain value are judged as such', () => {
+    const over: Goal = { ...ratio, to: { target: 'floor', how: 'difference' }, bound: { atMost: 5 } };
+    expect(judge(over, samples({ ours: 105, floor: 100 })).verdict).toBe('met');
+    expect(judge(over, samples({ ours: 106, floor: 100 })).verdict).toBe('missed');
+    expect(judge({ ...ratio, to: undefined, bound: { atLeast: 90 } }, samples({ ours: 91 })).verdict).toBe('met');
+  });
+
+  test('without a bound a number is only shown', () => {
+    expect(judge({ ...ratio, bound: undefined }, samples({ ours: 1, floor: 2 })).verdict).toBe('shown');
+  });
+
+  test('what has no samples is never met', () => {
+    expect(judge(ratio, []).verdict).toBe('not measured');
+    expect(judge(ratio, samples({ ours: 500 })).verdict).toBe('not measured');
+    expect(judge(ratio, samples({ ours: 0, floor: 0 })).verdict).toBe('not measured');
+  });
+});
+
+describe('a goal in words', () => {
+  test('names target, case, quantity, limit and what it is compared with', () => {
+    expect(describeGoal(ratio)).toBe('ours, c16: calls/s ≥ 0.80 × floor');
+    expect(
+      describeGoal({
+        ...ratio,
+        metric: 'p50',
+        to: { target: 'direct', how: 'difference' },
+        bound: { atMost: 0.28 },
+      }),
+    ).toBe('ours, c16: p50 ≤ 0.28 ms over direct');
+    expect(describeGoal({ ...ratio, bound: undefined })).toBe('ours, c16: calls/s, × floor');
+    expect(describeGoal({ ...ratio, metric: 'startSeconds', to: undefined, bound: { atMost: 0.7 } })).toBe(
+      'ours, c16: start to first 200 of /livez ≤ 0.700 s',
+    );
+  });
+
+  test('a number that rests on disturbed samples says so', () => {
+    expect(describeMeasured(judge(ratio, samples({ ours: 80, floor: 100 })))).toBe('0.80');
+    expect(describeMeasured(judge(ratio, samples({ ours: 80, floor: 100 }, false)))).toBe('0.80 (disturbed)');
+    expect(describeMeasured(judge(ratio, []))).toBe('–');
+  });
+});

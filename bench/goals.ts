@@ -1,0 +1,64 @@
+import { compare, estimate, metrics } from './samples.ts';
+import type { Comparison, Estimate, Metric, Sample } from './samples.ts';
+
+/** Something that must hold of the measurements of one experiment, or, without a bound, is only shown. */
+export interface Goal {
+  readonly case: string;
+  readonly target: string;
+  readonly metric: Metric;
+  /** What the target is compared with; undefined: its own value counts. */
+  readonly to?: { readonly target: string; readonly how: Comparison };
+  readonly bound?: { readonly atLeast: number } | { readonly atMost: number };
+}
+
+export type Verdict = 'met' | 'missed' | 'shown' | 'not measured';
+
+export interface Judgement {
+  readonly goal: Goal;
+  readonly verdict: Verdict;
+  readonly measured: Estimate | undefined;
+}
+
+/** Holds a goal against the samples of its experiment. The bound itself meets the goal. */
+export function judge(goal: Goal, samples: readonly Sample[]): Judgement {
+  const measured =
+    goal.to === undefined
+      ? estimate(samples, goal, goal.metric)
+      : compare(samples, goal, { case: goal.case, target: goal.to.target }, goal.metric, goal.to.how);
+  return { goal, measured, verdict: verdictOf(measured?.value, goal.bound) };
+}
+
+function verdictOf(value: number | undefined, bound: Goal['bound']): Verdict {
+  if (value === undefined || Number.isNaN(value)) return 'not measured';
+  if (bound === undefined) return 'shown';
+  return ('atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost) ? 'met' : 'missed';
+}
+
+/** The goal in words, such as `adapter-memory, c16: calls/s ≥ 0.80 × fastify-dispatch`. */
+export function describeGoal(goal: Goal): string {
+  const { title } = metrics[goal.metric];
+  const bound = goal.bound;
+  const limit =
+    bound === undefined
+      ? ''
+      : 'atLeast' in bound
+        ? `≥ ${number(goal, bound.atLeast)}`
+        : `≤ ${number(goal, bound.atMost)}`;
+  const of = goal.to === undefined ? '' : goal.to.how === 'ratio' ? ` × ${goal.to.target}` : ` over ${goal.to.target}`;
+  const relation = bound === undefined ? of && `,${of}` : ` ${limit}${of}`;
+  return `${goal.target}, ${goal.case}: ${title}${relation}`;
+}
+
+/** The measured number, with what weakens it. */
+export function describeMeasured({ goal, measured }: Judgement): string {
+  if (measured === undefined) return '–';
+  const text = number(goal, measured.value);
+  return measured.disturbed ? `${text} (disturbed)` : text;
+}
+
+function number(goal: Goal, value: number): string {
+  if (goal.to?.how === 'ratio') return value.toFixed(2);
+  const { unit, digits } = metrics[goal.metric];
+  const text = value.toFixed(digits);
+  return unit === '/s' ? `${text}/s` : `${text} ${unit}`;
+}

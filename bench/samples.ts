@@ -1,0 +1,95 @@
+/** The quantities that experiments measure. */
+export const metrics = {
+  perSecond: { title: 'calls/s', unit: '/s', digits: 0 },
+  p50: { title: 'p50', unit: 'ms', digits: 2 },
+  p99: { title: 'p99', unit: 'ms', digits: 2 },
+  cpuPer10k: { title: 'CPU per 10k calls', unit: 's', digits: 2 },
+  helperCpuPer10k: { title: 'CPU of Redis per 10k calls', unit: 's', digits: 2 },
+  sessionKib: { title: 'resident memory per idle session', unit: 'KiB', digits: 2 },
+  residentMib: { title: 'resident memory', unit: 'MiB', digits: 0 },
+  residentGrowth: { title: 'resident memory after 1,000,000 calls over that after 100,000', unit: '×', digits: 2 },
+  peakGrowthMb: { title: 'peak growth of resident memory', unit: 'MB', digits: 1 },
+  startSeconds: { title: 'start to first 200 of /livez', unit: 's', digits: 3 },
+} as const;
+
+export type Metric = keyof typeof metrics;
+
+export const metricNames: readonly Metric[] = Object.keys(metrics).filter(isMetric);
+
+function isMetric(name: string): name is Metric {
+  return name in metrics;
+}
+
+/** One measurement of one case on one target. */
+export interface Sample {
+  readonly case: string;
+  readonly target: string;
+  readonly round: number;
+  readonly values: Readonly<Partial<Record<Metric, number>>>;
+  /** No other work disturbed it. */
+  readonly calm: boolean;
+  /** Whatever else was seen, kept for the raw results. */
+  readonly details?: Readonly<Record<string, unknown>>;
+}
+
+/** The middle of a list, NaN when it is empty. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/** A number with how far it can be trusted. */
+export interface Estimate {
+  readonly value: number;
+  /** How many samples, or pairs of samples, it comes from. */
+  readonly count: number;
+  /** Calm samples were not to be had, so disturbed ones were used. */
+  readonly disturbed: boolean;
+}
+
+/** The median of the calm samples of a case, or of all when none was calm; undefined without samples. */
+export function estimate(
+  samples: readonly Sample[],
+  which: Pick<Sample, 'case' | 'target'>,
+  metric: Metric,
+): Estimate | undefined {
+  return middle(pick(samples, which).map((sample) => ({ value: sample.values[metric], calm: sample.calm })));
+}
+
+export type Comparison = 'ratio' | 'difference';
+
+/**
+ * Compares two targets round by round and takes the median: what both share in a round (a busy neighbour, a slower
+ * clock) cancels out, which it would not in a ratio of two medians.
+ */
+export function compare(
+  samples: readonly Sample[],
+  which: Pick<Sample, 'case' | 'target'>,
+  to: Pick<Sample, 'case' | 'target'>,
+  metric: Metric,
+  how: Comparison,
+): Estimate | undefined {
+  const others = new Map(pick(samples, to).map((sample) => [sample.round, sample]));
+  return middle(
+    pick(samples, which).map((sample) => {
+      const other = others.get(sample.round);
+      const [a, b] = [sample.values[metric], other?.values[metric]];
+      if (a === undefined || b === undefined) return { value: undefined, calm: false };
+      return { value: how === 'ratio' ? a / b : a - b, calm: sample.calm && other?.calm === true };
+    }),
+  );
+}
+
+function pick(samples: readonly Sample[], which: Pick<Sample, 'case' | 'target'>): Sample[] {
+  return samples.filter((sample) => sample.case === which.case && sample.target === which.target);
+}
+
+function middle(all: readonly { value: number | undefined; calm: boolean }[]): Estimate | undefined {
+  const known = all.filter((one): one is { value: number; calm: boolean } => one.value !== undefined);
+  const calm = known.filter((one) => one.calm);
+  const used = calm.length > 0 ? calm : known;
+  if (used.length === 0) return undefined;
+  return { value: median(used.map((one) => one.value)), count: used.length, disturbed: calm.length === 0 };
+}
