@@ -21,6 +21,7 @@ describe('comparing two scores', () => {
     ['a check that did not run', scoreOf(['b', 'FAILURE']), ['s a: SUCCESS → absent']],
     ['a failure of another check', scoreOf(['a', 'SUCCESS'], ['e', 'FAILURE']), ['s e: absent → FAILURE']],
     ['one failure among several of a check', scoreOf(['a', 'SUCCESS'], ['a', 'FAILURE']), ['s a: SUCCESS → FAILURE']],
+    ['one success among several of a check', scoreOf(['a', 'FAILURE'], ['a', 'SUCCESS']), ['s a: SUCCESS → FAILURE']],
   ])('shows what %s means', ([, through, expected]) => {
     expect(regressions(direct, through)).toEqual(expected);
   });

@@ -82,6 +82,18 @@ describe('the balancer', { timeout: 15_000 }, () => {
     await gone;
   });
 
+  test('tells the target that the client is gone, also before it has answered', async () => {
+    const target = await startTarget(() => undefined);
+    const balancer = await start(target.url);
+    const abort = new AbortController();
+    const response = fetch(balancer.url, { signal: abort.signal });
+    const { disconnected } = await target.waitForRequest(() => true);
+    const gone = new Promise((resolve) => disconnected.addEventListener('abort', resolve, { once: true }));
+    abort.abort();
+    await expect(response).rejects.toThrow('aborted');
+    await gone;
+  });
+
   test('breaks off when the target does', async () => {
     const target = await startTarget((_request, res) => {
       res.write('half', () => res.destroy());

@@ -66,8 +66,13 @@ describe('a Redis for tests', { timeout: 15_000 }, () => {
     expect(await get(redis.url)).toBe('kept');
   });
 
-  test('can be closed while paused', async () => {
+  test('can be stopped while paused, and keeps its data', async () => {
     const redis = await start();
+    await set(redis.url);
+    await redis.pause();
+    await redis.stop();
+    await redis.start();
+    expect(await get(redis.url)).toBe('kept');
     await redis.pause();
     await redis.close();
     await expect(get(redis.url)).rejects.toThrow();
