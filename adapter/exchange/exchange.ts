@@ -42,6 +42,8 @@ export interface Plan {
   readonly onHead: (head: ResponseHead) => AdapterError | undefined;
   /** Called, and awaited, before a message that mentions a changed list reaches the client. */
   readonly onListChanged: (() => Promise<void>) | undefined;
+  /** Any failure as the error to answer with; what is unexpected is logged there. */
+  readonly known: (error: unknown) => AdapterError;
   /** Called once, when the client's exchange is over. Awaited before the last byte leaves. */
   readonly onFinish: (outcome: Outcome) => Promise<void> | undefined;
 }
@@ -56,6 +58,8 @@ const WHOLE_BYTES = 64 << 10;
 const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
 const LIST_CHANGED = 'list_changed';
+/** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
+const PASSED_STATUS = new Set([400, 405, 429, 503]);
 /** How a server that answers 400 instead of 404 says that it does not know the session. */
 const UNKNOWN_SESSION = /(no valid|invalid|unknown) session|session (not found|terminated|expired|does not exist)/i;
 
@@ -341,8 +345,8 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     const body = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
     if (head.status >= 400 && !isJson(head)) {
       const detail = `The upstream server answered with HTTP ${head.status}.`;
-      const code = head.status < 500 ? 'invalid_request' : 'upstream_failed';
-      this.#answerError(new AdapterError(code, detail), code, head.status < 500 ? head.status : 502);
+      const status = PASSED_STATUS.has(head.status) ? head.status : 502;
+      this.#answerError(new AdapterError('upstream_failed', detail), 'upstream_failed', status);
       return;
     }
     if (this.#plan.onResponse !== undefined && head.status === 200) {
@@ -460,7 +464,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       return;
     }
     this.#control?.abort();
-    const known = error instanceof AdapterError ? error : new AdapterError('internal', undefined, { cause: error });
+    const known = this.#plan.known(error);
     this.#answerError(known, known.code);
   }
 
@@ -491,7 +495,9 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       return;
     }
     const code = sent ? 'upstream_failed' : 'upstream_unreachable';
-    this.#answerError(new AdapterError(code, undefined, { cause: error }), 'upstream_broke');
+    const known =
+      error.name === 'StoreUnavailable' ? this.#plan.known(error) : new AdapterError(code, undefined, { cause: error });
+    this.#answerError(known, 'upstream_broke');
   }
 
   #answerError(error: AdapterError, outcome: Outcome, status: number = error.status): void {

@@ -17,10 +17,10 @@ import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import type { Admission } from '../upstream/circuit-breaker.ts';
 import { listKey } from '../upstream/list-cache.ts';
 import { ownRequest } from '../upstream/own-request.ts';
-import type { ResponseHead, UpstreamRequest } from '../upstream/upstream.ts';
+import type { ResponseHead, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
-import { type ToolParameters } from './tool-parameters.ts';
+import type { ToolParameters } from './tool-parameters.ts';
 
 /** Any request that is no tool call; generous, because a server may ask the user something meanwhile. */
 const REQUEST_TIMEOUT_MS = 300_000;
@@ -108,6 +108,7 @@ export class Gateway {
     const key = { serverId: mount.serverId, sessionId: newSessionId() };
     await sessions.reserve(key);
     let opened = false;
+    let upstreamSessionId: string | null = null;
     const plan = this.#plan(mount, incoming, admission, {
       request: {
         method: 'POST',
@@ -119,6 +120,7 @@ export class Gateway {
       timeoutMs: REQUEST_TIMEOUT_MS,
       holdHead: true,
       onResponse: async (text, head) => {
+        ({ upstreamSessionId } = head);
         const protocolVersion = negotiated(text);
         if (protocolVersion === undefined) return text;
         const params = locate(body.text, ['params']);
@@ -126,7 +128,7 @@ export class Gateway {
         const record: SessionRecord = {
           ...key,
           principal: incoming.principal,
-          upstreamSessionId: head.upstreamSessionId,
+          upstreamSessionId,
           generation: 0,
           protocolVersion,
           initializeParams: params === undefined ? '{}' : body.text.slice(params.start, params.end),
@@ -136,18 +138,19 @@ export class Gateway {
           createdAt: now,
           lastActiveAt: now,
         };
-        try {
-          await sessions.open(record);
-        } catch (error) {
-          void this.#endUpstream(mount, record, mount.headers.base('DELETE', incoming.headers));
-          throw this.#known(error);
-        }
+        await sessions.open(record);
         opened = true;
         plan.sessionId = key.sessionId;
         incoming.facts.sessionId = key.sessionId;
         return text;
       },
-      onFinish: () => (opened ? undefined : sessions.release(key).catch(this.#parts.onError)),
+      onFinish: () => {
+        if (opened) return undefined;
+        // Nobody will use what the upstream may have opened.
+        const session = { ...key, upstreamSessionId, generation: 0 };
+        void this.#endUpstream(mount, session, mount.headers.base('DELETE', incoming.headers));
+        return sessions.release(key).catch(this.#parts.onError);
+      },
     });
     new Exchange(plan).start();
   }
@@ -163,6 +166,7 @@ export class Gateway {
   ): Promise<void> {
     const calls = body.messages.filter((message) => message.kind === 'request' && message.method === 'tools/call');
     const sessionId = requireSession(incoming);
+    incoming.facts.sessionId = sessionId;
     const leases: Lease[] = [];
     let started = false;
     try {
@@ -170,7 +174,7 @@ export class Gateway {
       if (body.batch && record.protocolVersion !== BATCH_REVISION) {
         throw new AdapterError('invalid_request', `Batches exist in revision ${BATCH_REVISION} only; send one message.`);
       }
-      for (const call of calls) refuseDisabled(mount, call, idTexts);
+      for (const call of calls) refuseDisabled(mount, call);
       if (record.upstreamSessionId === '') record = await this.#renew(mount, incoming, record);
       await this.#remember(record, body);
       const first = body.messages[0] as Message;
@@ -301,7 +305,7 @@ export class Gateway {
     if (mismatch !== undefined) throw new AdapterError('header_mismatch', mismatch);
     const isCall = message.kind === 'request' && message.method === 'tools/call';
     const idTexts = requestIds(body);
-    if (isCall) refuseDisabled(mount, message, idTexts);
+    if (isCall) refuseDisabled(mount, message);
     const limit = isCall ? mount.timeoutOf(toolName(message)) : null;
     const filters = mount.disabled.any && message.kind === 'request' && message.method === 'tools/list';
     const plan = this.#plan(mount, incoming, admission, {
@@ -322,6 +326,7 @@ export class Gateway {
       requireHeaders(mount, incoming);
       const admission = admit(mount);
       const sessionId = requireSession(incoming);
+      incoming.facts.sessionId = sessionId;
       const record = await this.#parts.sessions.find(mount.serverId, sessionId, incoming.principal);
       const lastEventId = incoming.headers['last-event-id'];
       let current = record.upstreamSessionId === '' ? await this.#renew(mount, incoming, record) : record;
@@ -376,6 +381,7 @@ export class Gateway {
     try {
       requireHeaders(mount, incoming);
       const sessionId = requireSession(incoming);
+      incoming.facts.sessionId = sessionId;
       const record = await this.#parts.sessions.remove(mount.serverId, sessionId, incoming.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
       await this.#endUpstream(mount, record, mount.headers.forward('DELETE', incoming.headers, false));
@@ -387,10 +393,10 @@ export class Gateway {
     }
   }
 
-  async #endUpstream(mount: Mount, record: SessionRecord, headers: readonly string[]): Promise<void> {
+  async #endUpstream(mount: Mount, session: UpstreamSession, headers: readonly string[]): Promise<void> {
     try {
       if (mount.breaker.state(Date.now()) !== 'open') {
-        await mount.upstream.endSession(record, headers, END_SESSION_TIMEOUT_MS);
+        await mount.upstream.endSession(session, headers, END_SESSION_TIMEOUT_MS);
       }
     } catch {
       // The adapter's session has ended all the same; the upstream expires its own.
@@ -413,7 +419,7 @@ export class Gateway {
   // ── common to all ──────────────────────────────────────────────────────────────────────────────────────────────
 
   #plan(mount: Mount, incoming: Incoming, admission: Admission, own: OwnPlan): Plan {
-    incoming.facts.sessionId = own.sessionId;
+    const probe = admission.kind === 'probe' ? new Probe(mount) : NO_PROBE;
     // Every member always, in one order: V8 then knows one shape of plans only.
     return {
       id: own.id ?? '',
@@ -430,11 +436,15 @@ export class Gateway {
       onResponse: own.onResponse,
       holdHead: own.holdHead ?? false,
       again: own.again,
-      onHead: (head) => rejectedHead(mount, head),
+      onHead: (head) => {
+        probe.answered(head.status);
+        return rejectedHead(mount, head);
+      },
       onListChanged: own.onListChanged,
+      known: this.#knownError,
       onFinish: (outcome) => {
         incoming.facts.outcome = outcome;
-        if (admission.kind === 'probe') settleProbe(mount, outcome);
+        probe.finished(outcome);
         return own.onFinish();
       },
     };
@@ -462,6 +472,8 @@ export class Gateway {
         break;
     }
   }
+
+  readonly #knownError = (error: unknown): AdapterError => this.#known(error);
 
   #known(error: unknown): AdapterError {
     if (error instanceof AdapterError) return error;
@@ -504,13 +516,34 @@ function admit(mount: Mount): Admission {
   throw new AdapterError('upstream_unavailable', detail, { retryAfter: Math.max(1, Math.ceil(admission.retryAfterMs / 1000)) });
 }
 
-function settleProbe(mount: Mount, outcome: Outcome): void {
-  if (outcome === 'client_closed') mount.breaker.probeAbandoned();
-  else if (outcome === 'ok' || outcome === 'cancelled' || outcome === 'session_ended') mount.breaker.probeSucceeded();
-  else mount.breaker.probeFailed(Date.now());
+const NO_PROBE = { answered: (): void => {}, finished: (): void => {} };
+
+/** Tells the breaker, once, what a request of its half-open state has shown. */
+class Probe {
+  readonly #mount: Mount;
+  #told = false;
+
+  constructor(mount: Mount) {
+    this.#mount = mount;
+  }
+
+  /** The head decides: a stream may stay open for hours. */
+  answered(status: number): void {
+    if (this.#told) return;
+    this.#told = true;
+    if (status < 500) this.#mount.breaker.probeSucceeded();
+    else this.#mount.breaker.probeFailed(Date.now());
+  }
+
+  finished(outcome: Outcome): void {
+    if (this.#told) return;
+    this.#told = true;
+    if (outcome === 'upstream_broke' || outcome === 'timeout') this.#mount.breaker.probeFailed(Date.now());
+    else this.#mount.breaker.probeAbandoned();
+  }
 }
 
-function refuseDisabled(mount: Mount, call: Message, _idTexts: readonly string[]): void {
+function refuseDisabled(mount: Mount, call: Message): void {
   if (!mount.disabled.any) return;
   const name = toolName(call);
   if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');

@@ -93,6 +93,7 @@ export class LegacySseUpstream implements Upstream {
       exchange.refuse(opened.status);
       return null;
     }
+    if (connection.closed) throw new Error('the upstream server closed its event stream at once');
     const lock = ownerLock(key);
     this.#owned.set(keyText(key), { connection, lock });
     await this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS);

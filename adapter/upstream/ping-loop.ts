@@ -89,7 +89,7 @@ export class PingLoop {
       await this.#roundTrip();
     } catch (failure) {
       error = reason(failure);
-      this.#session = undefined;
+      this.#endSession();
     }
     const now = Date.now();
     this.#lastLatencyMs = Math.round((performance.now() - started) * 10) / 10;
@@ -119,8 +119,22 @@ export class PingLoop {
       });
       if (answer.message !== undefined && answer.status < 500 && answer.status !== 404) return;
       if (answer.status === 401 || answer.status === 403) return;
-      this.#session = undefined;
+      this.#endSession();
       if (fresh || attempt > 0) throw new Error(`ping was answered with HTTP ${answer.status}`);
+    }
+  }
+
+  #endSession(): void {
+    const session = this.#session;
+    this.#session = undefined;
+    if (session !== undefined) void this.#close(session);
+  }
+
+  async #close(session: UpstreamSession): Promise<void> {
+    try {
+      await this.#upstream.endSession(session, this.#headers, this.#policy.timeoutMs);
+    } catch {
+      // The upstream expires the session by itself.
     }
   }
 
@@ -173,11 +187,7 @@ export class PingLoop {
     this.#stopped = true;
     clearTimeout(this.#timer);
     await this.#running;
-    if (this.#session !== undefined) {
-      await this.#upstream.endSession(this.#session, this.#headers, 1000).catch(() => {
-        // The process ends; the upstream expires the session by itself.
-      });
-    }
+    if (this.#session !== undefined) await this.#close(this.#session);
   }
 }
 

@@ -18,6 +18,10 @@ export class SseConnection {
     this.#callbacks = callbacks;
   }
 
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   /**
    * Opens the stream and waits for its `endpoint` event. Returns the URL to post messages to, or the status of a
    * refusal. Rejects when nothing comes in time or when the endpoint lies on another origin.
