@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { CreateMessageRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { startBalancer } from '../support/balancer.ts';
 import { type RunningFixture, startFixture } from '../support/fixture-process.ts';
 import { failures, runConformance } from './run-conformance.ts';
 
@@ -26,6 +27,15 @@ describe('the fixture, without a gateway in between', () => {
     expect(failures(score)).toEqual([]);
     expect(failures(score, 'all').filter((failure) => !failure.startsWith('tasks-'))).toEqual([]);
     expect(score).toMatchObject({ exitCode: 0, passed: 164, failed: 30 });
+  });
+
+  test('scores the same through the balancer, which is thus not what a gateway behind it is blamed for', async () => {
+    const origin = new URL(fixture.mcpUrl).origin;
+    await using balancer = await startBalancer([origin, origin]);
+    const legacy = await runConformance({ url: `${balancer.url}/mcp`, requirements: '2025-11-25' });
+    expect(legacy).toMatchObject({ exitCode: 0, passed: 84, failed: 0 });
+    const modern = await runConformance({ url: `${balancer.url}/mcp`, requirements: '2026-07-28' });
+    expect(modern).toMatchObject({ exitCode: 0, passed: 164, failed: 30 });
   });
 
   test('serves a client of HTTP+SSE, which the suite cannot speak', async () => {
