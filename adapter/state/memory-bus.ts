@@ -1,13 +1,11 @@
-import { MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import { LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
 import { logIdAfter, nextLogId } from './log-id.ts';
-
-/** How many messages a session's log keeps, so that a client that reconnects finds what it missed. */
-const LOG_LENGTH = 500;
 
 interface Log {
   readonly entries: (LogEntry & { readonly carrier: string })[];
   expiresAt: number;
+  bytes: number;
 }
 
 type Follower = (entry: LogEntry & { readonly carrier: string }) => void;
@@ -44,7 +42,7 @@ export class MemoryBus implements MessageBus {
     const now = Date.now();
     this.#dropExpiredLogs(now);
     const text = busKeyText(key);
-    const log = this.#logs.get(text) ?? { entries: [], expiresAt: 0 };
+    const log = this.#logs.get(text) ?? { entries: [], expiresAt: 0, bytes: 0 };
     this.#logs.delete(text);
     this.#logs.set(text, log);
     log.expiresAt = now + MESSAGE_LOG_TTL_MS;
@@ -52,7 +50,10 @@ export class MemoryBus implements MessageBus {
     this.#lastId = nextLogId(this.#lastId, now);
     const kept = { id: this.#lastId, carrier: entry.carrier, message: entry.message };
     log.entries.push(kept);
-    if (log.entries.length > LOG_LENGTH) log.entries.shift();
+    log.bytes += kept.message.length;
+    while (log.entries.length > LOG_LENGTH || (log.bytes > LOG_BYTES && log.entries.length > 1)) {
+      log.bytes -= log.entries.shift()?.message.length ?? 0;
+    }
     this.#deliver(this.#followers.get(text) ?? [], kept);
     return kept.id;
   }

@@ -13,12 +13,14 @@ export interface MessageBus {
 
   /**
    * Appends a message to the session's log and wakes its followers on all replicas. The log keeps about the last
-   * 500 messages and expires `MESSAGE_LOG_TTL_MS` after the last append. Returns the entry's id; ids grow.
+   * `LOG_LENGTH` messages, fewer when they are large, and expires `MESSAGE_LOG_TTL_MS` after the last append. Returns
+   * the entry's id; ids grow.
    */
   append(key: BusKey, entry: { carrier: string; message: string }): Promise<string>;
   /**
-   * Delivers entries of `carrier` with an id after `after` (null: only new ones), first the kept ones, then live
-   * ones, each once and in order. Resolves when it is certain that no later append can be missed.
+   * Delivers entries of `carrier` with an id after `after` (null, or a text that is no id: only new ones), first the
+   * kept ones, then live ones, each once and in order. Resolves when it is certain that no later append can be missed.
+   * Fails with StoreUnavailable when the bus is down; a later interruption is bridged.
    */
   follow(
     key: BusKey,
@@ -39,6 +41,11 @@ export interface MessageBus {
 }
 
 export const MESSAGE_LOG_TTL_MS = 10 * 60_000;
+
+/** How many messages a session's log keeps, so that a client that reconnects finds what it missed. */
+export const LOG_LENGTH = 500;
+/** Large messages make the log shorter: about so much text is kept, and always the last message. */
+export const LOG_BYTES = 16 * 1024 * 1024;
 
 /** Session and upstream generation: messages of a closed upstream session never reach the next one. */
 export interface BusKey {

@@ -20,6 +20,7 @@ export class SqliteConnection implements Transactions {
   /** Session row id → activity that is still to be written; outlives a reopened file. */
   readonly #activity = new Map<number, number>();
   #open: Open | undefined;
+  #closed = false;
 
   constructor(file: SqliteFile) {
     this.#file = file;
@@ -53,9 +54,9 @@ export class SqliteConnection implements Transactions {
       // A full disk and some other failures have ended the transaction already.
       if (this.#open?.database.isTransaction) this.#open.database.exec('ROLLBACK');
     } catch {
-      this.close();
+      this.#forget();
     }
-    if (fault === 'broken') this.close();
+    if (fault === 'broken') this.#forget();
     return fault === 'busy' || fault === 'own' ? fault : 'unavailable';
   }
 
@@ -63,19 +64,25 @@ export class SqliteConnection implements Transactions {
   checkIdentity(): void {
     const { identity } = this.#opened();
     if (fileIdentity(this.#file.path) === identity) return;
-    this.close();
+    this.#forget();
     throw new StoreUnavailable(`the state file ${this.#file.path} was removed or replaced`);
   }
 
+  /** For good. */
   close(): void {
-    try {
-      this.#open?.database.close();
-    } finally {
-      this.#open = undefined;
-    }
+    this.#closed = true;
+    this.#forget();
+  }
+
+  /** Closes the file; the next use opens it again. */
+  #forget(): void {
+    const database = this.#open?.database;
+    this.#open = undefined;
+    database?.close();
   }
 
   #opened(): Open {
+    if (this.#closed) throw new StoreUnavailable('the state store is closed');
     this.#open ??= this.#openFile();
     return this.#open;
   }

@@ -91,6 +91,15 @@ export async function startRedis(
   return redis;
 }
 
+/** A server with passwords, and the login of a user that may touch the keys and channels of one key base only. */
+export async function startRestrictedRedis(keyBase: string): Promise<{ server: TestRedis; client: RedisServer }> {
+  const admin = { username: 'default', password: 'admin-secret' };
+  const server = await startRedis(['--requirepass', admin.password], admin);
+  const rules = `on >secret resetkeys ~${keyBase}:* resetchannels &${keyBase}:* +@all -@dangerous -scan`.split(' ');
+  await server.use((redis) => redis.call('ACL', 'SETUSER', 'adapter', ...rules));
+  return { server, client: { ...server.server, username: 'adapter', password: 'secret' } };
+}
+
 async function freePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');

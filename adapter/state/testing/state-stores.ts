@@ -7,7 +7,7 @@ import type { RedisServer } from '../redis-connection.ts';
 import { RedisStore } from '../redis-store.ts';
 import { SqliteStore } from '../sqlite-store.ts';
 import type { StateStore } from '../state-store.ts';
-import { startRedis } from './redis-server.ts';
+import { startRedis, startRestrictedRedis } from './redis-server.ts';
 import type { TestRedis } from './redis-server.ts';
 
 /** Two clients of one empty store, as two replicas have them. */
@@ -77,31 +77,7 @@ const plainRedis = redis('RedisStore', async () => {
   return { server, client: server.server };
 });
 
-/** A server with a password, and a user that may touch the adapter's keys and channels only. */
-const restrictedRedis = redis('RedisStore with a restricted user', async () => {
-  const admin = { username: 'default', password: 'admin-secret' };
-  const server = await startRedis(['--requirepass', admin.password], admin);
-  await server.use((redis) =>
-    redis.call(
-      'ACL',
-      'SETUSER',
-      'adapter',
-      'on',
-      '>secret',
-      'resetkeys',
-      '~adapter:*',
-      'resetchannels',
-      '&adapter:*',
-      '+@all',
-      '-@dangerous',
-      '-@admin',
-      '-keys',
-      '-scan',
-      '+info',
-    ),
-  );
-  return { server, client: { ...server.server, username: 'adapter', password: 'secret' } };
-});
+const restrictedRedis = redis('RedisStore with a restricted user', () => startRestrictedRedis('adapter'));
 
 /** Everything that must pass the state store's contract. */
 export const stateStores: readonly StoreTechnology[] = [

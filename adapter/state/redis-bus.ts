@@ -1,0 +1,268 @@
+import { z } from 'zod';
+import { parseControlMessage } from './control-message.ts';
+import { isLogId, logIdAfter } from './log-id.ts';
+import { LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
+import { redisScript } from './redis-connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
+import { RedisKeys } from './redis-keys.ts';
+
+/** log · carrier, message, length, ttl → id. The channel has the log's name, so that one rule of an ACL covers both. */
+const APPEND = redisScript(`
+  local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'carrier', ARGV[1], 'message', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[4])
+  redis.call('PUBLISH', KEYS[1], id .. '\\n' .. ARGV[1] .. '\\n' .. ARGV[2])
+  return id`);
+
+/** calls · carrier, call, ttl */
+const ADD_CALL = redisScript(`
+  redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
+
+/** Longer than any call; for calls whose replica died, and sessions that nobody dropped. */
+const CALLS_TTL_MS = 24 * 3_600_000;
+const RETRY_MS = 250;
+
+const runningCall = z.object({
+  carrier: z.string(),
+  progressToken: z.string().nullable(),
+  toolCall: z.boolean(),
+  startedAt: z.number(),
+}) satisfies z.ZodType<RunningCall>;
+
+interface Follower {
+  readonly carrier: string;
+  readonly listener: (entry: LogEntry) => void;
+  /** The last entry of the log, of any carrier, that was looked at. */
+  last: string;
+  /** Live entries that wait until those before them have been fetched. */
+  waiting: Entry[] | undefined;
+  /** Fetches of one follower run one after another; only after the last one are live entries in order. */
+  fetched: Promise<void>;
+  fetches: number;
+}
+
+interface Entry extends LogEntry {
+  readonly carrier: string;
+}
+
+interface Channel {
+  readonly followers: Set<Follower>;
+  readonly subscribed: Promise<unknown>;
+}
+
+export interface RedisBusOptions {
+  readonly keyBase: string;
+  /** How often the subscribing connection is checked: without traffic, nothing else would notice that it is dead. */
+  readonly pingMs: number;
+  /** Told when a listener throws; the other listeners still get the message. */
+  readonly onListenerError: (error: unknown) => void;
+}
+
+/**
+ * The bus over Redis or Valkey: streams keep the messages, channels tell of them. After an interruption it subscribes
+ * again and fetches what was appended meanwhile; control messages of that time are lost.
+ */
+export class RedisBus implements MessageBus {
+  readonly #commands: RedisConnection;
+  readonly #subscriber: RedisConnection;
+  readonly #keys: RedisKeys;
+  readonly #onListenerError: (error: unknown) => void;
+  readonly #listeners = new Set<(message: ControlMessage) => void>();
+  readonly #channels = new Map<string, Channel>();
+  readonly #ping: NodeJS.Timeout;
+  #retry: NodeJS.Timeout | undefined;
+  #closed = false;
+
+  /** `commands` may be shared and stays open; `subscriber` is the bus's own, not connected yet, and ends with it. */
+  constructor(commands: RedisConnection, subscriber: RedisConnection, options: RedisBusOptions) {
+    this.#commands = commands;
+    this.#subscriber = subscriber;
+    this.#keys = new RedisKeys(options.keyBase);
+    this.#onListenerError = options.onListenerError;
+    subscriber.redis.on('message', (channel: string, text: string) => this.#receive(channel, text));
+    subscriber.redis.on('ready', () => this.#resume());
+    this.#ping = setInterval(() => {
+      // A connection that does not answer is closed by its own timeout, which brings the next one.
+      subscriber.redis.ping().catch(() => undefined);
+    }, options.pingMs).unref();
+  }
+
+  /** Resolves when control messages arrive. When it fails, the bus goes on trying. */
+  async connect(): Promise<void> {
+    await this.#subscriber.connect();
+    await this.#subscriber.run((redis) => redis.subscribe(this.#keys.control));
+  }
+
+  async publish(message: ControlMessage): Promise<void> {
+    await this.#commands.run((redis) => redis.publish(this.#keys.control, JSON.stringify(message)));
+  }
+
+  onControl(listener: (message: ControlMessage) => void): () => void {
+    // A listener may be registered twice; each registration is its own.
+    const own = (message: ControlMessage): void => listener(message);
+    this.#listeners.add(own);
+    return () => void this.#listeners.delete(own);
+  }
+
+  async append(key: BusKey, { carrier, message }: { carrier: string; message: string }): Promise<string> {
+    // Large messages make the log shorter: it must not fill the server's memory.
+    const length = Math.max(1, Math.min(LOG_LENGTH, Math.floor(LOG_BYTES / Math.max(1, message.length))));
+    const id = await this.#commands.script(
+      APPEND,
+      [this.#keys.log(key)],
+      [carrier, message, length, MESSAGE_LOG_TTL_MS],
+    );
+    return String(id);
+  }
+
+  async follow(
+    key: BusKey,
+    carrier: string,
+    after: string | null,
+    listener: (entry: LogEntry) => void,
+  ): Promise<() => Promise<void>> {
+    const log = this.#keys.log(key);
+    const follower: Follower = { carrier, listener, last: '', waiting: [], fetched: Promise.resolve(), fetches: 0 };
+    const channel = this.#channels.get(log) ?? this.#subscribe(log);
+    channel.followers.add(follower);
+    const stop = (): Promise<void> => this.#unfollow(log, channel, follower);
+    try {
+      await channel.subscribed;
+      follower.last = after !== null && isLogId(after) ? after : await this.#lastId(log);
+      await this.#fetch(log, follower);
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+    return stop;
+  }
+
+  async drop(key: BusKey): Promise<void> {
+    await this.#commands.run((redis) => redis.del(this.#keys.log(key), this.#keys.calls(key)));
+  }
+
+  async addCall(key: BusKey, call: RunningCall): Promise<void> {
+    await this.#commands.script(ADD_CALL, [this.#keys.calls(key)], [call.carrier, JSON.stringify(call), CALLS_TTL_MS]);
+  }
+
+  async removeCall(key: BusKey, carrier: string): Promise<void> {
+    await this.#commands.run((redis) => redis.hdel(this.#keys.calls(key), carrier));
+  }
+
+  async calls(key: BusKey): Promise<RunningCall[]> {
+    const values = await this.#commands.run((redis) => redis.hvals(this.#keys.calls(key)));
+    return values.map((value) => runningCall.parse(JSON.parse(value))).sort((a, b) => a.startedAt - b.startedAt);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    clearInterval(this.#ping);
+    clearTimeout(this.#retry);
+    this.#channels.clear();
+    this.#listeners.clear();
+    this.#subscriber.close();
+  }
+
+  #subscribe(log: string): Channel {
+    const subscribed = this.#subscriber.run((redis) => redis.subscribe(log));
+    const channel = { followers: new Set<Follower>(), subscribed };
+    this.#channels.set(log, channel);
+    return channel;
+  }
+
+  async #unfollow(log: string, channel: Channel, follower: Follower): Promise<void> {
+    if (!channel.followers.delete(follower) || channel.followers.size > 0) return;
+    if (this.#channels.get(log) !== channel) return;
+    this.#channels.delete(log);
+    // Without a connection there is no subscription either.
+    await this.#subscriber.redis.unsubscribe(log).catch(() => undefined);
+  }
+
+  async #lastId(log: string): Promise<string> {
+    const newest = await this.#commands.run((redis) => redis.xrevrange(log, '+', '-', 'COUNT', 1));
+    return newest[0]?.[0] ?? '0-0';
+  }
+
+  /** Delivers what the log has after the follower's last entry, then what has come in meanwhile. */
+  #fetch(log: string, follower: Follower): Promise<void> {
+    const run = async (): Promise<void> => {
+      try {
+        const kept = await this.#commands.run((redis) => redis.xrange(log, `(${follower.last}`, '+'));
+        for (const [id, fields] of kept) {
+          this.#deliver(follower, { id, carrier: fields[1] ?? '', message: fields[3] ?? '' });
+        }
+      } finally {
+        follower.fetches -= 1;
+      }
+      if (follower.fetches > 0) return;
+      const waiting = follower.waiting ?? [];
+      follower.waiting = undefined;
+      for (const entry of waiting) this.#deliver(follower, entry);
+    };
+    follower.fetches += 1;
+    // A fetch that failed was reported to whoever asked for it.
+    follower.fetched = follower.fetched.catch(() => undefined).then(run);
+    return follower.fetched;
+  }
+
+  #receive(channel: string, text: string): void {
+    if (channel === this.#keys.control) {
+      const message = parseControlMessage(text);
+      if (message !== undefined)
+        for (const listener of Array.from(this.#listeners)) this.#call(() => listener(message));
+      return;
+    }
+    const afterId = text.indexOf('\n');
+    const afterCarrier = text.indexOf('\n', afterId + 1);
+    const entry = {
+      id: text.slice(0, afterId),
+      carrier: text.slice(afterId + 1, afterCarrier),
+      message: text.slice(afterCarrier + 1),
+    };
+    for (const follower of Array.from(this.#channels.get(channel)?.followers ?? [])) {
+      if (follower.waiting === undefined) this.#deliver(follower, entry);
+      else follower.waiting.push(entry);
+    }
+  }
+
+  #deliver(follower: Follower, { id, carrier, message }: Entry): void {
+    if (!logIdAfter(id, follower.last)) return;
+    follower.last = id;
+    if (carrier === follower.carrier) this.#call(() => follower.listener({ id, message }));
+  }
+
+  #call(listener: () => void): void {
+    try {
+      listener();
+    } catch (error) {
+      this.#onListenerError(error);
+    }
+  }
+
+  /** The subscriber is connected (again): subscribes to everything, then fetches what was missed. */
+  #resume(): void {
+    const channels = [...this.#channels];
+    for (const [, { followers }] of channels) for (const follower of followers) follower.waiting ??= [];
+    const names = [this.#keys.control, ...channels.map(([log]) => log)];
+    const resumed = this.#subscriber.run((redis) => redis.subscribe(...names)).then(() => this.#fetchAll(channels));
+    resumed.catch(() => this.#resumeLater());
+  }
+
+  async #fetchAll(channels: [string, Channel][]): Promise<void> {
+    // Followers without a last entry are still being set up, and fetch by themselves.
+    const fetches = channels.flatMap(([log, { followers }]) =>
+      Array.from(followers)
+        .filter((follower) => follower.last !== '')
+        .map((follower) => this.#fetch(log, follower)),
+    );
+    await Promise.all(fetches);
+  }
+
+  /** The other connection may come back later than this one. */
+  #resumeLater(): void {
+    if (this.#closed || this.#subscriber.redis.status !== 'ready') return;
+    clearTimeout(this.#retry);
+    this.#retry = setTimeout(() => this.#resume(), RETRY_MS);
+  }
+}
