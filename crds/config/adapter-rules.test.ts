@@ -37,6 +37,11 @@ const auth: Case[] = [
     problems: [['core.auth.token', 'white space around it']],
   },
   {
+    name: 'a token with a space around it',
+    values: { 'core.auth': { enabled: true, token: 'abc ' } },
+    problems: [['core.auth.token', 'white space around it']],
+  },
+  {
     name: 'a token with a line break inside',
     values: { 'core.auth': { enabled: true, token: 'a\nb' } },
     problems: [['core.auth.token', 'control characters']],

@@ -110,7 +110,7 @@ const legacyServerExists: Rule = (config) => {
   const id = at(config, ...path);
   const ids = list(config, 'servers').map((server) => at(server, 'id'));
   // With an invalid id among them, this one may be meant.
-  if (typeof id !== 'string' || ids.length === 0 || ids.includes(id) || ids.some((known) => !isText(known))) return [];
+  if (typeof id !== 'string' || ids.length === 0 || ids.includes(id) || ids.some((one) => !isText(one))) return [];
   return [{ path, message: `is not the id of a configured server (${ids.join(', ')})` }];
 };
 

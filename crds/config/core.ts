@@ -72,7 +72,7 @@ export const ToolDefinitionPinning = z.strictObject({
 });
 export type ToolDefinitionPinning = z.output<typeof ToolDefinitionPinning>;
 
-export const Auth = z.strictObject({
+const Auth = z.strictObject({
   enabled: flag().describe('Require the token on every HTTP request except health checks.').prefault(false),
   header_name: headerName()
     .describe('Header in which clients send the token; its name is compared without regard to case.')
@@ -90,7 +90,7 @@ export const Auth = z.strictObject({
     .prefault(null),
 });
 
-export const Cors = z.strictObject({
+const Cors = z.strictObject({
   enabled: flag().describe('Add CORS headers, for browsers that call the adapter directly.').prefault(false),
   allowed_origins: maybeEmpty(listOf(origin()).prefault([])).describe(
     'Origins that browsers may call from. Empty: none. `*`: any.',

@@ -5,6 +5,7 @@ import { acceptReferences, inputSchema } from '../generate/json-schema.ts';
 import { AdapterConfig } from './adapter.ts';
 import { effectiveServer } from './effective-server.ts';
 import { loadAdapterConfig } from './load.ts';
+import { redactedConfig, secretsOf } from './redact-config.ts';
 import { problemsOf } from './testing.ts';
 import { readYaml } from './yaml-source.ts';
 
@@ -25,6 +26,14 @@ const names = ['local-dev', 'disk-playwright', 'redis-ha', 'passthrough'];
 describe.each(names)('%s', (name) => {
   it('loads', () => {
     expect(problemsOf(read(name), env)).toEqual([]);
+  });
+
+  it('shows none of its secrets', () => {
+    const config = loadAdapterConfig(read(name), env);
+    const shown = JSON.stringify(redactedConfig(config));
+    for (const secret of [...secretsOf(config), ...Object.values(env).filter((value) => value.includes('-'))]) {
+      expect(shown).not.toContain(secret);
+    }
   });
 
   it('satisfies the JSON Schema as it is written, with its references', () => {

@@ -29,6 +29,7 @@ export function onText(convert: (text: string) => string) {
 
 const trim = onText((text) => text.trim());
 const trimAndLowerCase = onText((text) => text.trim().toLowerCase());
+const falseAsOff = (value: string | false): unknown => (value === false ? 'off' : value);
 const blankAsNull = (value: string | null): unknown => (typeof value === 'string' ? value.trim() || null : value);
 
 /** An integer from `min` to `max`. Numeric text is converted. */
@@ -56,8 +57,7 @@ export function flag() {
 
 /** One of the words. Where `off` is one, false means it too: YAML 1.1 tools write a bare `off` so. */
 export function oneOf<const T extends readonly [string, ...string[]]>(words: T) {
-  const read = (value: T[number] | false): unknown => (value === false && words.includes('off') ? 'off' : value);
-  return z.preprocess(read, z.enum(words, { error: `one of ${words.join(', ')}` }));
+  return z.preprocess(falseAsOff, z.enum(words, { error: `one of ${words.join(', ')}` }));
 }
 
 /** One of the words in any letter case. A JSON Schema cannot say that, so it lists the two usual forms. */

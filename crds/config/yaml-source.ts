@@ -13,8 +13,11 @@ import {
 import { type Problem, dottedPath } from './problem.ts';
 import type { Path } from './tree.ts';
 
-/** How often aliases may be repeated in all; more is an attempt to exhaust memory. */
-const MAX_ALIASES = 100;
+/** How often aliases may repeat what aliases repeat; more is an attempt to exhaust memory. */
+const MAX_ALIASES = 1000;
+
+/** How many values a file may hold after its aliases are resolved. */
+const MAX_VALUES = 500_000;
 
 /** A place in the file, both counted from 1. */
 export interface Position {
@@ -85,12 +88,15 @@ function danglingAliases(document: Document.Parsed): number[] {
 /** The plain values. @throws Error when aliases repeat too much, or when an anchor contains itself */
 function treeOf(document: Document.Parsed): unknown {
   const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
-  const refuseCycles = (node: unknown, above: readonly unknown[]): void => {
+  let count = 0;
+  const check = (node: unknown, above: readonly unknown[]): void => {
+    count += 1;
+    if (count > MAX_VALUES) throw new Error('they repeat too much');
     if (typeof node !== 'object' || node === null) return;
     if (above.includes(node)) throw new Error('an anchor contains an alias of itself');
-    for (const child of Object.values(node)) refuseCycles(child, [...above, node]);
+    for (const child of Object.values(node)) check(child, [...above, node]);
   };
-  refuseCycles(value, []);
+  check(value, []);
   return value;
 }
 
