@@ -4,6 +4,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { effectiveServer } from '../crds/config/effective-server.ts';
 import { secretsOf } from '../crds/config/redact-config.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
+import { knownError } from './errors.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
 import { Gateway } from './gateway/gateway.ts';
@@ -93,7 +94,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     toolParameters: new ToolParameters(listTtlMs),
     terminationRetries: config.sessions.upstream_session_termination_retries,
     isDraining: () => draining,
-    onError,
+    known: (error) => knownError(error, onError),
   });
 
   const authenticate = tokenAuthentication(core.auth);

@@ -61,6 +61,16 @@ export class AdapterError extends Error {
   }
 }
 
+/** Any failure as one of the table; what has no place there is told to `onUnexpected` and becomes `internal`. */
+export function knownError(error: unknown, onUnexpected: (error: unknown) => void): AdapterError {
+  if (error instanceof AdapterError) return error;
+  if (error instanceof Error && error.name === 'StoreUnavailable') {
+    return new AdapterError('state_unavailable', undefined, { cause: error });
+  }
+  onUnexpected(error);
+  return new AdapterError('internal', undefined, { cause: error });
+}
+
 /** A JSON-RPC error with the request's id, for MCP mounts. */
 export function rpcErrorText(code: ErrorCode, detail: string, idText: string, data?: Record<string, unknown>): string {
   const error = { code: ERRORS[code].rpc, message: detail, data: { code, ...data } };

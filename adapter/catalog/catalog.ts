@@ -1,4 +1,5 @@
 import { elements, locate, splice } from '../exchange/json-scan.ts';
+import { isResponseTo } from '../exchange/message.ts';
 import type { DisabledTools } from './disabled-tools.ts';
 
 /**
@@ -18,4 +19,20 @@ export function visibleTools(result: string, disabled: DisabledTools): string {
     else kept.push(result.slice(span.start, span.end));
   }
   return removed ? splice(result, [{ ...tools, with: `[${kept.join(',')}]` }]) : result;
+}
+
+/**
+ * The same for the JSON text of a whole answer: a message, or an array of messages, of which only the responses to
+ * `idTexts` hold lists of tools (undefined: all of them).
+ */
+export function withVisibleTools(answer: string, disabled: DisabledTools, idTexts: readonly string[] | undefined): string {
+  if (!disabled.any) return answer;
+  const isArray = answer.trimStart().startsWith('[');
+  const messages = isArray ? [...elements(answer)] : [{ start: 0, end: answer.length }];
+  const edits = messages.flatMap(({ start, end }) => {
+    const listed = idTexts?.some((idText) => isResponseTo(answer.slice(start, end), idText)) ?? true;
+    const result = listed ? locate(answer, ['result'], start) : undefined;
+    return result === undefined ? [] : [{ ...result, with: visibleTools(answer.slice(result.start, result.end), disabled) }];
+  });
+  return splice(answer, edits);
 }

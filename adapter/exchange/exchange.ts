@@ -93,7 +93,8 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   #work: Promise<void> | undefined;
   /** The stream carries event ids, so the client can take it up again elsewhere. */
   #resumable = false;
-  #answered = false;
+  /** Ids of the requests whose responses have not been seen; those of a batch may come one by one. */
+  #awaited: readonly string[];
   #atFrameEnd = true;
   #wroteSinceTick = false;
   #tail = '';
@@ -103,6 +104,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   constructor(plan: Plan) {
     this.#plan = plan;
     this.#res = plan.reply;
+    this.#awaited = plan.idTexts;
     this.#res.on('close', () => this.#onClose());
   }
 
@@ -284,7 +286,6 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       if (data !== undefined && this.#head !== undefined && this.#isAwaited(data)) {
         const text = await this.#plan.onResponse?.(data, this.#head);
         if (text !== undefined && text !== data) out = withData(frame, text);
-        this.#answered = true;
         if (this.#isDone()) return;
         this.#writeStreamHead();
       }
@@ -304,8 +305,12 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     return held;
   }
 
+  /** Whether it is a response, or an array of them, that was awaited; it is not any more. */
   #isAwaited(data: string): boolean {
-    return !this.#answered && this.#plan.idTexts.some((idText) => isResponseTo(data, idText));
+    const left = this.#awaited.filter((idText) => !isResponseTo(data, idText));
+    const found = left.length < this.#awaited.length;
+    this.#awaited = left;
+    return found;
   }
 
   #endFrames(): void {
@@ -487,7 +492,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   /** The connection to the upstream broke. A client that can resume the stream does so; others get an error. */
   #broke(error: Error, sent: boolean): void {
     if (this.#isDone()) return;
-    if (this.#res.headersSent && (this.#resumable || this.#answered || this.#plan.idTexts.length === 0)) {
+    if (this.#res.headersSent && (this.#resumable || this.#awaited.length === 0)) {
       void this.#done('upstream_broke');
       return;
     }
@@ -534,7 +539,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
 /** As one string that node joins with the head: one write to the socket instead of two buffers gathered. */
 function endWhole(res: ServerResponse, body: Buffer | undefined): void {
   if (body === undefined || body.length > JOIN_BYTES) res.end(body);
-  else res.end(body.latin1Slice(), 'latin1');
+  else res.end(body.toString('latin1'), 'latin1');
 }
 
 function isJson(head: ResponseHead): boolean {

@@ -1,6 +1,7 @@
 /**
- * Positions inside JSON text that JSON.parse has already accepted. The engine forwards the bytes that came in, so it
- * needs to know where a value stands, not a copy of it: numbers over 2^53, member order and spacing survive.
+ * Positions inside JSON text that JSON.parse accepts. The engine forwards the bytes that came in, so it needs to know
+ * where a value stands, not a copy of it: numbers over 2^53, member order and spacing survive. In any other text the
+ * positions mean nothing, but every search ends.
  */
 
 const QUOTE = 0x22;
@@ -12,6 +13,7 @@ const CLOSE_ARRAY = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
+const FEW_KEYS = 64;
 
 /** A half-open range of the text. */
 export interface Span {
@@ -30,6 +32,7 @@ function stringEnd(text: string, at: number): number {
   let end = at;
   for (;;) {
     end = text.indexOf('"', end + 1);
+    if (end === -1) return text.length;
     let backslashes = 0;
     while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
     if (backslashes % 2 === 0) return end + 1;
@@ -55,7 +58,7 @@ function valueEnd(text: string, at: number): number {
     return i;
   }
   let depth = 0;
-  for (let i = at; ; ) {
+  for (let i = at; i < text.length; ) {
     const c = text.charCodeAt(i);
     if (c === QUOTE) {
       i = stringEnd(text, i);
@@ -65,6 +68,7 @@ function valueEnd(text: string, at: number): number {
     if (c === OPEN_ARRAY || c === OPEN_OBJECT) depth++;
     else if ((c === CLOSE_ARRAY || c === CLOSE_OBJECT) && --depth === 0) return i;
   }
+  return text.length;
 }
 
 /** The members of the object that begins at or after `at` (white space is skipped); nothing for another value. */
@@ -90,6 +94,7 @@ export function* elements(text: string, at = 0): Generator<Span> {
   i = skipSpace(text, i + 1);
   while (i < text.length && text.charCodeAt(i) !== CLOSE_ARRAY) {
     const end = valueEnd(text, i);
+    if (end === i) return;
     yield { start: i, end };
     i = skipSpace(text, end);
     if (text.charCodeAt(i) === COMMA) i = skipSpace(text, i + 1);
@@ -125,24 +130,25 @@ export type ShapeProblem = { readonly kind: 'depth' } | { readonly kind: 'duplic
  * Finds what two JSON parsers may read differently, so that what the adapter checks is what the upstream does:
  * nesting deeper than `maxDepth`, and members of a message or of its `params` that are named twice (also when they
  * differ only in case, which some parsers ignore). `base` is 1 inside a batch. One pass, strings are jumped over.
+ * Meant to run before JSON.parse, for which deep nesting is expensive; throws a SyntaxError for a broken key.
  */
 export function shapeProblem(text: string, maxDepth: number, base = 0): ShapeProblem | undefined {
   let depth = 0;
-  const keys: string[][] = [[], []];
+  const ofMessage = new Keys();
+  const ofParams = new Keys();
+  let inParams = false;
   for (let i = 0; i < text.length; ) {
     const c = text.charCodeAt(i);
     if (c === QUOTE) {
       const end = stringEnd(text, i);
       const level = depth - 1 - base;
-      if (level === 0 || level === 1) {
+      if (level === 0 || (level === 1 && inParams)) {
         const next = skipSpace(text, end);
         if (text.charCodeAt(next) === COLON) {
           const raw = text.slice(i, end);
-          const key = (raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)).toLowerCase();
-          const seen = keys[level] ?? [];
-          if (seen.includes(key)) return { kind: 'duplicate', key };
-          // A message has few members; past this many it is not one, and the search would become quadratic.
-          if (seen.length < 256) seen.push(key);
+          const key = folded(raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1));
+          if (!(level === 0 ? ofMessage : ofParams).add(key)) return { kind: 'duplicate', key };
+          if (level === 0) inParams = key === 'params';
           i = next + 1;
           continue;
         }
@@ -153,9 +159,41 @@ export function shapeProblem(text: string, maxDepth: number, base = 0): ShapePro
     i++;
     if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
       if (++depth > maxDepth) return { kind: 'depth' };
-      const level = depth - 1 - base;
-      if ((level === 0 || level === 1) && c === OPEN_OBJECT) keys[level] = [];
+      if (depth - 1 === base) {
+        ofMessage.clear();
+        ofParams.clear();
+        inParams = false;
+      }
     } else if (c === CLOSE_OBJECT || c === CLOSE_ARRAY) depth--;
   }
   return undefined;
+}
+
+/** As the parsers compare that ignore case: the long s is an s to them. */
+function folded(key: string): string {
+  return key.toLowerCase().replaceAll('\u017f', 's');
+}
+
+/** The keys of one object. A list as long as it is short: a hash table for every message is what the collector pays. */
+class Keys {
+  readonly #few: string[] = [];
+  #many: Set<string> | undefined;
+
+  /** False when it is there already. */
+  add(key: string): boolean {
+    if (this.#many === undefined) {
+      if (this.#few.includes(key)) return false;
+      this.#few.push(key);
+      if (this.#few.length > FEW_KEYS) this.#many = new Set(this.#few);
+      return true;
+    }
+    if (this.#many.has(key)) return false;
+    this.#many.add(key);
+    return true;
+  }
+
+  clear(): void {
+    this.#few.length = 0;
+    this.#many = undefined;
+  }
 }

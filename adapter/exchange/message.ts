@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
-import { elements, locate, shapeProblem } from './json-scan.ts';
+import { elements, locate, shapeProblem, type ShapeProblem } from './json-scan.ts';
 
 /** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */
 export const PARSE_ERROR = -32700;
@@ -49,16 +49,18 @@ const NO_PARAMS = Object.freeze({});
 export function parseBody(bytes: Buffer): Body | InvalidBody {
   if (!isUtf8(bytes)) return invalid(PARSE_ERROR, 'The body is not valid UTF-8.');
   const text = bytes.toString('utf8');
+  const batch = /^\s*\[/.test(text);
+  let problem: ShapeProblem | undefined;
   let value: unknown;
   try {
+    problem = shapeProblem(text, MAX_DEPTH, batch ? 1 : 0);
+    // Not parsed: millions of levels would take seconds.
+    if (problem?.kind === 'depth') return invalid(INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels.`);
     value = JSON.parse(text);
   } catch (error) {
     return invalid(PARSE_ERROR, `The body is not valid JSON: ${(error as Error).message.slice(0, 120)}.`);
   }
-  const batch = Array.isArray(value);
-  const problem = shapeProblem(text, MAX_DEPTH, batch ? 1 : 0);
-  if (problem?.kind === 'depth') return invalid(INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels.`);
-  if (problem?.kind === 'duplicate') return invalid(INVALID_REQUEST, `The member "${problem.key}" occurs more than once.`);
+  if (problem !== undefined) return invalid(INVALID_REQUEST, `The member "${problem.key.slice(0, 64)}" occurs more than once.`);
   if (!batch) {
     const message = readMessage(value, text, 0);
     return 'code' in message ? message : { bytes, text, messages: [message], batch };

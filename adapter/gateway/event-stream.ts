@@ -1,0 +1,62 @@
+import { randomUUID } from 'node:crypto';
+
+import { AdapterError } from '../errors.ts';
+import { Exchange } from '../exchange/exchange.ts';
+import type { UpstreamRequest } from '../upstream/upstream.ts';
+import { requireSession } from './admission.ts';
+import { planOf, renew, type Turn } from './turn.ts';
+
+const SECOND_STREAM_ATTEMPTS = 5;
+const RENEWALS = 2;
+
+/** A GET: the session's own event stream, or a request's stream taken up again by Last-Event-ID. */
+export async function eventStream(turn: Turn): Promise<void> {
+  const { parts, mount, incoming } = turn;
+  const sessionId = requireSession(incoming);
+  incoming.facts.sessionId = sessionId;
+  const record = await parts.sessions.find(mount.serverId, sessionId, incoming.principal);
+  const lastEventId = incoming.headers['last-event-id'];
+  let current = record.upstreamSessionId === '' ? await renew(turn, record) : record;
+  let attempts = 0;
+  let resume = typeof lastEventId === 'string' ? lastEventId : undefined;
+  const id = randomUUID();
+  const request = (): UpstreamRequest => ({
+    method: 'GET',
+    session: current,
+    headers: mount.headers.forward('GET', incoming.headers, false),
+    body: undefined,
+    lastEventId: resume,
+  });
+  const plan = planOf(turn, {
+    id,
+    request: request(),
+    idTexts: [],
+    sessionId,
+    timeoutMs: null,
+    onTimeout: () => new AdapterError('upstream_timeout'),
+    onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
+    again: async (status) => {
+      attempts++;
+      if (status === 409) {
+        if (attempts > SECOND_STREAM_ATTEMPTS) throw new AdapterError('stream_conflict');
+        await dropOtherStreams(turn, sessionId, id, attempts);
+        return request();
+      }
+      if (attempts > RENEWALS) throw new AdapterError('upstream_session_terminated');
+      current = await renew(turn, current);
+      // The new upstream session has never sent the event that the client saw last.
+      resume = undefined;
+      return request();
+    },
+    onFinish: () => undefined,
+  });
+  new Exchange(plan).start();
+}
+
+/** The upstream allows one stream at a time: the latest wins, wherever the other one is held. */
+async function dropOtherStreams({ parts, mount }: Turn, sessionId: string, id: string, attempt: number): Promise<void> {
+  await parts.bus.publish({ type: 'drop-get', serverId: mount.serverId, sessionId, except: id });
+  const pause = Promise.withResolvers<void>();
+  setTimeout(pause.resolve, 50 * 2 ** attempt);
+  await pause.promise;
+}

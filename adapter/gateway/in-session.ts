@@ -1,0 +1,178 @@
+import { AdapterError } from '../errors.ts';
+import { Exchange, type Plan } from '../exchange/exchange.ts';
+import { locate } from '../exchange/json-scan.ts';
+import { type Body, type Message, toolName } from '../exchange/message.ts';
+import type { Lease } from '../sessions/session-registry.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { listKey } from '../upstream/list-cache.ts';
+import { ownRequest } from '../upstream/own-request.ts';
+import type { UpstreamRequest } from '../upstream/upstream.ts';
+import { refuseDisabled, requireSession } from './admission.ts';
+import { sendJson } from './answers.ts';
+import { listAnswer } from './lists.ts';
+import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
+import { planOf, renew, type Turn } from './turn.ts';
+
+const CANCEL_TIMEOUT_MS = 5_000;
+/** The only revision with batches. */
+const BATCH_REVISION = '2025-03-26';
+
+/** A POST of the revisions with sessions: requests, notifications and answers of the client. */
+export async function inSession(turn: Turn, body: Body, idTexts: readonly string[]): Promise<void> {
+  const { parts, mount, incoming } = turn;
+  const calls = body.messages.filter((message) => message.kind === 'request' && message.method === 'tools/call');
+  const sessionId = requireSession(incoming);
+  incoming.facts.sessionId = sessionId;
+  const leases: Lease[] = [];
+  let started = false;
+  try {
+    let record = await enter(turn, sessionId, calls.length, leases);
+    if (body.batch && record.protocolVersion !== BATCH_REVISION) {
+      throw new AdapterError('invalid_request', `Batches exist in revision ${BATCH_REVISION} only; send one message.`);
+    }
+    for (const call of calls) refuseDisabled(mount, call);
+    if (record.upstreamSessionId === '') record = await renew(turn, record);
+    await remember(turn, record, body);
+    const first = body.messages[0] as Message;
+    const list = body.batch || first.kind !== 'request' ? undefined : listKey(first.method, first.params);
+    if (list !== undefined && answerFromCache(turn, record, list, idTexts)) return;
+    const plan = sessionPlan(turn, body, record, calls, idTexts, leases, list);
+    started = true;
+    new Exchange(plan).start();
+    const requestId = cancelledRequest(first, body);
+    if (requestId !== undefined) {
+      parts.bus.publish({ type: 'cancelled', serverId: mount.serverId, sessionId, requestId }).catch(parts.known);
+    }
+  } finally {
+    if (!started) await leave(turn, leases);
+  }
+}
+
+/** Reads the session, and counts the tool calls of the body as in flight. */
+async function enter(turn: Turn, sessionId: string, calls: number, leases: Lease[]): Promise<SessionRecord> {
+  const { serverId } = turn.mount;
+  const { sessions } = turn.parts;
+  const { principal } = turn.incoming;
+  if (calls === 0) return sessions.find(serverId, sessionId, principal);
+  let record: SessionRecord | undefined;
+  for (let i = 0; i < calls; i++) {
+    const entered = await sessions.enter(serverId, sessionId, principal);
+    leases.push(entered.lease);
+    record = entered.record;
+  }
+  return record as SessionRecord;
+}
+
+function leave({ parts }: Turn, leases: readonly Lease[]): Promise<void> | undefined {
+  let waits: Promise<void>[] | undefined;
+  for (const lease of leases) {
+    const wait = parts.sessions.leave(lease);
+    if (wait !== undefined) (waits ??= []).push(wait);
+  }
+  return waits === undefined ? undefined : Promise.all(waits).then(() => undefined);
+}
+
+/** Keeps what a new upstream session would have to be told again. */
+async function remember({ parts }: Turn, record: SessionRecord, body: Body): Promise<void> {
+  for (const message of body.messages) {
+    if (message.kind !== 'request') continue;
+    if (message.method === 'logging/setLevel') {
+      await parts.store.setLogLevel(record, JSON.stringify(message.params));
+    } else if (message.method === 'resources/subscribe' || message.method === 'resources/unsubscribe') {
+      const { uri } = message.params;
+      const subscribed = message.method === 'resources/subscribe';
+      if (typeof uri === 'string') await parts.store.setSubscription(record, uri, subscribed);
+    }
+  }
+}
+
+function answerFromCache({ mount, incoming }: Turn, record: SessionRecord, key: string, idTexts: readonly string[]): boolean {
+  if (!mount.lists.enabled) return false;
+  const result = mount.lists.get(record, key, Date.now());
+  if (result === undefined) return false;
+  incoming.facts.outcome = 'cached';
+  sendJson(incoming.reply, 200, `{"jsonrpc":"2.0","id":${idTexts[0] ?? 'null'},"result":${result}}`, record.sessionId);
+  return true;
+}
+
+function sessionPlan(
+  turn: Turn,
+  body: Body,
+  record: SessionRecord,
+  calls: readonly Message[],
+  idTexts: readonly string[],
+  leases: readonly Lease[],
+  list: string | undefined,
+): Plan {
+  const { parts, mount, incoming } = turn;
+  let current = record;
+  const request = (): UpstreamRequest => ({
+    method: 'POST',
+    session: current,
+    headers: mount.headers.forward('POST', incoming.headers, false),
+    body,
+  });
+  const isCall = calls.length > 0;
+  const limits = calls.map((one) => mount.timeoutOf(toolName(one)));
+  return planOf(turn, {
+    request: request(),
+    idTexts,
+    sessionId: record.sessionId,
+    timeoutMs: isCall ? longest(limits) : requestTimeout(body),
+    onTimeout: () => {
+      if (!isCall) return new AdapterError('upstream_timeout');
+      void cancelUpstream(turn, current, idTexts);
+      return timeoutResults(mount, calls, limits);
+    },
+    onResponse: listAnswer(mount, body, list, () => current),
+    onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
+    again: sendAgain(turn, isCall, async () => {
+      current = await renew(turn, current);
+      return request();
+    }),
+    onFinish: () => leave(turn, leases),
+  });
+}
+
+/**
+ * The upstream has lost its session: a new one, and the request again. A tool call is sent again as often as
+ * `upstream_session_termination_retries` says; with 0 the session is renewed for the next call only.
+ */
+function sendAgain(
+  turn: Turn,
+  isCall: boolean,
+  renewed: () => Promise<UpstreamRequest>,
+): (status: number) => Promise<UpstreamRequest> {
+  let terminations = 0;
+  return async (status) => {
+    if (status === 409) throw new AdapterError('upstream_failed', 'The upstream server answered with HTTP 409.');
+    terminations++;
+    const retries = turn.parts.terminationRetries;
+    const allowed = isCall ? retries : Math.max(1, retries);
+    if (terminations > Math.max(1, allowed)) throw new AdapterError('upstream_session_terminated');
+    const request = await renewed();
+    if (terminations > allowed) throw new AdapterError('upstream_session_terminated');
+    return request;
+  };
+}
+
+async function cancelUpstream({ mount, incoming }: Turn, record: SessionRecord, idTexts: readonly string[]): Promise<void> {
+  const headers = mount.headers.forward('POST', incoming.headers, false);
+  for (const idText of idTexts) {
+    const params = `{"requestId":${idText},"reason":"The time limit of the call is over."}`;
+    const message = { method: 'notifications/cancelled', params, notification: true };
+    try {
+      await ownRequest(mount.upstream, { session: record, headers, message, timeoutMs: CANCEL_TIMEOUT_MS });
+    } catch {
+      // The client has its answer; an upstream that cannot be told goes on for nothing.
+    }
+  }
+}
+
+/** JSON text of the id that a notifications/cancelled names. */
+function cancelledRequest(message: Message, body: Body): string | undefined {
+  if (body.batch || message.kind !== 'notification' || message.method !== 'notifications/cancelled') return undefined;
+  const span = locate(body.text, ['params', 'requestId']);
+  return span === undefined ? undefined : body.text.slice(span.start, span.end);
+}
+

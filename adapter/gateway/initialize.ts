@@ -1,0 +1,84 @@
+import { AdapterError } from '../errors.ts';
+import { Exchange, type Plan } from '../exchange/exchange.ts';
+import { locate } from '../exchange/json-scan.ts';
+import type { Body, Request } from '../exchange/message.ts';
+import { newSessionId } from '../sessions/session-registry.ts';
+import type { SessionKey, SessionRecord } from '../state/state-store.ts';
+import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
+import { endUpstream, planOf, type Turn } from './turn.ts';
+
+/** Opens a session: takes a place, lets the upstream answer, and keeps what came of it under an id of our own. */
+export async function initialize(turn: Turn, body: Body, request: Request): Promise<void> {
+  const { parts, mount, incoming } = turn;
+  if (parts.isDraining()) throw new AdapterError('draining');
+  const key = { serverId: mount.serverId, sessionId: newSessionId() };
+  await parts.sessions.reserve(key);
+  let opened = false;
+  let upstreamSessionId: string | null = null;
+  const plan: Plan = planOf(turn, {
+    request: {
+      method: 'POST',
+      session: { ...key, upstreamSessionId: undefined, generation: 0 },
+      headers: mount.headers.forward('POST', incoming.headers, false),
+      body,
+    },
+    idTexts: [request.idText],
+    timeoutMs: REQUEST_TIMEOUT_MS,
+    onTimeout: () => new AdapterError('upstream_timeout'),
+    holdHead: true,
+    onResponse: async (text, head) => {
+      ({ upstreamSessionId } = head);
+      const protocolVersion = negotiated(text);
+      if (protocolVersion === undefined) return text;
+      await parts.sessions.open(newRecord(key, incoming.principal, upstreamSessionId, protocolVersion, body));
+      opened = true;
+      plan.sessionId = key.sessionId;
+      incoming.facts.sessionId = key.sessionId;
+      return text;
+    },
+    onFinish: () => {
+      if (opened) return undefined;
+      // Nobody will use what the upstream may have opened.
+      void endUpstream(turn, { ...key, upstreamSessionId, generation: 0 });
+      return parts.sessions.release(key).catch(() => {
+        // The place frees itself.
+      });
+    },
+  });
+  new Exchange(plan).start();
+}
+
+function newRecord(
+  key: SessionKey,
+  principal: string,
+  upstreamSessionId: string | null,
+  protocolVersion: string,
+  body: Body,
+): SessionRecord {
+  const params = locate(body.text, ['params']);
+  const now = Date.now();
+  return {
+    ...key,
+    principal,
+    upstreamSessionId,
+    generation: 0,
+    protocolVersion,
+    initializeParams: params === undefined ? '{}' : body.text.slice(params.start, params.end),
+    logLevel: null,
+    subscriptions: [],
+    listsGeneration: 0,
+    createdAt: now,
+    lastActiveAt: now,
+  };
+}
+
+/** The revision in the answer to initialize; undefined when it is an error. */
+function negotiated(text: string): string | undefined {
+  try {
+    const { result } = JSON.parse(text) as { result?: { protocolVersion?: unknown } };
+    return typeof result?.protocolVersion === 'string' ? result.protocolVersion : undefined;
+  } catch {
+    return undefined;
+  }
+}
+

@@ -1,0 +1,104 @@
+import type { AdapterError } from '../errors.ts';
+import type { Outcome, Plan } from '../exchange/exchange.ts';
+import type { KeepAlive } from '../exchange/keep-alive.ts';
+import type { RunningExchanges } from '../exchange/running.ts';
+import type { SessionRegistry } from '../sessions/session-registry.ts';
+import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
+import type { MessageBus } from '../state/message-bus.ts';
+import type { SessionRecord, StateStore } from '../state/state-store.ts';
+import type { Admission } from '../upstream/circuit-breaker.ts';
+import type { UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
+import { NO_PROBE, Probe, rejectedHead } from './admission.ts';
+import type { Incoming } from './incoming.ts';
+import type { Mount } from './mount.ts';
+import type { ToolParameters } from './tool-parameters.ts';
+
+const END_SESSION_TIMEOUT_MS = 5_000;
+
+/** What the gateway works with; one of each per program. */
+export interface GatewayParts {
+  readonly store: StateStore;
+  readonly bus: MessageBus;
+  readonly sessions: SessionRegistry;
+  readonly upstreamSessions: UpstreamSessions;
+  readonly running: RunningExchanges;
+  readonly keepAlive: KeepAlive;
+  readonly toolParameters: ToolParameters;
+  readonly terminationRetries: number;
+  readonly isDraining: () => boolean;
+  /** Any failure as the error to answer with; what is unexpected is logged there. */
+  readonly known: (error: unknown) => AdapterError;
+}
+
+/** One request of a client on one mount, admitted by the breaker. */
+export interface Turn {
+  readonly parts: GatewayParts;
+  readonly mount: Mount;
+  readonly incoming: Incoming;
+  readonly admission: Admission;
+}
+
+/** What differs between the plans of the kinds of requests. */
+export interface OwnPlan {
+  readonly id?: string;
+  readonly request: UpstreamRequest;
+  readonly idTexts: readonly string[];
+  readonly sessionId?: string;
+  readonly timeoutMs: number | null;
+  readonly onTimeout: Plan['onTimeout'];
+  readonly onResponse?: Plan['onResponse'];
+  readonly holdHead?: boolean;
+  readonly again?: Plan['again'];
+  readonly onListChanged?: Plan['onListChanged'];
+  readonly onFinish: () => Promise<void> | undefined;
+}
+
+/** The plan of the turn's exchange. */
+export function planOf(turn: Turn, own: OwnPlan): Plan {
+  const { parts, mount, incoming, admission } = turn;
+  const probe = admission.kind === 'probe' ? new Probe(mount) : NO_PROBE;
+  // Every member always, in one order: V8 then knows one shape of plans only.
+  return {
+    id: own.id ?? '',
+    serverId: mount.serverId,
+    upstream: mount.upstream,
+    request: own.request,
+    reply: incoming.reply,
+    keepAlive: parts.keepAlive,
+    running: parts.running,
+    idTexts: own.idTexts,
+    sessionId: own.sessionId,
+    timeoutMs: own.timeoutMs,
+    onTimeout: own.onTimeout,
+    onResponse: own.onResponse,
+    holdHead: own.holdHead ?? false,
+    again: own.again,
+    onHead: (head) => {
+      probe.answered(head.status);
+      return rejectedHead(mount, head);
+    },
+    onListChanged: own.onListChanged,
+    known: parts.known,
+    onFinish: (outcome: Outcome) => {
+      incoming.facts.outcome = outcome;
+      probe.finished(outcome);
+      return own.onFinish();
+    },
+  };
+}
+
+/** A new upstream session for this session, once for all who need it. */
+export function renew(turn: Turn, record: SessionRecord): Promise<SessionRecord> {
+  const { parts, mount, incoming } = turn;
+  return parts.upstreamSessions.renew(mount.upstream, record, mount.headers.base('POST', incoming.headers));
+}
+
+/** Ends the upstream's session, best effort: the adapter's has ended all the same, and the upstream expires its own. */
+export async function endUpstream({ mount, incoming }: Turn, session: UpstreamSession): Promise<void> {
+  try {
+    if (mount.breaker.state(Date.now()) === 'open') return;
+    await mount.upstream.endSession(session, mount.headers.forward('DELETE', incoming.headers, false), END_SESSION_TIMEOUT_MS);
+  } catch {
+    // See above.
+  }
+}
