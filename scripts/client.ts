@@ -1,0 +1,142 @@
+/** `npm run -s client -- URL [TOOL [ARGUMENTS]]`: a small MCP client for a terminal. */
+import { parseArgs } from 'node:util';
+import { type CallToolResult, Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client';
+
+const USAGE = `Usage: npm run -s client -- URL [TOOL [ARGUMENTS]] [options]
+
+Speaks to the MCP server at URL. Without TOOL it lists the tools; with TOOL it calls it and prints the result.
+ARGUMENTS is a JSON object, for example '{"text":"hello world"}'.
+
+Options:
+  --header 'NAME: VALUE'  sent with every request; may be given several times
+  --timeout SECONDS       for each request (default 60; progress starts it anew)
+  --help                  this text
+
+Exit code: 0 done, 1 the server cannot be reached or the tool failed, 2 wrong usage.
+`;
+
+interface Call {
+  readonly url: URL;
+  readonly tool: string | undefined;
+  readonly args: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+  readonly timeoutMs: number;
+}
+
+class UsageError extends Error {}
+
+function readCall(argv: readonly string[]): Call | 'help' {
+  let parsed;
+  try {
+    parsed = parseArgs({
+      args: [...argv],
+      allowPositionals: true,
+      options: {
+        header: { type: 'string', multiple: true, default: [] },
+        timeout: { type: 'string', default: '60' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+  } catch (error) {
+    throw new UsageError(messageOf(error), { cause: error });
+  }
+  if (parsed.values.help) return 'help';
+  const [url, tool, json = '{}', ...rest] = parsed.positionals;
+  if (url === undefined) throw new UsageError('a URL is missing');
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new UsageError(`"${url}" is no http(s) URL`);
+  if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(' ')}; quote the JSON object`);
+  const timeoutMs = Number(parsed.values.timeout) * 1000;
+  if (!(timeoutMs > 0)) throw new UsageError('--timeout takes a number of seconds');
+  return { url: new URL(url), tool, args: readObject(json), headers: readHeaders(parsed.values.header), timeoutMs };
+}
+
+function readObject(json: string): Record<string, unknown> {
+  let value: unknown;
+  try {
+    value = JSON.parse(json);
+  } catch (error) {
+    throw new UsageError(`ARGUMENTS is no JSON: ${messageOf(error)}`, { cause: error });
+  }
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new UsageError('ARGUMENTS must be a JSON object');
+  }
+  return { ...value };
+}
+
+function readHeaders(lines: readonly string[]): Record<string, string> {
+  return Object.fromEntries(
+    lines.map((line) => {
+      const colon = line.indexOf(':');
+      if (colon < 1) throw new UsageError(`--header takes 'NAME: VALUE', not "${line}"`);
+      return [line.slice(0, colon).trim(), line.slice(colon + 1).trim()];
+    }),
+  );
+}
+
+/** @returns the exit code */
+async function run({ url, tool, args, headers, timeoutMs }: Call): Promise<number> {
+  const client = new Client({ name: 'terminal', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
+  const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+  const timeout = { timeout: timeoutMs };
+  try {
+    await client.connect(transport, timeout);
+    const { tools } = await client.listTools(undefined, timeout);
+    const { name = 'unnamed', version = '' } = client.getServerVersion() ?? {};
+    console.log(`${name} ${version}, protocol ${client.getNegotiatedProtocolVersion() ?? 'unknown'}`);
+    if (tool === undefined) {
+      for (const one of tools) console.log(`\n${describeTool(one)}`);
+      return 0;
+    }
+    console.log(`tools: ${tools.map((one) => one.name).join(', ')}`);
+    console.log(`${tool} ${JSON.stringify(args)} →`);
+    const result = await client.callTool(
+      { name: tool, arguments: args },
+      {
+        ...timeout,
+        resetTimeoutOnProgress: true,
+        onprogress: ({ progress, total, message = '' }) => {
+          console.error(`  ${progress}${total === undefined ? '' : `/${total}`} ${message}`);
+        },
+      },
+    );
+    console.log(describeResult(result));
+    return result.isError === true ? 1 : 0;
+  } finally {
+    // Ends the session on the server; one without sessions, or one that is gone, need not answer.
+    await transport.terminateSession().catch(() => undefined);
+    await client.close();
+  }
+}
+
+function describeTool({ name, description = '', inputSchema }: Tool): string {
+  const required = new Set(inputSchema.required);
+  const args = Object.entries(inputSchema.properties ?? {}).map(([argument, schema]) => {
+    const type = typeof schema === 'object' && schema !== null && 'type' in schema ? schema.type : undefined;
+    return `${argument}${required.has(argument) ? '' : '?'}: ${typeof type === 'string' ? type : 'any'}`;
+  });
+  return `${name}(${args.join(', ')})\n  ${description}`.trimEnd();
+}
+
+function describeResult({ content, isError, structuredContent }: CallToolResult): string {
+  const blocks = content.map((block) => (block.type === 'text' ? block.text : JSON.stringify(block)));
+  if (structuredContent !== undefined) blocks.push(JSON.stringify(structuredContent));
+  return `${isError === true ? 'the tool failed: ' : ''}${blocks.join('\n')}`;
+}
+
+/** With the causes, which tell what a "fetch failed" is about. */
+function messageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const message = error.message || ('code' in error ? String(error.code) : error.name);
+  return error.cause === undefined ? message : `${message}: ${messageOf(error.cause)}`;
+}
+
+try {
+  const call = readCall(process.argv.slice(2));
+  if (call === 'help') console.log(USAGE.trimEnd());
+  else process.exitCode = await run(call);
+} catch (error) {
+  const misused = error instanceof UsageError;
+  console.error(`client: ${messageOf(error)}${misused ? "\nTry 'npm run -s client -- --help'." : ''}`);
+  process.exitCode = misused ? 2 : 1;
+}
