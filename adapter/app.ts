@@ -192,7 +192,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       for (const exchange of running.all()) exchange.endStream();
       await app?.close();
       await cleanup?.stop();
-      await Promise.all(mounts.map((mount) => mount.ping?.stop()));
+      await Promise.all(mounts.map(async (mount) => mount.ping?.stop()));
       sessions.stop();
       keepAlive.stop();
       await Promise.all(mounts.map((mount) => mount.upstream.close()));

@@ -7,9 +7,9 @@ enableCompileCache();
 const { readOptions, USAGE, UsageError } = await import('./options.ts');
 
 const version = packageVersion();
-process.exitCode = await main();
+process.exit(await main());
 
-async function main(): Promise<number | undefined> {
+async function main(): Promise<number> {
   let options;
   try {
     options = readOptions(process.argv.slice(2), process.env);
@@ -49,7 +49,7 @@ async function main(): Promise<number | undefined> {
 async function run(
   config: import('../crds/config/adapter.ts').AdapterConfig,
   options: import('./options.ts').Options,
-): Promise<number | undefined> {
+): Promise<number> {
   const { createAdapter } = await import('./app.ts');
   const { createLogger } = await import('./telemetry/logger.ts');
   const { redactor } = await import('./telemetry/redact.ts');
@@ -89,7 +89,7 @@ async function run(
   logger.info({ signal }, 'draining');
   await adapter.stop();
   logger.info('stopped');
-  process.exit(0);
+  return 0;
 }
 
 /** From the nearest package.json: beside the sources, or above dist/. */

@@ -147,7 +147,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     if (this.#state === 'done') return;
     this.#control?.abort();
     if (!this.#res.headersSent) return this.#answerError(new AdapterError('draining'), 'draining');
-    this.#done('ok');
+    void this.#done('ok');
   }
 
   // ── ResponseSink ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -313,11 +313,11 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     return found;
   }
 
-  #endFrames(): void {
+  #endFrames(): void | Promise<void> {
     this.#writeStreamHead();
     const rest = this.#takeHeld() + (this.#splitter?.rest ?? '');
     if (rest !== '') this.#write(Buffer.from(rest));
-    this.#done('ok');
+    return this.#done('ok');
   }
 
   #collect(chunk: Buffer): void {

@@ -246,7 +246,7 @@ export class LegacySseUpstream implements Upstream {
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    for (const { connection } of [...this.#owned.values()]) connection.close();
+    for (const { connection } of this.#owned.values()) connection.close();
     this.#unsubscribe();
     await this.#pool.destroy();
   }
