@@ -1,28 +1,182 @@
+import { join } from 'node:path';
 import type { AdapterConfig } from '../../crds/config/adapter.ts';
+import { AvailableStore } from './availability.ts';
+import { AvailableBus } from './available-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { MessageBus } from './message-bus.ts';
+import { memoryHealth, persistenceHealth } from './persistence-health.ts';
+import { RedisBus } from './redis-bus.ts';
+import { RedisConnection } from './redis-connection.ts';
+import type { RedisServer } from './redis-connection.ts';
+import { RedisStore } from './redis-store.ts';
+import { Snapshot } from './snapshot.ts';
+import { SqliteStore } from './sqlite-store.ts';
 import type { StateStore } from './state-store.ts';
 
 export interface OpenedState {
   readonly store: StateStore;
   readonly bus: MessageBus;
-  status(): { unavailable: boolean; degradedReason: string | null; object: Record<string, unknown> };
+  status(): StateStatus;
+  /** Flushes what is pending and frees everything. */
   close(): Promise<void>;
 }
 
-export async function openStore(
-  config: AdapterConfig,
-  _hooks: { exit: (reason: string) => void; log: (message: string) => void },
-): Promise<OpenedState> {
-  const store = new MemoryStore();
-  const bus = new MemoryBus({ onListenerError: () => {} });
+export interface StateStatus {
+  /** Stateful operations are refused; `fallback_memory` does not make it so. */
+  readonly unavailable: boolean;
+  /** The health object's `degraded_reason`, null when all is well. */
+  readonly degradedReason: string | null;
+  /** The health object's `persistence`; names hosts and paths. */
+  readonly object: Record<string, unknown>;
+}
+
+export interface StateHooks {
+  /** Ends the process: `unavailable_policy` is `exit` and the store failed. Called once. */
+  readonly exit: (reason: string) => void;
+  /** One sentence about the store's health for the log. */
+  readonly log: (message: string) => void;
+}
+
+/** The part of the configuration that decides about state. */
+export type StateConfig = Pick<AdapterConfig, 'state_persistence' | 'sessions'> & {
+  readonly storage: Pick<AdapterConfig['storage'], 'root'>;
+};
+
+/** SQLite has no setting for it: the file is looked after as often as Redis is by default. */
+const DISK_PING_MS = 5_000;
+const HOUR_SECONDS = 3_600;
+
+/**
+ * Opens the state store and the message bus that `state_persistence` asks for. A store that cannot be reached is
+ * treated as `unavailable_policy` says; it does not make this fail.
+ */
+export async function openStore(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
   const { type } = config.state_persistence;
-  const object = { type, status: 'ok', configured_type: type, effective_type: 'memory', fallback_active: false };
+  if (type === 'memory') return openMemory(config, hooks);
+  return type === 'disk' ? openDisk(config, hooks) : openRedis(config, hooks);
+}
+
+function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
+  const { disk, refresh_on_startup, snapshot_interval_seconds } = config.state_persistence;
+  const store = new MemoryStore();
+  const bus = memoryBus(hooks);
+  const path = databasePath(config);
+  let snapshot: Snapshot | undefined;
+  if (disk.local_path !== null) {
+    const file = { path, wal: disk.wal.enabled };
+    snapshot = new Snapshot(store, { file, intervalMs: snapshot_interval_seconds * 1000, log: hooks.log });
+    if (!refresh_on_startup) snapshot.load();
+    snapshot.start();
+  }
   return {
     store,
     bus,
-    status: () => ({ unavailable: false, degradedReason: null, object }),
-    close: () => store.close(),
+    status: () => ({
+      unavailable: false,
+      degradedReason: null,
+      object: memoryHealth(config.state_persistence, path, snapshot?.status),
+    }),
+    close: async () => {
+      await bus.close();
+      await snapshot?.stop();
+      await store.close();
+    },
   };
+}
+
+async function openDisk(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
+  const path = databasePath(config);
+  const primary = new SqliteStore({ path, wal: config.state_persistence.disk.wal.enabled });
+  const store = available(primary, DISK_PING_MS, { config, hooks });
+  await store.start();
+  return opened({ config, path, store, bus: memoryBus(hooks) });
+}
+
+async function openRedis(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
+  const { redis, unavailable_policy } = config.state_persistence;
+  const server = redisServer(config);
+  const commands = new RedisConnection(server);
+  const pingMs = redis.ping_seconds * 1000;
+  const primary = new RedisStore(commands, { keyBase: redis.key_base, sessionTtlMs: sessionTtlMs(config) });
+  const redisBus = new RedisBus(commands, new RedisConnection(server), {
+    keyBase: redis.key_base,
+    pingMs,
+    onListenerError: listenerError(hooks),
+  });
+  const store = available(primary, pingMs, { config, hooks });
+  const bus =
+    unavailable_policy === 'fallback_memory'
+      ? new AvailableBus(redisBus, memoryBus(hooks), () => store.fallbackActive)
+      : redisBus;
+  // What fails here goes on trying in the background, and shows in the store's first health check.
+  await Promise.allSettled([commands.connect(), redisBus.connect()]);
+  await store.start();
+  return opened({ config, path: databasePath(config), store, bus });
+}
+
+function available(
+  primary: StateStore,
+  pingMs: number,
+  { config, hooks }: { config: StateConfig; hooks: StateHooks },
+): AvailableStore {
+  const { type, unavailable_policy, refresh_on_startup } = config.state_persistence;
+  return new AvailableStore(primary, {
+    policy: unavailable_policy,
+    configuredType: type,
+    pingMs,
+    prepare: async (store) => {
+      if (refresh_on_startup) await store.clear();
+    },
+    exit: hooks.exit,
+    log: hooks.log,
+  });
+}
+
+function opened(parts: { config: StateConfig; path: string; store: AvailableStore; bus: MessageBus }): OpenedState {
+  const { config, path, store, bus } = parts;
+  return {
+    store,
+    bus,
+    status: () => {
+      const availability = store.status();
+      const { unavailable, degradedReason } = availability;
+      return { unavailable, degradedReason, object: persistenceHealth(config.state_persistence, path, availability) };
+    },
+    close: async () => {
+      await bus.close();
+      await store.close();
+    },
+  };
+}
+
+const memoryBus = (hooks: StateHooks): MemoryBus => new MemoryBus({ onListenerError: listenerError(hooks) });
+
+const listenerError =
+  (hooks: StateHooks) =>
+  (error: unknown): void =>
+    hooks.log(`a listener of the message bus failed: ${error instanceof Error ? error.message : String(error)}`);
+
+const databasePath = (config: StateConfig): string =>
+  config.state_persistence.disk.local_path ?? join(config.storage.root, 'state', 'adapter_state.sqlite3');
+
+function redisServer(config: StateConfig): RedisServer {
+  const { host, port, db, username, password, tls, tls_insecure } = config.state_persistence.redis;
+  // The schema requires a host with type redis.
+  if (host === null) throw new TypeError('state_persistence.redis.host is missing');
+  return {
+    // An IPv6 address may stand in brackets, as in URLs.
+    host: host.replace(/^\[(.*)\]$/, '$1'),
+    port,
+    db,
+    username,
+    password: password === '' ? null : password,
+    tls: tls_insecure ? 'insecure' : tls ? 'verified' : 'off',
+  };
+}
+
+/** A session must outlive its idle time and its tombstone; without an idle time the store's default counts. */
+function sessionTtlMs({ sessions }: StateConfig): number | undefined {
+  const { idle_ttl_seconds, tombstone_ttl_seconds } = sessions;
+  return idle_ttl_seconds === null ? undefined : (idle_ttl_seconds + tombstone_ttl_seconds + HOUR_SECONDS) * 1000;
 }

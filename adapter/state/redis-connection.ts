@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { isIP } from 'node:net';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
 import { StoreUnavailable } from './state-store.ts';
@@ -131,13 +132,16 @@ export class RedisConnection {
 }
 
 function redisOptions(server: RedisServer): RedisOptions {
+  const { host, port, db } = server;
+  // RFC 6066, section 3: an address is no server name; the certificate is checked against it all the same.
+  const servername = isIP(host) === 0 ? host : undefined;
   return {
-    host: server.host,
-    port: server.port,
-    db: server.db,
+    host,
+    port,
+    db,
     username: server.username ?? undefined,
     password: server.password ?? undefined,
-    tls: server.tls === 'off' ? undefined : { rejectUnauthorized: server.tls === 'verified', servername: server.host },
+    tls: server.tls === 'off' ? undefined : { rejectUnauthorized: server.tls === 'verified', servername },
     lazyConnect: true,
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,

@@ -78,9 +78,14 @@ export class SqliteSessionTable implements SessionTable {
     return columns === undefined ? undefined : this.#cache(cacheKey, columns);
   }
 
-  put({ record, ending }: StoredSession): void {
-    const previous = this.get(record);
+  put(session: StoredSession): void {
+    const previous = this.get(session.record);
     if (previous !== undefined) this.delete(previous);
+    this.add(session);
+  }
+
+  /** As `put`, for a session that is not there. */
+  add({ record, ending }: StoredSession): void {
     this.#sql.insert.run(
       record.serverId,
       record.sessionId,

@@ -17,6 +17,8 @@ export class SqliteStore implements StateStore {
   readonly #connection: SqliteConnection;
   readonly #commits: CommitQueue;
   #activityTimer: NodeJS.Timeout | undefined;
+  /** Whether calls are limited: then a call that ended must be seen at once. */
+  #limited = false;
 
   /** The file is opened, and created, when it is first needed; `ping` says whether it can be. */
   constructor(file: SqliteFile) {
@@ -53,6 +55,7 @@ export class SqliteStore implements StateStore {
     caller: Caller,
     call: CallLease & { maxInFlight: number | null },
   ): Promise<Found | { state: 'limit' }> {
+    this.#limited ||= call.maxInFlight !== null;
     const found = await this.#step((table) => rules.enter(table, key, caller, call));
     if (this.#connection.hasUnsavedActivity) this.#saveActivityLater();
     return found;
@@ -62,9 +65,10 @@ export class SqliteStore implements StateStore {
     return this.#step((table) => rules.renew(table, calls));
   }
 
-  /** Waits some milliseconds for other steps to share its commit with. */
+  /** Without limits on calls it waits some milliseconds for other steps to share its commit with. */
   leave(key: SessionKey, leaseId: string): Promise<void> {
-    return this.#commits.runRelaxed(() => rules.leave(this.#connection.table, key, leaseId));
+    const leave = (): void => rules.leave(this.#connection.table, key, leaseId);
+    return this.#limited ? this.#commits.run(leave) : this.#commits.runRelaxed(leave);
   }
 
   revive(key: SessionKey, caller: Caller, options: { maxActive: number | null }): Promise<Found | { state: 'limit' }> {

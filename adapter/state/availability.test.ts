@@ -1,0 +1,334 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { AvailableStore } from './availability.ts';
+import type { UnavailablePolicy } from './availability.ts';
+import { MemoryStore } from './memory-store.ts';
+import { StoreUnavailable } from './state-store.ts';
+import type { Caller, CallLease, Found, SessionKey, SessionRecord } from './state-store.ts';
+
+const PING_MS = 5_000;
+
+const newRecord = (sessionId: string): SessionRecord => ({
+  serverId: 'files',
+  sessionId,
+  principal: '',
+  upstreamSessionId: 'upstream',
+  generation: 0,
+  protocolVersion: '2025-06-18',
+  initializeParams: '{}',
+  logLevel: null,
+  subscriptions: [],
+  listsGeneration: 0,
+  createdAt: 1_000,
+  lastActiveAt: 1_000,
+});
+
+const caller = { principal: '', now: 2_000 };
+
+/** A store whose technology fails when the test says so. */
+class FailingStore extends MemoryStore {
+  failure: Error | undefined;
+  pings = 0;
+  enters = 0;
+  /** Only operations fail, pings do not. */
+  pingsAnyway = false;
+
+  override async ping(): Promise<void> {
+    this.pings += 1;
+    if (this.failure !== undefined && !this.pingsAnyway) throw this.failure;
+  }
+
+  override async enter(
+    key: SessionKey,
+    asking: Caller,
+    call: CallLease & { maxInFlight: number | null },
+  ): Promise<Found | { state: 'limit' }> {
+    this.enters += 1;
+    if (this.failure !== undefined) throw this.failure;
+    return super.enter(key, asking, call);
+  }
+
+  override async open(record: SessionRecord): Promise<void> {
+    if (this.failure !== undefined) throw this.failure;
+    return super.open(record);
+  }
+}
+
+describe('AvailableStore', () => {
+  let primary: FailingStore;
+  let store: AvailableStore;
+  let logged: string[];
+  let exits: string[];
+  let prepared: number;
+
+  beforeEach(() => {
+    vi.useFakeTimers();
+    primary = new FailingStore();
+    logged = [];
+    exits = [];
+    prepared = 0;
+  });
+  afterEach(async () => {
+    const closing = store.close();
+    await vi.runAllTimersAsync();
+    await closing;
+    vi.useRealTimers();
+  });
+
+  const create = (policy: UnavailablePolicy): AvailableStore => {
+    store = new AvailableStore(primary, {
+      policy,
+      configuredType: 'redis',
+      pingMs: PING_MS,
+      prepare: async () => {
+        prepared += 1;
+      },
+      exit: (reason) => exits.push(reason),
+      log: (message) => logged.push(message),
+    });
+    return store;
+  };
+
+  const enter = (sessionId = 'one') =>
+    store.enter(newRecord(sessionId), caller, { id: 'call', until: 9_000, maxInFlight: null });
+
+  /** An operation that fails, with the time that its confirmation takes. */
+  const failingEnter = async (): Promise<void> => {
+    const failed = expect(enter()).rejects.toThrow(StoreUnavailable);
+    await vi.advanceTimersByTimeAsync(1);
+    await failed;
+  };
+
+  const down = new StoreUnavailable('connection refused');
+
+  test('while the store works, nothing is degraded', async () => {
+    await create('fail_closed').start();
+    await store.open(newRecord('one'));
+    expect((await enter()).state).toBe('active');
+    await vi.advanceTimersByTimeAsync(PING_MS);
+    expect(primary.pings).toBe(2);
+    expect(store.status()).toMatchObject({
+      status: 'ok',
+      effectiveType: 'redis',
+      unavailable: false,
+      fallbackActive: false,
+      degradedReason: null,
+      lastError: null,
+      lastTransitionAt: null,
+      ping: { lastError: null, lastFailureAt: null },
+    });
+    expect(store.status().ping.lastSuccessAt).not.toBeNull();
+    expect(logged).toEqual([]);
+    expect(prepared).toBe(1);
+  });
+
+  test.each<UnavailablePolicy>(['fail_closed', 'exit', 'fallback_memory'])(
+    'a fault of another kind changes nothing under %s',
+    async (policy) => {
+      await create(policy).start();
+      primary.failure = new TypeError('bad session id');
+      await expect(enter()).rejects.toThrow(TypeError);
+      await vi.advanceTimersByTimeAsync(3 * PING_MS);
+      expect(store.status()).toMatchObject({ status: 'ok', lastTransitionAt: null });
+      expect(exits).toEqual([]);
+    },
+  );
+
+  test.each<UnavailablePolicy>(['fail_closed', 'exit', 'fallback_memory'])(
+    'one operation that fails while pings succeed is no outage under %s',
+    async (policy) => {
+      await create(policy).start();
+      primary.failure = down;
+      primary.pingsAnyway = true;
+      const failed = expect(enter()).rejects.toThrow(StoreUnavailable);
+      await vi.advanceTimersByTimeAsync(2 * PING_MS);
+      await failed;
+      expect(store.status()).toMatchObject({ status: 'ok', lastError: 'connection refused' });
+      expect(exits).toEqual([]);
+    },
+  );
+
+  describe('fail_closed', () => {
+    test('operations fail at once, one tries each second, and a try that succeeds ends it', async () => {
+      await create('fail_closed').start();
+      await store.open(newRecord('one'));
+      primary.failure = down;
+      await failingEnter();
+      expect(store.status()).toMatchObject({
+        status: 'degraded',
+        unavailable: true,
+        fallbackActive: false,
+        effectiveType: 'redis',
+        degradedReason: 'persistence_unavailable_via_state_store',
+        lastError: 'connection refused',
+      });
+
+      primary.enters = 0;
+      for (let index = 0; index < 10; index += 1) await expect(enter()).rejects.toThrow(StoreUnavailable);
+      expect(primary.enters).toBe(1);
+      await vi.advanceTimersByTimeAsync(1_000);
+      for (let index = 0; index < 10; index += 1) await expect(enter()).rejects.toThrow('connection refused');
+      expect(primary.enters).toBe(2);
+
+      primary.failure = undefined;
+      await expect(enter()).rejects.toThrow(StoreUnavailable);
+      await vi.advanceTimersByTimeAsync(1_000);
+      expect((await enter()).state).toBe('active');
+      expect(store.status()).toMatchObject({ status: 'ok', unavailable: false, degradedReason: null });
+      expect(logged).toEqual([
+        'persistence_unavailable_via_state_store: connection refused',
+        'the redis state store is available again',
+      ]);
+    });
+
+    test('pings alone find the outage and its end', async () => {
+      await create('fail_closed').start();
+      primary.failure = down;
+      await vi.advanceTimersByTimeAsync(PING_MS + 1);
+      expect(store.status()).toMatchObject({
+        unavailable: true,
+        degradedReason: 'persistence_unavailable_via_redis_persistence_health',
+        ping: { lastError: 'connection refused' },
+      });
+      primary.failure = undefined;
+      await vi.advanceTimersByTimeAsync(PING_MS);
+      expect(store.status()).toMatchObject({ status: 'ok', ping: { lastError: null } });
+    });
+
+    test('a store that is down at the start: nothing is served before it was prepared', async () => {
+      primary.failure = down;
+      await create('fail_closed').start();
+      expect(store.status()).toMatchObject({
+        unavailable: true,
+        degradedReason: 'persistence_unavailable_during_startup',
+      });
+      primary.failure = undefined;
+      await expect(enter()).rejects.toThrow(StoreUnavailable);
+      expect(primary.enters).toBe(0);
+      expect(prepared).toBe(0);
+      await vi.advanceTimersByTimeAsync(PING_MS);
+      expect(prepared).toBe(1);
+      expect((await enter()).state).toBe('unknown');
+      expect(store.status().status).toBe('ok');
+    });
+  });
+
+  describe('exit', () => {
+    test('a failure that lasts a ping interval ends the process, once', async () => {
+      await create('exit').start();
+      primary.failure = down;
+      await failingEnter();
+      await vi.advanceTimersByTimeAsync(PING_MS - 10);
+      expect(exits).toEqual([]);
+      await vi.advanceTimersByTimeAsync(3 * PING_MS);
+      expect(exits).toEqual(['persistence_unavailable_exit_via_state_store: connection refused']);
+      expect(store.status()).toMatchObject({ exitRequested: true, unavailable: true });
+    });
+
+    test('a shorter one does not', async () => {
+      await create('exit').start();
+      primary.failure = down;
+      await failingEnter();
+      primary.failure = undefined;
+      await vi.advanceTimersByTimeAsync(3 * PING_MS);
+      expect(exits).toEqual([]);
+      expect(store.status().status).toBe('ok');
+    });
+
+    test('a store that is down at the start ends it at once', async () => {
+      primary.failure = down;
+      await create('exit').start();
+      expect(exits).toEqual(['persistence_unavailable_exit_during_startup: connection refused']);
+    });
+  });
+
+  describe('fallback_memory', () => {
+    test('the operation that found the outage goes on in memory, with what was last seen', async () => {
+      await create('fallback_memory').start();
+      await store.open(newRecord('one'));
+      await store.setSubscription(newRecord('one'), 'file:///a', true);
+      await store.setLogLevel(newRecord('one'), '{"level":"info"}');
+      await store.dropLists(newRecord('one'));
+      await store.replaceUpstream(newRecord('one'), 0, { upstreamSessionId: 'second', protocolVersion: '2025-03-26' });
+      await store.open(newRecord('removed'));
+      await store.remove(newRecord('removed'));
+      await store.open(newRecord('drifted'));
+      await store.invalidate(newRecord('drifted'), 'drift', 9_000);
+      primary.failure = down;
+
+      const entering = enter();
+      await vi.advanceTimersByTimeAsync(300);
+      const record = {
+        ...newRecord('one'),
+        subscriptions: ['file:///a'],
+        logLevel: '{"level":"info"}',
+        listsGeneration: 1,
+        generation: 1,
+        upstreamSessionId: 'second',
+        protocolVersion: '2025-03-26',
+        lastActiveAt: 2_000,
+      };
+      expect(await entering).toEqual({ state: 'active', record });
+      expect(await store.find(newRecord('removed'), caller)).toEqual({ state: 'unknown' });
+      expect((await store.find(newRecord('drifted'), caller)).state).toBe('invalidated');
+      expect(store.status()).toMatchObject({
+        status: 'degraded',
+        unavailable: false,
+        fallbackActive: true,
+        configuredType: 'redis',
+        effectiveType: 'memory',
+        degradedReason: 'fallback_memory_activated_by_state_store',
+      });
+    });
+
+    test('an interruption of a moment is bridged without it', async () => {
+      await create('fallback_memory').start();
+      await store.open(newRecord('one'));
+      primary.failure = down;
+      const failed = expect(enter()).rejects.toThrow(StoreUnavailable);
+      await vi.advanceTimersByTimeAsync(100);
+      primary.failure = undefined;
+      await vi.advanceTimersByTimeAsync(200);
+      await failed;
+      expect(store.status()).toMatchObject({ status: 'ok', fallbackActive: false });
+    });
+
+    test('when the store is back, what was done in memory is dropped', async () => {
+      await create('fallback_memory').start();
+      await store.open(newRecord('one'));
+      primary.failure = down;
+      await vi.advanceTimersByTimeAsync(PING_MS + 300);
+      await store.open(newRecord('in memory'));
+      await store.remove(newRecord('one'));
+      primary.failure = undefined;
+      await vi.advanceTimersByTimeAsync(PING_MS);
+      expect(store.status()).toMatchObject({ status: 'ok', fallbackActive: false, effectiveType: 'redis' });
+      expect(await store.find(newRecord('in memory'), caller)).toEqual({ state: 'unknown' });
+      expect((await store.find(newRecord('one'), caller)).state).toBe('active');
+
+      primary.failure = down;
+      await vi.advanceTimersByTimeAsync(PING_MS + 300);
+      expect((await store.find(newRecord('one'), caller)).state).toBe('active');
+      expect(await store.find(newRecord('in memory'), caller)).toEqual({ state: 'unknown' });
+    });
+
+    test('at the start it goes on empty', async () => {
+      primary.failure = down;
+      await create('fallback_memory').start();
+      expect(store.status()).toMatchObject({
+        fallbackActive: true,
+        unavailable: false,
+        degradedReason: 'fallback_memory_activated_during_startup',
+      });
+      await store.open(newRecord('one'));
+      expect((await enter()).state).toBe('active');
+    });
+  });
+
+  test('after closing no ping is sent', async () => {
+    await create('fail_closed').start();
+    await store.close();
+    const { pings } = primary;
+    await vi.advanceTimersByTimeAsync(10 * PING_MS);
+    expect(primary.pings).toBe(pings);
+  });
+});

@@ -1,0 +1,59 @@
+import { expect, test } from 'vitest';
+import { SessionMirror } from './session-mirror.ts';
+import type { SessionRecord } from './state-store.ts';
+
+const newRecord = (sessionId: string, changes: Partial<SessionRecord> = {}): SessionRecord => ({
+  serverId: 'files',
+  sessionId,
+  principal: '',
+  upstreamSessionId: 'upstream',
+  generation: 0,
+  protocolVersion: '2025-06-18',
+  initializeParams: '{}',
+  logLevel: null,
+  subscriptions: [],
+  listsGeneration: 0,
+  createdAt: 1_000,
+  lastActiveAt: 1_000,
+  ...changes,
+});
+
+const ids = (mirror: SessionMirror): string[] => mirror.store.export().map(({ record }) => record.sessionId);
+
+test('it holds what was last seen of a session', () => {
+  const mirror = new SessionMirror(9);
+  mirror.opened(newRecord('one'));
+  mirror.found(newRecord('one'), { state: 'active', record: newRecord('one', { generation: 4 }) });
+  mirror.found(newRecord('two'), { state: 'tombstoned', record: newRecord('two'), expiresAt: 9_000 });
+  mirror.opened(newRecord('three'));
+  mirror.ended(newRecord('three'), 8_000);
+  mirror.opened(newRecord('four'));
+  mirror.ended(newRecord('four'), null);
+  const closed = { upstreamSessionId: '' };
+  expect(mirror.store.export()).toEqual([
+    { record: newRecord('one', { generation: 4 }), ending: null },
+    { record: newRecord('two', closed), ending: { expiresAt: 9_000, reason: null } },
+    { record: newRecord('three', closed), ending: { expiresAt: 8_000, reason: null } },
+  ]);
+});
+
+test('what says nothing about the session changes nothing', () => {
+  const mirror = new SessionMirror(9);
+  mirror.opened(newRecord('one'));
+  mirror.found(newRecord('one'), { state: 'limit' });
+  // Another principal's question: the session is still there.
+  mirror.found(newRecord('one'), { state: 'unknown' });
+  expect(ids(mirror)).toEqual(['one']);
+});
+
+test('beyond the limit the session that was not seen for the longest time goes', () => {
+  const mirror = new SessionMirror(2);
+  mirror.opened(newRecord('one'));
+  mirror.opened(newRecord('two'));
+  mirror.found(newRecord('one'), { state: 'active', record: newRecord('one') });
+  mirror.opened(newRecord('three'));
+  expect(ids(mirror).sort()).toEqual(['one', 'three']);
+  mirror.removed(newRecord('one'));
+  mirror.opened(newRecord('four'));
+  expect(ids(mirror).sort()).toEqual(['four', 'three']);
+});

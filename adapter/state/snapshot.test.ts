@@ -1,0 +1,154 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { MemoryStore } from './memory-store.ts';
+import { Snapshot } from './snapshot.ts';
+import { SqliteStore } from './sqlite-store.ts';
+import type { SessionRecord } from './state-store.ts';
+
+const newRecord = (sessionId: string): SessionRecord => ({
+  serverId: 'files',
+  sessionId,
+  principal: '',
+  upstreamSessionId: null,
+  generation: 2,
+  protocolVersion: '2025-06-18',
+  initializeParams: '{}',
+  logLevel: '{"level":"info"}',
+  subscriptions: ['file:///a'],
+  listsGeneration: 1,
+  createdAt: 1_000,
+  lastActiveAt: 1_000,
+});
+
+const caller = { principal: '', now: 2_000 };
+
+describe('Snapshot', () => {
+  let folder: string;
+  let path: string;
+  const logged: string[] = [];
+  const snapshots: Snapshot[] = [];
+
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'snapshot-'));
+    path = join(folder, 'state', 'snapshot.sqlite3');
+    logged.length = 0;
+  });
+  afterEach(async () => {
+    for (const snapshot of snapshots.splice(0)) await snapshot.stop();
+    await rm(folder, { recursive: true });
+  });
+
+  const log = (message: string): void => void logged.push(message);
+
+  const snapshotOf = (store: MemoryStore, intervalMs = 60_000): Snapshot => {
+    const snapshot = new Snapshot(store, { file: { path, wal: true }, intervalMs, log });
+    snapshots.push(snapshot);
+    return snapshot;
+  };
+
+  const loaded = (): MemoryStore => {
+    const store = new MemoryStore();
+    snapshotOf(store).load();
+    return store;
+  };
+
+  test('sessions and tombstones are there again after a restart', async () => {
+    const store = new MemoryStore();
+    await store.open(newRecord('idle'));
+    await store.expireIdle({ now: 2_000, idleBefore: 2_000, tombstoneUntil: 9_000, limit: 1 });
+    await store.open(newRecord('active'));
+    await snapshotOf(store).save();
+
+    const after = loaded();
+    expect(await after.find(newRecord('active'), caller)).toEqual({ state: 'active', record: newRecord('active') });
+    expect(await after.find(newRecord('idle'), caller)).toMatchObject({ state: 'tombstoned', expiresAt: 9_000 });
+    expect(after.export()).toEqual(store.export());
+  });
+
+  test('what was removed since the last snapshot is gone from the next', async () => {
+    const store = new MemoryStore();
+    const snapshot = snapshotOf(store);
+    await store.open(newRecord('one'));
+    await store.open(newRecord('two'));
+    await snapshot.save();
+    await store.remove(newRecord('one'));
+    await snapshot.save();
+    expect(loaded().export()).toEqual(store.export());
+    expect(snapshot.status).toMatchObject({ lastError: null, lastSessionsCount: 1, lastTombstonesCount: 0 });
+    expect(snapshot.status.lastSuccessAt).toBeGreaterThan(0);
+  });
+
+  test('it is taken at once, every interval, and on stopping', async () => {
+    const store = new MemoryStore();
+    const snapshot = snapshotOf(store, 20);
+    snapshot.start();
+    await expect.poll(() => snapshot.status.lastSessionsCount).toBe(0);
+    await store.open(newRecord('one'));
+    await expect.poll(() => snapshot.status.lastSessionsCount).toBe(1);
+    await store.open(newRecord('two'));
+    await snapshot.stop();
+    expect(loaded().export()).toHaveLength(2);
+  });
+
+  test('a large snapshot leaves turns to other work, and is what it was when it began', async () => {
+    const store = new MemoryStore();
+    for (let index = 0; index < 3_000; index += 1) await store.open(newRecord(`session-${index}`));
+    let turns = 0;
+    const watch = setInterval(() => {
+      turns += 1;
+    }, 0);
+    const saving = snapshotOf(store).save();
+    await store.remove(newRecord('session-2999'));
+    await saving;
+    clearInterval(watch);
+    expect(turns).toBeGreaterThanOrEqual(3);
+    expect(loaded().export()).toHaveLength(3_000);
+  });
+
+  test('without a file the store stays empty', () => {
+    expect(loaded().export()).toEqual([]);
+    expect(logged).toEqual([]);
+  });
+
+  test('a file that is no database is left alone, and told once', async () => {
+    await snapshotOf(new MemoryStore()).save();
+    const text = 'precious, but no database '.repeat(200);
+    await writeFile(path, text);
+    const snapshot = snapshotOf(new MemoryStore(), 10);
+    snapshot.load();
+    snapshot.start();
+    await snapshot.stop();
+    expect(await readFile(path, 'utf8')).toBe(text);
+    expect(snapshot.status.lastError).toMatch(/not a database/);
+    expect(logged).toHaveLength(1);
+    await rm(path);
+  });
+
+  test('a file that cannot be written shows in the status and recovers', async () => {
+    await writeFile(join(folder, 'state'), 'a file where a folder should be');
+    const store = new MemoryStore();
+    const snapshot = snapshotOf(store);
+    await snapshot.save();
+    await snapshot.save();
+    expect(snapshot.status.lastError).not.toBeNull();
+    expect(snapshot.status.lastFailureAt).toBeGreaterThan(0);
+    expect(logged).toHaveLength(1);
+    await rm(join(folder, 'state'));
+    await snapshot.save();
+    expect(snapshot.status.lastError).toBeNull();
+  });
+
+  test('type disk takes over where a snapshot of type memory left off', async () => {
+    const store = new MemoryStore();
+    await store.open(newRecord('one'));
+    await snapshotOf(store).save();
+    const disk = new SqliteStore({ path, wal: true });
+    try {
+      expect(await disk.find(newRecord('one'), caller)).toEqual({ state: 'active', record: newRecord('one') });
+    } finally {
+      await disk.close();
+    }
+  });
+});
