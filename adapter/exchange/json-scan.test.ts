@@ -10,6 +10,33 @@ const scanned = (text: string, at = 0): [string, unknown][] =>
 const texts = (text: string, at = 0): string[] =>
   [...elements(text, at)].map(({ start, end }) => text.slice(start, end));
 
+/** Brackets around a 1. */
+const nested = (open: string, close: string, depth: number): string => `${open.repeat(depth)}1${close.repeat(depth)}`;
+
+/** How deep a document is nested, counted another way: without its strings, brackets are all that counts. */
+const depthOf = (text: string): number => {
+  let depth = 0;
+  let deepest = 0;
+  for (const bracket of text.replaceAll(/"(?:\\.|[^"\\])*"/g, '').replaceAll(/[^[\]{}]/g, '')) {
+    depth += '[{'.includes(bracket) ? 1 : -1;
+    deepest = Math.max(deepest, depth);
+  }
+  return deepest;
+};
+
+/** Runs every search over the text, to its end. */
+const search = (text: string): void => {
+  try {
+    for (const _ of members(text)) /* all of them */ ;
+    for (const _ of elements(text)) /* all of them */ ;
+    locate(text, ['a', 'b']);
+    shapeProblem(text, 64);
+  } catch (error) {
+    // A key that is no JSON string.
+    expect(error).toBeInstanceOf(SyntaxError);
+  }
+};
+
 describe('members', () => {
   test.each<[string, [string, unknown][]]>([
     ['{}', []],
@@ -174,6 +201,7 @@ describe('shapeProblem', () => {
     expect(shapeProblem(`[${message},${message}]`, 512, 1)).toBeUndefined();
     // Keys of one object say nothing about the next one, and strings are no keys.
     expect(shapeProblem('{"params":{"a":1},"id":"params","method":"id"}', 8)).toBeUndefined();
+    expect(shapeProblem('{"id":1,"params":{"id":2,"method":"x"},"method":"y"}', 8)).toBeUndefined();
     expect(shapeProblem('{"params":["a","a",{"b":1},{"b":1}],"x":{"a":1,"A":1}}', 8)).toBeUndefined();
     expect(shapeProblem('[{"params":{"a":1}},{"params":{"a":1}}]', 8, 1)).toBeUndefined();
     expect(shapeProblem('{"result":{"a":1,"A":2}}', 8)).toBeUndefined();
@@ -213,8 +241,6 @@ describe('shapeProblem', () => {
   });
 
   test('finds nesting that is too deep, of either kind, and counts brackets in strings for nothing', () => {
-    const nested = (open: string, close: string, depth: number): string =>
-      `${open.repeat(depth)}1${close.repeat(depth)}`;
     for (const [open, close] of [
       ['[', ']'],
       ['{"a":', '}'],
@@ -262,15 +288,6 @@ describe('any JSON document', () => {
   });
 
   test('is too deep exactly where it is', () => {
-    const depthOf = (text: string): number => {
-      let depth = 0;
-      let deepest = 0;
-      for (const bracket of text.replaceAll(/"(?:\\.|[^"\\])*"/g, '').replaceAll(/[^[\]{}]/g, '')) {
-        depth += '[{'.includes(bracket) ? 1 : -1;
-        deepest = Math.max(deepest, depth);
-      }
-      return deepest;
-    };
     for (const text of documents) {
       if (shapeProblem(text, 1000) !== undefined) continue;
       const depth = depthOf(text);
@@ -280,17 +297,6 @@ describe('any JSON document', () => {
   });
 
   test('with its end cut off, or with a character replaced, lets no search go on for ever', () => {
-    const search = (text: string): void => {
-      try {
-        for (const _ of members(text)) /* all of them */ ;
-        for (const _ of elements(text)) /* all of them */ ;
-        locate(text, ['a', 'b']);
-        shapeProblem(text, 64);
-      } catch (error) {
-        // A key that is no JSON string.
-        expect(error).toBeInstanceOf(SyntaxError);
-      }
-    };
     const sample = String.raw`{"result":{"tools":[{"name":"a\"b","x":[1,{"y":"\\"}]}]},"id":1}`;
     for (let end = 0; end <= sample.length; end++) {
       search(sample.slice(0, end));

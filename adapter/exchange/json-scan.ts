@@ -58,7 +58,7 @@ function valueEnd(text: string, at: number): number {
     return i;
   }
   let depth = 0;
-  for (let i = at; i < text.length; ) {
+  for (let i = at; i < text.length;) {
     const c = text.charCodeAt(i);
     if (c === QUOTE) {
       i = stringEnd(text, i);
@@ -137,7 +137,7 @@ export function shapeProblem(text: string, maxDepth: number, base = 0): ShapePro
   const ofMessage = new Keys();
   const ofParams = new Keys();
   let inParams = false;
-  for (let i = 0; i < text.length; ) {
+  for (let i = 0; i < text.length;) {
     const c = text.charCodeAt(i);
     if (c === QUOTE) {
       const end = stringEnd(text, i);

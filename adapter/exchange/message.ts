@@ -55,12 +55,14 @@ export function parseBody(bytes: Buffer): Body | InvalidBody {
   try {
     problem = shapeProblem(text, MAX_DEPTH, batch ? 1 : 0);
     // Not parsed: millions of levels would take seconds.
-    if (problem?.kind === 'depth') return invalid(INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels.`);
+    if (problem?.kind === 'depth')
+      return invalid(INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels.`);
     value = JSON.parse(text);
   } catch (error) {
     return invalid(PARSE_ERROR, `The body is not valid JSON: ${(error as Error).message.slice(0, 120)}.`);
   }
-  if (problem !== undefined) return invalid(INVALID_REQUEST, `The member "${problem.key.slice(0, 64)}" occurs more than once.`);
+  if (problem !== undefined)
+    return invalid(INVALID_REQUEST, `The member "${problem.key.slice(0, 64)}" occurs more than once.`);
   if (!batch) {
     const message = readMessage(value, text, 0);
     return 'code' in message ? message : { bytes, text, messages: [message], batch };
