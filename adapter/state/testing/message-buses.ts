@@ -1,3 +1,4 @@
+import { AvailableBus } from '../available-bus.ts';
 import { MemoryBus } from '../memory-bus.ts';
 import type { MessageBus } from '../message-bus.ts';
 import { RedisBus } from '../redis-bus.ts';
@@ -29,6 +30,16 @@ const memory: BusTechnology = {
     return { a: bus, b: bus, listenerErrors, close: () => bus.close() };
   },
 };
+
+const available = (fallbackActive: boolean): BusTechnology => ({
+  name: `AvailableBus, fallback ${fallbackActive ? 'active' : 'inactive'}`,
+  connect: async () => {
+    const listenerErrors: unknown[] = [];
+    const options = { onListenerError: (error: unknown) => listenerErrors.push(error) };
+    const bus = new AvailableBus(new MemoryBus(options), new MemoryBus(options), () => fallbackActive);
+    return { a: bus, b: bus, listenerErrors, close: () => bus.close() };
+  },
+});
 
 /** A connected bus with connections of its own, and how to end it. */
 export async function connectRedisBus(
@@ -78,4 +89,10 @@ const plainRedis = redis('RedisBus', async () => {
 const restrictedRedis = redis('RedisBus with a restricted user', () => startRestrictedRedis('adapter'));
 
 /** Everything that must pass the message bus's contract. */
-export const messageBuses: readonly BusTechnology[] = [memory, plainRedis, restrictedRedis];
+export const messageBuses: readonly BusTechnology[] = [
+  memory,
+  available(false),
+  available(true),
+  plainRedis,
+  restrictedRedis,
+];

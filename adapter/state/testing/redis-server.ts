@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
 import type { RedisServer } from '../redis-connection.ts';
 
 const START_TIMEOUT_MS = 10_000;
@@ -21,24 +22,14 @@ export class TestRedis {
 
   /** Starts it, again on the same port, and waits until it answers. */
   async start(): Promise<void> {
-    const { host, port, username, password } = this.server;
-    const child = spawn('redis-server', ['--bind', host, '--port', String(port), '--save', '', ...this.#args], {
-      stdio: 'ignore',
-    });
+    const child = spawn('redis-server', ['--bind', this.server.host, '--save', '', ...this.#args], { stdio: 'ignore' });
     this.#process = child;
     const failed = Promise.race([
       once(child, 'exit').then(([code]) => Promise.reject(new Error(`redis-server ended with ${String(code)}`))),
       once(child, 'error').then(([error]) => Promise.reject(error)),
       delay(START_TIMEOUT_MS, undefined, { ref: false }).then(() => Promise.reject(new Error('redis-server is late'))),
     ]);
-    const redis = new Redis({
-      host,
-      port,
-      username: username ?? undefined,
-      password: password ?? undefined,
-      retryStrategy: () => 20,
-      maxRetriesPerRequest: null,
-    });
+    const redis = this.#client({ retryStrategy: () => 20, maxRetriesPerRequest: null });
     redis.on('error', () => undefined);
     try {
       await Promise.race([redis.ping(), failed]);
@@ -69,23 +60,50 @@ export class TestRedis {
   }
 
   /** Runs commands with a plain client, to set up or look behind the scenes. */
-  async use<T>(work: (redis: Redis) => Promise<T>, login: { username?: string; password?: string } = {}): Promise<T> {
-    const { host, port, username, password } = this.server;
-    const redis = new Redis({ host, port, username: username ?? undefined, password: password ?? undefined, ...login });
+  async use<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
+    const redis = this.#client({});
     try {
       return await work(redis);
     } finally {
       redis.disconnect();
     }
   }
+
+  #client(options: RedisOptions): Redis {
+    const { host, port, username, password, tls } = this.server;
+    return new Redis({
+      host,
+      port,
+      username: username ?? undefined,
+      password: password ?? undefined,
+      tls: tls === 'off' ? undefined : { rejectUnauthorized: false },
+      ...options,
+    });
+  }
 }
 
-/** Starts a redis-server on a free port; `args` are further redis-server options. */
-export async function startRedis(
-  args: readonly string[] = [],
-  login: { username: string | null; password: string | null } = { username: null, password: null },
-): Promise<TestRedis> {
-  const server = { host: '127.0.0.1', port: await freePort(), db: 0, tls: 'off', ...login } as const;
+export interface TestRedisOptions {
+  /** For the user `default`. */
+  readonly password?: string;
+  /** Paths of PEM files; the server then speaks TLS only. */
+  readonly tls?: { readonly key: string; readonly certificate: string };
+}
+
+/** Starts a redis-server on a free port. */
+export async function startRedis({ password, tls }: TestRedisOptions = {}): Promise<TestRedis> {
+  const port = await freePort();
+  const server: RedisServer = {
+    host: '127.0.0.1',
+    port,
+    db: 0,
+    username: null,
+    password: password ?? null,
+    tls: tls === undefined ? 'off' : 'insecure',
+  };
+  const args = tls === undefined ? ['--port', `${port}`] : ['--port', '0', '--tls-port', `${port}`];
+  if (tls !== undefined) args.push('--tls-key-file', tls.key, '--tls-cert-file', tls.certificate);
+  if (tls !== undefined) args.push('--tls-ca-cert-file', tls.certificate, '--tls-auth-clients', 'no');
+  if (password !== undefined) args.push('--requirepass', password);
   const redis = new TestRedis(server, args);
   await redis.start();
   return redis;
@@ -93,8 +111,7 @@ export async function startRedis(
 
 /** A server with passwords, and the login of a user that may touch the keys and channels of one key base only. */
 export async function startRestrictedRedis(keyBase: string): Promise<{ server: TestRedis; client: RedisServer }> {
-  const admin = { username: 'default', password: 'admin-secret' };
-  const server = await startRedis(['--requirepass', admin.password], admin);
+  const server = await startRedis({ password: 'admin-secret' });
   const rules = `on >secret resetkeys ~${keyBase}:* resetchannels &${keyBase}:* +@all -@dangerous -scan`.split(' ');
   await server.use((redis) => redis.call('ACL', 'SETUSER', 'adapter', ...rules));
   return { server, client: { ...server.server, username: 'adapter', password: 'secret' } };

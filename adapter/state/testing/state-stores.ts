@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { AvailableStore } from '../availability.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { RedisConnection } from '../redis-connection.ts';
 import type { RedisServer } from '../redis-connection.ts';
@@ -46,6 +47,23 @@ const sqlite = (wal: boolean): StoreTechnology => ({
   },
 });
 
+/** `fallback_memory` does most: it follows what happens to every session. */
+const available: StoreTechnology = {
+  name: 'AvailableStore',
+  connect: async () => {
+    const store = new AvailableStore(new MemoryStore(), {
+      policy: 'fallback_memory',
+      configuredType: 'memory',
+      pingMs: 60_000,
+      prepare: async () => undefined,
+      exit: () => undefined,
+      log: () => undefined,
+    });
+    await store.start();
+    return { a: store, b: store, close: () => store.close() };
+  },
+};
+
 /** Two connections to one redis-server, each test under its own key base. */
 function redis(name: string, start: () => Promise<{ server: TestRedis; client: RedisServer }>): StoreTechnology {
   let running: { server: TestRedis; client: RedisServer } | undefined;
@@ -82,6 +100,7 @@ const restrictedRedis = redis('RedisStore with a restricted user', () => startRe
 /** Everything that must pass the state store's contract. */
 export const stateStores: readonly StoreTechnology[] = [
   memory,
+  available,
   sqlite(true),
   sqlite(false),
   plainRedis,
