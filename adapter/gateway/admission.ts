@@ -1,7 +1,6 @@
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import { type Message, toolName } from '../exchange/message.ts';
-import type { Admission } from '../upstream/circuit-breaker.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
@@ -23,18 +22,28 @@ export function requireSession(incoming: Incoming): string {
 }
 
 /** Asks the circuit breaker. Throws `upstream_unavailable` while it is open. */
-export function admit(mount: Mount): Admission {
+export function admit(mount: Mount): Admitted {
   const admission = mount.breaker.admit(Date.now());
-  if (admission.kind !== 'reject') return admission;
+  if (admission.kind === 'pass') return NO_PROBE;
+  if (admission.kind === 'probe') return new Probe(mount);
   const detail = `The upstream server "${mount.serverId}" is unhealthy; requests are rejected for now.`;
-  throw new AdapterError('upstream_unavailable', detail, { retryAfter: Math.max(1, Math.ceil(admission.retryAfterMs / 1000)) });
+  throw new AdapterError('upstream_unavailable', detail, {
+    retryAfter: Math.max(1, Math.ceil(admission.retryAfterMs / 1000)),
+  });
+}
+
+/** An admitted request. One that was admitted as a probe must be finished, however little came of it. */
+export interface Admitted {
+  /** The upstream has answered with this status. */
+  answered(status: number): void;
+  finished(outcome: Outcome): void;
 }
 
 /** What a request that is no probe tells the breaker. */
-export const NO_PROBE = { answered: (): void => {}, finished: (): void => {} };
+export const NO_PROBE: Admitted = { answered: () => {}, finished: () => {} };
 
 /** Tells the breaker, once, what a request of its half-open state has shown. */
-export class Probe {
+class Probe implements Admitted {
   readonly #mount: Mount;
   #told = false;
 
@@ -75,8 +84,10 @@ export function rejectedHead(mount: Mount, head: ResponseHead): AdapterError | u
     return new AdapterError('upstream_failed', detail);
   }
   if ((status === 401 || status === 403) && !mount.relaysChallenges) {
-    return new AdapterError('upstream_failed', `The upstream server refused the adapter's credentials (HTTP ${status}).`);
+    return new AdapterError(
+      'upstream_failed',
+      `The upstream server refused the adapter's credentials (HTTP ${status}).`,
+    );
   }
   return undefined;
 }
-

@@ -2,7 +2,7 @@ import { AdapterError } from '../errors.ts';
 import { type Body, type Message, parseBody, type Request, toolName } from '../exchange/message.ts';
 import { isModern } from '../exchange/modern-headers.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
-import { admit, requireHeaders, requireSession } from './admission.ts';
+import { admit, type Admitted, NO_PROBE, requireHeaders, requireSession } from './admission.ts';
 import { sendError } from './answers.ts';
 import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
@@ -10,7 +10,7 @@ import type { Incoming } from './incoming.ts';
 import { initialize } from './initialize.ts';
 import type { Mount } from './mount.ts';
 import { sessionless } from './sessionless.ts';
-import { endUpstream, type GatewayParts, type Turn } from './turn.ts';
+import { endUpstream, type GatewayParts } from './turn.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;
@@ -42,8 +42,10 @@ export class Gateway {
     const first = body.messages[0] as Message;
     note(incoming, body, first);
     const idTexts = requestIds(body);
+    let admitted = NO_PROBE;
     try {
-      const turn = this.#admit(mount, incoming);
+      admitted = open(mount, incoming);
+      const turn = { parts: this.#parts, mount, incoming, admitted };
       if (!body.batch && isModern(first, incoming.headers)) return await sessionless(turn, body, idTexts);
       if (body.messages.some((m) => m.kind === 'request' && m.method === 'initialize')) {
         if (body.batch) throw new AdapterError('invalid_request', 'initialize must not be part of a batch.');
@@ -51,15 +53,17 @@ export class Gateway {
       }
       return await inSession(turn, body, idTexts);
     } catch (error) {
-      sendError(incoming, this.#parts.known(error), idTexts);
+      this.#refuse(incoming, admitted, error, idTexts);
     }
   }
 
   async get(mount: Mount, incoming: Incoming): Promise<void> {
+    let admitted = NO_PROBE;
     try {
-      await eventStream(this.#admit(mount, incoming));
+      admitted = open(mount, incoming);
+      await eventStream({ parts: this.#parts, mount, incoming, admitted });
     } catch (error) {
-      sendError(incoming, this.#parts.known(error), []);
+      this.#refuse(incoming, admitted, error, []);
     }
   }
 
@@ -70,7 +74,7 @@ export class Gateway {
       const sessionId = requireSession(incoming);
       const record = await sessions.remove(mount.serverId, sessionId, incoming.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
-      await endUpstream({ parts: this.#parts, mount, incoming, admission: { kind: 'pass' } }, record);
+      await endUpstream({ parts: this.#parts, mount, incoming, admitted: NO_PROBE }, record);
       await bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
       incoming.facts.outcome = 'ok';
       incoming.reply.writeHead(200, { 'content-length': 0 }).end();
@@ -79,9 +83,10 @@ export class Gateway {
     }
   }
 
-  #admit(mount: Mount, incoming: Incoming): Turn {
-    requireHeaders(mount, incoming);
-    return { parts: this.#parts, mount, incoming, admission: admit(mount) };
+  #refuse(incoming: Incoming, admitted: Admitted, error: unknown, idTexts: readonly string[]): void {
+    const known = this.#parts.known(error);
+    admitted.finished(known.code);
+    sendError(incoming, known, idTexts);
   }
 
   /** What another replica, or this one, has found out about a session. */
@@ -109,6 +114,12 @@ export class Gateway {
   }
 }
 
+/** Lets a request in, before anything is known of its session. */
+function open(mount: Mount, incoming: Incoming): Admitted {
+  requireHeaders(mount, incoming);
+  return admit(mount);
+}
+
 /** For the access log. */
 function note({ facts }: Incoming, body: Body, first: Message): void {
   if (first.kind !== 'response') facts.rpcMethod = body.batch ? 'batch' : first.method;
@@ -120,4 +131,3 @@ function requestIds(body: Body): string[] {
   for (const message of body.messages) if (message.kind === 'request') ids.push(message.idText);
   return ids;
 }
-

@@ -35,7 +35,10 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     await remember(turn, record, body);
     const first = body.messages[0] as Message;
     const list = body.batch || first.kind !== 'request' ? undefined : listKey(first.method, first.params);
-    if (list !== undefined && answerFromCache(turn, record, list, idTexts)) return;
+    if (list !== undefined && answerFromCache(turn, record, list, idTexts)) {
+      turn.admitted.finished('ok');
+      return;
+    }
     const plan = sessionPlan(turn, body, record, calls, idTexts, leases, list);
     started = true;
     new Exchange(plan).start();
@@ -86,7 +89,12 @@ async function remember({ parts }: Turn, record: SessionRecord, body: Body): Pro
   }
 }
 
-function answerFromCache({ mount, incoming }: Turn, record: SessionRecord, key: string, idTexts: readonly string[]): boolean {
+function answerFromCache(
+  { mount, incoming }: Turn,
+  record: SessionRecord,
+  key: string,
+  idTexts: readonly string[],
+): boolean {
   if (!mount.lists.enabled) return false;
   const result = mount.lists.get(record, key, Date.now());
   if (result === undefined) return false;
@@ -156,7 +164,11 @@ function sendAgain(
   };
 }
 
-async function cancelUpstream({ mount, incoming }: Turn, record: SessionRecord, idTexts: readonly string[]): Promise<void> {
+async function cancelUpstream(
+  { mount, incoming }: Turn,
+  record: SessionRecord,
+  idTexts: readonly string[],
+): Promise<void> {
   const headers = mount.headers.forward('POST', incoming.headers, false);
   for (const idText of idTexts) {
     const params = `{"requestId":${idText},"reason":"The time limit of the call is over."}`;
@@ -175,4 +187,3 @@ function cancelledRequest(message: Message, body: Body): string | undefined {
   const span = locate(body.text, ['params', 'requestId']);
   return span === undefined ? undefined : body.text.slice(span.start, span.end);
 }
-

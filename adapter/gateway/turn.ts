@@ -6,9 +6,8 @@ import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import type { Admission } from '../upstream/circuit-breaker.ts';
 import type { UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
-import { NO_PROBE, Probe, rejectedHead } from './admission.ts';
+import { type Admitted, rejectedHead } from './admission.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
 import type { ToolParameters } from './tool-parameters.ts';
@@ -35,7 +34,7 @@ export interface Turn {
   readonly parts: GatewayParts;
   readonly mount: Mount;
   readonly incoming: Incoming;
-  readonly admission: Admission;
+  readonly admitted: Admitted;
 }
 
 /** What differs between the plans of the kinds of requests. */
@@ -55,8 +54,7 @@ export interface OwnPlan {
 
 /** The plan of the turn's exchange. */
 export function planOf(turn: Turn, own: OwnPlan): Plan {
-  const { parts, mount, incoming, admission } = turn;
-  const probe = admission.kind === 'probe' ? new Probe(mount) : NO_PROBE;
+  const { parts, mount, incoming, admitted } = turn;
   // Every member always, in one order: V8 then knows one shape of plans only.
   return {
     id: own.id ?? '',
@@ -74,14 +72,14 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     holdHead: own.holdHead ?? false,
     again: own.again,
     onHead: (head) => {
-      probe.answered(head.status);
+      admitted.answered(head.status);
       return rejectedHead(mount, head);
     },
     onListChanged: own.onListChanged,
     known: parts.known,
     onFinish: (outcome: Outcome) => {
       incoming.facts.outcome = outcome;
-      probe.finished(outcome);
+      admitted.finished(outcome);
       return own.onFinish();
     },
   };
@@ -97,7 +95,11 @@ export function renew(turn: Turn, record: SessionRecord): Promise<SessionRecord>
 export async function endUpstream({ mount, incoming }: Turn, session: UpstreamSession): Promise<void> {
   try {
     if (mount.breaker.state(Date.now()) === 'open') return;
-    await mount.upstream.endSession(session, mount.headers.forward('DELETE', incoming.headers, false), END_SESSION_TIMEOUT_MS);
+    await mount.upstream.endSession(
+      session,
+      mount.headers.forward('DELETE', incoming.headers, false),
+      END_SESSION_TIMEOUT_MS,
+    );
   } catch {
     // See above.
   }
