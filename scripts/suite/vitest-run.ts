@@ -1,0 +1,55 @@
+import { fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { stripVTControlCharacters } from 'node:util';
+import { ROOT } from './command.ts';
+import type { Suite, TestResult } from './result.ts';
+import type { VitestMessage } from './vitest-message.ts';
+
+const CHILD = fileURLToPath(new URL('vitest-child.ts', import.meta.url));
+const KEPT_OUTPUT = 10_000;
+
+export interface VitestRun {
+  readonly suites: readonly Suite[];
+  readonly timeoutMs: number;
+  readonly signal: AbortSignal;
+  readonly onStart: (suite: string, file: string) => void;
+  readonly onEnd: (suite: string, file: string, results: readonly TestResult[]) => void;
+}
+
+/** Runs vitest projects in a process of their own. Never rejects: a process that breaks is a failed test. */
+export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: VitestRun): Promise<TestResult[]> {
+  const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
+  const child = fork(CHILD, suites, { cwd: ROOT, silent: true, signal: limit, killSignal: 'SIGKILL' });
+  const results: TestResult[] = [];
+  const running = new Set<string>();
+  let finished = false;
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.setEncoding('utf8').on('data', (text: string) => (output = (output + text).slice(-KEPT_OUTPUT)));
+  }
+  child.on('message', (message: VitestMessage) => {
+    if (message.kind === 'started') {
+      running.add(message.file);
+      onStart(message.suite, message.file);
+      return;
+    }
+    results.push(...message.results);
+    if (message.kind === 'finished') finished = true;
+    else {
+      running.delete(message.file);
+      onEnd(message.suite, message.file, message.results);
+    }
+  });
+  const how = await new Promise<string>((resolve) => {
+    child.on('error', (error) => (output += `\n${error.message}`));
+    child.once('close', (code, ended) => resolve(ended === null ? `with exit code ${code}` : `by ${ended}`));
+  });
+
+  // vitest ends with 1 for failures that it has reported; anything else it has not told.
+  const told = finished && (how === 'with exit code 0' || results.some(({ state }) => state === 'failed'));
+  if (told) return results;
+  const reason = limit.aborted ? `It was stopped after at most ${timeoutMs / 60_000} minutes.` : `It ended ${how}.`;
+  const open = running.size === 0 ? '' : `\nRunning at that time: ${[...running].join(', ')}`;
+  const detail = `${reason}${open}\n${stripVTControlCharacters(output).trim()}`;
+  return [...results, { suite: 'vitest', name: `run of ${suites.join(', ')}`, state: 'failed', detail }];
+}

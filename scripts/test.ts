@@ -1,0 +1,83 @@
+/** `npm test`: prepares the machine, runs the suites, and ends with one line that counts them. */
+import { runChecks } from './suite/checks.ts';
+import { prepareMachine } from './suite/machine.ts';
+import { report } from './suite/report.ts';
+import type { Suite, TestResult } from './suite/result.ts';
+import { readSelection, USAGE } from './suite/selection.ts';
+import { runVitest } from './suite/vitest-run.ts';
+
+const VITEST_TIMEOUT_MS = 20 * 60_000;
+/** Shorter and successful files get no line of their own. */
+const WORTH_A_LINE_MS = 2000;
+const HEARTBEAT_MS = 30_000;
+
+const started = performance.now();
+let lastLine = started;
+
+function progress(line: string): void {
+  lastLine = performance.now();
+  console.log(`${((lastLine - started) / 1000).toFixed(0).padStart(5)} s  ${line}`);
+}
+
+/** @returns the exit code */
+async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise<number> {
+  await prepareMachine(suites, signal, progress);
+  progress(`running ${suites.join(', ')}`);
+  const vitestSuites = suites.filter((suite) => suite !== 'check');
+  const lanes = await Promise.all([
+    suites.includes('check') ? runChecks(signal, ({ name, state }) => progress(`check     ${name}: ${state}`)) : [],
+    vitestSuites.length > 0 ? runTests(vitestSuites, signal) : [],
+  ]);
+  const results = lanes.flat();
+  console.log(`\n${report(results)}`);
+  return results.some(({ state }) => state === 'failed') ? 1 : 0;
+}
+
+async function runTests(suites: readonly Suite[], signal: AbortSignal): Promise<TestResult[]> {
+  const running = new Map<string, number>();
+  const heartbeat = setInterval(() => {
+    if (performance.now() - lastLine < HEARTBEAT_MS || running.size === 0) return;
+    progress(`still running ${[...running.keys()].join(', ')}`);
+  }, 1000);
+  try {
+    return await runVitest({
+      suites,
+      timeoutMs: VITEST_TIMEOUT_MS,
+      signal,
+      onStart: (_suite, file) => running.set(file, performance.now()),
+      onEnd: (suite, file, results) => {
+        const tookMs = performance.now() - (running.get(file) ?? performance.now());
+        running.delete(file);
+        const failed = results.filter(({ state }) => state === 'failed').length;
+        if (failed === 0 && tookMs < WORTH_A_LINE_MS) return;
+        const outcome = failed === 0 ? 'passed' : `${failed} of ${results.length} failed`;
+        progress(`${suite.padEnd(8)}  ${file}: ${outcome} (${(tookMs / 1000).toFixed(1)} s)`);
+      },
+    });
+  } finally {
+    clearInterval(heartbeat);
+  }
+}
+
+const selection = readSelection(process.argv.slice(2));
+if (selection.kind === 'help') {
+  console.log(USAGE.trimEnd());
+} else if (selection.kind === 'misuse') {
+  console.error(`${selection.reason}\nTry 'npm test -- --help'.`);
+  process.exitCode = 2;
+} else {
+  const interruption = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(signal, () => {
+      interruption.abort();
+      process.exitCode = 130;
+    });
+  }
+  try {
+    const code = await runSuites(selection.suites, interruption.signal);
+    process.exitCode ??= code;
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
+  }
+}
