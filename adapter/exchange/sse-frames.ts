@@ -5,7 +5,7 @@
 export interface Frame {
   /** The frame with its closing blank line. */
   readonly raw: string;
-  /** The joined `data` lines; undefined when there are none (comments, priming events). */
+  /** The joined `data` lines; undefined when there are none (comments). */
   readonly data: string | undefined;
   readonly id: string | undefined;
   readonly event: string | undefined;
@@ -18,16 +18,25 @@ export class FrameSplitter {
   #rest = '';
   /** Up to here the rest holds no end of a frame. */
   #searched = 0;
+  /** The last frame ended with a CR, which the LF that follows belongs to. */
+  #endedInCr = false;
   #decoder = new TextDecoder();
 
   /** The frames that end within this chunk. Throws when a single frame grows past 64 Mi characters. */
   push(chunk: Uint8Array): Frame[] {
-    this.#rest += this.#decoder.decode(chunk, { stream: true });
     const frames: Frame[] = [];
+    this.#rest += this.#decoder.decode(chunk, { stream: true });
+    if (this.#rest === '') return frames;
+    if (this.#endedInCr && this.#rest.startsWith('\n')) {
+      frames.push(readFrame('\n'));
+      this.#rest = this.#rest.slice(1);
+    }
+    this.#endedInCr = false;
     for (;;) {
       const end = frameEnd(this.#rest, this.#searched);
       if (end === -1) break;
       frames.push(readFrame(this.#rest.slice(0, end)));
+      this.#endedInCr = end === this.#rest.length && this.#rest.endsWith('\r');
       this.#rest = this.#rest.slice(end);
       this.#searched = 0;
     }
@@ -42,11 +51,15 @@ export class FrameSplitter {
   }
 }
 
+/** Index after the first blank line. Lines end with LF, CRLF or CR, in one stream too. */
 function frameEnd(text: string, from: number): number {
-  const lf = text.indexOf('\n\n', from);
-  const crlf = text.indexOf('\r\n\r\n', from);
-  if (crlf !== -1 && (lf === -1 || crlf < lf)) return crlf + 4;
-  return lf === -1 ? -1 : lf + 2;
+  if (!text.includes('\r', from)) {
+    const lf = text.indexOf('\n\n', from);
+    return lf === -1 ? -1 : lf + 2;
+  }
+  const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
+  blankLine.lastIndex = from;
+  return blankLine.test(text) ? blankLine.lastIndex : -1;
 }
 
 /** Reads the fields of one frame. */
@@ -56,9 +69,8 @@ export function readFrame(raw: string): Frame {
   let event: string | undefined;
   for (const line of raw.split(/\r\n|\n|\r/)) {
     const colon = line.indexOf(':');
-    if (colon <= 0) continue;
-    const field = line.slice(0, colon);
-    const value = line.charAt(colon + 1) === ' ' ? line.slice(colon + 2) : line.slice(colon + 1);
+    const field = colon === -1 ? line : line.slice(0, colon);
+    const value = colon === -1 ? '' : line.slice(line.charAt(colon + 1) === ' ' ? colon + 2 : colon + 1);
     if (field === 'data') data = data === undefined ? value : `${data}\n${value}`;
     else if (field === 'id') id = value;
     else if (field === 'event') event = value;
