@@ -4,7 +4,7 @@ import { Server } from 'node:net';
  * Loaded before a server's own program (`node --import`). Some servers let nobody choose the address and listen on
  * all of them; here they listen on 127.0.0.1 and say on stdout which port they got, so that port 0 can be used.
  */
-const listen = Server.prototype.listen;
+const listen = Reflect.get(Server.prototype, 'listen') as (this: Server, ...args: unknown[]) => Server;
 
 Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unknown[]): Server {
   this.once('listening', () => {
@@ -14,5 +14,5 @@ Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unkno
   const [port, ...rest] = args;
   const namesPort = typeof port === 'number' || (typeof port === 'string' && /^\d+$/.test(port));
   const onLoopback = [Number(port), '127.0.0.1', ...rest.filter((arg) => typeof arg !== 'string')];
-  return Reflect.apply(listen, this, namesPort ? onLoopback : args) as Server;
+  return listen.apply(this, namesPort ? onLoopback : args);
 };
