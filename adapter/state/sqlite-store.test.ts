@@ -137,13 +137,16 @@ describe('SqliteStore', () => {
 
   test('a step with a fault of its own fails alone and is no outage', async () => {
     const store = openStore();
-    const good = newRecord();
+    const [early, good] = [newRecord(), newRecord()];
+    await store.open(early);
     const outcomes = await Promise.allSettled([
-      store.open(newRecord()),
+      store.dropLists(early),
       store.open(newRecord({ generation: Number.NaN })),
       store.open(good),
     ]);
     expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    // The step before it was undone and done again: once, not twice.
+    expect(await store.find(early, caller())).toMatchObject({ record: { listsGeneration: 1 } });
     const fault = outcomes[1]?.status === 'rejected' ? (outcomes[1].reason as unknown) : undefined;
     expect(fault).toBeInstanceOf(Error);
     expect(fault).not.toBeInstanceOf(StoreUnavailable);
@@ -221,6 +224,16 @@ describe('SqliteStore', () => {
       await expect(store.open(newRecord())).rejects.toThrow(StoreUnavailable);
       await rm(path);
       await expect(store.ping()).resolves.toBeUndefined();
+    });
+
+    test('is opened again after it was damaged while it was in use', async () => {
+      const store = openStore(false);
+      await store.open(newRecord());
+      await writeFile(path, 'damaged '.repeat(5_000));
+      await expect(store.open(newRecord())).rejects.toThrow(StoreUnavailable);
+      await rm(path);
+      await store.open(newRecord());
+      expect((await store.counts(T)).sessions).toBe(1);
     });
 
     test('is unavailable when its folder cannot be made', async () => {

@@ -404,6 +404,7 @@ for (const technology of stateStores) {
         const call = lease();
         await a.enter(record, alice(), call);
         expect(await b.remove(record)).toEqual(record);
+        expect((await b.counts(T)).inFlight).toBe(0);
         await a.leave(record, call.id);
         await a.renew([{ key: record, lease: call }]);
         expect(await a.find(record, alice())).toEqual({ state: 'unknown' });
@@ -519,17 +520,30 @@ for (const technology of stateStores) {
         expect(results.map((record) => record.sessionId).sort()).toEqual(records.map((r) => r.sessionId).sort());
       });
 
-      test('racing with enter, a session is either expired or entered', async () => {
-        const records = [];
-        for (let index = 0; index < 30; index += 1) records.push(await opened({ lastActiveAt: T - MINUTE }));
-        const entering = records.map((record, index) => (index % 2 === 0 ? a : b).enter(record, alice(T), lease()));
-        const expired = new Set((await expire(b)).map((record) => record.sessionId));
-        const entered = await Promise.all(entering);
-        for (const [index, record] of records.entries()) {
-          expect(entered[index]?.state).toBe(expired.has(record.sessionId) ? 'tombstoned' : 'active');
-        }
-        expect((await a.counts(T)).inFlight).toBe(30 - expired.size);
-      });
+      test.each(['goes on', 'ends at once'])(
+        'racing with a call that %s, a session is expired or entered',
+        async (how) => {
+          const records: SessionRecord[] = [];
+          for (let index = 0; index < 30; index += 1) records.push(await opened({ lastActiveAt: T - MINUTE }));
+          const expiring = expire(b);
+          const entering = records.map((record, index) => {
+            const store = index % 2 === 0 ? a : b;
+            const call = lease();
+            const entered = store.enter(record, alice(T), call);
+            return how === 'goes on'
+              ? entered
+              : Promise.all([entered, store.leave(record, call.id)]).then(([found]) => found);
+          });
+          const expired = new Set((await expiring).map((record) => record.sessionId));
+          const entered = await Promise.all(entering);
+          for (const [index, record] of records.entries()) {
+            expect(entered[index]?.state).toBe(expired.has(record.sessionId) ? 'tombstoned' : 'active');
+          }
+          const { sessions, inFlight } = await a.counts(T);
+          expect(sessions).toBe(30 - expired.size);
+          expect(inFlight).toBe(how === 'goes on' ? sessions : 0);
+        },
+      );
     });
 
     describe('expireTombstones', () => {
