@@ -148,7 +148,8 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    if (!this.#aborted && this.#next === undefined) this.sink.onData(chunk);
+    // A parser that is resumed before more has come reports an empty part; pausing it for that would never end.
+    if (chunk.length > 0 && !this.#aborted && this.#next === undefined) this.sink.onData(chunk);
   }
 
   onResponseEnd(): void {
