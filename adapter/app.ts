@@ -57,7 +57,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const sessions = new SessionRegistry(store, {
     maxActive: config.sessions.max_active,
     maxInFlight: config.sessions.max_in_flight_per_session,
-    tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
+    idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
   });
   const keepAlive = new KeepAlive();
   const running = new RunningExchanges();
@@ -113,7 +113,9 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const health = async (authenticated: boolean): Promise<HealthObject> => {
     const now = Date.now();
     const status = state.status();
-    const inventory = await store.counts(now).catch(() => undefined);
+    const counts = await store.counts(now).catch(() => undefined);
+    // Without a limit or an idle time no call is counted in the store; then this replica's own count is said.
+    const inventory = counts === undefined ? undefined : { ...counts, inFlight: Math.max(counts.inFlight, running.posts) };
     const full = healthObject({
       version,
       servers: mounts.map((mount, i) => {

@@ -39,6 +39,11 @@ export class RunningExchanges {
     return this.#all.values();
   }
 
+  /** How many POSTs are being answered. */
+  get posts(): number {
+    return this.#posts;
+  }
+
   /** Resolves when no POST is being answered, or when the signal ends the wait. */
   async idle(signal: AbortSignal): Promise<void> {
     if (this.#posts === 0 || signal.aborted) return;

@@ -8,7 +8,8 @@ import type { Found, SessionKey, SessionRecord, StateStore } from '../state/stat
 export interface SessionLimits {
   readonly maxActive: number | null;
   readonly maxInFlight: number | null;
-  readonly tombstoneTtlMs: number;
+  /** Null: sessions never expire by idling. */
+  readonly idleTtlMs: number | null;
 }
 
 /** A tool call that counts as in flight on this replica. */
@@ -22,6 +23,8 @@ const LEASE_MS = 30_000;
 const RENEW_MS = LEASE_MS / 3;
 /** How long `initialize` may take before its place counts as free again. */
 const RESERVATION_MS = 120_000;
+/** How exact the time of the last activity is where no limit depends on it. */
+const COARSE_ACTIVITY_MS = 60_000;
 const SESSION_ID = /^[0-9a-f]{32}$/;
 
 /** A session id: 128 random bits, safe as a header, a path segment and a folder name. */
@@ -84,13 +87,23 @@ export class SessionRegistry {
     throw refusal(revived);
   }
 
-  /** Starts a tool call in the session: as `find`, and counts it until `leave`. Throws also `in_flight_limit`. */
+  /**
+   * Starts a tool call in the session: as `find`, and counts it until `leave`. Throws also `in_flight_limit`. Where
+   * neither a limit nor idle expiry asks for the count, no lease is taken, but once a minute for the activity.
+   */
   async enter(
     serverId: string,
     sessionId: string,
     principal: string,
-  ): Promise<{ record: SessionRecord; lease: Lease }> {
+  ): Promise<{ record: SessionRecord; lease: Lease | undefined }> {
     if (!SESSION_ID.test(sessionId)) throw new AdapterError('session_not_found');
+    if (this.#limits.maxInFlight === null && this.#limits.idleTtlMs === null) {
+      const now = Date.now();
+      const found = await this.#store.find({ serverId, sessionId }, { principal, now });
+      if (found.state === 'active' && now - found.record.lastActiveAt < COARSE_ACTIVITY_MS) {
+        return { record: found.record, lease: undefined };
+      }
+    }
     const lease: Lease = { slot: -1, key: { serverId, sessionId }, id: `${this.#replica}${(this.#counter++).toString(36)}` };
     for (let attempt = 0; ; attempt++) {
       const now = Date.now();
