@@ -307,6 +307,7 @@ describe('AvailableStore', () => {
 
       primary.failure = down;
       await vi.advanceTimersByTimeAsync(PING_MS + 300);
+      expect(store.status().fallbackActive).toBe(true);
       expect((await store.find(newRecord('one'), caller)).state).toBe('active');
       expect(await store.find(newRecord('in memory'), caller)).toEqual({ state: 'unknown' });
     });

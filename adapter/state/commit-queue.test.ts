@@ -6,6 +6,7 @@ import { StoreUnavailable } from './state-store.ts';
 /** Transactions over an array: what was pushed since `begin` is undone by `abort`. */
 class ArrayTransactions implements Transactions {
   committed: string[] = [];
+  begins = 0;
   commits = 0;
   written: string[] = [];
   /** What the next `begin`s raise. */
@@ -13,6 +14,7 @@ class ArrayTransactions implements Transactions {
   commitFailures: Error[] = [];
 
   begin(): void {
+    this.begins += 1;
     const failure = this.failures.shift();
     if (failure !== undefined) throw failure;
     this.written = [...this.committed];
@@ -113,6 +115,9 @@ describe('CommitQueue', () => {
     const first = queue.run(write('a'));
     await new Promise((resolve) => setImmediate(resolve));
     const second = queue.run(write('b'));
+    await new Promise((resolve) => setImmediate(resolve));
+    // What comes in does not make it try sooner.
+    expect(transactions.begins).toBe(1);
     expect(await first).toBe('a');
     expect(await second).toBe('b');
     expect(transactions.committed).toEqual(['a', 'b']);

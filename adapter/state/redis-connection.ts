@@ -148,7 +148,7 @@ function redisOptions(server: RedisServer): RedisOptions {
     socketTimeout: SILENCE_TIMEOUT_MS,
     retryStrategy: (attempt) =>
       Math.min(50 * 2 ** Math.min(attempt - 1, 10), LONGEST_RETRY_MS) * (0.75 + Math.random() / 4),
-    // A server that still loads says so to the first command; asking it with INFO takes a right that nothing else needs.
+    // A server that still loads says so to the first command; asking with INFO takes a right that nothing else needs.
     enableReadyCheck: false,
     // Requests wait for nobody: an outage must show at once.
     enableOfflineQueue: false,

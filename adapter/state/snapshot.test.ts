@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { MemoryStore } from './memory-store.ts';
 import { Snapshot } from './snapshot.ts';
@@ -124,6 +125,28 @@ describe('Snapshot', () => {
     expect(snapshot.status.lastError).toMatch(/not a database/);
     expect(logged).toHaveLength(1);
     await rm(path);
+  });
+
+  test('a snapshot with a damaged row is not overwritten', async () => {
+    const store = new MemoryStore();
+    await store.open(newRecord('one'));
+    await snapshotOf(store).save();
+    const rows = (sql: string): unknown[] => {
+      const database = new DatabaseSync(path);
+      try {
+        return database.prepare(sql).all();
+      } finally {
+        database.close();
+      }
+    };
+    rows("UPDATE sessions SET subscriptions = 'no JSON'");
+    const after = new MemoryStore();
+    const snapshot = snapshotOf(after);
+    snapshot.load();
+    await snapshot.save();
+    expect(after.export()).toEqual([]);
+    expect(rows('SELECT session_id FROM sessions')).toEqual([{ session_id: 'one' }]);
+    expect(logged).toHaveLength(1);
   });
 
   test('a file that cannot be written shows in the status and recovers', async () => {

@@ -17,6 +17,7 @@ interface Row extends SessionRow {
 /** Activity is written at most this often per session; until then other processes see the older time. */
 const ACTIVITY_INTERVAL_MS = 1_000;
 const CACHED_ROWS = 20_000;
+const SHARED_TEXTS = 1_000;
 
 /**
  * Sessions in a SQLite file. Rows that were read stay cached until another connection commits, which
@@ -30,6 +31,8 @@ export class SqliteSessionTable implements SessionTable {
   readonly #activity: Map<number, number>;
   /** Row id → activity that this transaction writes. */
   readonly #written = new Map<number, number>();
+  /** One copy of each text that many cached rows carry. */
+  readonly #shared = new Map<string, string>();
   #activeRows: number | undefined;
   #dataVersion: unknown;
 
@@ -234,10 +237,11 @@ export class SqliteSessionTable implements SessionTable {
 
   #cache(key: string, columns: Columns): Row {
     const { record, ending } = storedSession(columns);
+    const initializeParams = this.#share(record.initializeParams);
     const id = number(columns['id']);
     const row: Row = {
       id,
-      record: { ...record, lastActiveAt: Math.max(record.lastActiveAt, this.#activity.get(id) ?? 0) },
+      record: { ...record, initializeParams, lastActiveAt: Math.max(record.lastActiveAt, this.#activity.get(id) ?? 0) },
       ending,
       leases: new Map(this.#sql.selectLeases.all(id).map((lease) => [text(lease['id']), number(lease['until'])])),
       savedActiveAt: record.lastActiveAt,
@@ -248,6 +252,14 @@ export class SqliteSessionTable implements SessionTable {
     }
     this.#rows.set(key, row);
     return row;
+  }
+
+  #share(text: string): string {
+    const shared = this.#shared.get(text);
+    if (shared !== undefined) return shared;
+    if (this.#shared.size >= SHARED_TEXTS) this.#shared.clear();
+    this.#shared.set(text, text);
+    return text;
   }
 
   #saveActivity(id: number, at: number): void {

@@ -10,16 +10,17 @@ export interface StateStore {
    * False: all places are taken (specification, section 7: HTTP 429).
    */
   reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean>;
-  /** Gives back a place taken by `reserve` that led to no session. */
+  /** Gives back a place taken by `reserve` that led to no session; harmless when there is none. */
   release(key: SessionKey): Promise<void>;
-  /** Stores a new active session and turns its reservation, if any, into it. */
+  /** Stores a new active session and turns its reservation, if any, into it. A session of the same key is replaced. */
   open(record: SessionRecord): Promise<void>;
 
   /** Reads a session. Another principal's session, an expired tombstone and an unknown id are all `unknown`. */
   find(key: SessionKey, caller: Caller): Promise<Found>;
   /**
    * Starts a tool call: reads the session, counts the call as in flight until `leaseUntil` and notes the activity.
-   * `limit`: `maxInFlight` calls are already running (expired leases do not count).
+   * `limit`: `maxInFlight` calls are already running (expired leases do not count); that is no activity.
+   * A lease id that is already there is extended and counts once.
    */
   enter(
     key: SessionKey,
@@ -28,10 +29,16 @@ export interface StateStore {
   ): Promise<Found | { state: 'limit' }>;
   /** Extends the leases of calls that still run. Leases that are gone stay gone. */
   renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void>;
-  /** Ends a tool call. Ending it twice is harmless. */
+  /**
+   * Ends a tool call. Ending it twice is harmless. Without a limit on calls nobody needs to wait for it before
+   * answering: SqliteStore takes some milliseconds, to share a commit with others.
+   */
   leave(key: SessionKey, leaseId: string): Promise<void>;
 
-  /** Turns a tombstone that has not expired back into an active session, if `maxActive` allows it. */
+  /**
+   * Turns a tombstone that has not expired back into an active session, if `maxActive` allows it; reservations count
+   * too. Any other session is returned as `find` would.
+   */
   revive(key: SessionKey, caller: Caller, options: { maxActive: number | null }): Promise<Found | { state: 'limit' }>;
   /**
    * Replaces the upstream session if `generation` is still the stored one, and raises the generation by one.
@@ -52,8 +59,8 @@ export interface StateStore {
   /** Removes a session or tombstone with its leases. Returns what was removed. */
   remove(key: SessionKey): Promise<SessionRecord | undefined>;
   /**
-   * Turns a session into a terminal tombstone: until `expiresAt` its id is refused with `reason`.
-   * Returns false when there was no such session.
+   * Turns a session or a tombstone into a terminal tombstone: until `expiresAt` its id is refused with `reason`. Its
+   * leases are dropped; the first reason and time stay. Returns false when there was no such session.
    */
   invalidate(key: SessionKey, reason: string, expiresAt: number): Promise<boolean>;
   /**
@@ -67,17 +74,17 @@ export interface StateStore {
     tombstoneUntil: number | null;
     limit: number;
   }): Promise<SessionRecord[]>;
-  /** Removes up to `limit` tombstones that have expired and returns their records. */
+  /** Removes up to `limit` tombstones of both kinds that have expired and returns their records. */
   expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]>;
 
-  /** Counts for health and metrics. */
+  /** Counts for health and metrics: active sessions, tombstones of both kinds and leases that have not expired. */
   counts(now: number): Promise<StateCounts>;
-  /** Discards all sessions, tombstones, reservations and leases (specification 2.3, `refresh_on_startup`). */
+  /** Discards sessions, tombstones, reservations and leases, but no locks (specification 2.3, `refresh_on_startup`). */
   clear(): Promise<void>;
 
   /**
    * Takes the named lock for `ttlMs`, or extends it when `owner` holds it already. False: somebody else has it.
-   * Short critical sections only; the holder must finish within the time or extend.
+   * Short critical sections only; the holder must finish within the time or extend. Locks run on the store's clock.
    */
   tryLock(name: string, owner: string, ttlMs: number): Promise<boolean>;
   /** Releases the lock if `owner` still holds it. */
@@ -85,7 +92,7 @@ export interface StateStore {
   /** Who holds the named lock now. */
   lockHolder(name: string): Promise<string | undefined>;
 
-  /** Fails with StoreUnavailable when the technology behind the store does not answer. */
+  /** Writes something. Fails with StoreUnavailable when the technology behind the store does not answer or write. */
   ping(): Promise<void>;
   /** Flushes what is pending and frees everything. */
   close(): Promise<void>;
