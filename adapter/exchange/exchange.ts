@@ -60,6 +60,7 @@ const JOIN_BYTES = 16 << 10;
 const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
 const LIST_CHANGED = 'list_changed';
+const FRAME_END = 2;
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
 const PASSED_STATUS = new Set([400, 405, 429, 503]);
 /** How a server that answers 400 instead of 404 says that it does not know the session. */
@@ -95,7 +96,8 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   #resumable = false;
   /** Ids of the requests whose responses have not been seen; those of a batch may come one by one. */
   #awaited: readonly string[];
-  #atFrameEnd = true;
+  /** Line ends in a row that were written last; at FRAME_END a frame of our own may follow. */
+  #lineEnds = FRAME_END;
   #wroteSinceTick = false;
   #tail = '';
   /** Frames that wait for the head. */
@@ -142,12 +144,12 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     this.#answerError(new AdapterError(code), code);
   }
 
-  /** Ends a stream that the client can open again, without an error. */
+  /** Ends a stream that the client can open again, without an error; a request that stays unanswered gets one. */
   endStream(): void {
     if (this.#state === 'done') return;
     this.#control?.abort();
-    if (!this.#res.headersSent) return this.#answerError(new AdapterError('draining'), 'draining');
-    void this.#done('ok');
+    if (this.#mayJustEnd()) void this.#done('ok');
+    else this.#answerError(new AdapterError('draining'), 'draining');
   }
 
   // ── ResponseSink ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -196,7 +198,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
         break;
       case 'inspect':
         if (UNKNOWN_SESSION.test(this.#collected())) return this.#sendAgain(400);
-        if (this.#head !== undefined && this.#rejectHead(this.#head)) return;
+        if (this.#head !== undefined && (this.#rejectHead(this.#head) || this.#refuseForeign(this.#head))) return;
         this.#step(() => this.#endCollect());
         break;
       case 'collect':
@@ -215,7 +217,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   // ── QuietStream ────────────────────────────────────────────────────────────────────────────────────────────────
 
   keepAlive(): void {
-    if (!this.#wroteSinceTick && this.#atFrameEnd && !this.#draining && this.#state !== 'done') {
+    if (!this.#wroteSinceTick && this.#lineEnds === FRAME_END && !this.#draining && this.#state !== 'done') {
       this.#res.write(': keepalive\n\n');
     }
     this.#wroteSinceTick = false;
@@ -234,6 +236,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   #acceptHead(head: ResponseHead): void {
     if (this.#rejectHead(head)) return;
     this.#eventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    if (!this.#eventStream && this.#refuseForeign(head)) return;
     if (!this.#eventStream) {
       this.#state = 'collect';
       return;
@@ -245,6 +248,18 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     }
     this.#state = 'pass';
     this.#writeStreamHead();
+  }
+
+  /** Pages of web servers and proxies are not passed on: no client of MCP can read them, but a browser would. */
+  #refuseForeign(head: ResponseHead): boolean {
+    const type = head.headers['content-type'];
+    const expectsMessage = type !== undefined && (this.isGet || this.#plan.idTexts.length > 0);
+    if (isJson(head) || (head.status < 400 && !expectsMessage)) return false;
+    this.#control?.abort();
+    const what = head.status < 400 ? `content of the type ${type?.slice(0, 100)}` : `HTTP ${head.status}`;
+    const error = new AdapterError('upstream_failed', `The upstream server answered with ${what}.`);
+    this.#answerError(error, 'upstream_failed', PASSED_STATUS.has(head.status) ? head.status : 502);
+    return true;
   }
 
   #writeStreamHead(): void {
@@ -267,12 +282,14 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     this.#step(() => this.#write(chunk));
   }
 
-  /** The text may be cut anywhere, so the end of the chunk before counts too. */
+  /** The text may be cut anywhere, so the end of the chunks before counts too. */
   #mentionsListChanged(chunk: Buffer): boolean {
     const found =
       chunk.includes(LIST_CHANGED) ||
       (this.#tail !== '' && (this.#tail + chunk.toString('latin1', 0, LIST_CHANGED.length)).includes(LIST_CHANGED));
-    this.#tail = chunk.toString('latin1', Math.max(0, chunk.length - LIST_CHANGED.length));
+    const kept = LIST_CHANGED.length - 1;
+    const end = chunk.toString('latin1', Math.max(0, chunk.length - kept));
+    this.#tail = end.length < kept ? (this.#tail + end).slice(-kept) : end;
     return found;
   }
 
@@ -328,7 +345,10 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     const limit = this.#state === 'inspect' ? INSPECT_LIMIT_BYTES : COLLECT_LIMIT_BYTES;
     if (this.#size > limit) {
       this.#control?.abort();
-      this.#answerError(new AdapterError('upstream_failed', 'The answer of the upstream server is too large.'), 'upstream_failed');
+      this.#answerError(
+        new AdapterError('upstream_failed', 'The answer of the upstream server is too large.'),
+        'upstream_failed',
+      );
     }
   }
 
@@ -350,12 +370,6 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     const head = this.#head;
     if (head === undefined) return;
     const body = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    if (head.status >= 400 && !isJson(head)) {
-      const detail = `The upstream server answered with HTTP ${head.status}.`;
-      const status = PASSED_STATUS.has(head.status) ? head.status : 502;
-      this.#answerError(new AdapterError('upstream_failed', detail), 'upstream_failed', status);
-      return;
-    }
     if (this.#plan.onResponse !== undefined && head.status === 200) {
       const answer = this.#plan.onResponse((body ?? Buffer.alloc(0)).toString('utf8'), head);
       if (typeof answer === 'string') return this.#endWith(head, Buffer.from(answer));
@@ -395,7 +409,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   #write(chunk: Buffer): void {
     if (this.#isDone()) return;
     this.#wroteSinceTick = true;
-    this.#atFrameEnd = endsFrame(chunk);
+    this.#lineEnds = lineEnds(this.#lineEnds, chunk);
     if (this.#res.write(chunk) || this.#draining) return;
     this.#draining = true;
     this.#hold();
@@ -489,16 +503,16 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     else this.#answerError(answer, answer.code);
   }
 
+  /** Whether the client loses nothing when its stream ends here: it can resume it, or no answer is left to come. */
+  #mayJustEnd(): boolean {
+    return this.#res.headersSent && this.#eventStream && (this.#resumable || this.#awaited.length === 0);
+  }
+
   /** The connection to the upstream broke. A client that can resume the stream does so; others get an error. */
   #broke(error: Error, sent: boolean): void {
     if (this.#isDone()) return;
-    if (this.#res.headersSent && (this.#resumable || this.#awaited.length === 0)) {
+    if (this.#mayJustEnd()) {
       void this.#done('upstream_broke');
-      return;
-    }
-    if (this.#res.headersSent && !this.#eventStream) {
-      void this.#settle('upstream_broke');
-      this.#res.destroy();
       return;
     }
     const code = sent ? 'upstream_failed' : 'upstream_unreachable';
@@ -508,7 +522,8 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   }
 
   #answerError(error: AdapterError, outcome: Outcome, status: number = error.status): void {
-    if (error.retryAfter !== undefined && !this.#res.headersSent) this.#res.setHeader('retry-after', String(error.retryAfter));
+    if (error.retryAfter !== undefined && !this.#res.headersSent)
+      this.#res.setHeader('retry-after', String(error.retryAfter));
     const ids = this.#plan.idTexts.length === 0 ? ['null'] : this.#plan.idTexts;
     const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText));
     this.#answerText(status, texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`, outcome);
@@ -520,7 +535,9 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     const send = (): void => {
       if (this.#res.destroyed || this.#res.writableEnded) return;
       if (this.#res.headersSent) {
-        this.#res.end(this.#eventStream ? `${this.#atFrameEnd ? '' : '\n\n'}${messageFrame(text)}` : undefined);
+        // Half an answer must not look like a whole one, nor may another answer follow it on this connection.
+        if (this.#eventStream) this.#res.end(`${this.#lineEnds === FRAME_END ? '' : '\n\n'}${messageFrame(text)}`);
+        else this.#res.destroy();
         return;
       }
       const headers: Record<string, string | number> = {
@@ -550,8 +567,12 @@ function mentionsEventId(chunk: Buffer): boolean {
   return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
 }
 
-function endsFrame(chunk: Buffer): boolean {
-  const n = chunk.length;
-  if (chunk[n - 1] !== 0x0a) return false;
-  return chunk[n - 2] === 0x0a || (chunk[n - 2] === 0x0d && chunk[n - 3] === 0x0a);
+/** How many line ends in a row stand at the end of the chunk, up to FRAME_END; `before` is that of the chunk before. */
+function lineEnds(before: number, chunk: Buffer): number {
+  let ends = chunk.length < 4 ? before : 0;
+  for (const byte of chunk.subarray(-4)) {
+    if (byte === 0x0a) ends = Math.min(ends + 1, FRAME_END);
+    else if (byte !== 0x0d) ends = 0;
+  }
+  return ends;
 }

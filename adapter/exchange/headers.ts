@@ -61,7 +61,8 @@ export class HeaderForwarding {
       out.push('content-type', 'application/json', 'accept', 'application/json, text/event-stream');
     } else if (method === 'GET') out.push('accept', 'text/event-stream');
     for (const [name, lower, value] of this.#static) {
-      const overridden = client !== undefined && client[lower] && this.#passthrough.some(([, listed]) => listed === lower);
+      const overridden =
+        client !== undefined && client[lower] && this.#passthrough.some(([, listed]) => listed === lower);
       if (!overridden) out.push(name, value);
     }
     if (client === undefined) return out;

@@ -43,7 +43,8 @@ export function headerMismatch(message: Message, headers: IncomingHttpHeaders): 
   }
   const method = headers['mcp-method'];
   if (method === undefined) return 'The Mcp-Method header is missing.';
-  if (method !== message.method) return `The Mcp-Method header says ${String(method)}, the body says ${message.method}.`;
+  if (method !== message.method)
+    return `The Mcp-Method header says ${String(method)}, the body says ${message.method}.`;
   const parameter = NAME_PARAMETER[message.method];
   if (parameter === undefined) return undefined;
   const wanted = message.params[parameter];
