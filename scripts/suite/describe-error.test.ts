@@ -9,6 +9,7 @@ test('an error is shown with its difference, its places in our files and its cau
     stack: [
       'AssertionError: expected 1 to be 2',
       '    at /project/adapter/a.test.ts:5:7',
+      '    at new Promise (<anonymous>)',
       '    at run (/project/node_modules/vitest/x.js:1:1)',
       '    at process.processTicks (node:internal/process:103:5)',
     ].join('\n'),
