@@ -74,8 +74,10 @@ export class Gateway {
       const sessionId = requireSession(incoming);
       const record = await sessions.remove(mount.serverId, sessionId, incoming.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
-      await endUpstream({ parts: this.#parts, mount, incoming, admitted: NO_PROBE }, record);
-      await bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
+      const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE };
+      // Told first, so that running calls end by this and not by what ending the upstream session does to them.
+      const told = bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
+      await Promise.all([told, endUpstream(turn, record)]);
       incoming.facts.outcome = 'ok';
       incoming.reply.writeHead(200, { 'content-length': 0 }).end();
     } catch (error) {
