@@ -181,9 +181,12 @@ async function cancelUpstream(
   }
 }
 
-/** JSON text of the id that a notifications/cancelled names. */
+/** The id that a notifications/cancelled names, as the text that requests are known by (`idText`). */
 function cancelledRequest(message: Message, body: Body): string | undefined {
   if (body.batch || message.kind !== 'notification' || message.method !== 'notifications/cancelled') return undefined;
+  const { requestId } = message.params;
+  // One string can be written with and without escapes.
+  if (typeof requestId === 'string') return JSON.stringify(requestId);
   const span = locate(body.text, ['params', 'requestId']);
   return span === undefined ? undefined : body.text.slice(span.start, span.end);
 }
