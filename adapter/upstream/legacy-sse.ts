@@ -148,8 +148,9 @@ export class LegacySseUpstream implements Upstream {
   async #stream(key: BusKey, lastEventId: string | undefined, exchange: Exchange): Promise<void> {
     const from = lastEventId === undefined ? undefined : parseEventId(lastEventId);
     const carrier = from?.carrier ?? STREAM_CARRIER;
-    exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: null });
+    // Followed before the head is sent: what happens after the client has seen it must not be missed.
     await this.#follow(key, carrier, from?.id ?? null, exchange, () => exchange.end());
+    exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: null });
   }
 
   async #follow(
