@@ -1,7 +1,8 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { dirname, join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { type RunningProcess, startProcess } from './processes.ts';
 
@@ -23,8 +24,7 @@ const LISTENING = /listening on port (\d+)/;
 export async function startEverythingServer(transport: UpstreamTransport): Promise<RealServer> {
   const program = resolve('@modelcontextprotocol/server-everything/dist/index.js');
   const mode = transport === 'sse' ? 'sse' : 'streamableHttp';
-  const running = startProcess(process.execPath, ['--import', PRELOAD, program, mode], { PORT: '0' });
-  const [, port] = await running.waitForStdout(LISTENING);
+  const { running, port } = await launch([program, mode], { PORT: '0' });
   const path = transport === 'sse' ? 'sse' : 'mcp';
   return Object.assign(running, { transport, url: `http://127.0.0.1:${port}/${path}` });
 }
@@ -40,16 +40,55 @@ const BROWSER_ARGS = [
 ];
 
 /** Starts `@playwright/mcp` with a headless Chromium. Its output files go to a folder that is deleted with it. */
-export async function startPlaywrightServer(transport: UpstreamTransport, chromium: string): Promise<RealServer> {
+export async function startPlaywrightServer(transport: UpstreamTransport): Promise<RealServer> {
+  const chromium = await findChromium();
   const program = join(dirname(resolve('@playwright/mcp/package.json')), 'cli.js');
   const folder = await mkdtemp(join(tmpdir(), 'playwright-mcp-'));
   const config = join(folder, 'config.json');
   const launchOptions = { executablePath: chromium, headless: true, chromiumSandbox: false, args: BROWSER_ARGS };
   await writeFile(config, JSON.stringify({ browser: { browserName: 'chromium', isolated: true, launchOptions } }));
   const options = ['--config', config, '--output-dir', join(folder, 'output'), '--host', '127.0.0.1', '--port', '0'];
-  const running = startProcess(process.execPath, ['--import', PRELOAD, program, ...options], { HOME: folder });
-  void running.exited.then(() => rm(folder, { recursive: true, force: true, maxRetries: 5 }));
-  const [, port] = await running.waitForStdout(LISTENING);
+  const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  const { running, port } = await launch([program, ...options], { HOME: folder }).catch(async (error: unknown) => {
+    await removeFolder();
+    throw error;
+  });
   const path = transport === 'sse' ? 'sse' : 'mcp';
-  return Object.assign(running, { transport, url: `http://127.0.0.1:${port}/${path}` });
+  const stop = running.stop.bind(running);
+  return Object.assign(running, {
+    transport,
+    // The server compares the host that it is asked for with the name of its own address.
+    url: `http://localhost:${port}/${path}`,
+    async stop(graceMs?: number) {
+      const exit = await stop(graceMs);
+      await removeFolder();
+      return exit;
+    },
+  });
+}
+
+async function launch(args: string[], env: NodeJS.ProcessEnv): Promise<{ running: RunningProcess; port: number }> {
+  const running = startProcess(process.execPath, ['--import', PRELOAD, ...args], env);
+  try {
+    const [, port] = await running.waitForStdout(LISTENING);
+    return { running, port: Number(port) };
+  } catch (error) {
+    running.kill();
+    await running.exited;
+    throw error;
+  }
+}
+
+async function findChromium(): Promise<string> {
+  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
+    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
+      const path = join(folder, name);
+      const found = await access(path, constants.X_OK).then(
+        () => true,
+        () => false,
+      );
+      if (found) return path;
+    }
+  }
+  throw new Error('install Chromium (apt-get install chromium)');
 }

@@ -9,6 +9,10 @@ export const CLOCK: Volatile = [/(?<=\bcreated at )\d{1,2}:\d\d:\d\d\s[AP]M/g, '
 export const ELICITATION: Volatile = [/^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/g, '<elicitation>'];
 /** Random ids of tasks, of the server's and of the client's. */
 export const TASK: Volatile = [/(?<=(?:^|"taskId": "|Task created: ))[0-9a-f]{32}(?="|$|\n)/g, '<task>'];
+/** The folder that a browser server has for its files, made anew for every process. */
+export const FOLDER: Volatile = [/(?<=\bplaywright-mcp-)[A-Za-z0-9]{6}(?=\/)/g, '<folder>'];
+/** The time in the name of a file that a browser server has written. */
+export const FILE_TIME: Volatile = [/(?<=\b(?:page|console)-)\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z(?=\.)/g, '<time>'];
 
 /** The value with the volatile parts of all its strings replaced by their names. Nothing else changes. */
 export function steady(value: unknown, ...volatile: readonly Volatile[]): unknown {
