@@ -27,6 +27,8 @@ export class OriginPolicy {
   readonly #origins: ReadonlySet<string>;
   readonly #publicHost: string | undefined;
   readonly #loopbackOnly: boolean;
+  /** The Host that was seen last and allowed; nearly every request of a client repeats it. */
+  #lastHost: string | undefined;
 
   constructor(cors: CorsSettings, options: { publicBaseUrl: string | null; boundHost: string }) {
     this.#cors = cors;
@@ -45,9 +47,11 @@ export class OriginPolicy {
 
   /** Whether the Host header names this server; checked only where a page could rebind a name to it. */
   allowsHost(host: string | undefined): boolean {
-    if (!this.#loopbackOnly || host === undefined) return true;
+    if (!this.#loopbackOnly || host === undefined || host === this.#lastHost) return true;
     const name = URL.parse(`http://${host}`)?.hostname ?? '';
-    return LOOPBACK.test(name) || name === this.#publicHost;
+    const allowed = LOOPBACK.test(name) || name === this.#publicHost;
+    if (allowed) this.#lastHost = host;
+    return allowed;
   }
 
   /** Sets the CORS headers of an answer to an allowed origin. */
