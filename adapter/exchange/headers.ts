@@ -27,6 +27,8 @@ const NEVER_FORWARDED = new Set([
   'x-forwarded-proto',
 ]);
 
+const USER_AGENT = 'user-agent';
+
 /** Whether a header may be listed in `client_headers.passthrough`. */
 export function mayForward(name: string, authHeader: string): boolean {
   const lower = name.toLowerCase();
@@ -56,20 +58,26 @@ export class HeaderForwarding {
    * `client` undefined: the static headers only.
    */
   base(method: 'POST' | 'GET' | 'DELETE', client: IncomingHttpHeaders | undefined): string[] {
-    const out: string[] = ['user-agent', this.#userAgent];
+    const out: string[] = [];
+    let named = false;
     if (method === 'POST') {
       out.push('content-type', 'application/json', 'accept', 'application/json, text/event-stream');
     } else if (method === 'GET') out.push('accept', 'text/event-stream');
     for (const [name, lower, value] of this.#static) {
       const overridden =
         client !== undefined && client[lower] && this.#passthrough.some(([, listed]) => listed === lower);
-      if (!overridden) out.push(name, value);
+      if (overridden) continue;
+      out.push(name, value);
+      named ||= lower === USER_AGENT;
     }
-    if (client === undefined) return out;
     for (const [name, lower] of this.#passthrough) {
-      const value = client[lower];
-      if (typeof value === 'string' && value !== '') out.push(name, value);
+      const value = client?.[lower];
+      if (typeof value !== 'string' || value === '') continue;
+      out.push(name, value);
+      named ||= lower === USER_AGENT;
     }
+    // Of two, servers take the first.
+    if (!named) out.push(USER_AGENT, this.#userAgent);
     return out;
   }
 
