@@ -53,6 +53,7 @@ describe('an exchange', () => {
       upstream,
       request: { method: 'POST', session: undefined, headers: [], body: undefined },
       reply: opened.reply,
+      requestId: 'request-1',
       keepAlive,
       running,
       idTexts: ['1'],

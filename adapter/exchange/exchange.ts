@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamRequest } from '../upstream/upstream.ts';
@@ -16,6 +16,8 @@ export interface Plan {
   readonly upstream: Upstream;
   readonly request: UpstreamRequest;
   readonly reply: ServerResponse;
+  /** Sent as X-Request-Id; stands in the access log too. */
+  readonly requestId: string;
   readonly keepAlive: KeepAlive;
   readonly running: RunningExchanges;
   /** JSON texts of the ids of the requests in the body; they get an error when no answer can come any more. */
@@ -262,9 +264,15 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     return true;
   }
 
+  #headers(head: ResponseHead, length: number | string | undefined): OutgoingHttpHeaders {
+    const headers = responseHeaders(head, this.#plan.sessionId, length);
+    headers['x-request-id'] = this.#plan.requestId;
+    return headers;
+  }
+
   #writeStreamHead(): void {
     if (this.#head === undefined || this.#res.headersSent) return;
-    this.#res.writeHead(this.#head.status, responseHeaders(this.#head, this.#plan.sessionId, undefined));
+    this.#res.writeHead(this.#head.status, this.#headers(this.#head, undefined));
     this.#res.flushHeaders();
     if (this.#eventStream) this.#plan.keepAlive.add(this);
   }
@@ -355,7 +363,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   #startPassing(): void {
     if (this.#head === undefined) return;
     const length = this.#head.headers['content-length'];
-    this.#res.writeHead(this.#head.status, responseHeaders(this.#head, this.#plan.sessionId, length));
+    this.#res.writeHead(this.#head.status, this.#headers(this.#head, length));
     this.#state = 'pass';
     const chunks = this.#chunks;
     this.#chunks = [];
@@ -383,7 +391,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     const finish = this.#settle(head.status < 400 ? 'ok' : 'upstream_failed');
     const send = (): void => {
       if (this.#res.destroyed) return;
-      this.#res.writeHead(head.status, responseHeaders(head, this.#plan.sessionId, body?.length ?? 0));
+      this.#res.writeHead(head.status, this.#headers(head, body?.length ?? 0));
       endWhole(this.#res, body);
     };
     if (finish === undefined) return send();
@@ -543,6 +551,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       const headers: Record<string, string | number> = {
         'content-type': 'application/json',
         'content-length': Buffer.byteLength(text),
+        'x-request-id': this.#plan.requestId,
       };
       if (this.#plan.sessionId !== undefined) headers['mcp-session-id'] = this.#plan.sessionId;
       this.#res.writeHead(status, headers);

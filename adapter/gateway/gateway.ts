@@ -79,7 +79,7 @@ export class Gateway {
       const told = bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
       await Promise.all([told, endUpstream(turn, record)]);
       incoming.facts.outcome = 'ok';
-      incoming.reply.writeHead(200, { 'content-length': 0 }).end();
+      incoming.reply.writeHead(200, { 'content-length': 0, 'x-request-id': incoming.facts.requestId }).end();
     } catch (error) {
       sendError(incoming, this.#parts.known(error), []);
     }

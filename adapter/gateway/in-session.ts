@@ -99,7 +99,7 @@ function answerFromCache(
   const result = mount.lists.get(record, key, Date.now());
   if (result === undefined) return false;
   incoming.facts.outcome = 'cached';
-  sendJson(incoming.reply, 200, `{"jsonrpc":"2.0","id":${idTexts[0] ?? 'null'},"result":${result}}`, record.sessionId);
+  sendJson(incoming, 200, `{"jsonrpc":"2.0","id":${idTexts[0] ?? 'null'},"result":${result}}`, record.sessionId);
   return true;
 }
 

@@ -11,6 +11,7 @@ export interface Incoming {
 }
 
 export interface RequestFacts {
+  readonly requestId: string;
   serverId?: string;
   sessionId?: string;
   rpcMethod?: string;

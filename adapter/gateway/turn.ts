@@ -62,6 +62,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     upstream: mount.upstream,
     request: own.request,
     reply: incoming.reply,
+    requestId: incoming.facts.requestId,
     keepAlive: parts.keepAlive,
     running: parts.running,
     idTexts: own.idTexts,

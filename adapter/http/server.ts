@@ -67,9 +67,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     const raw = reply.raw;
     const id = `${prefix}${(counter++).toString(36)}`;
-    const facts: RequestFacts = {};
-    request.facts = facts;
-    raw.setHeader('x-request-id', id);
+    request.facts = { requestId: id };
     if (options.isDraining()) raw.setHeader('connection', 'close');
     if (isInfoEnabled(logger)) logWhenDone(logger, request, raw, id);
 
@@ -89,6 +87,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     }
     request.principal = principal ?? '';
     done();
+  });
+
+  // Answers on mounts carry it too; they are written past fastify.
+  app.addHook('onSend', (request, reply, payload, done) => {
+    void reply.header('x-request-id', request.facts.requestId);
+    done(null, payload);
   });
 
   app.setNotFoundHandler(() => {
