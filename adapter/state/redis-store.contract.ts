@@ -220,13 +220,13 @@ describe('RedisStore when the server fails', () => {
     const start = performance.now();
     await expect(store.find(newRecord(), caller())).rejects.toThrow(StoreUnavailable);
     await expect(store.enter(newRecord(), caller(), lease())).rejects.toThrow(StoreUnavailable);
-    expect(performance.now() - start).toBeLessThan(500);
+    expect(performance.now() - start).toBeLessThan(1_000);
     // Also later, when connection attempts have become rare.
     for (let attempt = 0; attempt < 15; attempt += 1) {
       await new Promise((resolve) => setTimeout(resolve, 100));
       const start = performance.now();
       await expect(store.find(newRecord(), caller())).rejects.toThrow(StoreUnavailable);
-      expect(performance.now() - start).toBeLessThan(100);
+      expect(performance.now() - start).toBeLessThan(400);
     }
 
     await server.start();

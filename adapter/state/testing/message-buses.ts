@@ -46,15 +46,15 @@ export async function connectRedisBus(
   server: RedisServer,
   keyBase: string,
   onListenerError: (error: unknown) => void,
-): Promise<{ bus: RedisBus; close: () => Promise<void> }> {
-  const commands = new RedisConnection(server);
-  const bus = new RedisBus(commands, new RedisConnection(server), { keyBase, pingMs: 1_000, onListenerError });
+): Promise<{ bus: RedisBus; subscriber: RedisConnection; close: () => Promise<void> }> {
+  const [commands, subscriber] = [new RedisConnection(server), new RedisConnection(server)];
+  const bus = new RedisBus(commands, subscriber, { keyBase, pingMs: 1_000, onListenerError });
   const close = async (): Promise<void> => {
     await bus.close();
     commands.close();
   };
   await Promise.all([commands.connect(), bus.connect()]);
-  return { bus, close };
+  return { bus, subscriber, close };
 }
 
 function redis(name: string, start: () => Promise<{ server: TestRedis; client: RedisServer }>): BusTechnology {
