@@ -3,10 +3,14 @@ import { defineConfig } from 'vitest/config';
 
 const node = { environment: 'node' as const, pool: 'forks' as const };
 
+const cores = availableParallelism();
 /** These tests start programs of their own, which need the other half of the cores. */
-const startingPrograms = { maxWorkers: Math.max(2, Math.floor(availableParallelism() / 2)) };
+const startingPrograms = { maxWorkers: Math.max(2, Math.floor(cores / 2)) };
 
-/** The suites run one after the other (`groupOrder`), so that nothing competes with tests that watch the clock. */
+/**
+ * The suites run one after the other, so that nothing competes with tests that watch the clock. (The order counts from
+ * 1: vitest moves a project with order 0 and one worker to the end.)
+ */
 export default defineConfig({
   test: {
     projects: [
@@ -15,7 +19,8 @@ export default defineConfig({
           ...node,
           name: 'unit',
           include: ['{crds,adapter,operator,scraper,scripts,bench}/**/*.test.ts'],
-          sequence: { groupOrder: 0 },
+          sequence: { groupOrder: 1 },
+          maxWorkers: Math.max(2, cores - 1),
         },
       },
       {
@@ -25,7 +30,7 @@ export default defineConfig({
           include: ['{adapter,operator,scraper}/**/*.contract.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
-          sequence: { groupOrder: 1 },
+          sequence: { groupOrder: 2 },
           ...startingPrograms,
         },
       },
@@ -36,7 +41,7 @@ export default defineConfig({
           include: ['e2e/**/*.e2e.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
-          sequence: { groupOrder: 2 },
+          sequence: { groupOrder: 3 },
           ...startingPrograms,
         },
       },

@@ -1,11 +1,12 @@
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 export const ROOT = join(import.meta.dirname, '../..');
 
 export interface Outcome {
   readonly ok: boolean;
-  /** Both outputs, in order, and at the end how it ended when that was not by itself. */
+  /** Both outputs, in order, without colours, and at the end how it ended when that was not by itself. */
   readonly output: string;
 }
 
@@ -25,6 +26,6 @@ export function runCommand(
     child.once('error', (error) => {
       output += limit.aborted ? `stopped after at most ${timeoutMs / 1000} s` : `${command}: ${error.message}`;
     });
-    child.once('close', (code) => resolve({ ok: code === 0, output }));
+    child.once('close', (code) => resolve({ ok: code === 0, output: stripVTControlCharacters(output) }));
   });
 }

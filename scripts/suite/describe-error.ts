@@ -13,7 +13,9 @@ interface ReportedError {
 export function describeError(error: ReportedError): string {
   const { name = 'Error', message, diff, stack = '', cause } = error;
   const title = message.startsWith(name) ? message : `${name}: ${message}`;
-  const places = stack.split('\n').filter((line) => /^\s+at /.test(line) && !/node_modules|node:|<anonymous>/.test(line));
+  const places = stack
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line) && !/node_modules|node:|<anonymous>/.test(line));
   const parts = [title, diff, places.join('\n'), isError(cause) ? `Caused by ${describeError(cause)}` : undefined];
   return stripVTControlCharacters(parts.filter((part) => part !== undefined && part !== '').join('\n'));
 }
