@@ -64,6 +64,7 @@ describe('an exchange', () => {
       holdHead: false,
       again: undefined,
       onHead: () => undefined,
+      onAnswered: undefined,
       onListChanged: undefined,
       known: (error) => knownError(error, (one) => unexpected.push(one)),
       onFinish: (outcome) => {
@@ -375,6 +376,37 @@ describe('an exchange', () => {
         .end();
       await (await answer()).whole();
       expect(seen).toEqual([RESULT, two]);
+    });
+
+    test('says that all is answered before the last response leaves, and shows the head before that', async () => {
+      const { promise, resolve } = Promise.withResolvers<void>();
+      const asked = Promise.withResolvers<void>();
+      let answered = 0;
+      const { answer } = await start({
+        idTexts: ['1', '"b"'],
+        onAnswered: () => {
+          answered += 1;
+          asked.resolve();
+          return promise;
+        },
+      });
+      const stream = upstream.last.eventStream();
+      const arriving = await answer();
+      stream.data(frame(RESULT));
+      await arriving.until(frame(RESULT));
+      expect(answered).toBe(0);
+      const last = frame('{"jsonrpc":"2.0","id":"b","result":{}}');
+      stream.data(last);
+      await asked.promise;
+      await settle();
+      expect(arriving.body()).toBe(frame(RESULT));
+      resolve();
+      await arriving.until(last);
+      // The upstream's stream is still open.
+      expect(outcomes).toEqual([]);
+      stream.end();
+      await arriving.whole();
+      expect([answered, outcomes]).toEqual([1, ['ok']]);
     });
 
     test('holds everything back until the response is seen, where its headers depend on that', async () => {

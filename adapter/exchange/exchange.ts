@@ -42,6 +42,11 @@ export interface Plan {
   readonly again: ((status: number) => Promise<UpstreamRequest>) | undefined;
   /** May turn an upstream answer into an error of ours, before anything is sent. */
   readonly onHead: (head: ResponseHead) => AdapterError | undefined;
+  /**
+   * Called, and awaited, before the last awaited response leaves on an event stream, which the upstream may keep open
+   * for longer. Never fails.
+   */
+  readonly onAnswered: (() => Promise<void> | undefined) | undefined;
   /** Called, and awaited, before a message that mentions a changed list reaches the client. */
   readonly onListChanged: (() => Promise<void>) | undefined;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
@@ -243,9 +248,10 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       this.#state = 'collect';
       return;
     }
-    if (this.#plan.onResponse !== undefined) {
+    if (this.#plan.onResponse !== undefined || this.#plan.onAnswered !== undefined) {
       this.#splitter = new FrameSplitter();
       this.#state = 'frames';
+      if (this.#plan.onResponse === undefined) this.#writeStreamHead();
       return;
     }
     this.#state = 'pass';
@@ -311,6 +317,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       if (data !== undefined && this.#head !== undefined && this.#isAwaited(data)) {
         const text = await this.#plan.onResponse?.(data, this.#head);
         if (text !== undefined && text !== data) out = withData(frame, text);
+        if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
         if (this.#isDone()) return;
         this.#writeStreamHead();
       }

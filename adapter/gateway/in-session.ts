@@ -133,6 +133,8 @@ function sessionPlan(
       return timeoutResults(mount, calls, limits);
     },
     onResponse: listAnswer(mount, body, list, () => current),
+    // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
+    onAnswered: isCall && parts.sessions.limitsCalls ? () => leave(turn, leases) : undefined,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
     again: sendAgain(turn, isCall, async () => {
       current = await renew(turn, current);

@@ -48,6 +48,7 @@ export interface OwnPlan {
   readonly onResponse?: Plan['onResponse'];
   readonly holdHead?: boolean;
   readonly again?: Plan['again'];
+  readonly onAnswered?: Plan['onAnswered'];
   readonly onListChanged?: Plan['onListChanged'];
   readonly onFinish: () => Promise<void> | undefined;
 }
@@ -76,6 +77,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
       admitted.answered(head.status);
       return rejectedHead(mount, head);
     },
+    onAnswered: own.onAnswered,
     onListChanged: own.onListChanged,
     known: parts.known,
     onFinish: (outcome: Outcome) => {

@@ -122,6 +122,11 @@ export class SessionRegistry {
     }
   }
 
+  /** Whether a session may have only so many tool calls in flight. */
+  get limitsCalls(): boolean {
+    return this.#limits.maxInFlight !== null;
+  }
+
   /** Ends a tool call. With a limit the caller must wait, so that the client's next call finds the place free. */
   leave(lease: Lease): Promise<void> | undefined {
     if (!this.#leases.delete(lease)) return undefined;
