@@ -31,6 +31,11 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       const protocolVersion = negotiated(text);
       if (protocolVersion === undefined) return text;
       await parts.sessions.open(newRecord(key, incoming.principal, upstreamSessionId, protocolVersion, body));
+      if (incoming.reply.destroyed) {
+        // The client went away meanwhile and will never learn the id; the rest was ended when it went.
+        await parts.sessions.remove(key.serverId, key.sessionId, incoming.principal);
+        return text;
+      }
       opened = true;
       plan.sessionId = key.sessionId;
       incoming.facts.sessionId = key.sessionId;
