@@ -24,7 +24,8 @@ export function runCommand(
     child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
     child.once('error', (error) => {
-      output += limit.aborted ? `stopped after at most ${timeoutMs / 1000} s` : `${command}: ${error.message}`;
+      if (signal.aborted) output += 'interrupted';
+      else output += limit.aborted ? `stopped after ${timeoutMs / 1000} s` : `${command}: ${error.message}`;
     });
     child.once('close', (code) => resolve({ ok: code === 0, output: stripVTControlCharacters(output) }));
   });

@@ -48,7 +48,8 @@ export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: V
   // vitest ends with 1 for failures that it has reported; anything else it has not told.
   const told = finished && (how === 'with exit code 0' || results.some(({ state }) => state === 'failed'));
   if (told) return results;
-  const reason = limit.aborted ? `It was stopped after at most ${timeoutMs / 60_000} minutes.` : `It ended ${how}.`;
+  const stopped = signal.aborted ? 'It was interrupted.' : `It was stopped after ${timeoutMs / 60_000} minutes.`;
+  const reason = limit.aborted ? stopped : `It ended ${how}.`;
   const open = running.size === 0 ? '' : `\nRunning at that time: ${[...running].join(', ')}`;
   const detail = `${reason}${open}\n${stripVTControlCharacters(output).trim()}`;
   return [...results, { suite: 'vitest', name: `run of ${suites.join(', ')}`, state: 'failed', detail }];

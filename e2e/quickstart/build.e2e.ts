@@ -1,0 +1,32 @@
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { startProcess } from '../support/processes.ts';
+
+const ROOT = join(import.meta.dirname, '../..');
+const CACHE = join(ROOT, 'node_modules/.cache');
+let folder: string;
+
+beforeAll(async () => {
+  // Inside the project, so that the built files find the dependencies.
+  await mkdir(CACHE, { recursive: true });
+  folder = await mkdtemp(join(CACHE, 'build-'));
+});
+afterAll(async () => {
+  await rm(folder, { recursive: true, force: true });
+});
+
+test('the built adapter runs without the sources', async () => {
+  const tsc = join(ROOT, 'node_modules/.bin/tsc');
+  await using build = startProcess(tsc, ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', folder]);
+  expect(await build.exitsWithin(100_000), build.stdout()).toEqual({ code: 0, signal: null });
+
+  const config = join(ROOT, 'examples/quickstart/adapter.yaml');
+  const env = { DATA_DIR: join(folder, 'data'), UPSTREAM_URL: 'http://127.0.0.1:1/mcp' };
+  const main = join(folder, 'adapter/main.js');
+  await using adapter = startProcess(process.execPath, [main, '--config', config, '--port', '0'], env);
+  const [, url] = await adapter.waitForStdout(/"url":"([^"]+)"/);
+  const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5000) });
+  expect({ status: response.status, body: await response.json() }).toEqual({ status: 200, body: { status: 'ok' } });
+  expect(await adapter.stop()).toEqual({ code: 0, signal: null });
+});
