@@ -35,13 +35,15 @@ export function listKey(method: string, params: Readonly<Record<string, unknown>
  */
 export class ListCache {
   readonly #ttlMs: number;
+  readonly #maxBytes: number;
   /** In the order of insertion, so the first is the oldest. */
   readonly #entries = new Map<string, Entry>();
   readonly #texts = new Map<string, SharedText>();
   #bytes = 0;
 
-  constructor(ttlMs: number) {
+  constructor(ttlMs: number, maxBytes = MAX_TEXT_BYTES) {
     this.#ttlMs = ttlMs;
+    this.#maxBytes = maxBytes;
   }
 
   get enabled(): boolean {
@@ -66,7 +68,7 @@ export class ListCache {
     const { generation, listsGeneration } = record;
     this.#entries.set(id, { generation, listsGeneration, expiresAt: now + this.#ttlMs, text: this.#share(result) });
     for (const [oldest, entry] of this.#entries) {
-      if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= MAX_TEXT_BYTES && now < entry.expiresAt) break;
+      if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= this.#maxBytes && now < entry.expiresAt) break;
       this.#delete(oldest, entry);
     }
   }

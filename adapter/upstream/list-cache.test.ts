@@ -1,0 +1,138 @@
+import { describe, expect, test } from 'vitest';
+
+import { sessionRecord } from '../sessions/testing/session-record.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { ListCache, listKey } from './list-cache.ts';
+
+const TTL = 1000;
+const record = sessionRecord();
+
+test.each<[string, Record<string, unknown>, string | undefined]>([
+  ['tools/list', {}, 'tools/list'],
+  ['resources/list', {}, 'resources/list'],
+  ['resources/templates/list', {}, 'resources/templates/list'],
+  ['prompts/list', {}, 'prompts/list'],
+  ['tools/list', { cursor: 'a' }, 'tools/list\na'],
+  ['tools/list', { cursor: '' }, 'tools/list\n'],
+  ['tools/list', { _meta: { progressToken: 1 } }, 'tools/list'],
+  ['tools/list', { cursor: 7 }, undefined],
+  ['tools/list', { cursor: null }, undefined],
+  ['tools/list', { filter: 'x' }, undefined],
+  ['tools/call', {}, undefined],
+  ['resources/read', { uri: 'x' }, undefined],
+  ['roots/list', {}, undefined],
+])('%s with %j is kept as %j', (method, params, key) => {
+  expect(listKey(method, params)).toBe(key);
+});
+
+describe('the cache of lists', () => {
+  test('gives a list until its time is over', () => {
+    const cache = new ListCache(TTL);
+    cache.set(record, 'tools/list', '{"tools":[]}', 0);
+    expect(cache.get(record, 'tools/list', 999)).toBe('{"tools":[]}');
+    expect(cache.get(record, 'tools/list', 1000)).toBeUndefined();
+    expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
+  });
+
+  test('knows lists of this session, server, method and page only', () => {
+    const cache = new ListCache(TTL);
+    cache.set(record, 'tools/list', 'a', 0);
+    for (const other of [{ sessionId: 'x' }, { serverId: 'x' }]) {
+      expect(cache.get({ ...record, ...other }, 'tools/list', 0)).toBeUndefined();
+    }
+    expect(cache.get(record, 'tools/list\n2', 0)).toBeUndefined();
+    expect(cache.get(record, 'prompts/list', 0)).toBeUndefined();
+    expect(cache.get(record, 'tools/list', 0)).toBe('a');
+  });
+
+  test.each(['generation', 'listsGeneration'] as const)('forgets a list of another %s', (name) => {
+    const cache = new ListCache(TTL);
+    cache.set(record, 'tools/list', 'old', 0);
+    const later = { ...record, [name]: record[name] + 1 };
+    expect(cache.get(later, 'tools/list', 0)).toBeUndefined();
+    cache.set(later, 'tools/list', 'new', 0);
+    expect(cache.get(later, 'tools/list', 0)).toBe('new');
+    // A replica that has read the session before must not see what came after, nor bring the old one back.
+    expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
+  });
+
+  test('replaces a list', () => {
+    const cache = new ListCache(TTL);
+    for (const text of ['a', 'b', 'b', 'a']) cache.set(record, 'tools/list', text, 0);
+    expect(cache.get(record, 'tools/list', 500)).toBe('a');
+    cache.set(record, 'tools/list', 'c', 900);
+    expect(cache.get(record, 'tools/list', 1500)).toBe('c');
+  });
+
+  test('keeps equal lists of many sessions, each for its own time', () => {
+    const cache = new ListCache(TTL);
+    const sessions = Array.from({ length: 50 }, (_, i) => sessionRecord({ sessionId: String(i) }));
+    sessions.forEach((one, i) => cache.set(one, 'tools/list', 'same', i * 10));
+    expect(sessions.map((one) => cache.get(one, 'tools/list', 1250))).toEqual(
+      sessions.map((_, i) => (i * 10 + TTL > 1250 ? 'same' : undefined)),
+    );
+  });
+
+  test('does nothing without a time to live', () => {
+    const cache = new ListCache(0);
+    expect(cache.enabled).toBe(false);
+    cache.set(record, 'tools/list', 'a', 0);
+    expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
+    expect(new ListCache(TTL).enabled).toBe(true);
+  });
+
+  describe('of 250 characters at most', () => {
+    const small = (): ListCache => new ListCache(TTL, 250);
+    const session = (name: string): SessionRecord => sessionRecord({ sessionId: name });
+    const put = (cache: ListCache, name: string, text: string, now = 0): void =>
+      cache.set(session(name), 'tools/list', text, now);
+    const kept = (cache: ListCache, names: string): string =>
+      names.split('').filter((name) => cache.get(session(name), 'tools/list', 0) !== undefined).join('');
+    const text = (letter: string): string => letter.repeat(100);
+
+    test('drops the oldest lists first', () => {
+      const cache = small();
+      for (const name of 'abcd') put(cache, name, text(name));
+      expect(kept(cache, 'abcd')).toBe('cd');
+      put(cache, 'e', 'x');
+      expect(kept(cache, 'abcde')).toBe('cde');
+    });
+
+    test('counts equal lists once', () => {
+      const cache = small();
+      for (const name of 'abcdef') put(cache, name, text('x'));
+      put(cache, 'g', text('y'));
+      expect(kept(cache, 'abcdefg')).toBe('abcdefg');
+    });
+
+    test('counts a list for as long as somebody has it', () => {
+      const cache = small();
+      put(cache, 'a', text('x'));
+      put(cache, 'b', text('x'));
+      put(cache, 'a', '');
+      put(cache, 'c', text('y'));
+      put(cache, 'd', text('z'));
+      expect(kept(cache, 'bcd')).toBe('cd');
+    });
+
+    test('counts a list no longer when it is replaced, and again when it comes back', () => {
+      const cache = small();
+      put(cache, 'a', text('k'));
+      for (const letter of 'stuvw') put(cache, 'b', text(letter));
+      expect(kept(cache, 'ab')).toBe('ab');
+      put(cache, 'b', '');
+      put(cache, 'b', text('w'));
+      put(cache, 'c', text('y'));
+      expect(kept(cache, 'abc')).toBe('bc');
+    });
+
+    test('drops what is over, before it needs the room', () => {
+      const cache = small();
+      put(cache, 'a', text('x'));
+      put(cache, 'b', text('y'), 500);
+      put(cache, 'c', 'z', TTL);
+      // It would still be its time, if it were there.
+      expect(kept(cache, 'abc')).toBe('bc');
+    });
+  });
+});
