@@ -1,6 +1,6 @@
 /**
  * Runs the vitest projects that are its arguments, and reports over IPC: a process of its own, so that nothing that
- * happens here hides the report of `npm test`.
+ * happens here hides the report of `npm test`. Leads a process group, which ends when `npm test` does.
  */
 import { relative } from 'node:path';
 import { type Reporter, startVitest, type TestCase, type TestModule } from 'vitest/node';
@@ -65,6 +65,10 @@ const reporter: Reporter = {
   },
 };
 
+const endWithParent = (): void => void process.kill(-process.pid, 'SIGKILL');
+process.once('disconnect', endWithParent);
+
 const vitest = await startVitest([], { project: process.argv.slice(2), watch: false, reporters: [reporter] });
 await vitest.close();
+process.off('disconnect', endWithParent);
 process.disconnect();

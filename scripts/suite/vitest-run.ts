@@ -7,6 +7,7 @@ import type { VitestMessage } from './vitest-message.ts';
 
 const CHILD = fileURLToPath(new URL('vitest-child.ts', import.meta.url));
 const KEPT_OUTPUT = 10_000;
+const GRACE_MS = 5000;
 
 export interface VitestRun {
   readonly suites: readonly Suite[];
@@ -19,7 +20,13 @@ export interface VitestRun {
 /** Runs vitest projects in a process of their own. Never rejects: a process that breaks is a failed test. */
 export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: VitestRun): Promise<TestResult[]> {
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
-  const child = fork(CHILD, suites, { cwd: ROOT, silent: true, signal: limit, killSignal: 'SIGKILL' });
+  // A process group of its own: ending it ends whatever the tests have started, too.
+  const child = fork(CHILD, suites, { cwd: ROOT, silent: true, detached: true });
+  const stop = (): void => {
+    endGroup(child.pid, 'SIGTERM');
+    setTimeout(() => endGroup(child.pid, 'SIGKILL'), GRACE_MS).unref();
+  };
+  limit.addEventListener('abort', stop, { once: true });
   const results: TestResult[] = [];
   const running = new Set<string>();
   let finished = false;
@@ -41,9 +48,10 @@ export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: V
     }
   });
   const how = await new Promise<string>((resolve) => {
-    child.on('error', (error) => (output += `\n${error.message}`));
+    child.once('error', (error) => resolve(`with ${error.message}`));
     child.once('close', (code, ended) => resolve(ended === null ? `with exit code ${code}` : `by ${ended}`));
   });
+  limit.removeEventListener('abort', stop);
 
   // vitest ends with 1 for failures that it has reported; anything else it has not told.
   const told = finished && (how === 'with exit code 0' || results.some(({ state }) => state === 'failed'));
@@ -53,4 +61,13 @@ export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: V
   const open = running.size === 0 ? '' : `\nRunning at that time: ${[...running].join(', ')}`;
   const detail = `${reason}${open}\n${stripVTControlCharacters(output).trim()}`;
   return [...results, { suite: 'vitest', name: `run of ${suites.join(', ')}`, state: 'failed', detail }];
+}
+
+function endGroup(leader: number | undefined, signal: NodeJS.Signals): void {
+  if (leader === undefined) return;
+  try {
+    process.kill(-leader, signal);
+  } catch {
+    // All of them have ended.
+  }
 }
