@@ -100,6 +100,15 @@ describe('a stream', () => {
     expect(splitter.rest).toBe('da');
   });
 
+  test('may bring a large frame in small pieces', () => {
+    const splitter = new FrameSplitter();
+    const piece = Buffer.alloc(4096, 'x');
+    // Were the pieces searched again and again, this would take minutes.
+    for (let i = 0; i < 8192; i++) expect(splitter.push(piece)).toEqual([]);
+    const [frame] = splitter.push(Buffer.from('\ndata: 1\n\n'));
+    expect([frame?.raw.length, frame?.data]).toEqual([(32 << 20) + 10, '1']);
+  });
+
   test('with a frame that never ends is given up', () => {
     const splitter = new FrameSplitter();
     const chunk = Buffer.alloc(16 << 20, 'x');

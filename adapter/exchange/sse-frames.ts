@@ -12,12 +12,15 @@ export interface Frame {
 }
 
 const MAX_FRAME_CHARS = 64 << 20;
+const LONGEST_BLANK_LINE = '\r\n\r\n'.length;
 
 /** Splits a stream of decoded text into frames; keeps the unfinished rest. */
 export class FrameSplitter {
-  #rest = '';
-  /** Up to here the rest holds no end of a frame. */
-  #searched = 0;
+  /** The unfinished frame, in the pieces in which it came: joining them for every chunk would be quadratic. */
+  #pieces: string[] = [];
+  #length = 0;
+  /** The end of the pieces, where a blank line may have begun. */
+  #tail = '';
   /** The last frame ended with a CR, which the LF that follows belongs to. */
   #endedInCr = false;
   #decoder = new TextDecoder();
@@ -25,41 +28,49 @@ export class FrameSplitter {
   /** The frames that end within this chunk. Throws when a single frame grows past 64 Mi characters. */
   push(chunk: Uint8Array): Frame[] {
     const frames: Frame[] = [];
-    this.#rest += this.#decoder.decode(chunk, { stream: true });
-    if (this.#rest === '') return frames;
-    if (this.#endedInCr && this.#rest.startsWith('\n')) {
+    let text = this.#decoder.decode(chunk, { stream: true });
+    if (text === '') return frames;
+    if (this.#endedInCr && text.startsWith('\n')) {
       frames.push(readFrame('\n'));
-      this.#rest = this.#rest.slice(1);
+      text = text.slice(1);
     }
     this.#endedInCr = false;
-    for (;;) {
-      const end = frameEnd(this.#rest, this.#searched);
-      if (end === -1) break;
-      frames.push(readFrame(this.#rest.slice(0, end)));
-      this.#endedInCr = end === this.#rest.length && this.#rest.endsWith('\r');
-      this.#rest = this.#rest.slice(end);
-      this.#searched = 0;
+    while (text !== '') {
+      const end = frameEnd(this.#tail + text) - this.#tail.length;
+      if (end < 0) {
+        this.#keep(text);
+        break;
+      }
+      frames.push(readFrame(this.rest + text.slice(0, end)));
+      this.#endedInCr = end === text.length && text.endsWith('\r');
+      text = text.slice(end);
+      this.#pieces = [];
+      this.#length = 0;
+      this.#tail = '';
     }
-    this.#searched = Math.max(0, this.#rest.length - 3);
-    if (this.#rest.length > MAX_FRAME_CHARS) throw new Error('an event of the upstream stream is larger than 64 MiB');
     return frames;
   }
 
   /** What is left after the last whole frame. */
   get rest(): string {
-    return this.#rest;
+    return this.#pieces.join('');
+  }
+
+  #keep(text: string): void {
+    this.#pieces.push(text);
+    this.#length += text.length;
+    this.#tail = (this.#tail + text.slice(-LONGEST_BLANK_LINE)).slice(-LONGEST_BLANK_LINE);
+    if (this.#length > MAX_FRAME_CHARS) throw new Error('an event of the upstream stream is larger than 64 MiB');
   }
 }
 
-/** Index after the first blank line. Lines end with LF, CRLF or CR, in one stream too. */
-function frameEnd(text: string, from: number): number {
-  if (!text.includes('\r', from)) {
-    const lf = text.indexOf('\n\n', from);
-    return lf === -1 ? -1 : lf + 2;
-  }
-  const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
-  blankLine.lastIndex = from;
-  return blankLine.test(text) ? blankLine.lastIndex : -1;
+/** Index after the first blank line, -1 without one. Lines end with LF, CRLF or CR, in one stream too. */
+function frameEnd(text: string): number {
+  const lf = text.indexOf('\n\n');
+  const before = lf === -1 ? text : text.slice(0, lf + 1);
+  if (!before.includes('\r')) return lf === -1 ? -1 : lf + 2;
+  const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/.exec(text);
+  return blankLine === null ? -1 : blankLine.index + blankLine[0].length;
 }
 
 /** Reads the fields of one frame. */

@@ -87,7 +87,10 @@ describe('the cache of lists', () => {
     const put = (cache: ListCache, name: string, text: string, now = 0): void =>
       cache.set(session(name), 'tools/list', text, now);
     const kept = (cache: ListCache, names: string): string =>
-      names.split('').filter((name) => cache.get(session(name), 'tools/list', 0) !== undefined).join('');
+      names
+        .split('')
+        .filter((name) => cache.get(session(name), 'tools/list', 0) !== undefined)
+        .join('');
     const text = (letter: string): string => letter.repeat(100);
 
     test('drops the oldest lists first', () => {
