@@ -173,7 +173,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await app.listen({ host, port, backlog: 4096 });
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(
-        pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.ping() ?? Promise.resolve(true) })),
+        pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.reach() ?? Promise.resolve(true) })),
         core.max_start_wait_seconds,
         waiting.signal,
       ).then((result) => {

@@ -52,7 +52,10 @@ export class EraProbe {
       timeoutMs: this.#timeoutMs,
     });
     const versions = answer.message?.result?.['supportedVersions'];
-    if (Array.isArray(versions) && versions.some((version) => typeof version === 'string' && version >= MODERN_REVISION)) {
+    if (
+      Array.isArray(versions) &&
+      versions.some((version) => typeof version === 'string' && version >= MODERN_REVISION)
+    ) {
       this.#remember('modern', MODERN_TTL_MS);
     } else if (answer.status === 401 || answer.status === 403 || answer.status >= 500) return 'unknown';
     else this.#remember('legacy', LEGACY_TTL_MS);

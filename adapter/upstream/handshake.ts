@@ -48,7 +48,12 @@ export async function handshake(
   const opened = { ...session, upstreamSessionId: answer.upstreamSessionId };
   const sendHeaders = [...headers, 'mcp-protocol-version', protocolVersion];
   const send = (method: string, params: string | undefined, notification: boolean): Promise<OwnAnswer> =>
-    ownRequest(upstream, { session: opened, headers: sendHeaders, message: { method, params, notification }, timeoutMs });
+    ownRequest(upstream, {
+      session: opened,
+      headers: sendHeaders,
+      message: { method, params, notification },
+      timeoutMs,
+    });
   await send('notifications/initialized', undefined, true);
   if (state.logLevel !== null) await send('logging/setLevel', state.logLevel, false);
   for (const uri of state.subscriptions) await send('resources/subscribe', JSON.stringify({ uri }), false);

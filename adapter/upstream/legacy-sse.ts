@@ -228,7 +228,9 @@ export class LegacySseUpstream implements Upstream {
   /** Extends the leases of the owned streams, and finds out about owners that have died. */
   async #tick(): Promise<void> {
     try {
-      await Promise.all([...this.#owned.values()].map(({ lock }) => this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS)));
+      await Promise.all(
+        [...this.#owned.values()].map(({ lock }) => this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS)),
+      );
       const foreign = new Map<string, BusKey>();
       for (const { key } of this.#waiters) if (!this.#owned.has(keyText(key))) foreign.set(keyText(key), key);
       for (const key of foreign.values()) if (!(await this.#hasOwner(key))) this.#failWaiters(key);
@@ -331,7 +333,9 @@ function isResponse(text: string): boolean {
 }
 
 function isSent(error: unknown): boolean {
-  return !['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes((error as NodeJS.ErrnoException).code ?? '');
+  return !['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(
+    (error as NodeJS.ErrnoException).code ?? '',
+  );
 }
 
 function keyText(key: BusKey): string {

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { handshake, HandshakeFailed } from './handshake.ts';
@@ -22,6 +23,7 @@ export interface PingSnapshot {
 }
 
 const PROTOCOL_VERSION = '2025-11-25';
+const STOP_TIMEOUT_MS = 1_000;
 
 /**
  * Pings one upstream for its circuit breaker. It keeps one upstream session of its own and sends `ping` on it, so
@@ -74,16 +76,41 @@ export class PingLoop {
 
   /** One ping, told to the breaker. True when the upstream answered; calls at the same time share one ping. */
   ping(): Promise<boolean> {
-    this.#running ??= this.#ping().finally(() => {
+    return this.#alone(() => this.#ping());
+  }
+
+  /**
+   * One ping that the breaker neither allows nor hears of: an upstream that starts later than the adapter must not
+   * find it open, nor be waited for until it cools down.
+   */
+  reach(): Promise<boolean> {
+    return this.#alone(() => this.#attempt());
+  }
+
+  #alone(run: () => Promise<boolean>): Promise<boolean> {
+    this.#running ??= run().finally(() => {
       this.#running = undefined;
     });
     return this.#running;
   }
 
   async #ping(): Promise<boolean> {
-    const started = performance.now();
     const admission = this.#breaker.admit(Date.now());
     if (admission.kind === 'reject') return false;
+    const ok = await this.#attempt();
+    const now = Date.now();
+    if (ok) {
+      if (admission.kind === 'probe') this.#breaker.probeSucceeded();
+      this.#breaker.pingSucceeded();
+    } else {
+      if (admission.kind === 'probe') this.#breaker.probeFailed(now);
+      this.#breaker.pingFailed(now);
+    }
+    return ok;
+  }
+
+  async #attempt(): Promise<boolean> {
+    const started = performance.now();
     let error: string | null = null;
     try {
       await this.#roundTrip();
@@ -94,16 +121,9 @@ export class PingLoop {
     const now = Date.now();
     this.#lastLatencyMs = Math.round((performance.now() - started) * 10) / 10;
     this.#lastError = error;
-    if (error === null) {
-      this.#lastSuccessAt = now / 1000;
-      if (admission.kind === 'probe') this.#breaker.probeSucceeded();
-      this.#breaker.pingSucceeded();
-    } else {
-      this.#lastFailureAt = now / 1000;
-      if (admission.kind === 'probe') this.#breaker.probeFailed(now);
-      this.#breaker.pingFailed(now);
-    }
-    this.#onResult(error === null, error);
+    if (error === null) this.#lastSuccessAt = now / 1000;
+    else this.#lastFailureAt = now / 1000;
+    if (!this.#stopped) this.#onResult(error === null, error);
     return error === null;
   }
 
@@ -183,9 +203,14 @@ export class PingLoop {
     };
   }
 
+  /** Ends the loop and its session. An upstream that does not answer is not waited for; closing it ends the rest. */
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#timer);
+    await Promise.race([this.#end(), delay(STOP_TIMEOUT_MS, undefined, { ref: false })]);
+  }
+
+  async #end(): Promise<void> {
     await this.#running;
     if (this.#session !== undefined) await this.#close(this.#session);
   }

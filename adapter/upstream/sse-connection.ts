@@ -33,7 +33,10 @@ export class SseConnection {
     headers: readonly string[],
     timeoutMs: number,
   ): Promise<{ endpoint: string } | { status: number }> {
-    const timer = setTimeout(() => this.#abort.abort(new Error(`no endpoint event within ${timeoutMs / 1000} s`)), timeoutMs);
+    const timer = setTimeout(
+      () => this.#abort.abort(new Error(`no endpoint event within ${timeoutMs / 1000} s`)),
+      timeoutMs,
+    );
     try {
       const response = await dispatcher.request({
         path,

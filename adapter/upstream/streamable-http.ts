@@ -58,7 +58,10 @@ export class StreamableHttpUpstream implements Upstream {
     const upstreamSessionId = request.session?.upstreamSessionId;
     if (upstreamSessionId) headers.push('mcp-session-id', upstreamSessionId);
     if (request.lastEventId !== undefined) headers.push('last-event-id', request.lastEventId);
-    this.#pool.dispatch({ path: this.#path, method: request.method, headers, body: request.body?.bytes ?? null }, relay);
+    this.#pool.dispatch(
+      { path: this.#path, method: request.method, headers, body: request.body?.bytes ?? null },
+      relay,
+    );
   }
 
   /** Starts the exchange again where the upstream redirects to; undefined when that may not be followed. */
