@@ -26,9 +26,9 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
   });
 
   /** Starts a call through A that is not answered by itself; resolves when the upstream has it. */
-  async function startCall(idText: string, name = 'slow'): Promise<{ answer: Promise<Response> }> {
+  async function startCall(idText: string, name = 'slow', key = 'never'): Promise<{ answer: Promise<Response> }> {
     const count = upstream.requestsOf('tools/call').length;
-    const params = `{"name":"${name}","arguments":{"key":"never"}}`;
+    const params = `{"name":"${name}","arguments":{"key":"${key}"}}`;
     const body = `{"jsonrpc":"2.0","id":${idText},"method":"tools/call","params":${params}}`;
     const answer = session.at(deployment.a).send(body);
     await upstream.waitForRequest((request) => request === upstream.requestsOf('tools/call')[count]);
@@ -126,6 +126,7 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
       ];
       const answers: Promise<Response>[] = [];
       for (const id of ids) answers.push((await startCall(id.call)).answer);
+      const { answer: spared } = await startCall('9007199254740995', 'slow', 'spared');
       const cancelledAt = performance.now();
       for (const id of ids) expect(await cancel(id.cancelled)).toBe(202);
       const responses = await within(8_000, 'the end of the cancelled calls', Promise.all(answers));
@@ -137,6 +138,10 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
         expect(asObject(JSON.parse(text)).error).toMatchObject({ data: { code: 'cancelled' } });
         if (index === 0) expect(text).toContain('9007199254740993');
       }
+      // The one that was not named still runs.
+      upstream.release('spared');
+      expect((await spared).status).toBe(200);
+      expect(await (await spared).text()).toContain('done');
     });
   });
 });

@@ -33,6 +33,7 @@ describe('a server that restarts and forgets its sessions, behind two replicas',
     ({ upstream, deployment } = await startOf(1));
   });
   afterEach(() => {
+    upstream.behavior.headerDelayMs = 0;
     upstream.behavior.intercept = () => undefined;
   });
   afterAll(async () => {
@@ -45,6 +46,8 @@ describe('a server that restarts and forgets its sessions, behind two replicas',
     const session = await openSession(a);
     const before = upstream.initializes.length;
     upstream.forgetSessions();
+    // So slow that both replicas find out long before either has a new session.
+    upstream.behavior.headerDelayMs = 100;
     const calls = Array.from({ length: 20 }, (_, n) => session.at(n % 2 === 0 ? a : b).tool('echo', { n }));
     const texts = (await Promise.all(calls)).map(textOf);
     expect(texts).toEqual(Array.from({ length: 20 }, (_, n) => `{"n":${n}}`));
