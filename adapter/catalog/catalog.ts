@@ -25,14 +25,20 @@ export function visibleTools(result: string, disabled: DisabledTools): string {
  * The same for the JSON text of a whole answer: a message, or an array of messages, of which only the responses to
  * `idTexts` hold lists of tools (undefined: all of them).
  */
-export function withVisibleTools(answer: string, disabled: DisabledTools, idTexts: readonly string[] | undefined): string {
+export function withVisibleTools(
+  answer: string,
+  disabled: DisabledTools,
+  idTexts: readonly string[] | undefined,
+): string {
   if (!disabled.any) return answer;
   const isArray = answer.trimStart().startsWith('[');
   const messages = isArray ? [...elements(answer)] : [{ start: 0, end: answer.length }];
   const edits = messages.flatMap(({ start, end }) => {
     const listed = idTexts?.some((idText) => isResponseTo(answer.slice(start, end), idText)) ?? true;
     const result = listed ? locate(answer, ['result'], start) : undefined;
-    return result === undefined ? [] : [{ ...result, with: visibleTools(answer.slice(result.start, result.end), disabled) }];
+    return result === undefined
+      ? []
+      : [{ ...result, with: visibleTools(answer.slice(result.start, result.end), disabled) }];
   });
   return splice(answer, edits);
 }

@@ -23,7 +23,10 @@ export function createLogger(level: LogLevel, redact: Redact, destination?: Dest
       serializers: { err: (error: unknown) => error },
       hooks: {
         logMethod(args, method) {
-          const safe = args.map((arg: unknown) => (typeof arg === 'string' ? redact(arg) : arg));
+          const [first]: unknown[] = args;
+          // The message of an error that stands alone would become that of the line.
+          const all = first instanceof Error && args.length === 1 ? [first, first.message] : args;
+          const safe = all.map((arg: unknown) => (typeof arg === 'string' ? redact(arg) : arg));
           method.apply(this, safe as Parameters<typeof method>);
         },
       },

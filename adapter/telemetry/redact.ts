@@ -4,17 +4,22 @@ export const REDACTED = '<redacted>';
 /** Names whose values are never shown, wherever they stand. */
 const SENSITIVE_NAME =
   /authorization|token|secret|password|passwd|cookie|api[-_]?key|private[-_]?key|credential|signature|^sig$|^mcp_(upload|artifact)_sig$/i;
-const BEARER = /\b(Bearer|Basic)\s+[A-Za-z0-9._~+/=-]{4,}/gi;
+const BEARER = /\b(Bearer|Basic)\s{1,8}[A-Za-z0-9._~+/=-]{4,}/gi;
 const JWT = /\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*/g;
-const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]*:\/\/)[^\s/@:]*:[^\s/@]*@/gi;
+const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@:]*:[^\s/@]*@/gi;
 const ASSIGNMENT =
-  /\b([\w-]*(?:authorization|token|secret|password|passwd|cookie|api[-_]?key|signature|mcp_(?:upload|artifact)_sig)[\w-]*)(["']?\s*[=:]\s*["']?)(?!<redacted>)[^\s"',;&}]+/gi;
+  /((?:authorization|token|secret|password|passwd|cookie|api[-_]?key|signature|mcp_(?:upload|artifact)_sig)[\w-]{0,64}["']?\s{0,8}[=:]\s{0,8}["']?)(?!<redacted>)[^\s"',;&}]+/gi;
 /** Shorter values occur by chance in ordinary text. */
 const MIN_SECRET_CHARS = 4;
+/** Clients and upstreams may send text of any length; what is said of it is not to cost more than that. */
+const MAX_CHARS = 16_384;
 
 export type Redact = (text: string) => string;
 
-/** Removes the given secrets, and text that looks like a credential, from any text that leaves the program. */
+/**
+ * Removes the given secrets, and text that looks like a credential, from any text that leaves the program. Text of more
+ * than 16 Ki characters is cut off there.
+ */
 export function redactor(secrets: readonly string[]): Redact {
   const literal = [...new Set(secrets)].filter((secret) => secret.length >= MIN_SECRET_CHARS);
   // Longest first: one secret may be the beginning of another.
@@ -22,11 +27,13 @@ export function redactor(secrets: readonly string[]): Redact {
   return (text) => {
     let out = text;
     for (const secret of literal) if (out.includes(secret)) out = out.replaceAll(secret, REDACTED);
+    // After the literal ones, of which half must not be left at the cut.
+    if (out.length > MAX_CHARS) out = `${out.slice(0, MAX_CHARS)}…`;
     return out
       .replace(BEARER, (_all, scheme: string) => `${scheme} ${REDACTED}`)
       .replace(JWT, REDACTED)
       .replace(URL_CREDENTIALS, (_all, scheme: string) => `${scheme}${REDACTED}@`)
-      .replace(ASSIGNMENT, (_all, name: string, between: string) => name + between + REDACTED);
+      .replace(ASSIGNMENT, (_all, name: string) => name + REDACTED);
   };
 }
 
@@ -40,7 +47,9 @@ export function redactValue(value: unknown, redact: Redact, depth = 0): unknown 
   return Object.fromEntries(
     Object.entries(value).map(([name, inner]) => [
       name,
-      SENSITIVE_NAME.test(name) && inner !== null && inner !== undefined ? REDACTED : redactValue(inner, redact, depth + 1),
+      SENSITIVE_NAME.test(name) && inner !== null && inner !== undefined
+        ? REDACTED
+        : redactValue(inner, redact, depth + 1),
     ]),
   );
 }

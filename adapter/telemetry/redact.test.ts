@@ -1,0 +1,159 @@
+import { describe, expect, test } from 'vitest';
+
+import { REDACTED, redactor, redactValue } from './redact.ts';
+
+const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl';
+
+describe('text', () => {
+  const redact = redactor(['s3cr3t-value', 's3cr3t-value-longer', 'pa$$w(rd)', 'abc', 'abc', '']);
+
+  test.each<[string, string]>([
+    // Configured secrets, wherever they stand; the longer one first.
+    ['got s3cr3t-value back', `got ${REDACTED} back`],
+    ['s3cr3t-values3cr3t-value', REDACTED + REDACTED],
+    ['got s3cr3t-value-longer', `got ${REDACTED}`],
+    ['x pa$$w(rd) y', `x ${REDACTED} y`],
+    // Schemes of HTTP authentication.
+    ['sent Bearer abcd.EFG-1_2~3+4/5==', `sent Bearer ${REDACTED}`],
+    ['sent BASIC dXNlcjpwYXNz,', `sent BASIC ${REDACTED},`],
+    [`x ${JWT} y`, `x ${REDACTED} y`],
+    // Credentials in URLs.
+    ['at https://user:pw@host.example/path?a=1', `at https://${REDACTED}@host.example/path?a=1`],
+    ['redis://:pw@redis:6379/0', `redis://${REDACTED}@redis:6379/0`],
+    ['rediss+x://u:p@h', `rediss+x://${REDACTED}@h`],
+    // Assignments.
+    ['token=abcdef', `token=${REDACTED}`],
+    ['api_key: abcdef, next', `api_key: ${REDACTED}, next`],
+    ['X-Api-Key=abcdef&b=2', `X-Api-Key=${REDACTED}&b=2`],
+    ['{"password":"hunter2","a":1}', `{"password":"${REDACTED}","a":1}`],
+    ["{'client_secret': 'hunter2'}", `{'client_secret': '${REDACTED}'}`],
+    ['?mcp_upload_sig=abc.def&mcp_upload_exp=17', `?mcp_upload_sig=${REDACTED}&mcp_upload_exp=17`],
+    ['mcp_artifact_sig=abcdef', `mcp_artifact_sig=${REDACTED}`],
+    ['cookie: a=b; c=d', `cookie: ${REDACTED}; c=d`],
+    ['Authorization: abcdef', `Authorization: ${REDACTED}`],
+    ['X-Mcp-Adapter-Auth-Token: abcdef', `X-Mcp-Adapter-Auth-Token: ${REDACTED}`],
+  ])('%s', (text, expected) => {
+    expect(redact(text)).toBe(expected);
+    // Once is enough.
+    expect(redact(redact(text))).toBe(expected);
+  });
+
+  test.each([
+    'connect ECONNREFUSED 127.0.0.1:8080',
+    'initialize was answered with HTTP 401',
+    'the tool "abc" of the server "s1"',
+    'http://host.example:8080/mcp?session=1',
+    'mail user@example.com, see git@host:path',
+    'a bearer of news',
+    'Bearer x',
+    'eyJ.a.b',
+    'tokens are counted; the token was missing',
+    'basic',
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call"}',
+    'naïve 😀 \n\t text',
+    '',
+  ])('is left alone: %j', (text) => {
+    expect(redact(text)).toBe(text);
+  });
+
+  test('of any length takes no time to speak of', () => {
+    for (const piece of ['token', 'a-', 'Bearer ', 'x://', 'eyJaaaaaa.', '-eyJ', 'a:', 'token ', 'a ']) {
+      // Were it searched again from every character, this would take minutes.
+      expect(redact(piece.repeat(1_000_000)).length).toBeLessThan(50_000);
+    }
+  });
+
+  test('is cut off after 16 Ki characters, and nothing of a secret is left at the cut', () => {
+    const text = 'x'.repeat(16_384);
+    expect(redact(text) === text).toBe(true);
+    expect(redact(`${text}y`) === `${text}…`).toBe(true);
+    const cut = redact(`${'x'.repeat(16_380)}s3cr3t-value`);
+    expect([cut.length, cut.includes('s3cr')]).toEqual([16_385, false]);
+  });
+});
+
+describe('a value', () => {
+  const redact = redactor(['s3cr3t-value']);
+
+  test('loses what its names say is secret, whatever it is', () => {
+    const value = {
+      Authorization: 'x',
+      token: ['a'],
+      clientSecret: { a: 1 },
+      password: '',
+      'set-cookie': 1,
+      apiKey: 'k',
+      'api-key': 'k',
+      private_key: 'k',
+      credentials: 'k',
+      sig: 's',
+      mcp_upload_sig: 's',
+      mcp_artifact_sig: 's',
+      signature: 's',
+      absent_token: null,
+      other_token: undefined,
+      nested: [{ passwd: 'x', fine: 'y' }],
+    };
+    expect(redactValue(value, redact)).toEqual({
+      Authorization: REDACTED,
+      token: REDACTED,
+      clientSecret: REDACTED,
+      password: REDACTED,
+      'set-cookie': REDACTED,
+      apiKey: REDACTED,
+      'api-key': REDACTED,
+      private_key: REDACTED,
+      credentials: REDACTED,
+      sig: REDACTED,
+      mcp_upload_sig: REDACTED,
+      mcp_artifact_sig: REDACTED,
+      signature: REDACTED,
+      absent_token: null,
+      other_token: undefined,
+      nested: [{ passwd: REDACTED, fine: 'y' }],
+    });
+  });
+
+  test('keeps everything else', () => {
+    const value = {
+      n: 1,
+      b: false,
+      z: null,
+      u: undefined,
+      t: 'x',
+      list: [1, 'a', [true]],
+      design: 'sig is a part of a word',
+    };
+    expect(redactValue(value, redact)).toEqual(value);
+    for (const one of [1, true, null, undefined, 'x']) expect(redactValue(one, redact)).toBe(one);
+  });
+
+  test('is redacted in all its text', () => {
+    expect(redactValue({ a: ['got s3cr3t-value', { b: 'Bearer abcdefgh' }] }, redact)).toEqual({
+      a: [`got ${REDACTED}`, { b: `Bearer ${REDACTED}` }],
+    });
+  });
+
+  test('may be an error, with all its causes', () => {
+    const cause = Object.assign(new TypeError('s3cr3t-value refused'), { code: 'ECONNREFUSED' });
+    const error = new Error('failed with token=abcdef', { cause: new Error('middle', { cause }) });
+    const shown = JSON.stringify(redactValue(error, redact));
+    expect(JSON.parse(shown)).toMatchObject({
+      type: 'Error',
+      message: `failed with token=${REDACTED}`,
+      stack: expect.stringContaining('redact.test'),
+      cause: { message: 'middle', cause: { type: 'TypeError', code: 'ECONNREFUSED', message: `${REDACTED} refused` } },
+    });
+    expect(shown).not.toContain('s3cr3t');
+    expect(shown).not.toContain('abcdef');
+  });
+
+  test('ends where it goes too deep, or round in circles', () => {
+    const circle: Record<string, unknown> = { a: 1 };
+    circle['self'] = circle;
+    expect(JSON.stringify(redactValue(circle, redact))).toContain('[deep]');
+    const error = new Error('x');
+    error.cause = error;
+    expect(JSON.stringify(redactValue(error, redact))).toContain('[deep]');
+  });
+});
