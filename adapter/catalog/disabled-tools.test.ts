@@ -27,6 +27,7 @@ describe('disabled tools', () => {
     const disabled = disabledTools(entries);
     expect(disabled.invalid).toEqual(['a(', '[', '(?=x)y', String.raw`(a)\1`, '*']);
     expect(entries.filter((entry) => disabled.matches(entry))).toEqual(entries);
+    expect(disabledTools(['a(']).any).toBe(true);
     expect([disabled.matches('goods'), disabled.matches('a'), disabled.matches('y')]).toEqual([true, false, false]);
   });
 
