@@ -94,9 +94,18 @@ export class LegacySseUpstream implements Upstream {
       return null;
     }
     if (connection.closed) throw new Error('the upstream server closed its event stream at once');
+    if (exchange.signal.aborted) {
+      // Who wanted it has gone, and has ended the session before there was one to end.
+      connection.close();
+      return null;
+    }
     const lock = ownerLock(key);
     this.#owned.set(keyText(key), { connection, lock });
     await this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS);
+    // An owner that only seemed dead, because the store was, would hold the stream before this one for ever.
+    if (key.generation > 0) {
+      this.#bus.publish({ type: 'upstream-closed', ...key, generation: key.generation - 1 }).catch(ignore);
+    }
     return opened.endpoint;
   }
 
