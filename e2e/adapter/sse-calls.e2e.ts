@@ -139,14 +139,32 @@ describe('a server of HTTP+SSE, whose stream one of two replicas reads for both'
     for (const place of [a, b]) expect(await drain(session.at(place).request('ping'))).toBe(404);
   });
 
-  test('keeps no stream for a session that it refuses to open, or whose client goes away', async () => {
+  test('keeps no stream for a session that it refuses to open', async () => {
     const { a } = deployment;
-    const known = upstream.sessions.size;
+    const [known, opened] = [upstream.sessions.size, upstream.opened];
     upstream.refusesInitialize = true;
     const refused = await initialize(a);
+    upstream.refusesInitialize = false;
     expect(await refused.text()).toContain('Not today');
     expect(refused.headers.get('mcp-session-id')).toBeNull();
-    upstream.refusesInitialize = false;
+    expect(upstream.opened).toBe(opened + 1);
+    await expect.poll(() => upstream.sessions.size).toBe(known);
+  });
+
+  test('keeps no stream for a client that goes away before it is open', async () => {
+    const { a } = deployment;
+    const [known, opened] = [upstream.sessions.size, upstream.opened];
+    const gate = Promise.withResolvers<void>();
+    upstream.gate = gate.promise;
+    const gets = () => upstream.requests.filter(({ method }) => method === 'GET').length;
+    const before = gets();
+    const gone = new AbortController();
+    const leaving = initialize(a, { signal: gone.signal });
+    await upstream.waitForRequest(() => gets() > before);
+    gone.abort();
+    await expect(leaving).rejects.toThrow('abort');
+    gate.resolve();
+    await expect.poll(() => upstream.opened).toBe(opened + 1);
     await expect.poll(() => upstream.sessions.size).toBe(known);
   });
 

@@ -22,8 +22,12 @@ export interface SseUpstream extends Omit<RawUpstream, 'url'> {
   /** `params` of every `initialize`. */
   readonly initializes: readonly JsonObject[];
   readonly cancelled: readonly JsonObject[];
+  /** How many streams were opened so far. */
+  readonly opened: number;
   /** When true, `initialize` is answered with an error. */
   refusesInitialize: boolean;
+  /** A stream is opened only when this has resolved. */
+  gate: Promise<void>;
   requestsOf(method: string): RecordedRequest[];
   release(key: string): void;
 }
@@ -47,7 +51,9 @@ export async function startSseUpstream(): Promise<SseUpstream> {
     released: (key) => releaseOf(key).promise,
   };
 
+  let opened = 0;
   function open(res: ServerResponse): void {
+    opened += 1;
     const session = createSession(behavior, '2024-11-05', {});
     session.getStream.attach(res, undefined);
     res.write(`event: endpoint\ndata: /messages?sessionId=${session.sessionId}\n\n`);
@@ -90,11 +96,13 @@ export async function startSseUpstream(): Promise<SseUpstream> {
     session.getStream.send(resultText(idText, JSON.stringify(result)));
   }
 
-  const raw = await startRawUpstream(({ method, path, text }, res) => {
+  const raw = await startRawUpstream(async ({ method, path, text }, res) => {
     const url = new URL(path, 'http://upstream');
     const session = sessions.get(url.searchParams.get('sessionId') ?? '');
-    if (method === 'GET' && url.pathname === '/sse') open(res);
-    else if (method !== 'POST' || session === undefined) res.writeHead(404).end();
+    if (method === 'GET' && url.pathname === '/sse') {
+      await upstream.gate;
+      open(res);
+    } else if (method !== 'POST' || session === undefined) res.writeHead(404).end();
     else res.writeHead(take(session, text) ? 202 : 400).end();
   });
   const upstream: SseUpstream = {
@@ -104,7 +112,11 @@ export async function startSseUpstream(): Promise<SseUpstream> {
     sessions,
     initializes,
     cancelled,
+    get opened() {
+      return opened;
+    },
     refusesInitialize: false,
+    gate: Promise.resolve(),
     requestsOf: (method) => raw.requests.filter(({ json }) => asObject(json).method === method),
     release: (key) => releaseOf(key).resolve(),
   };
