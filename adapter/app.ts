@@ -15,7 +15,7 @@ import { tokenAuthentication } from './http/auth.ts';
 import { healthRoute } from './http/health-route.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { OriginPolicy } from './http/origin.ts';
-import { createServer } from './http/server.ts';
+import { closeServer, createServer } from './http/server.ts';
 import { CleanupLoop, cleanUp } from './sessions/cleanup-loop.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
@@ -25,6 +25,9 @@ import { redactor } from './telemetry/redact.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { startupWait } from './upstream/startup-wait.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
+
+/** How long answers that are written already may take to reach their clients at the end. */
+const FLUSH_MS = 2_000;
 
 export interface AdapterOptions {
   readonly config: AdapterConfig;
@@ -115,7 +118,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     const status = state.status();
     const counts = await store.counts(now).catch(() => undefined);
     // Without a limit or an idle time no call is counted in the store; then this replica's own count is said.
-    const inventory = counts === undefined ? undefined : { ...counts, inFlight: Math.max(counts.inFlight, running.posts) };
+    const inventory =
+      counts === undefined ? undefined : { ...counts, inFlight: Math.max(counts.inFlight, running.posts) };
     const full = healthObject({
       version,
       servers: mounts.map((mount, i) => {
@@ -127,7 +131,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       startup,
     });
     const shown = authenticated ? full : publicHealth(full);
-    return JSON.parse(redact(JSON.stringify(shown))) as HealthObject;
+    // Text by text: in the JSON of the whole, the name of a server could look like that of a credential.
+    const safe: HealthObject = JSON.parse(JSON.stringify(shown), (_name, value: unknown) =>
+      typeof value === 'string' ? redact(value) : value,
+    );
+    return safe;
   };
 
   const cleanup =
@@ -192,7 +200,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       waiting.abort();
       await running.idle(AbortSignal.timeout(options.shutdownGraceMs));
       for (const exchange of running.all()) exchange.endStream();
-      await app?.close();
+      if (app !== undefined) await closeServer(app, FLUSH_MS);
       await cleanup?.stop();
       await Promise.all(mounts.map(async (mount) => mount.ping?.stop()));
       sessions.stop();

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import type { Socket } from 'node:net';
 
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 
@@ -11,6 +12,9 @@ import type { OriginPolicy } from './origin.ts';
 /** Longer than load balancers keep an idle connection (60 s is common), so that they close first. */
 const KEEP_ALIVE_MS = 75_000;
 const REQUEST_RECEIVE_TIMEOUT_MS = 300_000;
+const SWEEP_MS = 20;
+/** What clients send may be of any length. */
+const MAX_LOGGED_CHARS = 200;
 /** Open without a token (specification, section 5; decisions): probes cannot carry one. */
 const PUBLIC_PATHS = new Set(['/healthz', '/livez', '/readyz']);
 
@@ -45,16 +49,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     trustProxy: [...options.trustedProxies],
     exposeHeadRoutes: false,
     return503OnClosing: false,
-    forceCloseConnections: true,
+    forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
-    clientErrorHandler: (error, socket) => {
-      const status = (error as NodeJS.ErrnoException).code === 'HPE_HEADER_OVERFLOW' ? 431 : 400;
-      if (!socket.writable) return;
-      const text = httpErrorText(status === 431 ? 'headers_too_large' : 'bad_request', 'The request is not valid HTTP.');
-      const head = `HTTP/1.1 ${status} ${status === 431 ? 'Request Header Fields Too Large' : 'Bad Request'}`;
-      socket.end(
-        `${head}\r\nContent-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close\r\n\r\n${text}`,
-      );
+    clientErrorHandler: refuseConnection,
+    frameworkErrors: (_error, _request, reply) => {
+      const text = httpErrorText('bad_request', 'The path is not valid.');
+      reply.raw.writeHead(400, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
     },
   });
   app.removeAllContentTypeParsers();
@@ -110,6 +110,48 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
+/** Closes the port. Answers that are on their way leave first, for at most `flushMs` milliseconds. */
+export async function closeServer(app: FastifyInstance, flushMs: number): Promise<void> {
+  const { server } = app;
+  // Connections that were kept open for another request are closed as soon as their answer has left.
+  const sweep = setInterval(() => server.closeIdleConnections(), SWEEP_MS);
+  const timer = setTimeout(() => server.closeAllConnections(), flushMs);
+  try {
+    await app.close();
+  } finally {
+    clearInterval(sweep);
+    clearTimeout(timer);
+  }
+}
+
+/** How node's parser names what is wrong with a request. */
+const HTTP_ERRORS: Readonly<Record<string, readonly [status: string, code: string, detail: string]>> = {
+  HPE_HEADER_OVERFLOW: [
+    '431 Request Header Fields Too Large',
+    'headers_too_large',
+    'The request headers are too large.',
+  ],
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: ['413 Payload Too Large', 'body_too_large', 'The chunk extensions are too large.'],
+  ERR_HTTP_REQUEST_TIMEOUT: ['408 Request Timeout', 'request_timeout', 'The request did not come in time.'],
+};
+const NOT_HTTP = ['400 Bad Request', 'bad_request', 'The request is not valid HTTP.'] as const;
+
+/** Answers a connection on which no request could be read, and closes it. */
+function refuseConnection(
+  error: NodeJS.ErrnoException,
+  socket: Socket & { _httpMessage?: { headersSent: boolean } },
+): void {
+  // In the middle of an answer to an earlier request, anything more would be taken for a part of it.
+  if (!socket.writable || socket._httpMessage?.headersSent === true) {
+    socket.destroy();
+    return;
+  }
+  const [status, code, detail] = HTTP_ERRORS[error.code ?? ''] ?? NOT_HTTP;
+  const text = httpErrorText(code, detail);
+  const headers = `Content-Type: application/json\r\nContent-Length: ${text.length}\r\nConnection: close`;
+  socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${text}`);
+}
+
 export function pathOf(request: FastifyRequest): string {
   const query = request.url.indexOf('?');
   const path = query === -1 ? request.url : request.url.slice(0, query);
@@ -120,13 +162,19 @@ function knownError(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;
   const { code, statusCode } = error as { code?: string; statusCode?: number };
   if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new AdapterError('body_too_large', undefined, { cause: error });
+  if (statusCode === 415) return new AdapterError('unsupported_media_type', undefined, { cause: error });
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new AdapterError('invalid_request', (error as Error).message, { cause: error });
   }
   return new AdapterError('internal', undefined, { cause: error });
 }
 
-function logWhenDone(logger: Logger, request: FastifyRequest, raw: NodeJS.EventEmitter & { statusCode: number }, id: string): void {
+function logWhenDone(
+  logger: Logger,
+  request: FastifyRequest,
+  raw: NodeJS.EventEmitter & { statusCode: number },
+  id: string,
+): void {
   const started = performance.now();
   raw.once('close', () => {
     const { facts } = request;
@@ -136,9 +184,9 @@ function logWhenDone(logger: Logger, request: FastifyRequest, raw: NodeJS.EventE
         server_id: facts.serverId,
         session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
         http_method: request.method,
-        path: facts.serverId === undefined ? pathOf(request).slice(0, 200) : undefined,
-        method: facts.rpcMethod,
-        tool: facts.tool,
+        path: facts.serverId === undefined ? pathOf(request).slice(0, MAX_LOGGED_CHARS) : undefined,
+        method: facts.rpcMethod?.slice(0, MAX_LOGGED_CHARS),
+        tool: facts.tool?.slice(0, MAX_LOGGED_CHARS),
         status: raw.statusCode,
         outcome: facts.outcome,
         ms: Math.round((performance.now() - started) * 100) / 100,
