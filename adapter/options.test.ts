@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+
+import { readOptions, USAGE, UsageError } from './options.ts';
+
+const RUN = {
+  action: 'run',
+  config: '/etc/remote-mcp-adapter/config.yaml',
+  host: undefined,
+  port: undefined,
+  logLevel: undefined,
+};
+
+describe('the command line', () => {
+  test.each<[string[], Record<string, string>, object]>([
+    [[], {}, {}],
+    [[], { MCP_ADAPTER_CONFIG: '/a.yaml' }, { config: '/a.yaml' }],
+    [[], { MCP_ADAPTER_CONFIG: '' }, {}],
+    [['--config', 'b.yaml'], { MCP_ADAPTER_CONFIG: '/a.yaml' }, { config: 'b.yaml' }],
+    [['--config=b.yaml', '--check-config'], {}, { config: 'b.yaml', action: 'check-config' }],
+    [['--host', '127.0.0.1', '--port', '0'], {}, { host: '127.0.0.1', port: 0 }],
+    [['--port', '65535'], {}, { port: 65_535 }],
+    [['--log-level', 'DEBUG'], {}, { logLevel: 'debug' }],
+    [['--version'], {}, { action: 'version' }],
+    [['--help'], {}, { action: 'help' }],
+    [['-h', '--version', '--check-config'], {}, { action: 'help' }],
+  ])('%j with %j', (args, env, expected) => {
+    expect(readOptions(args, env)).toEqual({ ...RUN, ...expected });
+  });
+
+  test.each<[string[], string]>([
+    [['--port', '65536'], '--port must be a number from 0 to 65535, not "65536"'],
+    [['--port=-1'], '--port must be'],
+    [['--port', 'x'], '--port must be'],
+    [['--port', '1.5'], '--port must be'],
+    [['--log-level', 'loud'], '--log-level must be one of debug, info, warning, error, critical, not "loud"'],
+    [['--config'], '--config'],
+    [['--unknown'], '--unknown'],
+    [['file.yaml'], 'file.yaml'],
+  ])('%j is refused: %s', (args, message) => {
+    expect(() => readOptions(args, {})).toThrow(UsageError);
+    expect(() => readOptions(args, {})).toThrow(message);
+  });
+
+  test('is described', () => {
+    for (const option of ['--config', '--check-config', '--host', '--port', '--log-level', '--version', '--help']) {
+      expect(USAGE).toContain(option);
+    }
+    expect(USAGE).toContain('${NAME:-default}');
+  });
+});
