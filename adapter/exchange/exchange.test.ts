@@ -192,15 +192,15 @@ describe('an exchange', () => {
   });
 
   describe('with a large answer', () => {
-    const large = `{"jsonrpc":"2.0","id":1,"result":"${'x'.repeat(200_000)}"}`;
+    const large = `{"jsonrpc":"2.0","id":1,"result":"${'x'.repeat(600_000)}"}`;
 
     test('passes it on while it comes', async () => {
       const { answer } = await start();
-      upstream.last.json(200, { 'content-length': String(large.length) }).data(large.slice(0, 100_000));
+      upstream.last.json(200, { 'content-length': String(large.length) }).data(large.slice(0, 300_000));
       const got = await answer();
       expect(got.headers['content-length']).toBe(String(large.length));
       await got.until('x'.repeat(90_000));
-      upstream.last.data(large.slice(100_000)).end();
+      upstream.last.data(large.slice(300_000)).end();
       expect(await got.whole()).toBe(large);
       expect(outcomes).toEqual(['ok']);
     });
@@ -223,7 +223,7 @@ describe('an exchange', () => {
 
     test('breaks the connection when it breaks, so that half an answer is no answer', async () => {
       const { answer } = await start();
-      upstream.last.json().data(large.slice(0, 100_000));
+      upstream.last.json().data(large.slice(0, 300_000));
       const got = await answer();
       upstream.last.fail(true);
       await expect(got.whole()).rejects.toThrow('aborted');
@@ -232,7 +232,7 @@ describe('an exchange', () => {
 
     test('breaks the connection when the time is over', async () => {
       const { answer, exchange } = await start({ timeoutMs: 30 });
-      upstream.last.json(200, { 'content-length': String(large.length) }).data(large.slice(0, 100_000));
+      upstream.last.json(200, { 'content-length': String(large.length) }).data(large.slice(0, 300_000));
       const got = await answer();
       await expect(got.whole()).rejects.toThrow('aborted');
       expect([outcomes, upstream.last.aborted]).toEqual([['upstream_timeout'], true]);
@@ -241,7 +241,7 @@ describe('an exchange', () => {
 
     test('that answers nothing breaks the connection too', async () => {
       const { answer } = await start({ idTexts: [] });
-      upstream.last.json(200, { 'content-length': String(large.length) }).data(large.slice(0, 100_000));
+      upstream.last.json(200, { 'content-length': String(large.length) }).data(large.slice(0, 300_000));
       const got = await answer();
       upstream.last.fail(true);
       await expect(got.whole()).rejects.toThrow('aborted');
@@ -716,7 +716,7 @@ describe('an exchange', () => {
     test.each<[string, Partial<Plan>, (one: FakeUpstream['last']) => void]>([
       ['before the head', {}, () => {}],
       ['during a small answer', {}, (one) => void one.json().data('{')],
-      ['during a large answer', {}, (one) => void one.json().data('x'.repeat(100_000))],
+      ['during a large answer', {}, (one) => void one.json().data('x'.repeat(300_000))],
       ['during a stream', {}, (one) => void one.eventStream().data(frame(NOTIFICATION))],
       [
         'during a stream that is read',

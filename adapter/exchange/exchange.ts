@@ -60,7 +60,7 @@ export type Outcome = 'ok' | 'timeout' | 'client_closed' | 'upstream_broke' | Er
 type State = 'waiting' | 'collect' | 'inspect' | 'pass' | 'frames' | 'done';
 
 /** Answers up to this size get a Content-Length and one write; larger ones are streamed. */
-const WHOLE_BYTES = 64 << 10;
+const WHOLE_BYTES = 256 << 10;
 /** Up to this size copying is cheaper than a gathering write. */
 const JOIN_BYTES = 16 << 10;
 /** An answer that has to be read as a whole (a list, a handshake) may be this large. */
