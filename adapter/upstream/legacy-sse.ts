@@ -15,6 +15,8 @@ const KEEP_ALIVE_MS = 4_000;
 /** How long the other replicas believe in an owner that has fallen silent. */
 const OWNER_LEASE_MS = 5_000;
 const TICK_MS = 1_500;
+/** Longer than another replica may take to open the session anew, once it has seen that the lease had lapsed. */
+const DOUBT_MS = 60_000;
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
 
 interface Options {
@@ -22,6 +24,16 @@ interface Options {
   readonly insecureTls: boolean;
   readonly store: StateStore;
   readonly bus: MessageBus;
+}
+
+/** A stream that this replica reads for all. Times are of `performance.now()`. */
+interface Owned {
+  readonly key: BusKey;
+  readonly connection: SseConnection;
+  /** When the lease was last extended. */
+  renewedAt: number;
+  /** Until then another replica may become the owner of a new stream, because the lease had lapsed. */
+  doubtedUntil: number;
 }
 
 /** Somebody who waits for messages of a session's stream. */
@@ -43,7 +55,7 @@ export class LegacySseUpstream implements Upstream {
   readonly #bus: MessageBus;
   readonly #pool: Pool;
   readonly #replica = randomUUID();
-  readonly #owned = new Map<string, { readonly connection: SseConnection; readonly lock: string }>();
+  readonly #owned = new Map<string, Owned>();
   readonly #waiters = new Set<Waiter>();
   readonly #timer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
@@ -99,9 +111,8 @@ export class LegacySseUpstream implements Upstream {
       connection.close();
       return null;
     }
-    const lock = ownerLock(key);
-    this.#owned.set(keyText(key), { connection, lock });
-    await this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS);
+    this.#owned.set(keyText(key), { key, connection, renewedAt: performance.now(), doubtedUntil: 0 });
+    await this.#store.tryLock(ownerLock(key), this.#replica, OWNER_LEASE_MS);
     // An owner that only seemed dead, because the store was, would hold the stream before this one for ever.
     if (key.generation > 0) {
       this.#bus.publish({ type: 'upstream-closed', ...key, generation: key.generation - 1 }).catch(ignore);
@@ -237,15 +248,24 @@ export class LegacySseUpstream implements Upstream {
   /** Extends the leases of the owned streams, and finds out about owners that have died. */
   async #tick(): Promise<void> {
     try {
-      await Promise.all(
-        [...this.#owned.values()].map(({ lock }) => this.#store.tryLock(lock, this.#replica, OWNER_LEASE_MS)),
-      );
+      await Promise.all([...this.#owned.values()].map((owned) => this.#extend(owned)));
       const foreign = new Map<string, BusKey>();
       for (const { key } of this.#waiters) if (!this.#owned.has(keyText(key))) foreign.set(keyText(key), key);
       for (const key of foreign.values()) if (!(await this.#hasOwner(key))) this.#failWaiters(key);
     } catch {
       // The store is down; leases are extended when it is back.
     }
+  }
+
+  /** Extends a lease. If it had lapsed, there may be a new owner of a new stream; then this one is given up. */
+  async #extend(owned: Owned): Promise<void> {
+    await this.#store.tryLock(ownerLock(owned.key), this.#replica, OWNER_LEASE_MS);
+    const now = performance.now();
+    if (now - owned.renewedAt > OWNER_LEASE_MS) owned.doubtedUntil = now + DOUBT_MS;
+    owned.renewedAt = now;
+    if (now >= owned.doubtedUntil) return;
+    const next = { ...owned.key, generation: owned.key.generation + 1 };
+    if ((await this.#store.lockHolder(ownerLock(next))) !== undefined) owned.connection.close();
   }
 
   async endSession(session: UpstreamSession): Promise<void> {
