@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 import type { SessionRecord } from '../state/state-store.ts';
 
@@ -74,11 +74,11 @@ export class ListCache {
   }
 
   #share(text: string): SharedText {
-    const hash = createHash('sha256').update(text).digest('base64');
-    let shared = this.#texts.get(hash);
+    const key = hash('sha256', text, 'base64');
+    let shared = this.#texts.get(key);
     if (shared === undefined) {
-      shared = { hash, text, users: 0 };
-      this.#texts.set(hash, shared);
+      shared = { hash: key, text, users: 0 };
+      this.#texts.set(key, shared);
       this.#bytes += text.length;
     }
     shared.users++;
