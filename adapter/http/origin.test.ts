@@ -142,6 +142,7 @@ describe('CORS', () => {
     policy({ enabled: true, allowed_origins: ['*'] }).decorate('https://app.example', reply);
     expect(reply.getHeaders()).toMatchObject({ 'access-control-allow-origin': '*' });
     expect(reply.getHeaders()).not.toHaveProperty('vary');
+    expect(reply.getHeaders()).not.toHaveProperty('access-control-allow-credentials');
   });
 
   test.each<[Partial<CorsSettings>, string | undefined, string, string]>([

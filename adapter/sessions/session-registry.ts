@@ -104,7 +104,11 @@ export class SessionRegistry {
         return { record: found.record, lease: undefined };
       }
     }
-    const lease: Lease = { slot: -1, key: { serverId, sessionId }, id: `${this.#replica}${(this.#counter++).toString(36)}` };
+    const lease: Lease = {
+      slot: -1,
+      key: { serverId, sessionId },
+      id: `${this.#replica}${(this.#counter++).toString(36)}`,
+    };
     for (let attempt = 0; ; attempt++) {
       const now = Date.now();
       const call = { id: lease.id, until: now + LEASE_MS, maxInFlight: this.#limits.maxInFlight };

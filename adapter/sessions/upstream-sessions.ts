@@ -40,7 +40,12 @@ export class UpstreamSessions {
     return running;
   }
 
-  async #renew(upstream: Upstream, lost: SessionRecord, headers: readonly string[], lock: string): Promise<SessionRecord> {
+  async #renew(
+    upstream: Upstream,
+    lost: SessionRecord,
+    headers: readonly string[],
+    lock: string,
+  ): Promise<SessionRecord> {
     const deadline = Date.now() + LOCK_MS;
     while (Date.now() < deadline) {
       const current = await this.#read(lost);
@@ -70,7 +75,8 @@ export class UpstreamSessions {
         cause: error,
       });
     }
-    if (await this.#store.replaceUpstream(record, record.generation, opened)) return { ...record, ...opened, generation };
+    if (await this.#store.replaceUpstream(record, record.generation, opened))
+      return { ...record, ...opened, generation };
     this.#forget(upstream, { ...session, upstreamSessionId: opened.upstreamSessionId }, headers);
     throw new AdapterError('session_not_found');
   }

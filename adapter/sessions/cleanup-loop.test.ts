@@ -1,0 +1,151 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { MemoryStore } from '../state/memory-store.ts';
+import { CleanupLoop, cleanUp, type CleanupSettings } from './cleanup-loop.ts';
+import { sessionRecord } from './testing/session-record.ts';
+
+vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
+
+const SETTINGS: CleanupSettings = { intervalMs: 1000, idleTtlMs: 100, allowRevival: true, tombstoneTtlMs: 500 };
+
+describe('a pass of the cleanup', () => {
+  let store: MemoryStore;
+
+  beforeEach(async () => {
+    store = new MemoryStore();
+    for (const [name, lastActiveAt] of [
+      ['old', 0],
+      ['busy', 0],
+      ['new', 60],
+    ] as const) {
+      await store.open(sessionRecord({ sessionId: name, lastActiveAt }));
+    }
+    const caller = { principal: '', now: 0 };
+    await store.enter({ serverId: 's1', sessionId: 'busy' }, caller, { id: 'call', until: 10_000, maxInFlight: null });
+  });
+
+  const ids = (records: readonly { sessionId: string }[]): string[] => records.map(({ sessionId }) => sessionId).sort();
+
+  test('turns idle sessions into tombstones, and removes those when their time is over', async () => {
+    const first = await cleanUp(store, SETTINGS, 120);
+    expect([ids(first.expired), ids(first.purged)]).toEqual([['old'], []]);
+    expect(await store.counts(120)).toEqual({ sessions: 2, tombstones: 1, inFlight: 1 });
+    const second = await cleanUp(store, SETTINGS, 619);
+    expect([ids(second.expired), ids(second.purged)]).toEqual([['new'], []]);
+    const third = await cleanUp(store, SETTINGS, 620);
+    expect([ids(third.expired), ids(third.purged)]).toEqual([[], ['old']]);
+    // The call has ended by now: its lease is over.
+    expect(ids((await cleanUp(store, SETTINGS, 10_001)).expired)).toEqual(['busy']);
+  });
+
+  test('deletes idle sessions where they cannot come back', async () => {
+    const { expired } = await cleanUp(store, { ...SETTINGS, allowRevival: false }, 120);
+    expect(ids(expired)).toEqual(['old']);
+    expect(await store.counts(120)).toMatchObject({ sessions: 2, tombstones: 0 });
+  });
+
+  test('leaves idle sessions alone where they do not expire', async () => {
+    const { expired, purged } = await cleanUp(store, { ...SETTINGS, idleTtlMs: null }, 1e9);
+    expect([expired, purged, await store.counts(1e9)]).toMatchObject([[], [], { sessions: 3 }]);
+  });
+
+  test('takes as many turns as it needs', async () => {
+    for (let i = 0; i < 450; i++) await store.open(sessionRecord({ sessionId: `many-${i}`, lastActiveAt: 0 }));
+    expect((await cleanUp(store, SETTINGS, 1000)).expired).toHaveLength(452);
+    expect((await cleanUp(store, SETTINGS, 1500)).purged).toHaveLength(452);
+  });
+});
+
+describe('the cleanup loop', () => {
+  beforeEach(() => vi.useFakeTimers());
+  afterEach(() => vi.useRealTimers());
+
+  test('runs a pass every interval, never two at a time', async () => {
+    let running = 0;
+    let passes = 0;
+    const loop = new CleanupLoop(
+      async () => {
+        expect(++running).toBe(1);
+        await new Promise((resolve) => setTimeout(resolve, 700));
+        running--;
+        passes++;
+      },
+      1000,
+      () => expect.unreachable(),
+    );
+    await vi.advanceTimersByTimeAsync(999);
+    expect(running).toBe(0);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(running).toBe(1);
+    await vi.advanceTimersByTimeAsync(1700 * 4);
+    expect(passes).toBe(4);
+    const stopping = loop.stop();
+    await vi.advanceTimersByTimeAsync(700);
+    await stopping;
+  });
+
+  test('goes on after failures, with growing pauses, and in its usual rhythm after that', async () => {
+    const started = Date.now();
+    const at: number[] = [];
+    const failures: unknown[] = [];
+    const loop = new CleanupLoop(
+      async () => {
+        at.push((Date.now() - started) / 1000);
+        if (at.length < 7) throw new Error(`failure ${at.length}`);
+      },
+      60_000,
+      (error) => failures.push(error),
+    );
+    await vi.advanceTimersByTimeAsync(60_000 + 2000 + 4000 + 8000 + 16_000 + 30_000 + 30_000 + 60_000);
+    expect(at).toEqual([60, 62, 66, 74, 90, 120, 150, 210]);
+    expect(failures).toHaveLength(6);
+    await loop.stop();
+  });
+
+  test('pauses no longer after a failure than it does otherwise', async () => {
+    let passes = 0;
+    const loop = new CleanupLoop(
+      async () => {
+        passes++;
+        throw new Error('x');
+      },
+      500,
+      () => undefined,
+    );
+    await vi.advanceTimersByTimeAsync(5000);
+    expect(passes).toBe(10);
+    await loop.stop();
+  });
+
+  test('waits, when it is stopped, for the pass that runs, and begins no other', async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let passes = 0;
+    const loop = new CleanupLoop(
+      () => {
+        passes++;
+        return promise;
+      },
+      10,
+      () => expect.unreachable(),
+    );
+    await vi.advanceTimersByTimeAsync(10);
+    let stopped = false;
+    const stopping = loop.stop().then(() => (stopped = true));
+    await vi.advanceTimersByTimeAsync(1000);
+    expect([stopped, passes]).toEqual([false, 1]);
+    resolve();
+    await stopping;
+    await vi.advanceTimersByTimeAsync(1000);
+    expect(passes).toBe(1);
+  });
+
+  test('is stopped in the middle of a pause at once', async () => {
+    const loop = new CleanupLoop(
+      async () => expect.unreachable(),
+      1e6,
+      () => undefined,
+    );
+    await loop.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
