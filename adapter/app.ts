@@ -81,6 +81,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       authHeader: core.auth.header_name,
       listTtlMs,
       version,
+      redact,
       warn,
       onPing: (serverId, ok, error) => {
         if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');

@@ -1,3 +1,4 @@
+import { redactUrl } from '../../crds/config/redact-url.ts';
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import { type Message, toolName } from '../exchange/message.ts';
@@ -80,7 +81,9 @@ export function rejectedHead(mount: Mount, head: ResponseHead): AdapterError | u
   const { status } = head;
   if (status < 300 || status === 400 || status === 404) return undefined;
   if (status < 400) {
-    const detail = `The upstream server redirects to ${String(head.headers.location)}; set upstream.url to its new place.`;
+    // Its query often is that of upstream.url, in which a key may stand.
+    const place = mount.redact(redactUrl(String(head.headers.location)));
+    const detail = `The upstream server redirects to ${place}; set upstream.url to its new place.`;
     return new AdapterError('upstream_failed', detail);
   }
   if ((status === 401 || status === 403) && !mount.relaysChallenges) {

@@ -1,6 +1,7 @@
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
+import type { Redact } from '../telemetry/redact.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import { EraProbe } from '../upstream/era.ts';
 import { ListCache } from '../upstream/list-cache.ts';
@@ -25,6 +26,8 @@ export interface Mount {
   readonly timeoutOf: (tool: string | undefined) => number | null;
   /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
   readonly relaysChallenges: boolean;
+  /** For the upstream's words in errors of ours: it may repeat what it was sent. */
+  readonly redact: Redact;
 }
 
 export interface MountOptions {
@@ -33,6 +36,7 @@ export interface MountOptions {
   readonly authHeader: string;
   readonly listTtlMs: number;
   readonly version: string;
+  readonly redact: Redact;
   readonly warn: (message: string) => void;
   readonly onPing: (serverId: string, ok: boolean, error: string | null) => void;
 }
@@ -49,7 +53,8 @@ export function createMount(options: MountOptions): Mount {
     warn('client_headers.passthrough lists Authorization: the credentials of clients are sent to this upstream');
   }
   const disabled = disabledTools(server.disabled_tools);
-  for (const entry of disabled.invalid) warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
+  for (const entry of disabled.invalid)
+    warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
 
   const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
   const policy = server.upstream_ping;
@@ -82,5 +87,6 @@ export function createMount(options: MountOptions): Mount {
     disabled,
     timeoutOf: toolTimeouts(server),
     relaysChallenges,
+    redact: options.redact,
   };
 }
