@@ -1,0 +1,24 @@
+import { effectiveServer } from '../../../crds/config/effective-server.ts';
+import { load } from '../../../crds/config/testing.ts';
+import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
+import { redactor } from '../../telemetry/redact.ts';
+import { createMount, type Mount, type MountOptions } from '../mount.ts';
+
+/** A mount as the adapter makes it from a file, before an upstream that does nothing by itself. */
+export function sampleMount(server: Record<string, unknown> = {}, options: Partial<MountOptions> = {}): Mount {
+  const upstream = { url: 'http://upstream:1/mcp', ...(server['upstream'] as object | undefined) };
+  const config = load({ servers: [{ id: 's1', mount_path: '/s1', ...server, upstream }] });
+  const [first] = config.servers;
+  if (first === undefined) throw new Error('no server');
+  return createMount({
+    server: effectiveServer(config, first),
+    upstream: new FakeUpstream(),
+    authHeader: 'X-Mcp-Adapter-Auth-Token',
+    listTtlMs: 60_000,
+    version: '1.2.3',
+    redact: redactor([]),
+    warn: () => {},
+    onPing: () => {},
+    ...options,
+  });
+}

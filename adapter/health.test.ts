@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest';
+
+import { sampleMount } from './gateway/testing/sample-mount.ts';
+import { type HealthObject, healthObject, publicHealth, type ServerHealth, serverHealth } from './health.ts';
+
+const NOW = 1_700_000_000_000;
+const PERSISTENCE = {
+  degradedReason: null,
+  object: {
+    status: 'ok',
+    configured_type: 'disk',
+    effective_type: 'disk',
+    fallback_active: false,
+    local_path: '/data/state.sqlite3',
+  },
+};
+const COUNTS = { sessions: 3, tombstones: 2, inFlight: 1 };
+const SERVER: ServerHealth = {
+  server_id: 's1',
+  mount_path: '/s1',
+  upstream_url: 'http://up/mcp',
+  status: 'ok',
+  breaker: { state: 'closed' },
+  ping: { last_error: 'connect 10.0.0.7:80', last_latency_ms: 1 },
+};
+
+const health = (changes: Partial<Parameters<typeof healthObject>[0]> = {}): HealthObject =>
+  healthObject({
+    version: '1.2.3',
+    servers: [SERVER],
+    persistence: PERSISTENCE,
+    inventory: COUNTS,
+    startup: undefined,
+    ...changes,
+  });
+
+describe('the health of an upstream', () => {
+  test('is ok without pings', () => {
+    const mount = sampleMount({ upstream_ping: { enabled: false } });
+    expect(serverHealth(mount, 'http://up/mcp', NOW)).toEqual({
+      server_id: 's1',
+      mount_path: '/s1',
+      upstream_url: 'http://up/mcp',
+      status: 'ok',
+      breaker: expect.objectContaining({ state: 'closed' }),
+      detail: 'upstream_ping_disabled',
+    });
+  });
+
+  test('is ok before the first ping, degraded after one that failed and while the breaker is not closed', async () => {
+    const mount = sampleMount({
+      upstream_ping: { failure_threshold: 1, open_cooldown_seconds: 30, timeout_seconds: 0.01 },
+    });
+    expect(serverHealth(mount, 'u', Date.now())).toMatchObject({ status: 'ok', ping: { last_error: null } });
+    await mount.ping?.reach();
+    const failed = serverHealth(mount, 'u', Date.now());
+    expect(failed).toMatchObject({ status: 'degraded', detail: 'upstream_unhealthy', breaker: { state: 'closed' } });
+    expect(failed.ping).toMatchObject({
+      last_error: expect.stringContaining('no answer'),
+      last_latency_ms: expect.any(Number),
+    });
+    mount.breaker.pingFailed(Date.now());
+    expect(serverHealth(mount, 'u', Date.now())).toMatchObject({ status: 'degraded', breaker: { state: 'open' } });
+    expect(serverHealth(mount, 'u', Date.now() + 31_000)).toMatchObject({
+      status: 'degraded',
+      breaker: { state: 'half_open' },
+    });
+  });
+});
+
+describe('the health object', () => {
+  test('is ok when all parts are', () => {
+    expect(health()).toEqual({
+      status: 'ok',
+      package: 'remote_mcp_adapter',
+      version: '1.2.3',
+      servers: [SERVER],
+      persistence: {
+        ...PERSISTENCE.object,
+        state_inventory: { status: 'ok', sessions_count: 3, tombstones_count: 2, in_flight_count: 1 },
+      },
+      adapter_wiring: { status_by_server: { s1: true }, ready: true },
+    });
+  });
+
+  test('is degraded when an upstream is, and says that first', () => {
+    const servers: ServerHealth[] = [SERVER, { ...SERVER, server_id: 's2', status: 'degraded' }];
+    expect(health({ servers })).toMatchObject({ status: 'degraded', degraded_reason: 'upstream_unhealthy' });
+    const persistence = { ...PERSISTENCE, degradedReason: 'persistence_unavailable_during_ping' };
+    expect(health({ servers, persistence })).toMatchObject({ degraded_reason: 'upstream_unhealthy' });
+    expect(health({ persistence })).toMatchObject({
+      status: 'degraded',
+      degraded_reason: 'persistence_unavailable_during_ping',
+    });
+  });
+
+  test('shows how the start went, once that is known', () => {
+    const startup = {
+      ready_within_wait_budget: false,
+      max_start_wait_seconds: 60,
+      waited_seconds: 60,
+      not_ready_servers: ['s1'],
+    };
+    expect(health({ startup }).startup).toEqual(startup);
+    expect(health()).not.toHaveProperty('startup');
+  });
+
+  test('says so when the sessions cannot be counted', () => {
+    expect(health({ inventory: undefined }).persistence).toMatchObject({
+      state_inventory: { status: 'error', detail: 'state_repository_unavailable' },
+    });
+  });
+
+  test('shows callers without a token no paths, no hosts and no errors', () => {
+    const shown = publicHealth(health());
+    expect(shown.persistence).toEqual({
+      status: 'ok',
+      configured_type: 'disk',
+      effective_type: 'disk',
+      fallback_active: false,
+    });
+    expect(shown.servers).toEqual([{ ...SERVER, ping: { last_error: null, last_latency_ms: 1 } }]);
+    expect(JSON.stringify(shown)).not.toContain('10.0.0.7');
+    expect(JSON.stringify(shown)).not.toContain('/data');
+    const { ping: _ping, ...unpinged } = SERVER;
+    expect(publicHealth(health({ servers: [unpinged] })).servers).toEqual([unpinged]);
+    expect(shown).toMatchObject({ status: 'ok', version: '1.2.3' });
+  });
+});
