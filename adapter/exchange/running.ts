@@ -20,6 +20,18 @@ export class RunningExchanges {
   #posts = 0;
   #idle: (() => void)[] = [];
 
+  /**
+   * A POST that becomes an exchange only when its session is found. It counts as being answered until `leave`, so that
+   * a process that stops does not overlook it.
+   */
+  enter(): void {
+    this.#posts++;
+  }
+
+  leave(): void {
+    if (--this.#posts === 0) for (const wake of this.#idle.splice(0)) wake();
+  }
+
   add(running: Running): void {
     if (!running.isGet) this.#posts++;
     this.#all.add(running);
@@ -27,7 +39,7 @@ export class RunningExchanges {
 
   delete(running: Running): void {
     if (!this.#all.delete(running)) return;
-    if (!running.isGet && --this.#posts === 0) for (const wake of this.#idle.splice(0)) wake();
+    if (!running.isGet) this.leave();
   }
 
   /** Those of one session. A search through all: it is needed once in a while, adding happens with every request. */

@@ -43,6 +43,7 @@ export class Gateway {
     note(incoming, body, first);
     const idTexts = requestIds(body);
     let admitted = NO_PROBE;
+    this.#parts.running.enter();
     try {
       admitted = open(mount, incoming);
       const turn = { parts: this.#parts, mount, incoming, admitted };
@@ -54,6 +55,8 @@ export class Gateway {
       return await inSession(turn, body, idTexts);
     } catch (error) {
       this.#refuse(incoming, admitted, error, idTexts);
+    } finally {
+      this.#parts.running.leave();
     }
   }
 
