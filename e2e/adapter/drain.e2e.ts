@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
+import { startRedis } from '../support/redis.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
@@ -129,6 +130,27 @@ test('idle connections and event streams do not hold the end up', async () => {
   expect(await adapter.exitsWithin(1_800)).toEqual({ code: 0, signal: null });
   expect(await stream.rest()).toEqual([]);
   await closed;
+});
+
+test('a call that is still being looked up in Redis when the signal comes is not lost', async () => {
+  await using redis = await startRedis();
+  await using upstream = await startScriptedUpstream();
+  const { host, port } = redis;
+  await using adapter = await start(upstream.url, {
+    more: { state_persistence: { type: 'redis', redis: { host, port } } },
+  });
+  const session = (await openSession(adapter)).at(adapter);
+  await redis.pause();
+  const running = session.tool('slow');
+  // Asked later, so the call has come in when this is answered.
+  expect(await drain(fetch(`${adapter.url}/livez`))).toBe(200);
+  adapter.kill('SIGTERM');
+  await expect.poll(() => readiness(adapter), SOON).toBe(503);
+  await redis.resume();
+  await upstream.waitForMessage('tools/call');
+  upstream.release('slow');
+  expect(textOf(await running)).toBe('done');
+  expect(await adapter.exitsWithin(EXIT_MS)).toEqual({ code: 0, signal: null });
 });
 
 describe('sessions in SQLite', () => {
