@@ -30,14 +30,26 @@ export const ERRORS = {
   stream_conflict: { status: 409, rpc: 409, detail: 'The session has an event stream open already.' },
   header_mismatch: { status: 400, rpc: -32020, detail: 'A header does not match the body.' },
   unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
-  upstream_session_terminated: { status: 200, rpc: -32001, detail: 'Session terminated: the upstream ended its session.' },
-  upstream_unavailable: { status: 503, rpc: 503, detail: 'The upstream server is unhealthy; requests are rejected for now.' },
+  upstream_session_terminated: {
+    status: 200,
+    rpc: -32001,
+    detail: 'Session terminated: the upstream ended its session.',
+  },
+  upstream_unavailable: {
+    status: 503,
+    rpc: 503,
+    detail: 'The upstream server is unhealthy; requests are rejected for now.',
+  },
   upstream_unreachable: { status: 502, rpc: 502, detail: 'The upstream server could not be reached.' },
   upstream_failed: { status: 502, rpc: 502, detail: 'The upstream server failed to answer.' },
   upstream_timeout: { status: 504, rpc: 504, detail: 'The upstream server did not answer in time.' },
   cancelled: { status: 200, rpc: -32800, detail: 'The request was cancelled.' },
   draining: { status: 503, rpc: 503, detail: 'This replica is shutting down; open the session again elsewhere.' },
-  state_unavailable: { status: 503, rpc: 503, detail: 'The state store is unavailable; stateful operations are rejected.' },
+  state_unavailable: {
+    status: 503,
+    rpc: 503,
+    detail: 'The state store is unavailable; stateful operations are rejected.',
+  },
   internal: { status: 500, rpc: -32603, detail: 'Internal error.' },
 } as const satisfies Record<string, { status: number; rpc: number; detail: string }>;
 
@@ -53,7 +65,8 @@ export class AdapterError extends Error {
   constructor(code: ErrorCode, detail?: string, options?: { cause?: unknown; retryAfter?: number }) {
     super(detail ?? ERRORS[code].detail, options?.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
-    this.retryAfter = options?.retryAfter ?? (ERRORS[code].status === 429 || ERRORS[code].status === 503 ? 5 : undefined);
+    this.retryAfter =
+      options?.retryAfter ?? (ERRORS[code].status === 429 || ERRORS[code].status === 503 ? 5 : undefined);
   }
 
   get status(): number {

@@ -55,7 +55,9 @@ async function run(
   const { redactor } = await import('./telemetry/redact.ts');
   const { secretsOf } = await import('../crds/config/redact-config.ts');
   const logger = createLogger(options.logLevel ?? config.core.log_level, redactor(secretsOf(config)));
-  const graceSeconds = Number(process.env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] || config.core.shutdown_grace_seconds);
+  const graceSeconds = Number(
+    process.env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] || config.core.shutdown_grace_seconds,
+  );
 
   let adapter;
   let url;
@@ -77,7 +79,9 @@ async function run(
     return 1;
   }
   // Said on every level, so that whoever starts it sees where it is.
-  process.stdout.write(`${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'listening', url, version })}\n`);
+  process.stdout.write(
+    `${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'listening', url, version })}\n`,
+  );
 
   const { promise: signalled, resolve } = Promise.withResolvers<string>();
   process.once('SIGTERM', resolve);

@@ -16,7 +16,12 @@ export function sendError(incoming: Incoming, error: AdapterError, idTexts: read
 }
 
 /** Answers with JSON text of a whole message. */
-export function sendJson({ reply, facts }: Incoming, status: number, text: string, sessionId: string | undefined): void {
+export function sendJson(
+  { reply, facts }: Incoming,
+  status: number,
+  text: string,
+  sessionId: string | undefined,
+): void {
   const headers: Record<string, string | number> = {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),

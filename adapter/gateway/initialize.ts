@@ -86,4 +86,3 @@ function negotiated(text: string): string | undefined {
     return undefined;
   }
 }
-

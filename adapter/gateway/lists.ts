@@ -45,4 +45,3 @@ function shownList(mount: Mount, record: SessionRecord, text: string, list: stri
   if (result !== undefined) mount.lists.set(record, list, out.slice(result.start, result.end), Date.now());
   return out;
 }
-

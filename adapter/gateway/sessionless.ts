@@ -25,7 +25,12 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
   const limit = isCall ? mount.timeoutOf(toolName(message)) : requestTimeout(body);
   const filters = mount.disabled.any && message.kind === 'request' && message.method === 'tools/list';
   const plan = planOf(turn, {
-    request: { method: 'POST', session: undefined, headers: mount.headers.forward('POST', incoming.headers, true), body },
+    request: {
+      method: 'POST',
+      session: undefined,
+      headers: mount.headers.forward('POST', incoming.headers, true),
+      body,
+    },
     idTexts,
     timeoutMs: limit,
     onTimeout: () => (isCall ? timeoutResults(mount, [message], [limit]) : new AdapterError('upstream_timeout')),

@@ -34,4 +34,3 @@ export function timeoutResults(mount: Mount, calls: readonly Message[], limits: 
   });
   return results.length === 1 ? (results[0] ?? '') : `[${results.join(',')}]`;
 }
-

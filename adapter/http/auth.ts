@@ -9,7 +9,11 @@ import { principalOf } from '../sessions/session-registry.ts';
  */
 export type Authenticate = (headers: IncomingHttpHeaders) => string | undefined;
 
-export function tokenAuthentication(auth: { enabled: boolean; header_name: string; token: string | null }): Authenticate {
+export function tokenAuthentication(auth: {
+  enabled: boolean;
+  header_name: string;
+  token: string | null;
+}): Authenticate {
   if (!auth.enabled || auth.token === null) return () => '';
   const name = auth.header_name.toLowerCase();
   const expected = digest(auth.token);

@@ -13,7 +13,11 @@ export interface HealthSource {
  * `/healthz` as specified (503 while anything is degraded), `/livez` (the process works) and `/readyz` (this replica
  * can serve; says nothing about upstreams).
  */
-export function healthRoute(app: FastifyInstance, source: HealthSource, isAuthenticated: (headers: object) => boolean): void {
+export function healthRoute(
+  app: FastifyInstance,
+  source: HealthSource,
+  isAuthenticated: (headers: object) => boolean,
+): void {
   app.get('/healthz', async (request, reply) => {
     const health = await source.health(isAuthenticated(request.headers));
     return reply.code(health.status === 'ok' ? 200 : 503).send(health);

@@ -152,7 +152,7 @@ function refuseConnection(
   socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${text}`);
 }
 
-export function pathOf(request: FastifyRequest): string {
+function pathOf(request: FastifyRequest): string {
   const query = request.url.indexOf('?');
   const path = query === -1 ? request.url : request.url.slice(0, query);
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;

@@ -32,7 +32,7 @@ export function checkAdapterConfig(document: unknown): Problem[] {
  * Reads any configuration file. All problems are found at once: syntax, unset variables, fields and rules.
  * @throws ConfigError with the problems in the order of the file
  */
-export function loadConfig<T extends z.ZodType>(schema: T, text: string, env: Environment): z.output<T> {
+function loadConfig<T extends z.ZodType>(schema: T, text: string, env: Environment): z.output<T> {
   const source = readYaml(text);
   if (source.value === undefined) throw new ConfigError(source.problems);
 

@@ -1,12 +1,12 @@
 export type JsonObject = Record<string, unknown>;
 export type RequestId = string | number;
 
-export const isObject = (value: unknown): value is JsonObject =>
+const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
-export const isRequestId = (value: unknown): value is RequestId =>
+const isRequestId = (value: unknown): value is RequestId =>
   typeof value === 'string' || typeof value === 'number';
 
 /** One message of a client. `idText` is the id as it was written, also when it is an integer over 2^53. */

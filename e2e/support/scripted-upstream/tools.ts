@@ -30,7 +30,7 @@ export interface ScriptedTool {
   call(call: ScriptedCall): ScriptedAnswer | Promise<ScriptedAnswer>;
 }
 
-export const textResult = (text: string): JsonObject => ({ content: [{ type: 'text', text }] });
+const textResult = (text: string): JsonObject => ({ content: [{ type: 'text', text }] });
 
 const anyArguments = { type: 'object', properties: {} };
 const tool = (description: string, call: ScriptedTool['call']): ScriptedTool => ({
