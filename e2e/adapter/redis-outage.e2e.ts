@@ -10,8 +10,8 @@ import { drain, initialize, openSession, textOf } from './kit/session.ts';
 const LOOPS = 8;
 const PING_SECONDS = 0.5;
 /** A hanging server is noticed when a command has taken 2 s, and the ping that confirms it another 2 s. */
-const NOTICED_MS = 8_000;
-const RECOVERED_MS = 10_000;
+const NOTICED_MS = 12_000;
+const RECOVERED_MS = 15_000;
 
 const succeeded = ({ status, code }: Outcome): boolean => status === 200 && code === 'result';
 const refused = ({ status }: Outcome): boolean => status === 503;

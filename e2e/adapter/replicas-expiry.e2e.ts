@@ -31,6 +31,7 @@ async function expired(upstream: ScriptedUpstream, upstreamId: string | undefine
   expect(upstreamId).toBeDefined();
   await upstream.waitForRequest(
     ({ method, headers }) => method === 'DELETE' && headers['mcp-session-id'] === upstreamId,
+    15_000,
   );
 }
 

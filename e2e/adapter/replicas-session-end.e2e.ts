@@ -6,6 +6,12 @@ import { EventReader } from './kit/events.ts';
 import { drain, openSession, type Session, textOf } from './kit/session.ts';
 import { within } from './kit/within.ts';
 
+/** Long enough for a busy machine, and shorter than what must not be waited for. */
+const PROMPT_MS = 2_500;
+const SLOW_END_MS = 4_000;
+/** How long a cancelled call may still be answered. */
+const GRACE_MS = 5_000;
+
 describe('a call that is ended through the other replica', { timeout: 30_000 }, () => {
   let upstream: ScriptedUpstream;
   let deployment: Deployment;
@@ -43,7 +49,7 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
       const ended = await session.at(b).end();
       expect([ended.status, await ended.text()]).toEqual([200, '']);
 
-      const response = await within(1_000, 'the end of the call', answer);
+      const response = await within(PROMPT_MS, 'the end of the call', answer);
       expect(response.status).toBe(404);
       expect(await response.json()).toMatchObject({
         id: 'c',
@@ -71,15 +77,15 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
       const { answer } = await startCall('7');
       const call = new EventReader(await answer);
       expect(await drain(session.at(b).end())).toBe(200);
-      expect(await call.rest(1_000)).toMatchObject([{ id: 7, error: { data: { code: 'session_ended' } } }]);
-      expect(await stream.rest(1_000)).toEqual([]);
+      expect(await call.rest(PROMPT_MS)).toMatchObject([{ id: 7, error: { data: { code: 'session_ended' } } }]);
+      expect(await stream.rest(PROMPT_MS)).toEqual([]);
     });
 
     test('fails promptly also when the server takes long to end the session', async () => {
       const { answer } = await startCall('8');
-      upstream.behavior.headerDelayMs = 3_000;
+      upstream.behavior.headerDelayMs = SLOW_END_MS;
       const ended = drain(session.at(deployment.b).end());
-      expect((await within(1_000, 'the end of the call', answer)).status).toBe(404);
+      expect((await within(PROMPT_MS, 'the end of the call', answer)).status).toBe(404);
       expect(await ended).toBe(200);
     });
 
@@ -103,7 +109,7 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
       const { answer } = await startCall('"42"', 'cancel_aware');
       const call = new EventReader(await answer);
       expect(await cancel('"42"')).toBe(202);
-      expect(await call.rest(1_000)).toEqual([]);
+      expect(await call.rest(PROMPT_MS)).toEqual([]);
       expect(upstream.cancelled).toContainEqual({ requestId: '42', reason: 'changed my mind' });
     });
 
@@ -129,9 +135,9 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
       const { answer: spared } = await startCall('9007199254740995', 'slow', 'spared');
       const cancelledAt = performance.now();
       for (const id of ids) expect(await cancel(id.cancelled)).toBe(202);
-      const responses = await within(8_000, 'the end of the cancelled calls', Promise.all(answers));
+      const responses = await within(GRACE_MS + 5_000, 'the end of the cancelled calls', Promise.all(answers));
       // The grace lets a server answer that has finished meanwhile.
-      expect(performance.now() - cancelledAt).toBeGreaterThan(4_000);
+      expect(performance.now() - cancelledAt).toBeGreaterThan(GRACE_MS - 1_000);
       for (const [index, response] of responses.entries()) {
         expect(response.status).toBe(200);
         const text = await response.text();

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
+import { eventually } from './kit/eventually.ts';
 import { EventReader, isMethod, isResponse } from './kit/events.ts';
 import { drain, initialize, openSession, textOf } from './kit/session.ts';
 import { type SseUpstream, startSseUpstream } from './kit/sse-upstream.ts';
@@ -131,10 +132,10 @@ describe('a server of HTTP+SSE, whose stream one of two replicas reads for both'
     const call = session.at(a).request('tools/call', { name: 'slow', arguments: { key: 'ended' } });
     await upstream.waitForRequest(({ text }) => text.includes('"ended"'));
     expect(await drain(session.at(b).end())).toBe(200);
-    expect(await new EventReader(await call).rest(2_000)).toMatchObject([
+    expect(await new EventReader(await call).rest()).toMatchObject([
       { id: 1, error: { data: { code: 'session_ended' } } },
     ]);
-    await expect.poll(() => upstream.sessions.has(upstreamId)).toBe(false);
+    await eventually(() => upstream.sessions.has(upstreamId)).toBe(false);
     expect(upstream.sessions.size).toBe(known);
     for (const place of [a, b]) expect(await drain(session.at(place).request('ping'))).toBe(404);
   });
@@ -148,7 +149,7 @@ describe('a server of HTTP+SSE, whose stream one of two replicas reads for both'
     expect(await refused.text()).toContain('Not today');
     expect(refused.headers.get('mcp-session-id')).toBeNull();
     expect(upstream.opened).toBe(opened + 1);
-    await expect.poll(() => upstream.sessions.size).toBe(known);
+    await eventually(() => upstream.sessions.size).toBe(known);
   });
 
   test('keeps no stream for a client that goes away before it is open', async () => {
@@ -164,8 +165,8 @@ describe('a server of HTTP+SSE, whose stream one of two replicas reads for both'
     gone.abort();
     await expect(leaving).rejects.toThrow('abort');
     gate.resolve();
-    await expect.poll(() => upstream.opened).toBe(opened + 1);
-    await expect.poll(() => upstream.sessions.size).toBe(known);
+    await eventually(() => upstream.opened).toBe(opened + 1);
+    await eventually(() => upstream.sessions.size).toBe(known);
   });
 
   test('works through a balancer that gives every request to the next replica', async () => {

@@ -4,8 +4,8 @@ import { EventReader, isResponse } from './kit/events.ts';
 import { drain, openSession, textOf } from './kit/session.ts';
 import { type SseUpstream, startSseUpstream } from './kit/sse-upstream.ts';
 
-/** The lease of an owner is 5 s, and looked at every 1.5 s. */
-const OWNER_LOST_MS = 8_000;
+/** The lease of an owner is 5 s, and looked at every 1.5 s; the rest is for a busy machine. */
+const OWNER_LOST_MS = 10_000;
 
 describe('a session of HTTP+SSE whose stream is read by one of two replicas', { timeout: 30_000 }, () => {
   let upstream: SseUpstream;
@@ -87,7 +87,6 @@ describe('a session of HTTP+SSE whose stream is read by one of two replicas', { 
     await expect(call.rest()).rejects.toThrow();
     // The call goes on while nobody listens.
     upstream.release('resumed');
-    await expect.poll(() => upstream.requestsOf('tools/call').length).toBeGreaterThan(0);
 
     const resumed = new EventReader(await session.at(a).stream({ lastEventId: call.lastEventId, signal }));
     const messages = [await resumed.message(), await resumed.message(), await resumed.message(isResponse)];
@@ -125,7 +124,7 @@ describe('a session of HTTP+SSE whose stream is read by one of two replicas', { 
     await Promise.all([arrived('restart-0'), arrived('restart-1')]);
     await upstream.die();
     for (const call of running) {
-      const messages = await new EventReader(await call).rest(3_000);
+      const messages = await new EventReader(await call).rest();
       expect(messages).toMatchObject([{ error: { code: 502 } }]);
     }
     const refused = await session.at(b).request('tools/call', { name: 'echo' });
