@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 
+import { FakeUpstream } from './exchange/testing/fake-upstream.ts';
 import { sampleMount } from './gateway/testing/sample-mount.ts';
 import { type HealthObject, healthObject, publicHealth, type ServerHealth, serverHealth } from './health.ts';
+import type { ResponseSink, UpstreamRequest } from './upstream/upstream.ts';
 
 const NOW = 1_700_000_000_000;
 const PERSISTENCE = {
@@ -66,6 +68,29 @@ describe('the health of an upstream', () => {
       breaker: { state: 'half_open' },
     });
   });
+});
+
+/** Answers the requests of the ping loop as long as it is told to. */
+class AnsweringUpstream extends FakeUpstream {
+  answers = true;
+
+  override send(request: UpstreamRequest, sink: ResponseSink): void {
+    super.send(request, sink);
+    if (!this.answers) return;
+    const message = request.body?.messages[0];
+    if (message?.kind !== 'request') this.last.head(202).end();
+    else this.last.json().data(`{"id":${message.idText},"result":{"protocolVersion":"2025-11-25"}}`).end();
+  }
+}
+
+test('an upstream that answers again is healthy again', async () => {
+  const upstream = new AnsweringUpstream();
+  const mount = sampleMount({ upstream_ping: { timeout_seconds: 0.01 } }, { upstream });
+  for (const answers of [true, false, true]) {
+    upstream.answers = answers;
+    expect(await mount.ping?.reach()).toBe(answers);
+    expect(serverHealth(mount, 'u', Date.now()).status).toBe(answers ? 'ok' : 'degraded');
+  }
 });
 
 describe('the health object', () => {
