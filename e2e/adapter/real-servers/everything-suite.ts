@@ -5,7 +5,7 @@ import { type RealServer, startEverythingServer, type UpstreamTransport } from '
 import { everythingConversations } from './everything-conversations.ts';
 import { everythingTasks } from './everything-tasks.ts';
 import { TOOL_CALLS } from './everything-tools.ts';
-import { type Deployment, type Gateway, startGateway } from './gateway.ts';
+import { ANSWERED_PINGS, type Deployment, type Gateway, startGateway } from './gateway.ts';
 import { callTool, openPair, outcomeOf, type Pair } from './pair.ts';
 import { CLOCK, steady, withReadableBlobs } from './volatile.ts';
 
@@ -197,7 +197,8 @@ export function everythingSuite(deployment: Deployment, transport: UpstreamTrans
     );
   });
 
-  test('the adapter has had nothing to warn of', () => {
+  test('the server has answered all pings, and the adapter has had nothing to warn of', async () => {
+    expect(await running().gateway.health()).toMatchObject({ status: 'ok', servers: [{ ping: ANSWERED_PINGS }] });
     expect(running().gateway.warnings()).toEqual([]);
   });
 

@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import { type Balancer, startBalancer } from '../../support/balancer.ts';
 import type { RealServer } from '../../support/real-servers.ts';
@@ -8,9 +9,14 @@ import { startRedis } from '../../support/redis.ts';
 
 export type Deployment = 'one process' | 'two replicas behind a round-robin balancer';
 
+/** What stands about pings in the health object when none has failed. */
+export const ANSWERED_PINGS = { last_error: null, last_failure_at: null, last_success_at: expect.any(Number) };
+
 export interface Gateway extends AsyncDisposable {
   /** Where clients find the server. */
   readonly mountUrl: string;
+  /** The health object of a replica. */
+  health(): Promise<unknown>;
   /** What the adapter has warned of so far. */
   warnings(): Record<string, unknown>[];
   /** How many requests each replica has had; empty without a balancer. */
@@ -25,6 +31,8 @@ export async function startGateway(deployment: Deployment, server: RealServer): 
 
   const config = {
     storage: { root },
+    // So often that the server answers some during a test, and with so much time that a busy machine is no failure.
+    core: { upstream_ping: { interval_seconds: 1, timeout_seconds: 30 } },
     // Without files there is no tool and no capability but the server's own, so that lists can be compared.
     uploads: { enabled: false },
     artifacts: { enabled: false },
@@ -34,6 +42,7 @@ export async function startGateway(deployment: Deployment, server: RealServer): 
   const running = started.move();
   return {
     mountUrl: `${origin}/mcp/real`,
+    health: async () => (await fetch(`${origin}/healthz`)).json(),
     // The log level is `warning` by default.
     warnings: () => replicas.flatMap((replica) => replica.logs().filter(({ msg }) => msg !== 'listening')),
     shares: () =>

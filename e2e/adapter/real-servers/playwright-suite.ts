@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { connectV1 } from '../../support/real-client-v1.ts';
 import { connectV2 } from '../../support/real-client-v2.ts';
 import { startPlaywrightServer, type UpstreamTransport } from '../../support/real-servers.ts';
-import { type Deployment, type Gateway, startGateway } from './gateway.ts';
+import { ANSWERED_PINGS, type Deployment, type Gateway, startGateway } from './gateway.ts';
 import { callTool, openPair, type Pair } from './pair.ts';
 import { STEPS } from './playwright-steps.ts';
 import { startTestPage, type TestPage } from './test-page.ts';
@@ -11,8 +11,12 @@ import { FILE_TIME, FOLDER, steady } from './volatile.ts';
 const CONNECT = { v1: connectV1, v2: connectV2 };
 
 /** A browser behind the adapter does and tells the same as one without it. Each client has a server of its own. */
-export function playwrightSuite(deployment: Deployment, transport: UpstreamTransport): void {
-  describe.for(['v1', 'v2'] as const)('with SDK %s', (sdk) => {
+export function playwrightSuite(
+  deployment: Deployment,
+  transport: UpstreamTransport,
+  sdks: readonly (keyof typeof CONNECT)[],
+): void {
+  describe.for(sdks)('with SDK %s', (sdk) => {
     const started = new AsyncDisposableStack();
     let parts: { readonly page: TestPage; readonly gateway: Gateway; readonly pair: Pair } | undefined;
     const running = (): NonNullable<typeof parts> => {
@@ -78,7 +82,8 @@ export function playwrightSuite(deployment: Deployment, transport: UpstreamTrans
       await expectSame('No open tabs', 'browser_close');
     });
 
-    test('the adapter has had nothing to warn of', () => {
+    test('the server has answered all pings, and the adapter has had nothing to warn of', async () => {
+      expect(await running().gateway.health()).toMatchObject({ status: 'ok', servers: [{ ping: ANSWERED_PINGS }] });
       expect(running().gateway.warnings()).toEqual([]);
     });
   });
