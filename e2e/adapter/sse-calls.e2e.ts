@@ -164,6 +164,8 @@ describe('a server of HTTP+SSE, whose stream one of two replicas reads for both'
     await upstream.waitForRequest(() => gets() > before);
     gone.abort();
     await expect(leaving).rejects.toThrow('abort');
+    // By the time that it has answered others, the adapter has seen that this client is gone.
+    for (let n = 0; n < 3; n += 1) expect(await drain(initialize(a, { path: '/mcp/none' }))).toBe(404);
     gate.resolve();
     await eventually(() => upstream.opened).toBe(opened + 1);
     await eventually(() => upstream.sessions.size).toBe(known);
