@@ -84,7 +84,7 @@ function complete(config: JsonObject, redis: RedisServer, folder: string): JsonO
 }
 
 /** Objects member by member; anything else from `changes`. */
-function merged(base: JsonObject, changes: JsonObject): JsonObject {
+export function merged(base: JsonObject, changes: JsonObject): JsonObject {
   const result = { ...base };
   for (const [name, value] of Object.entries(changes)) {
     const isSection = typeof value === 'object' && value !== null && !Array.isArray(value);

@@ -1,0 +1,51 @@
+import { type Adapter, createAdapter } from '../../../adapter/app.ts';
+import { createLogger, type LogLevel } from '../../../adapter/telemetry/logger.ts';
+import { redactor } from '../../../adapter/telemetry/redact.ts';
+import { loadAdapterConfig } from '../../../crds/config/load.ts';
+import { secretsOf } from '../../../crds/config/redact-config.ts';
+import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { merged } from './deployment.ts';
+
+export interface InProcessAdapter extends AsyncDisposable {
+  readonly adapter: Adapter;
+  readonly port: number;
+  /** `http://127.0.0.1:<port>` */
+  readonly url: string;
+  /** The log so far. */
+  readonly logs: JsonObject[];
+}
+
+export interface InProcessOptions {
+  readonly env?: Record<string, string>;
+  /** Default: debug. */
+  readonly logLevel?: LogLevel;
+  readonly shutdownGraceMs?: number;
+  /** Default: 127.0.0.1. */
+  readonly host?: string;
+}
+
+/**
+ * One replica in this process, for tests that need neither signals nor exit codes. Its state is in memory, and it
+ * neither pings nor waits at start unless the configuration says so.
+ */
+export async function startInProcess(config: JsonObject, options: InProcessOptions = {}): Promise<InProcessAdapter> {
+  const { env = {}, logLevel = 'debug', shutdownGraceMs = 0, host = '127.0.0.1' } = options;
+  const quiet = { max_start_wait_seconds: 0, cleanup_interval_seconds: null, upstream_ping: { enabled: false } };
+  const text = JSON.stringify(merged({ core: quiet, state_persistence: { type: 'memory' } }, config));
+  const loaded = loadAdapterConfig(text, env);
+  const logs: JsonObject[] = [];
+  const logger = createLogger(logLevel, redactor(secretsOf(loaded)), {
+    write: (line) => void logs.push(JSON.parse(line)),
+  });
+  const adapter = await createAdapter({
+    config: loaded,
+    logger,
+    version: 'test',
+    shutdownGraceMs,
+    exit: (reason) => {
+      throw new Error(`the adapter wants to exit: ${reason}`);
+    },
+  });
+  const url = (await adapter.listen(host, 0)).replace('0.0.0.0', '127.0.0.1');
+  return { adapter, port: Number(new URL(url).port), url, logs, [Symbol.asyncDispose]: () => adapter.stop() };
+}
