@@ -18,14 +18,19 @@ export async function eventStream(turn: Turn): Promise<void> {
   const lastEventId = incoming.headers['last-event-id'];
   let current = record.upstreamSessionId === '' ? await renew(turn, record) : record;
   let attempts = 0;
-  let resume = typeof lastEventId === 'string' ? lastEventId : undefined;
+  let renewed = false;
   const id = randomUUID();
+  /** The event that the client saw last, unless it came from an upstream session that is lost. */
+  const resume = (): string | undefined =>
+    typeof lastEventId === 'string' && !renewed && mount.upstream.knowsEvent(lastEventId, current)
+      ? lastEventId
+      : undefined;
   const request = (): UpstreamRequest => ({
     method: 'GET',
     session: current,
     headers: mount.headers.forward('GET', incoming.headers, false),
     body: undefined,
-    lastEventId: resume,
+    lastEventId: resume(),
   });
   const plan = planOf(turn, {
     id,
@@ -38,14 +43,16 @@ export async function eventStream(turn: Turn): Promise<void> {
     again: async (status) => {
       attempts++;
       if (status === 409) {
-        if (attempts > SECOND_STREAM_ATTEMPTS) throw new AdapterError('stream_conflict');
+        // A stream that cannot be taken up again takes nothing away from the one that is open: a client whose call was
+        // lost with the upstream session resumes that too, and both would drop each other for ever.
+        const lost = lastEventId !== undefined && resume() === undefined;
+        if (lost || attempts > SECOND_STREAM_ATTEMPTS) throw new AdapterError('stream_conflict');
         await dropOtherStreams(turn, sessionId, id, attempts);
         return request();
       }
       if (attempts > RENEWALS) throw new AdapterError('upstream_session_terminated');
       current = await renew(turn, current);
-      // The new upstream session has never sent the event that the client saw last.
-      resume = undefined;
+      renewed = true;
       return request();
     },
     onFinish: () => undefined,

@@ -268,6 +268,10 @@ export class LegacySseUpstream implements Upstream {
     if ((await this.#store.lockHolder(ownerLock(next))) !== undefined) owned.connection.close();
   }
 
+  knowsEvent(eventId: string): boolean {
+    return parseEventId(eventId) !== undefined;
+  }
+
   async endSession(session: UpstreamSession): Promise<void> {
     const key = { serverId: session.serverId, sessionId: session.sessionId, generation: session.generation };
     const owned = this.#owned.get(keyText(key));

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { type Dispatcher, Pool } from 'undici';
 
+import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
 import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -47,8 +48,10 @@ export class StreamableHttpUpstream implements Upstream {
   }
 
   send(request: UpstreamRequest, sink: ResponseSink): void {
-    const relay = new Relay(this.#follow, request, sink, MAX_REDIRECTS);
-    sink.onStart(relay);
+    const generation = request.session?.generation ?? 0;
+    const target = generation === 0 ? sink : new MarkedEventIds(sink, generation);
+    const relay = new Relay(this.#follow, request, target, MAX_REDIRECTS);
+    target.onStart(relay);
     this.#dispatch(relay);
   }
 
@@ -57,7 +60,9 @@ export class StreamableHttpUpstream implements Upstream {
     const headers = request.headers.slice();
     const upstreamSessionId = request.session?.upstreamSessionId;
     if (upstreamSessionId) headers.push('mcp-session-id', upstreamSessionId);
-    if (request.lastEventId !== undefined) headers.push('last-event-id', request.lastEventId);
+    const { lastEventId, session } = request;
+    const resumed = lastEventId === undefined ? undefined : ownEventId(lastEventId, session?.generation ?? 0);
+    if (resumed !== undefined) headers.push('last-event-id', resumed);
     this.#pool.dispatch(
       { path: this.#path, method: request.method, headers, body: request.body?.bytes ?? null },
       relay,
@@ -77,6 +82,10 @@ export class StreamableHttpUpstream implements Upstream {
   #sameOriginPath(location: string): string | undefined {
     const url = URL.parse(location, this.#origin + this.#path);
     return url !== null && url.origin === this.#origin ? url.pathname + url.search : undefined;
+  }
+
+  knowsEvent(eventId: string, session: UpstreamSession): boolean {
+    return ownEventId(eventId, session.generation) !== undefined;
   }
 
   async endSession(session: UpstreamSession, headers: readonly string[], timeoutMs: number): Promise<void> {

@@ -11,6 +11,8 @@ export interface Upstream {
   send(request: UpstreamRequest, sink: ResponseSink): void;
   /** Ends the upstream's session. Best effort, within `timeoutMs`. */
   endSession(session: UpstreamSession, headers: readonly string[], timeoutMs: number): Promise<void>;
+  /** Whether a stream of this upstream session can be taken up again at this event id; false for another session's. */
+  knowsEvent(eventId: string, session: UpstreamSession): boolean;
   /** Whether the transport can carry the sessionless revision (2026-07-28) at all. */
   readonly modern: boolean;
   /** Closes all connections. */

@@ -69,6 +69,7 @@ export async function connectV1({ url, transport, answers }: RealClientOptions):
     initialized: wire.initialized(),
     received: wire.received,
     sent: wire.sent,
+    streams: () => wire.streams,
     request: (method, params, options) =>
       client.request({ method, params }, z.record(z.string(), z.unknown()), optionsOf(options)),
     callTool: (name, args = {}, options) => client.callTool({ name, arguments: args }, undefined, optionsOf(options)),

@@ -38,6 +38,7 @@ export async function connectV2(options: RealClientOptions): Promise<RealClient>
     initialized: wire.initialized(),
     received: wire.received,
     sent: wire.sent,
+    streams: () => wire.streams,
     request: (method, params, options) =>
       client.request({ method, params }, z.record(z.string(), z.unknown()), optionsOf(options)),
     callTool: (name, args = {}, options) => client.callTool({ name, arguments: args }, optionsOf(options)),

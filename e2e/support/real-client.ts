@@ -44,6 +44,8 @@ export interface RealClient extends AsyncDisposable {
   /** The SDK's own method, which checks the result. */
   callTool(name: string, args?: Record<string, unknown>, options?: CallOptions): Promise<Record<string, unknown>>;
   notifyRootsChanged(): Promise<void>;
+  /** How often a stream of GET has been opened so far. */
+  streams(): number;
   /** Resolves with the first message that matches, also when it has come already. Rejects after 20 s. */
   waitForMessage(matches: (message: WireMessage) => boolean): Promise<WireMessage>;
   /** Ends the session and closes all connections. */
@@ -62,6 +64,7 @@ const MESSAGE_TIMEOUT_MS = 20_000;
 export class WireRecorder {
   readonly received: WireMessage[] = [];
   readonly sent: WireMessage[] = [];
+  streams = 0;
   readonly #arrivals = new EventEmitter();
   readonly #stream = Promise.withResolvers<void>();
 
@@ -91,7 +94,10 @@ export class WireRecorder {
   readonly fetch = async (url: string | URL, init?: RequestInit): Promise<Response> => {
     if (typeof init?.body === 'string') this.sent.push(JSON.parse(init.body) as WireMessage);
     const response = await fetch(url, init);
-    if ((init?.method ?? 'GET') === 'GET' && response.ok) this.#stream.resolve();
+    if ((init?.method ?? 'GET') === 'GET' && response.ok) {
+      this.streams += 1;
+      this.#stream.resolve();
+    }
     return response;
   };
 

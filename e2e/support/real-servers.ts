@@ -21,10 +21,10 @@ const PRELOAD = fileURLToPath(new URL('real-server-preload.ts', import.meta.url)
 const LISTENING = /listening on port (\d+)/;
 
 /** Starts `@modelcontextprotocol/server-everything`, which knows the revisions with sessions only. */
-export async function startEverythingServer(transport: UpstreamTransport): Promise<RealServer> {
+export async function startEverythingServer(transport: UpstreamTransport, at = 0): Promise<RealServer> {
   const program = resolve('@modelcontextprotocol/server-everything/dist/index.js');
   const mode = transport === 'sse' ? 'sse' : 'streamableHttp';
-  const { running, port } = await launch([program, mode], { PORT: '0' });
+  const { running, port } = await launch([program, mode], { PORT: String(at) });
   const path = transport === 'sse' ? 'sse' : 'mcp';
   return Object.assign(running, { transport, url: `http://127.0.0.1:${port}/${path}` });
 }

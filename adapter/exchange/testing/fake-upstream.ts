@@ -74,6 +74,10 @@ export class FakeUpstream implements Upstream {
     return last;
   }
 
+  knowsEvent(): boolean {
+    return true;
+  }
+
   async endSession(): Promise<void> {}
   async close(): Promise<void> {}
 }
