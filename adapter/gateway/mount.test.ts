@@ -32,6 +32,16 @@ describe('a mount', () => {
     ]);
   });
 
+  test('sends the credentials of its URL, unless a header of its own says otherwise', () => {
+    const url = 'http://user:p%40ss@127.0.0.1:1/mcp';
+    const basic = `Basic ${Buffer.from('user:p@ss').toString('base64')}`;
+    expect(sampleMount({ upstream: { url } }).headers.base('DELETE', {})).toContain(basic);
+    const own = { url, static_headers: { Authorization: 'Bearer abc' } };
+    const sent = sampleMount({ upstream: own }).headers.base('DELETE', {});
+    expect(sent).toContain('Bearer abc');
+    expect(sent).not.toContain(basic);
+  });
+
   test('pings unless it is told not to, with the headers that it may send without a client', () => {
     expect(sampleMount().ping?.snapshot()).toMatchObject({ interval_seconds: 15, timeout_seconds: 5 });
     expect(sampleMount({ upstream_ping: { enabled: false } }).ping).toBeUndefined();

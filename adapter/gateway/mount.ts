@@ -43,7 +43,8 @@ export interface MountOptions {
 
 export function createMount(options: MountOptions): Mount {
   const { server, upstream, warn } = options;
-  const { client_headers: clientHeaders, static_headers: staticHeaders } = server.upstream;
+  const { client_headers: clientHeaders } = server.upstream;
+  const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
   const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
   for (const name of clientHeaders.passthrough) {
     if (!passthrough.includes(name)) warn(`client_headers.passthrough: ${name} is never forwarded`);
@@ -89,4 +90,13 @@ export function createMount(options: MountOptions): Mount {
     relaysChallenges,
     redact: options.redact,
   };
+}
+
+/** The static headers, with those of a URL such as `https://user:password@host/` (RFC 7617) where none is set. */
+function withUrlCredentials(url: string, headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { username, password } = new URL(url);
+  if (username === '' && password === '') return headers;
+  if (Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return headers;
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { ...headers, authorization: `Basic ${Buffer.from(pair, 'utf8').toString('base64')}` };
 }
