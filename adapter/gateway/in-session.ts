@@ -80,13 +80,19 @@ async function remember({ parts }: Turn, record: SessionRecord, body: Body): Pro
   for (const message of body.messages) {
     if (message.kind !== 'request') continue;
     if (message.method === 'logging/setLevel') {
-      await parts.store.setLogLevel(record, JSON.stringify(message.params));
+      await parts.store.setLogLevel(record, paramsText(body, message));
     } else if (message.method === 'resources/subscribe' || message.method === 'resources/unsubscribe') {
       const { uri } = message.params;
       const subscribed = message.method === 'resources/subscribe';
       if (typeof uri === 'string') await parts.store.setSubscription(record, uri, subscribed);
     }
   }
+}
+
+/** The parameters as the client wrote them, so that they are replayed as they were. */
+function paramsText(body: Body, message: Message): string {
+  const span = body.batch ? undefined : locate(body.text, ['params']);
+  return span === undefined ? JSON.stringify(message.params) : body.text.slice(span.start, span.end);
 }
 
 function answerFromCache(

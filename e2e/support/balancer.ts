@@ -76,6 +76,8 @@ function forward(req: IncomingMessage, res: ServerResponse, entry: BalancedReque
     pipeline(answer, res, () => undefined);
   });
   upstream.on('error', (error) => {
+    // The client has left before the head; nobody got any status.
+    if (res.destroyed) return;
     if (res.headersSent) {
       res.destroy();
       return;
