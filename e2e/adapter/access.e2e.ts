@@ -1,411 +1,382 @@
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { text } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
-import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
-import { startProcess } from '../support/processes.ts';
-import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
-import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
+import { request } from 'node:http';
+import { describe, expect, test } from 'vitest';
+import { runAdapter, startAdapter } from '../support/adapter-process.ts';
+import { startRawUpstream } from '../support/raw-upstream.ts';
+import type { JsonObject } from '../support/scripted-upstream/json-rpc.ts';
+import { startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
-import { openSession, textOf } from './kit/session.ts';
+import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
+import { drain, initialize, knownSession, openSession, textOf } from './kit/session.ts';
 
-const MAIN = fileURLToPath(new URL('../../adapter/main.ts', import.meta.url));
-const TOKEN_HEADER = 'x-mcp-adapter-auth-token';
-const APP = 'https://app.example.com';
-const SOON = { timeout: 5_000, interval: 20 };
+const TOKEN = 'The-Token-1';
+const auth = { enabled: true, token: TOKEN };
+const WITH_TOKEN = { headers: { 'x-mcp-adapter-auth-token': TOKEN } };
 
-/** Everything that must never be seen, by where it is configured. */
-const SECRETS = {
-  token: 'Main-Token-4f1c',
-  signing: 'Signing-Secret-77ab',
-  bearer: 'static-bearer-9d2e',
-  apiKey: 'static-api-key-31bb',
-  urlPassword: 'url-password-08fe',
-  urlKey: 'url-query-key-5c5c',
-  telemetry: 'telemetry-bearer-e019',
-  redis: 'redis-password-6b6b',
-};
-const ALL = Object.values(SECRETS).join(' ');
-const seenIn = (output: string): string[] => Object.values(SECRETS).filter((secret) => output.includes(secret));
-
-interface Answer {
-  readonly status: number;
-  readonly headers: IncomingHttpHeaders;
-  readonly text: string;
-  readonly json: JsonObject;
+async function start(core: JsonObject, server: JsonObject = {}) {
+  await using opened = new AsyncDisposableStack();
+  const upstream = opened.use(await startScriptedUpstream());
+  const adapter = opened.use(await startInProcess({ core, servers: [mounted('up', upstream.url, server)] }));
+  const running = opened.move();
+  return { upstream, adapter, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** One request with exactly these headers; fetch would not send some of them. */
-async function ask(
-  { port }: RunningAdapter,
-  method: string,
+interface RawAnswer {
+  readonly status: number;
+  readonly headers: NodeJS.Dict<string | string[]>;
+  readonly body: string;
+}
+
+/** A request with headers that fetch does not let one choose, such as Host and Origin. */
+function send(
+  { port }: { readonly port: number },
   path: string,
   headers: Record<string, string> = {},
-  body?: string,
-): Promise<Answer> {
-  const asked = request({ host: '127.0.0.1', port, method, path, headers, agent: false }).end(body);
-  const [response] = (await once(asked, 'response')) as [IncomingMessage];
-  const received = await text(response);
-  const isJson = response.headers['content-type']?.startsWith('application/json') === true && received !== '';
-  const json = isJson ? asObject(JSON.parse(received)) : {};
-  return { status: response.statusCode ?? 0, headers: response.headers, text: received, json };
+  { method = 'GET', body = '' } = {},
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request({ host: '127.0.0.1', port, path, method, headers, agent: false }, (incoming) => {
+      let text = '';
+      incoming.setEncoding('utf8').on('data', (chunk: string) => (text += chunk));
+      incoming.on('end', () => resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, body: text }));
+      incoming.on('error', reject);
+    });
+    outgoing.on('error', reject);
+    outgoing.end(body);
+  });
 }
 
-const INITIALIZE = JSON.stringify({
-  jsonrpc: '2.0',
-  id: 1,
-  method: 'initialize',
-  params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'e2e', version: '1' } },
-});
-const JSON_HEADERS = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
-const initialize = (adapter: RunningAdapter, headers: Record<string, string> = {}): Promise<Answer> =>
-  ask(adapter, 'POST', '/mcp/up', { ...JSON_HEADERS, ...headers }, INITIALIZE);
+const INITIALIZE = {
+  method: 'POST',
+  body: '{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}',
+};
+const JSON_TYPE = { 'content-type': 'application/json' };
 
-const corsHeaders = ({ headers }: Answer): string[] =>
-  Object.keys(headers).filter((name) => name.startsWith('access-control-'));
-
-const quiet = { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, shutdown_grace_seconds: 0 };
-const memory = { type: 'memory' };
-
-describe('with authentication and CORS on', () => {
-  let upstream: ScriptedUpstream;
-  let adapter: RunningAdapter;
-  let folder: string;
-  let config: JsonObject;
-  const env = { MAIN_TOKEN: SECRETS.token, API_KEY: SECRETS.apiKey };
-  const token = { [TOKEN_HEADER]: SECRETS.token };
-
-  beforeAll(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'access-'));
-    upstream = await startScriptedUpstream();
-    const url = `http://user:${SECRETS.urlPassword}@127.0.0.1:${upstream.port}/mcp?api_key=${SECRETS.urlKey}`;
-    config = {
-      core: {
-        ...quiet,
-        log_level: 'debug',
-        upstream_ping: { interval_seconds: 0.1, failure_threshold: 1_000_000 },
-        auth: { enabled: true, token: '${MAIN_TOKEN}', signing_secret: SECRETS.signing },
-        cors: {
-          enabled: true,
-          allowed_origins: [APP],
-          allowed_methods: ['POST', 'DELETE'],
-          allowed_headers: ['content-type', TOKEN_HEADER],
-          allow_credentials: true,
-        },
-      },
-      telemetry: { headers: { authorization: `Bearer ${SECRETS.telemetry}` } },
-      state_persistence: { type: 'disk', redis: { password: SECRETS.redis } },
-      storage: { root: folder },
-      servers: [
-        mounted('up', url, {
-          upstream: {
-            static_headers: { Authorization: `Bearer ${SECRETS.bearer}`, 'X-Api-Key': '${API_KEY}', 'X-Plan': 'gold' },
-            client_headers: { passthrough: ['X-Trace', 'X-Mcp-Adapter-Auth-Token'] },
-          },
-        }),
-      ],
-    };
-    adapter = await startAdapter({ config, env });
-  });
-  afterEach(() => {
-    upstream.behavior.intercept = () => undefined;
-  });
-  afterAll(async () => {
-    await adapter?.stop();
-    await upstream?.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-
-  const wrong: { what: string; headers: Record<string, string> }[] = [
-    { what: 'no token', headers: {} },
-    { what: 'a wrong token', headers: { [TOKEN_HEADER]: `${SECRETS.token}x` } },
-    { what: 'the token in another case', headers: { [TOKEN_HEADER]: SECRETS.token.toLowerCase() } },
-    { what: 'an empty token', headers: { [TOKEN_HEADER]: '' } },
-    { what: 'the token in another header', headers: { authorization: `Bearer ${SECRETS.token}` } },
-  ];
-
-  test.for(wrong)('$what: 401 on every route but those of probes', async ({ headers }) => {
-    for (const [method, path] of [
-      ['GET', '/'],
-      ['GET', '/nothing/here'],
-      ['GET', '/metrics'],
-      ['HEAD', '/healthz/more'],
-      ['GET', '/livez2'],
-      ['POST', '/upload/up'],
-      ['GET', '/artifacts/up/s/a'],
-      ['PUT', '/mcp/up/more'],
-      ['GET', '/mcp'],
-    ] as const) {
-      const answer = await ask(adapter, method, path, headers);
-      expect({ path, status: answer.status }).toEqual({ path, status: 401 });
-      if (method === 'HEAD') continue;
-      expect(answer.json).toEqual({ detail: expect.stringMatching(/auth-token/i) as unknown, code: 'unauthorized' });
-    }
-    for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']) {
-      for (const path of ['/mcp/up', '/mcp/up/', '/mcp/up?x=1']) {
-        const answer = await ask(adapter, method, path, { ...JSON_HEADERS, ...headers });
-        expect({ method, path, status: answer.status }).toEqual({ method, path, status: 401 });
-        expect(answer.json).toMatchObject({ jsonrpc: '2.0', id: null, error: { data: { code: 'unauthorized' } } });
+describe('with authentication', () => {
+  test('every route asks for the token but health checks, with one answer whatever is there', async () => {
+    await using at = await start({ auth });
+    const session = await openSession(at.adapter, WITH_TOKEN);
+    const before = at.upstream.requests.length;
+    const bodies = new Set<string>();
+    for (const path of [
+      '/mcp/up',
+      '/mcp/up/',
+      '/mcp/none',
+      '/',
+      '/upload/up',
+      '/artifacts/up/a/b',
+      '/metrics',
+      '/healthz/x',
+      '//healthz',
+    ]) {
+      for (const method of ['GET', 'POST', 'DELETE', 'PUT', 'OPTIONS']) {
+        const isMount = path.startsWith('/mcp/up');
+        const answer = await send(at.adapter, path, { 'mcp-session-id': session.sessionId, ...JSON_TYPE }, { method });
+        expect([path, method, answer.status]).toEqual([path, method, 401]);
+        bodies.add(`${isMount} ${answer.body}`);
       }
     }
-    const before = upstream.requestsOf('initialize').filter(({ headers: sent }) => 'x-trace' in sent).length;
-    expect((await initialize(adapter, { ...headers, 'x-trace': '1' })).status).toBe(401);
-    const after = upstream.requestsOf('initialize').filter(({ headers: sent }) => 'x-trace' in sent).length;
-    expect(after).toBe(before);
-    for (const path of ['/healthz', '/livez', '/readyz']) {
-      expect({ path, status: (await ask(adapter, 'GET', path, headers)).status }).toEqual({ path, status: 200 });
+    expect(bodies.size).toBe(2);
+    for (const path of ['/healthz', '/livez', '/readyz']) expect((await send(at.adapter, path)).status).toBe(200);
+    expect(at.upstream.requests.length).toBe(before);
+    expect(textOf(await session.at(at.adapter).tool('echo', { a: 1 }))).toBe('{"a":1}');
+  });
+
+  test('the token is compared exactly, and its header without regard to case', async () => {
+    await using at = await start({ auth: { ...auth, header_name: 'X-Api-Key' } });
+    const status = async (headers: Record<string, string>) => drain(initialize(at.adapter, { headers }));
+    expect(await status({ 'X-API-KEY': TOKEN })).toBe(200);
+    for (const value of [
+      TOKEN.toLowerCase(),
+      `${TOKEN}x`,
+      TOKEN.slice(0, -1),
+      `Bearer ${TOKEN}`,
+      `${TOKEN}, ${TOKEN}`,
+    ]) {
+      expect([value, await status({ 'x-api-key': value })]).toEqual([value, 401]);
+    }
+    expect(await status(WITH_TOKEN.headers)).toBe(401);
+    expect(await status({ authorization: `Bearer ${TOKEN}` })).toBe(401);
+  });
+
+  test('the token goes no further than the adapter, even where it is listed', async () => {
+    const passthrough = ['X-Mcp-Adapter-Auth-Token', 'X-Tenant'];
+    await using at = await start({ auth }, { upstream: { client_headers: { passthrough } } });
+    const headers = { ...WITH_TOKEN.headers, 'x-tenant': 'blue' };
+    await (await openSession(at.adapter, { headers })).at(at.adapter).tool('echo');
+    expect(at.upstream.requests.length).toBeGreaterThan(2);
+    for (const one of at.upstream.requests) {
+      expect(one.headers).toMatchObject({ 'x-tenant': 'blue' });
+      expect(JSON.stringify(one.rawHeaders)).not.toContain(TOKEN);
     }
   });
 
-  test('with the token, its header written in any case, everything works, and the token stays here', async () => {
-    const headers = { 'X-MCP-ADAPTER-AUTH-TOKEN': SECRETS.token, 'X-Trace': 'trace-1' };
-    expect((await initialize(adapter, headers)).status).toBe(200);
-    const session = await openSession(adapter, { headers });
-    expect(textOf(await session.at(adapter).tool('echo', { a: 1 }))).toBe('{"a":1}');
-    expect((await ask(adapter, 'GET', '/nothing/here', token)).json).toMatchObject({ code: 'not_found' });
-
-    const calls = upstream.requestsOf('tools/call');
-    expect(calls.map((call) => call.headers['x-trace'])).toContain('trace-1');
-    expect(calls.at(-1)?.headers).toMatchObject({
-      authorization: `Bearer ${SECRETS.bearer}`,
-      'x-api-key': SECRETS.apiKey,
-    });
-    const sent = upstream.requests.map(({ path, rawHeaders, text: body }) => [path, ...rawHeaders, body].join('\n'));
-    expect(sent.filter((one) => one.toLowerCase().includes(TOKEN_HEADER) || one.includes(SECRETS.token))).toEqual([]);
+  test('a session without the token is worth nothing', async () => {
+    await using at = await start({ auth });
+    const { sessionId } = await openSession(at.adapter, WITH_TOKEN);
+    const stolen = knownSession(sessionId, '2025-11-25').at(at.adapter);
+    for (const answer of [stolen.request('ping'), stolen.stream(), stolen.end()]) expect(await drain(answer)).toBe(401);
+    expect(await drain(knownSession(sessionId, '2025-11-25', WITH_TOKEN).at(at.adapter).request('ping'))).toBe(200);
   });
+});
 
-  test('a preflight needs no token; it gets what is configured', async () => {
-    const asks = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-other' };
-    for (const path of ['/mcp/up', '/upload/up']) {
-      const { status, headers } = await ask(adapter, 'OPTIONS', path, { origin: APP, ...asks });
-      expect(status).toBe(204);
-      expect(headers).toMatchObject({
-        'access-control-allow-origin': APP,
-        'access-control-allow-methods': 'POST, DELETE',
-        'access-control-allow-headers': `content-type, ${TOKEN_HEADER}`,
-        'access-control-allow-credentials': 'true',
-        vary: expect.stringMatching(/\borigin\b/i) as unknown,
-      });
-    }
-  });
+describe('browsers', () => {
+  const cors = { enabled: true, allowed_origins: ['https://app.example'], allow_credentials: true };
+  const origin = 'https://app.example';
+  const preflight = {
+    'access-control-request-method': 'POST',
+    'access-control-request-headers': 'x-a, mcp-session-id',
+  };
 
-  test('an allowed origin gets CORS headers with every answer, a denied one 403 without them', async () => {
-    const shared = {
-      'access-control-allow-origin': APP,
+  test('of an allowed origin ask before they send the token, and may read the answer', async () => {
+    await using at = await start({ auth, cors });
+    const asked = await send(at.adapter, '/mcp/up', { origin, ...preflight }, { method: 'OPTIONS' });
+    expect([asked.status, asked.body]).toEqual([204, '']);
+    expect(asked.headers).toMatchObject({
+      'access-control-allow-origin': origin,
       'access-control-allow-credentials': 'true',
-      'access-control-expose-headers': expect.stringMatching(/\bMcp-Session-Id\b/i) as unknown,
-      vary: expect.stringMatching(/\borigin\b/i) as unknown,
-    };
-    const opened = await initialize(adapter, { ...token, origin: APP });
-    expect(opened.status).toBe(200);
-    expect(opened.headers).toMatchObject({ ...shared, 'mcp-session-id': expect.any(String) as unknown });
-    // A page must be able to read why it was refused.
-    const refused = await initialize(adapter, { origin: APP });
-    expect(refused.status).toBe(401);
-    expect(refused.headers).toMatchObject(shared);
-
-    for (const origin of ['https://evil.example.com', `${APP}.evil.example.com`, 'http://app.example.com', 'null']) {
-      const answers = [
-        await initialize(adapter, { ...token, origin }),
-        await ask(adapter, 'OPTIONS', '/mcp/up', { origin, 'access-control-request-method': 'POST' }),
-        await ask(adapter, 'GET', '/healthz', { origin }),
-      ];
-      expect(answers.map(({ status }) => status)).toEqual([403, 403, 403]);
-      expect(answers.flatMap(corsHeaders)).toEqual([]);
-      expect(answers[0]?.json).toMatchObject({ id: null, error: { data: { code: 'forbidden_origin' } } });
-      expect(answers[2]?.json).toMatchObject({ code: 'forbidden_origin' });
-    }
+      'access-control-allow-methods': 'POST, GET, OPTIONS',
+      'access-control-allow-headers': 'x-a, mcp-session-id',
+      vary: 'Origin',
+    });
+    const answer = await send(at.adapter, '/mcp/up', { origin, ...JSON_TYPE, ...WITH_TOKEN.headers }, INITIALIZE);
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, origin]);
+    expect(answer.headers['access-control-expose-headers']).toContain('Mcp-Session-Id');
+    const denied = await send(at.adapter, '/mcp/up', { origin, ...JSON_TYPE }, INITIALIZE);
+    expect([denied.status, denied.headers['access-control-allow-origin']]).toEqual([401, origin]);
   });
 
-  test('/healthz shows errors, and where the state is, only with the token', async () => {
-    const told = 'told by the upstream';
-    const refusal = { jsonrpc: '2.0', id: null, error: { code: -32000, message: told } };
-    upstream.behavior.intercept = ({ method }) =>
-      method === 'POST'
-        ? { status: 500, headers: { 'content-type': 'application/json' }, body: JSON.stringify(refusal) }
-        : undefined;
-    await expect.poll(async () => (await ask(adapter, 'GET', '/healthz', token)).text, SOON).toContain(told);
-    const open = await ask(adapter, 'GET', '/healthz');
-    expect(open.status).toBe(503);
-    expect(open.json).toMatchObject({
-      status: 'degraded',
-      degraded_reason: 'upstream_unhealthy',
-      servers: [{ server_id: 'up', status: 'degraded', ping: { last_error: null } }],
-    });
-    expect(open.json.persistence).toEqual({
-      status: 'ok',
-      configured_type: 'disk',
-      effective_type: 'disk',
-      fallback_active: false,
-    });
-    for (const hidden of [told, folder, 'sqlite']) expect(open.text).not.toContain(hidden);
-
-    const full = await ask(adapter, 'GET', '/healthz', token);
-    expect(full.json).toMatchObject({
-      persistence: { backend_details: { mode: 'sqlite', db_path: expect.stringContaining(folder) as unknown } },
-    });
-    expect(seenIn(open.text + full.text)).toEqual([]);
-  });
-
-  const problem = { 'content-type': 'application/json' };
-  const refusal = JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32000, message: `denied: ${ALL}` } });
-  const repeating: { how: string; answer: { status: number; headers: Record<string, string>; body: string } }[] = [
-    { how: 'an error page', answer: { status: 500, headers: { 'content-type': 'text/html' }, body: ALL } },
-    { how: 'a page', answer: { status: 200, headers: { 'content-type': 'text/html' }, body: ALL } },
-    { how: 'a refusal', answer: { status: 401, headers: { ...problem, 'www-authenticate': ALL }, body: refusal } },
-    {
-      how: 'a redirect',
-      answer: {
-        status: 307,
-        headers: { location: `https://user:${SECRETS.urlPassword}@moved.example.com/?api_key=${SECRETS.urlKey}` },
-        body: '',
-      },
-    },
-    {
-      how: 'a redirect with a header in it',
-      answer: { status: 302, headers: { location: `https://moved.example.com/${SECRETS.bearer}` }, body: '' },
-    },
-  ];
-
-  test.for(repeating)('an upstream that repeats secrets in $how does not get them through', async ({ answer }) => {
-    upstream.behavior.intercept = () => answer;
-    const refused = await initialize(adapter, token);
-    expect(refused.status).toBe(502);
-    expect(refused.json).toMatchObject({ id: 1, error: { data: { code: 'upstream_failed' } } });
-    expect(seenIn(refused.text + JSON.stringify(refused.headers))).toEqual([]);
-  });
-
-  test('no secret is in a log at debug level, in health, in error bodies or in the process list', async () => {
-    const before = adapter.logs().length;
-    upstream.behavior.intercept = () => ({ status: 400, headers: problem, body: refusal });
-    const logged = (): unknown =>
-      adapter
-        .logs()
-        .slice(before)
-        .map(({ error }) => error);
-    await expect.poll(logged, SOON).toContainEqual(expect.stringContaining('denied: <redacted>'));
-    const health = await ask(adapter, 'GET', '/healthz', token);
-    expect(health.json).toMatchObject({
-      servers: [{ ping: { last_error: expect.stringContaining('denied: <redacted>') as unknown } }],
-    });
-    const bodies = [
-      health,
-      await ask(adapter, 'GET', '/healthz'),
-      await initialize(adapter),
-      await initialize(adapter, { [TOKEN_HEADER]: 'guessed' }),
-      await ask(adapter, 'GET', `/nothing?token=${SECRETS.token}`),
-      await ask(adapter, 'GET', '/nothing', token),
-      await ask(adapter, 'POST', '/mcp/up', { ...JSON_HEADERS, ...token }, '{'),
+  test.for([
+    'https://evil.example',
+    'https://app.example.evil.example',
+    'http://app.example',
+    'null',
+    'https://app.example:8443',
+    'x',
+  ])('of another origin are refused before anything else: %s', async (other) => {
+    await using at = await start({ auth, cors });
+    const refusals = [
+      await send(at.adapter, '/mcp/up', { origin: other, ...preflight }, { method: 'OPTIONS' }),
+      await send(at.adapter, '/mcp/up', { origin: other, ...JSON_TYPE, ...WITH_TOKEN.headers }, INITIALIZE),
+      await send(at.adapter, '/healthz', { origin: other }),
     ];
-    const list = startProcess('ps', ['-ww', '-o', 'args=', '-p', String(adapter.pid)]);
-    await list.exited;
-    expect(list.stdout()).toContain('--config');
-    expect(seenIn(bodies.map((body) => body.text).join('\n'))).toEqual([]);
-    expect(seenIn(list.stdout())).toEqual([]);
-    // Of all tests of this adapter so far.
-    expect(adapter.logs().map(({ msg }) => msg)).toEqual(expect.arrayContaining(['request', 'upstream ping failed']));
-    expect(seenIn(adapter.stdout() + adapter.stderr())).toEqual([]);
-  });
-
-  test('--check-config shows the configuration without its secrets', async () => {
-    const file = `${folder}/config.yaml`;
-    await writeFile(file, JSON.stringify(config));
-    await using check = startProcess(process.execPath, [MAIN, '--check-config', '--config', file], env);
-    expect(await check.exited).toMatchObject({ code: 0 });
-    expect(check.stdout()).toContain('signing_secret: <redacted>');
-    // Nobody can tell which of them are secrets.
-    expect(check.stdout()).toContain('X-Api-Key: <redacted>');
-    expect(check.stdout()).toContain('X-Plan: <redacted>');
-    expect(seenIn(check.stdout() + check.stderr())).toEqual([]);
-  });
-});
-
-describe('without authentication, bound to loopback', () => {
-  let upstream: ScriptedUpstream;
-  let adapter: RunningAdapter;
-
-  beforeAll(async () => {
-    upstream = await startScriptedUpstream();
-    const core = { ...quiet, public_base_url: 'https://mcp.example.com/base' };
-    const servers = [mounted('up', upstream.url)];
-    adapter = await startAdapter({ config: { core, state_persistence: memory, servers } });
-  });
-  afterAll(async () => {
-    await adapter?.stop();
-    await upstream?.close();
-  });
-
-  test('CORS off: no CORS headers for anybody, and OPTIONS is a method that mounts do not have', async () => {
-    const preflight = { 'access-control-request-method': 'POST', origin: 'http://localhost:6274' };
-    for (const headers of [{}, preflight]) {
-      const answer = await ask(adapter, 'OPTIONS', '/mcp/up', headers);
-      expect(answer.status).toBe(405);
-      expect(answer.headers.allow).toBe('POST, GET, DELETE');
-      expect(answer.json).toMatchObject({ id: null, error: { data: { code: 'method_not_allowed' } } });
-      expect(corsHeaders(answer)).toEqual([]);
+    for (const { status, headers, body } of refusals) {
+      expect(status).toBe(403);
+      expect(body).toContain('forbidden_origin');
+      expect(Object.keys(headers).filter((name) => name.startsWith('access-control'))).toEqual([]);
     }
-    const opened = await initialize(adapter, { origin: 'http://localhost:6274' });
-    expect({ status: opened.status, cors: corsHeaders(opened) }).toEqual({ status: 200, cors: [] });
+    expect(at.upstream.requests).toEqual([]);
   });
 
-  const origins = [
-    { origin: 'https://mcp.example.com', status: 200 },
-    { origin: 'http://localhost:6274', status: 200 },
-    { origin: 'http://127.0.0.1', status: 200 },
-    { origin: 'http://[::1]:3000', status: 200 },
-    { origin: 'https://mcp.example.com:8443', status: 403 },
-    { origin: 'https://evil.example.com', status: 403 },
-    { origin: 'http://localhost.evil.example.com', status: 403 },
-    { origin: 'http://127.0.0.1.evil.example.com', status: 403 },
-    { origin: 'null', status: 403 },
-  ];
-
-  test.for(origins)('Origin $origin: $status', async ({ origin, status }) => {
-    expect((await initialize(adapter, { origin })).status).toBe(status);
+  test('of any origin may come where that is configured, and get no CORS headers where CORS is off', async () => {
+    await using any = await start({ cors: { enabled: true, allowed_origins: ['*'] } });
+    const answer = await send(any.adapter, '/mcp/up', { origin: 'https://any.example', ...JSON_TYPE }, INITIALIZE);
+    expect([answer.status, answer.headers['access-control-allow-origin']]).toEqual([200, '*']);
+    await using off = await start({ cors: { ...cors, enabled: false } });
+    const silent = await send(off.adapter, '/mcp/up', { origin, ...JSON_TYPE }, INITIALIZE);
+    expect([silent.status, silent.headers['access-control-allow-origin']]).toEqual([200, undefined]);
+    const asked = await send(off.adapter, '/mcp/up', { origin, ...preflight }, { method: 'OPTIONS' });
+    expect(asked.status).toBe(405);
   });
 
-  const hosts = [
-    { host: 'localhost:8932', status: 200 },
-    { host: '127.0.0.1', status: 200 },
-    { host: '[::1]:8932', status: 200 },
-    { host: 'mcp.example.com', status: 200 },
-    { host: 'evil.example.com', status: 403 },
-    { host: 'localhost.evil.example.com', status: 403 },
-  ];
-
-  test.for(hosts)('Host $host: $status', async ({ host, status }) => {
-    const answers = [await initialize(adapter, { host }), await ask(adapter, 'GET', '/livez', { host })];
-    expect(answers.map((answer) => answer.status)).toEqual([status, status]);
-    // The same origin as the Host proves nothing: a rebound name sends both.
-    expect((await initialize(adapter, { host, origin: `http://${host}` })).status).toBe(
-      host === 'mcp.example.com' ? 403 : status,
-    );
+  test('of the page that the adapter itself is on may come; a Host of the same name proves nothing', async () => {
+    await using at = await start({ public_base_url: 'https://adapter.example/base' });
+    const from = (from: string, host: string) =>
+      send(at.adapter, '/mcp/up', { origin: from, host, ...JSON_TYPE }, INITIALIZE).then(({ status }) => status);
+    expect(await from('https://adapter.example', 'adapter.example')).toBe(200);
+    expect(await from('http://localhost:5173', 'localhost')).toBe(200);
+    expect(await from('https://rebound.example', 'rebound.example')).toBe(403);
+    expect(await from('https://rebound.example', 'localhost')).toBe(403);
   });
 });
 
-test('another header for the token, and any origin without credentials', async () => {
-  await using upstream = await startScriptedUpstream();
-  const auth = { enabled: true, header_name: 'X-Team-Key', token: SECRETS.token };
-  const core = { ...quiet, auth, cors: { enabled: true, allowed_origins: ['*'] } };
-  const config = { core, state_persistence: memory, servers: [mounted('up', upstream.url)] };
-  await using adapter = await startAdapter({ config });
-  expect((await initialize(adapter, { [TOKEN_HEADER]: SECRETS.token })).status).toBe(401);
-  const opened = await initialize(adapter, { 'x-TEAM-key': SECRETS.token, origin: 'https://any.example.com' });
-  expect(opened.status).toBe(200);
-  expect(opened.headers).toMatchObject({ 'access-control-allow-origin': '*' });
-  expect(opened.headers).not.toHaveProperty('access-control-allow-credentials');
-  expect(upstream.requests.flatMap(({ rawHeaders }) => rawHeaders)).not.toContain(SECRETS.token);
+describe('the name by which it is called', () => {
+  const status = (adapter: InProcessAdapter, host: string) =>
+    send(adapter, '/livez', { host }).then((one) => one.status);
 
-  const asks = { 'access-control-request-method': 'POST', 'access-control-request-headers': 'x-team-key, x-other' };
-  const preflight = await ask(adapter, 'OPTIONS', '/mcp/up', { origin: 'https://any.example.com', ...asks });
-  expect(preflight.status).toBe(204);
-  expect(preflight.headers).toMatchObject({
-    'access-control-allow-origin': '*',
-    'access-control-allow-methods': 'POST, GET, OPTIONS',
-    'access-control-allow-headers': 'x-team-key, x-other',
+  test('is checked while only this machine can connect, so that no page can rebind its name to it', async () => {
+    await using at = await start({ public_base_url: 'https://adapter.example' });
+    for (const host of ['localhost', `127.0.0.1:${at.adapter.port}`, '[::1]:80', 'adapter.example']) {
+      expect([host, await status(at.adapter, host)]).toEqual([host, 200]);
+    }
+    for (const host of ['evil.example', 'localhost.evil.example', `evil.example:${at.adapter.port}`, '10.0.0.1']) {
+      expect([host, await status(at.adapter, host)]).toEqual([host, 403]);
+    }
+  });
+
+  test('is not what a proxy says that it was', async () => {
+    await using at = await start({});
+    const forwarded = {
+      'x-forwarded-host': 'localhost',
+      'x-forwarded-proto': 'https',
+      'x-forwarded-for': '127.0.0.1',
+      forwarded: 'host=localhost;for=127.0.0.1',
+    };
+    const refused = await send(at.adapter, '/livez', { host: 'evil.example', ...forwarded });
+    expect([refused.status, refused.body]).toEqual([403, expect.stringContaining('forbidden_host')]);
+    const other = { ...forwarded, 'x-forwarded-host': 'evil.example', origin: 'https://evil.example' };
+    expect((await send(at.adapter, '/livez', { host: 'localhost', ...other })).status).toBe(403);
+    expect(
+      (await send(at.adapter, '/livez', { host: 'localhost', ...forwarded, 'x-forwarded-host': 'evil.example' }))
+        .status,
+    ).toBe(200);
+  });
+
+  test('does not reach the upstream, nor does anything of a proxy', async () => {
+    await using at = await start({});
+    const headers = {
+      'x-forwarded-for': '1.2.3.4',
+      'x-forwarded-host': 'a.example',
+      'x-forwarded-proto': 'https',
+      forwarded: 'for=1.2.3.4',
+      cookie: 'a=b',
+      te: 'trailers',
+    };
+    await (
+      await openSession(at.adapter, { headers })
+    )
+      .at(at.adapter)
+      .request('ping')
+      .then((one) => one.text());
+    for (const one of at.upstream.requests) {
+      for (const name of Object.keys(headers)) expect(one.headers).not.toHaveProperty(name);
+      expect(one.headers.host).toBe(`127.0.0.1:${at.upstream.port}`);
+    }
+  });
+});
+
+describe('health', () => {
+  test('without the token shows no errors, with it shows them', async () => {
+    const ping = { enabled: true, interval_seconds: 0.02, failure_threshold: 1 };
+    await using at = await start({ auth, upstream_ping: ping });
+    await at.upstream.die();
+    await expect.poll(async () => (await send(at.adapter, '/healthz')).status).toBe(503);
+    const full: unknown = JSON.parse((await send(at.adapter, '/healthz', WITH_TOKEN.headers)).body);
+    const error = expect.stringContaining(`127.0.0.1:${at.upstream.port}`);
+    expect(full).toMatchObject({ servers: [{ ping: { last_error: error } }], persistence: { state_inventory: {} } });
+    const wrong = { 'x-mcp-adapter-auth-token': 'wrong' };
+    for (const headers of [{}, wrong]) {
+      const shown: unknown = JSON.parse((await send(at.adapter, '/healthz', headers)).body);
+      expect(shown).toMatchObject({
+        status: 'degraded',
+        servers: [{ status: 'degraded', ping: { last_error: null } }],
+      });
+      expect(shown).not.toHaveProperty('persistence.state_inventory');
+    }
+  });
+
+  test('can be told whatever servers are called, and whatever upstreams say', async () => {
+    await using upstream = await startRawUpstream((_request, res) => {
+      const message = 'token: "hunter2", "quoted" {"password":"hunter3"}';
+      res.writeHead(400, { 'content-type': 'application/json' });
+      res.end(JSON.stringify({ jsonrpc: '2.0', id: 1, error: { code: -1, message } }));
+    });
+    const servers = ['token-store', 'api_key', 'the-secret', 'cookie'].map((id) => mounted(id, upstream.url));
+    await using adapter = await startInProcess({ core: { upstream_ping: { enabled: true } }, servers });
+    await expect.poll(async () => (await send(adapter, '/healthz')).status).toBe(503);
+    const health: { servers: { server_id: string; ping: { last_error: string } }[] } = JSON.parse(
+      (await send(adapter, '/healthz')).body,
+    );
+    expect(health.servers.map(({ server_id }) => server_id)).toEqual([
+      'token-store',
+      'api_key',
+      'the-secret',
+      'cookie',
+    ]);
+    expect(JSON.stringify(health)).not.toContain('hunter');
+  });
+});
+
+describe('secrets', () => {
+  const secrets = {
+    TOKEN: 'tok-5b1f9a2c7d',
+    SIGNING: 'sign-91c2e8f04a',
+    STATIC: 'stat-3e7a11bd90',
+    BASIC: 'basic-77ab3491',
+    REDIS: 'redis-0f4c2d8e1b',
+    URL_PASSWORD: 'urlpw-c93d7e10',
+    QUERY: 'query-6a5b4c3d2e',
+    OTLP: 'otlp-d41d8cd98f',
+  };
+  const values = Object.values(secrets);
+  const config = (upstreamUrl: string): JsonObject => ({
+    core: {
+      max_start_wait_seconds: 0,
+      log_level: 'debug',
+      auth: { enabled: true, token: '${TOKEN}', signing_secret: '${SIGNING}' },
+      upstream_ping: { interval_seconds: 0.05, failure_threshold: 2, timeout_seconds: 1 },
+    },
+    telemetry: { headers: { authorization: 'Bearer ${OTLP}' } },
+    state_persistence: { type: 'memory', redis: { host: 'redis.example', password: '${REDIS}' } },
+    servers: [
+      mounted('up', upstreamUrl.replace('http://', 'http://user:${URL_PASSWORD}@').concat('?api_key=${QUERY}'), {
+        upstream: {
+          static_headers: {
+            'X-Api-Key': '${STATIC}',
+            Authorization: `Basic ${Buffer.from(`u:${secrets.BASIC}`).toString('base64')}`,
+          },
+        },
+      }),
+    ],
+  });
+
+  test('stand neither in the log at its most talkative, nor in answers, nor in health', async () => {
+    const upstream = await startScriptedUpstream();
+    const shown: string[] = [];
+    const adapter = await startAdapter({ config: config(upstream.url), env: secrets });
+    try {
+      const headers = { 'x-mcp-adapter-auth-token': secrets.TOKEN };
+      const door = (await openSession(adapter, { headers })).at(adapter);
+      // The upstream repeats all that it gets, in errors of every kind.
+      const echo = JSON.stringify(values);
+      upstream.behavior.intercept = ({ method, headers: sent }) => {
+        if (method === 'DELETE') return undefined;
+        const message = `refused ${JSON.stringify(sent)} ${echo}`;
+        return {
+          status: 500,
+          headers: { 'content-type': 'application/json', 'www-authenticate': `Bearer error="${secrets.STATIC}"` },
+          body: JSON.stringify({ jsonrpc: '2.0', id: null, error: { code: -32_000, message } }),
+        };
+      };
+      await upstream.waitForRequest(({ text }) => text.includes('"ping"'));
+      await expect.poll(() => adapter.stdout()).toContain('upstream ping failed');
+      const health = async (): Promise<string> => (await fetch(`${adapter.url}/healthz`, { headers })).text();
+      await expect.poll(health).toContain('refused');
+      shown.push(await health(), await (await fetch(`${adapter.url}/healthz`)).text());
+      await upstream.die();
+      await expect.poll(health).toContain('ECONNREFUSED');
+      shown.push(await health());
+      for (const wrong of [{}, { 'x-mcp-adapter-auth-token': `${secrets.TOKEN}x` }]) {
+        shown.push(await (await fetch(`${adapter.url}/mcp/up`, { headers: wrong })).text());
+      }
+      const refused = await door.request('tools/call', { name: 'echo', arguments: {} });
+      shown.push(await refused.text());
+      await door.end().then((answer) => answer.text());
+    } finally {
+      await adapter.stop();
+      await upstream.close();
+    }
+    shown.push(adapter.stdout(), adapter.stderr());
+    expect(adapter.logs().length).toBeGreaterThan(5);
+    for (const text of shown) for (const secret of values) expect(text).not.toContain(secret);
+    expect(shown.join('')).not.toContain(Buffer.from(`u:${secrets.BASIC}`).toString('base64'));
+    expect(adapter.stdout()).toContain('<redacted>');
+  });
+
+  test('stand neither in --check-config nor in what is said about a wrong configuration', async () => {
+    const good = await runAdapter({ config: config('http://127.0.0.1:9/mcp'), env: secrets, args: ['--check-config'] });
+    expect([good.code, good.stderr]).toEqual([0, '']);
+    expect(good.stdout).toContain('<redacted>');
+    expect(good.stdout).toContain('mount_path: /mcp/up');
+    const wrong = {
+      ...config('http://127.0.0.1:9/mcp'),
+      telemetry: { endpoint: 7, headers: ['${OTLP}'] },
+      '${TOKEN}': 1,
+    };
+    const bad = await runAdapter({ config: wrong, env: secrets });
+    expect(bad.code).toBe(1);
+    for (const secret of values) {
+      expect(good.stdout).not.toContain(secret);
+      expect(bad.stdout + bad.stderr).not.toContain(secret);
+    }
   });
 });

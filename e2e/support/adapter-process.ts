@@ -16,6 +16,8 @@ export interface AdapterOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** Instead of `core.port`. Default: 0, a free one. Name it to start a replica again where it was. */
   readonly port?: number;
+  /** More arguments for the command line. */
+  readonly args?: readonly string[];
 }
 
 export interface RunningAdapter extends RunningProcess {
@@ -54,12 +56,12 @@ export async function runAdapter(options: AdapterOptions): Promise<Exit & { stdo
   return { ...exit, stdout: running.stdout(), stderr: running.stderr() };
 }
 
-async function launch({ config, env, port = 0 }: AdapterOptions): Promise<RunningProcess> {
+async function launch({ config, env, port = 0, args: more = [] }: AdapterOptions): Promise<RunningProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'adapter-config-'));
   const file = join(folder, 'config.yaml');
   const text = typeof config === 'string' ? config : JSON.stringify(withLoopback(config), null, 2);
   await writeFile(file, text);
-  const args = [MAIN, '--config', file, '--host', '127.0.0.1', '--port', String(port)];
+  const args = [MAIN, '--config', file, '--host', '127.0.0.1', '--port', String(port), ...more];
   const running = startProcess(process.execPath, args, env);
   void running.exited.then(() => rm(folder, { recursive: true, force: true }));
   return running;
