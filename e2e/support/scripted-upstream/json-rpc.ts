@@ -6,8 +6,7 @@ const isObject = (value: unknown): value is JsonObject =>
 
 export const asObject = (value: unknown): JsonObject => (isObject(value) ? value : {});
 
-const isRequestId = (value: unknown): value is RequestId =>
-  typeof value === 'string' || typeof value === 'number';
+const isRequestId = (value: unknown): value is RequestId => typeof value === 'string' || typeof value === 'number';
 
 /** One message of a client. `idText` is the id as it was written, also when it is an integer over 2^53. */
 export interface ClientMessage {
