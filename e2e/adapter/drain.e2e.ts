@@ -1,182 +1,250 @@
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { connect, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { Agent, request } from 'node:http';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
-import { startRedis } from '../support/redis.ts';
+import { startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
-import { startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
-import { EventReader, isMethod } from './kit/events.ts';
-import { drain, initialize, openSession, textOf } from './kit/session.ts';
+import { EventReader, isMethod, isResponse } from './kit/events.ts';
+import { type Door, drain, initialize, openSession, textOf } from './kit/session.ts';
 
-const SIGNALS = ['SIGTERM', 'SIGINT'] as const;
-const SOON = { timeout: 5_000, interval: 20 };
-const EXIT_MS = 5_000;
+/** Longer than an exit takes on a busy machine, shorter than anything that could hold it up. */
+const SOON_MS = 10_000;
+const DONE = { code: 0, signal: null };
 
-interface Settings {
-  readonly graceSeconds?: number;
-  readonly env?: NodeJS.ProcessEnv;
-  readonly more?: JsonObject;
-}
+describe('SIGTERM', () => {
+  let upstream: ScriptedUpstream;
+  const adapters: RunningAdapter[] = [];
 
-const start = (upstreamUrl: string, { graceSeconds = 60, env, more }: Settings = {}): Promise<RunningAdapter> => {
-  const core = { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, shutdown_grace_seconds: graceSeconds };
-  const config = { core, state_persistence: { type: 'memory' }, servers: [mounted('up', upstreamUrl)], ...more };
-  return startAdapter({ config, ...(env === undefined ? {} : { env }) });
-};
+  beforeEach(async () => {
+    upstream = await startScriptedUpstream();
+  });
+  afterEach(async () => {
+    for (const adapter of adapters.splice(0)) {
+      adapter.kill();
+      await adapter.exited;
+    }
+    await upstream.close();
+  });
 
-const readiness = async (adapter: RunningAdapter): Promise<number> => drain(fetch(`${adapter.url}/readyz`));
+  async function start(
+    changes: JsonObject = {},
+    core: JsonObject = {},
+    env?: NodeJS.ProcessEnv,
+  ): Promise<RunningAdapter> {
+    const config = {
+      core: { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, shutdown_grace_seconds: 60, ...core },
+      state_persistence: { type: 'memory' },
+      servers: [mounted('up', upstream.url)],
+      ...changes,
+    };
+    const adapter = await startAdapter({ config, env });
+    adapters.push(adapter);
+    return adapter;
+  }
+  const open = async (adapter: RunningAdapter): Promise<Door> => (await openSession(adapter)).at(adapter);
 
-/** A connection on which one request was answered and that is kept open for the next. */
-async function idleConnection(adapter: RunningAdapter): Promise<Socket> {
-  const socket = connect(adapter.port, '127.0.0.1');
-  socket.write('GET /livez HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n');
-  const [answer] = (await once(socket, 'data')) as [Buffer];
-  expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 [^]*\r\nconnection: keep-alive\r\n/i);
-  return socket;
-}
+  /** Waits until the adapter has noticed its signal: nothing else makes it unready. */
+  async function unready(adapter: RunningAdapter): Promise<Response> {
+    let response: Response | undefined;
+    await expect
+      .poll(async () => {
+        response = await fetch(`${adapter.url}/readyz`);
+        return response.status;
+      })
+      .toBe(503);
+    if (response === undefined) throw new Error('no answer');
+    return response;
+  }
 
-describe.for(SIGNALS)('%s', (signal) => {
-  test('lets the running call finish while sessions go on and no new ones begin, ends streams, exits with 0', async () => {
-    await using upstream = await startScriptedUpstream();
-    await using adapter = await start(upstream.url);
-    const session = (await openSession(adapter)).at(adapter);
-    const stream = new EventReader(await session.stream());
-    const running = session.tool('slow');
+  test.for(['SIGTERM', 'SIGINT'] as const)('lets a running call finish with its result: %s', async (signal) => {
+    const adapter = await start();
+    const running = (await open(adapter)).tool('slow');
     await upstream.waitForMessage('tools/call');
-
     adapter.kill(signal);
-    await expect.poll(() => readiness(adapter), SOON).toBe(503);
-    const readyz = await fetch(`${adapter.url}/readyz`);
-    expect(readyz.headers.get('retry-after')).toBe('1');
-    expect(await readyz.json()).toEqual({ status: 'unavailable', reason: 'draining' });
+    await unready(adapter);
+    upstream.release('slow');
+    expect(textOf(await running)).toBe('done');
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+    expect(adapter.stderr()).toBe('');
+  });
+
+  test('makes the replica unready at once and refuses new sessions, while those that are open go on', async () => {
+    const adapter = await start();
+    const door = await open(adapter);
+    expect(await drain(fetch(`${adapter.url}/readyz`))).toBe(200);
+    const running = door.tool('slow');
+    await upstream.waitForMessage('tools/call');
+    adapter.kill('SIGTERM');
+    const notReady = await unready(adapter);
+    expect(await notReady.json()).toEqual({ status: 'unavailable', reason: 'draining' });
+    expect(Number(notReady.headers.get('retry-after'))).toBeGreaterThan(0);
+    expect(notReady.headers.get('connection')).toBe('close');
     expect(await drain(fetch(`${adapter.url}/livez`))).toBe(200);
 
     const refused = await initialize(adapter);
-    expect(refused.status).toBe(503);
-    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await refused.json()).toMatchObject({ id: 'init', error: { data: { code: 'draining' } } });
-
-    const served = await session.request('tools/call', { name: 'echo', arguments: { still: 'served' } });
-    expect(served.headers.get('connection')).toBe('close');
-    expect(textOf(asObject(await served.json()))).toBe('{"still":"served"}');
-    expect(await session.call('prompts/list')).toMatchObject({ result: { prompts: [] } });
-    expect(textOf(await session.tool('notify'))).toBe('sent');
-    expect(await stream.message()).toMatchObject({ method: 'notifications/message' });
-    expect(adapter.hasExited()).toBe(false);
-
+    expect([refused.status, Number(refused.headers.get('retry-after')) > 0]).toEqual([503, true]);
+    expect(await refused.json()).toEqual({
+      jsonrpc: '2.0',
+      id: 'init',
+      error: {
+        code: 503,
+        message: 'This replica is shutting down; open the session again elsewhere.',
+        data: { code: 'draining' },
+      },
+    });
+    expect(upstream.initializes).toHaveLength(1);
+    expect(textOf(await door.tool('echo', { a: 1 }))).toBe('{"a":1}');
     upstream.release('slow');
     expect(textOf(await running)).toBe('done');
-    // Rejects when the connection is reset.
-    expect(await stream.rest()).toEqual([]);
-    expect(await adapter.exitsWithin(EXIT_MS)).toEqual({ code: 0, signal: null });
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
   });
 
-  test('a second time ends the program at once, with 1', async () => {
-    await using upstream = await startScriptedUpstream();
-    await using adapter = await start(upstream.url);
-    const running = (await openSession(adapter)).at(adapter).tool('slow');
-    const broken = expect(running).rejects.toThrow();
+  test('lets a call finish on its stream, and ends the session’s own stream without an error', async () => {
+    const adapter = await start();
+    const door = await open(adapter);
+    const events = new EventReader(await door.stream());
+    const params = { name: 'progress', arguments: { hold: 'go' }, _meta: { progressToken: 'p' } };
+    const call = new EventReader(await door.request('tools/call', params));
+    await call.message(isMethod('notifications/progress'));
+    adapter.kill('SIGTERM');
+    await unready(adapter);
+    await door.tool('notify');
+    expect(await events.message()).toMatchObject({ method: 'notifications/message' });
+    upstream.release('go');
+    expect(textOf(await call.message(isResponse))).toBe('done');
+    expect(await call.rest()).toEqual([]);
+    expect(await events.rest()).toEqual([]);
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+  });
+
+  test('lets a large answer reach a slow client as a whole', async () => {
+    const adapter = await start();
+    const door = await open(adapter);
+    const bytes = 8 * 2 ** 20;
+    const response = await door.request('tools/call', { name: 'big', arguments: { bytes } });
+    adapter.kill('SIGTERM');
+    await unready(adapter);
+    const message = asObject(await response.json());
+    expect(textOf(message).length).toBe(bytes);
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+  });
+
+  describe('when the time is over', () => {
+    const error = { code: 503, data: { code: 'draining' } };
+
+    test.for<[string, JsonObject, NodeJS.ProcessEnv | undefined, JsonObject]>([
+      ['as configured', { shutdown_grace_seconds: 0.2 }, undefined, {}],
+      ['as the environment says', {}, { MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS: '0.2' }, {}],
+      [
+        'with calls that are counted',
+        { shutdown_grace_seconds: 0.2 },
+        undefined,
+        { sessions: { max_in_flight_per_session: 5 } },
+      ],
+    ])('cuts calls off with an error and exits all the same: %s', async ([, core, env, changes]) => {
+      const adapter = await start(changes, core, env);
+      const door = await open(adapter);
+      const silent = door.request('tools/call', { name: 'slow' });
+      const params = { name: 'progress', arguments: { hold: 'never' }, _meta: { progressToken: 'p' } };
+      const streaming = new EventReader(await door.request('tools/call', params));
+      await streaming.message(isMethod('notifications/progress'));
+      await upstream.waitForRequest(({ text: body }) => body.includes('"slow"'));
+      adapter.kill('SIGTERM');
+      const answer = await silent;
+      expect([answer.status, await answer.json()]).toEqual([
+        503,
+        expect.objectContaining({ id: 1, error: expect.objectContaining(error) }),
+      ]);
+      expect(await streaming.message(isResponse)).toMatchObject({ id: 2, error });
+      expect(await streaming.rest()).toEqual([]);
+      expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+      for (const { disconnected } of upstream.requestsOf('tools/call')) {
+        await expect.poll(() => disconnected.aborted).toBe(true);
+      }
+    });
+
+    test('just ends a stream that the client can resume elsewhere', async () => {
+      upstream.behavior.eventIds = true;
+      const adapter = await start({}, { shutdown_grace_seconds: 0 });
+      const door = await open(adapter);
+      const params = { name: 'progress', arguments: { hold: 'never' }, _meta: { progressToken: 'p' } };
+      const streaming = new EventReader(await door.request('tools/call', params));
+      await streaming.message(isMethod('notifications/progress'));
+      adapter.kill('SIGTERM');
+      expect(await streaming.rest()).toEqual([]);
+      expect(streaming.lastEventId).toBeDefined();
+      expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+    });
+  });
+
+  test('given a second time ends the program at once', async () => {
+    const adapter = await start();
+    const running = (await open(adapter)).tool('slow');
+    running.catch(() => undefined);
     await upstream.waitForMessage('tools/call');
     adapter.kill('SIGTERM');
-    await expect.poll(() => readiness(adapter), SOON).toBe(503);
-    adapter.kill(signal);
-    expect(await adapter.exitsWithin(EXIT_MS)).toEqual({ code: 1, signal: null });
-    await broken;
+    await unready(adapter);
+    adapter.kill('SIGTERM');
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual({ code: 1, signal: null });
+    await expect(running).rejects.toThrow();
   });
-});
 
-const limits: { by: string; settings: Settings }[] = [
-  { by: 'core.shutdown_grace_seconds', settings: { graceSeconds: 0.5 } },
-  {
-    by: 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS',
-    settings: { graceSeconds: 60, env: { MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS: '0.5' } },
-  },
-];
+  describe('is not held up', () => {
+    test('by connections that are idle, new or half-way through a request', async () => {
+      const adapter = await start();
+      const agent = new Agent({ keepAlive: true, keepAliveMsecs: 60_000 });
+      const idle = Array.from({ length: 20 }, async () => {
+        const outgoing = request(`${adapter.url}/livez`, { agent }).end();
+        const [incoming] = await once(outgoing, 'response');
+        return text(incoming);
+      });
+      await Promise.all(idle);
+      const sockets = await Promise.all(
+        ['', 'POST /mcp/up HTTP/1.1\r\n', 'POST /mcp/up HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n{'].map(
+          async (bytes) => {
+            const socket = connect(adapter.port, '127.0.0.1');
+            socket.on('error', () => undefined);
+            await once(socket, 'connect');
+            socket.write(bytes);
+            return socket;
+          },
+        ),
+      );
+      await drain(fetch(`${adapter.url}/livez`));
+      adapter.kill('SIGTERM');
+      expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+      agent.destroy();
+      for (const socket of sockets) socket.destroy();
+    });
 
-test.for(limits)('calls that run longer than $by allows are answered with an error', async ({ settings }) => {
-  await using upstream = await startScriptedUpstream();
-  await using adapter = await start(upstream.url, settings);
-  const session = (await openSession(adapter)).at(adapter);
-  const silent = session.request('tools/call', { name: 'slow', arguments: {} });
-  const params = { name: 'progress', arguments: { hold: 'for ever' }, _meta: { progressToken: 'p' } };
-  const streamed = new EventReader(await session.request('tools/call', params));
-  await streamed.message(isMethod('notifications/progress'));
-  await upstream.waitForRequest(({ text }) => text.includes('"slow"'));
+    test('by a client that does not read its stream', async () => {
+      const adapter = await start({}, { shutdown_grace_seconds: 0.1 });
+      const door = await open(adapter);
+      const response = await door.request('tools/call', { name: 'big', arguments: { bytes: 64 * 2 ** 20 } });
+      expect(response.status).toBe(200);
+      adapter.kill('SIGTERM');
+      expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+      await response.body?.cancel().catch(() => undefined);
+    });
 
-  const signalled = performance.now();
-  adapter.kill('SIGTERM');
-  const answer = await silent;
-  expect(performance.now() - signalled).toBeGreaterThanOrEqual(450);
-  expect(answer.status).toBe(503);
-  expect(await answer.json()).toMatchObject({ jsonrpc: '2.0', id: 1, error: { data: { code: 'draining' } } });
-  expect(await streamed.rest()).toMatchObject([{ id: 2, error: { data: { code: 'draining' } } }]);
-  expect(await adapter.exitsWithin(EXIT_MS)).toEqual({ code: 0, signal: null });
-  const abandoned = upstream.requestsOf('tools/call').map(({ disconnected }) => disconnected.aborted);
-  expect(abandoned).toEqual([true, true]);
-});
+    test('by an upstream that never answers its pings', async () => {
+      await using silent = await startRawUpstream(() => new Promise(() => {}));
+      const ping = { enabled: true, timeout_seconds: 60 };
+      const adapter = await start({ servers: [mounted('up', `${silent.url}/mcp`)] }, { upstream_ping: ping });
+      await silent.waitForRequest(() => true);
+      adapter.kill('SIGTERM');
+      expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+    });
 
-test('idle connections and event streams do not hold the end up', async () => {
-  await using upstream = await startScriptedUpstream();
-  await using adapter = await start(upstream.url);
-  const stream = new EventReader(await (await openSession(adapter)).at(adapter).stream());
-  const sockets = await Promise.all([idleConnection(adapter), idleConnection(adapter)]);
-  const closed = Promise.all(sockets.map((socket) => once(socket, 'end')));
-  adapter.kill('SIGTERM');
-  // Less than the two seconds after which whatever is left is cut off.
-  expect(await adapter.exitsWithin(1_800)).toEqual({ code: 0, signal: null });
-  expect(await stream.rest()).toEqual([]);
-  await closed;
-});
-
-test('a call that is still being looked up in Redis when the signal comes is not lost', async () => {
-  await using redis = await startRedis();
-  await using upstream = await startScriptedUpstream();
-  const { host, port } = redis;
-  await using adapter = await start(upstream.url, {
-    more: { state_persistence: { type: 'redis', redis: { host, port } } },
-  });
-  const session = (await openSession(adapter)).at(adapter);
-  await redis.pause();
-  const running = session.tool('slow');
-  // Asked later, so the call has come in when this is answered.
-  expect(await drain(fetch(`${adapter.url}/livez`))).toBe(200);
-  adapter.kill('SIGTERM');
-  await expect.poll(() => readiness(adapter), SOON).toBe(503);
-  await redis.resume();
-  await upstream.waitForMessage('tools/call');
-  upstream.release('slow');
-  expect(textOf(await running)).toBe('done');
-  expect(await adapter.exitsWithin(EXIT_MS)).toEqual({ code: 0, signal: null });
-});
-
-describe('sessions in SQLite', () => {
-  const restarts = [
-    { end: 'SIGTERM', forgets: false },
-    { end: 'SIGTERM', forgets: true },
-    { end: 'SIGKILL', forgets: true },
-  ] as const;
-
-  test.for(restarts)('go on after $end and a restart (the upstream forgets: $forgets)', async ({ end, forgets }) => {
-    const folder = await mkdtemp(join(tmpdir(), 'drain-'));
-    await using opened = new AsyncDisposableStack();
-    opened.defer(() => rm(folder, { recursive: true, force: true }));
-    const upstream = opened.use(await startScriptedUpstream());
-    const more = { state_persistence: { type: 'disk' }, storage: { root: folder } };
-    const first = opened.use(await start(upstream.url, { more }));
-    const session = await openSession(first);
-    expect(textOf(await session.at(first).tool('echo', { before: 1 }))).toBe('{"before":1}');
-    first.kill(end);
-    await first.exited;
-    if (forgets) upstream.forgetSessions();
-
-    const second = opened.use(await start(upstream.url, { more }));
-    expect(textOf(await session.at(second).tool('echo', { after: 1 }))).toBe('{"after":1}');
-    expect(upstream.initializes).toHaveLength(forgets ? 2 : 1);
-    expect(await drain(session.at(second).end())).toBe(200);
-    expect(upstream.sessions.size).toBe(0);
+    test('by the wait for upstreams at the start', async () => {
+      await upstream.die();
+      const adapter = await start({}, { max_start_wait_seconds: 60, upstream_ping: { enabled: true } });
+      adapter.kill('SIGTERM');
+      expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+    });
   });
 });
