@@ -66,4 +66,9 @@ describe('a goal in words', () => {
     expect(describeMeasured(judge(ratio, samples({ ours: 80, floor: 100 }, false)))).toBe('0.80 (disturbed)');
     expect(describeMeasured(judge(ratio, []))).toBe('–');
   });
+
+  test('a near miss is not rounded into a hit', () => {
+    expect(describeMeasured(judge(ratio, samples({ ours: 79.96, floor: 100 })))).toBe('0.7996');
+    expect(describeMeasured(judge(ratio, samples({ ours: 80.04, floor: 100 })))).toBe('0.80');
+  });
 });

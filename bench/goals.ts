@@ -49,16 +49,18 @@ export function describeGoal(goal: Goal): string {
   return `${goal.target}, ${goal.case}: ${title}${relation}`;
 }
 
-/** The measured number, with what weakens it. */
-export function describeMeasured({ goal, measured }: Judgement): string {
+/** The measured number, with what weakens it; with more digits where rounding would make a miss look like a hit. */
+export function describeMeasured({ goal, measured, verdict }: Judgement): string {
   if (measured === undefined) return '–';
-  const text = number(goal, measured.value);
+  const limit = goal.bound === undefined ? undefined : Object.values(goal.bound)[0];
+  const hides = verdict === 'missed' && number(goal, measured.value) === number(goal, Number(limit));
+  const text = number(goal, measured.value, hides ? 2 : 0);
   return measured.disturbed ? `${text} (disturbed)` : text;
 }
 
-function number(goal: Goal, value: number): string {
-  if (goal.to?.how === 'ratio') return value.toFixed(2);
+function number(goal: Goal, value: number, moreDigits = 0): string {
+  if (goal.to?.how === 'ratio') return value.toFixed(2 + moreDigits);
   const { unit, digits } = metrics[goal.metric];
-  const text = value.toFixed(digits);
+  const text = value.toFixed(digits + moreDigits);
   return unit === '/s' ? `${text}/s` : `${text} ${unit}`;
 }

@@ -59,9 +59,10 @@ export async function withTarget(
   upstream: Upstream,
   target: Target,
   work: (running: RunningTarget) => Promise<void>,
+  nodeFlags: readonly string[] = [],
 ): Promise<void> {
   try {
-    const running = await target.start(bench, upstream);
+    const running = await target.start(bench, upstream, nodeFlags);
     try {
       await work(running);
     } finally {

@@ -78,7 +78,7 @@ async function calmSample(
 ): Promise<Sample> {
   let best: { sample: Sample; foreign: number } | undefined;
   for (let attempt = 0; attempt <= repeats; attempt++) {
-    await untilQuiet(bench.signal);
+    await untilQuiet(bench.options.quick ? 2 : 10, bench.signal);
     const result = await generateLoad(bench, {
       urls: target.urls(one.mount),
       scenario: one.scenario,
@@ -144,9 +144,9 @@ function progressLine({ case: name, target, values, calm, details }: Sample, rou
   );
 }
 
-/** Waits until the machine has been idle for a moment, three seconds at most. */
-async function untilQuiet(signal: AbortSignal): Promise<void> {
-  for (let i = 0; i < 15; i++) {
+/** Waits until the machine has been idle for a moment, or for as long as given. */
+async function untilQuiet(limitSeconds: number, signal: AbortSignal): Promise<void> {
+  for (let waited = 0; waited < limitSeconds; waited += 0.2) {
     const before = busySeconds(readFileSync('/proc/stat', 'utf8'));
     await sleep(200, undefined, { signal });
     if (busySeconds(readFileSync('/proc/stat', 'utf8')) - before <= 0.03) return;

@@ -1,11 +1,12 @@
 import { generateLoad } from '../harness/loadgen.ts';
 import type { Load } from '../harness/loadgen.ts';
+import { inspectorFlag } from '../harness/collect-garbage.ts';
 import { forgetPeak, residentKib } from '../harness/proc.ts';
 import { adapter, floor } from '../harness/targets.ts';
 import type { RunningTarget } from '../harness/targets.ts';
 import { withTarget, withUpstream } from './experiment.ts';
 import type { Experiment, Recorder, Trial } from './experiment.ts';
-import { settledKib } from './settle.ts';
+import { heldKib, settledKib } from './settle.ts';
 
 const node = floor('node-dispatch');
 const memory = adapter({ name: 'adapter-memory', state: 'memory' });
@@ -29,30 +30,30 @@ async function complete(
 const idleSessions = 10_000;
 
 /**
- * What 10,000 sessions add to resident memory. As many before them, unmeasured, make the target's code and heap as large
- * as they get anyway; the growth is taken over several batches, because a heap grows in steps.
+ * What 10,000 sessions add to resident memory. As many before them, unmeasured, make the target's code and tables as
+ * large as they get anyway.
  */
 async function measureIdle(bench: Trial, record: Recorder, target: RunningTarget): Promise<void> {
   const open = async (listFirst: boolean): Promise<number> => {
     const flags = [`-list=${listFirst}`];
     await complete(bench, target, { scenario: 'idle', connections: 8, count: idleSessions, seconds: 180, flags });
-    const kib = await settledKib(bench, target.pids);
-    bench.progress(`${target.name}  ${idleSessions} more sessions: ${(kib / 1024).toFixed(0)} MiB resident`);
+    const kib = await heldKib(bench, target);
+    bench.progress(`${target.name}  ${idleSessions} more sessions: ${(kib / 1024).toFixed(1)} MiB held`);
     return kib;
   };
-  const batches = bench.options.quick ? 1 : 3;
   for (const listFirst of [false, true]) {
-    const steps = [await open(listFirst)];
-    for (let i = 0; i < batches; i++) steps.push(await open(listFirst));
-    const [first = 0, last = 0] = [steps[0], steps.at(-1)];
-    record.sample({
-      case: listFirst ? 'idle, after tools/list' : 'idle',
-      target: target.name,
-      round: 0,
-      values: { sessionKib: (last - first) / (batches * idleSessions), residentMib: last / 1024 },
-      calm: true,
-      details: { stepsKib: steps },
-    });
+    let before = await open(listFirst);
+    for (let round = 0; round < (bench.options.quick ? 1 : 2); round++) {
+      const after = await open(listFirst);
+      record.sample({
+        case: listFirst ? 'idle, after tools/list' : 'idle',
+        target: target.name,
+        round,
+        values: { sessionKib: (after - before) / idleSessions, residentMib: after / 1024 },
+        calm: true,
+      });
+      before = after;
+    }
   }
 }
 
@@ -69,7 +70,7 @@ export const idle: Experiment = {
   run: (bench, record, targets) =>
     withUpstream(bench, async (upstream) => {
       for (const target of targets) {
-        await withTarget(bench, record, upstream, target, (running) => measureIdle(bench, record, running));
+        await withTarget(bench, record, upstream, target, (one) => measureIdle(bench, record, one), [inspectorFlag]);
       }
     }),
 };
@@ -111,8 +112,8 @@ export const huge: Experiment = {
 async function measureEndurance(bench: Trial, record: Recorder, target: RunningTarget): Promise<void> {
   const call = async (count: number): Promise<number> => {
     await complete(bench, target, { scenario: 'echo', connections: 16, count, seconds: 1800 });
-    const kib = await settledKib(bench, target.pids);
-    bench.progress(`${target.name}  ${count} calls made: ${(kib / 1024).toFixed(0)} MiB resident`);
+    const kib = await heldKib(bench, target);
+    bench.progress(`${target.name}  ${count} calls made: ${(kib / 1024).toFixed(0)} MiB held`);
     return kib;
   };
   const early = await call(100_000);
@@ -141,7 +142,8 @@ export const endurance: Experiment = {
   run: (bench, record, targets) =>
     withUpstream(bench, async (upstream) => {
       for (const target of targets) {
-        await withTarget(bench, record, upstream, target, (running) => measureEndurance(bench, record, running));
+        const work = (running: RunningTarget): Promise<void> => measureEndurance(bench, record, running);
+        await withTarget(bench, record, upstream, target, work, [inspectorFlag]);
       }
     }),
 };

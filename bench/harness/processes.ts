@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { onPath } from './setup.ts';
 
 export interface StartOptions {
   /** The core that the process is held to; undefined: any. */
@@ -30,10 +31,15 @@ export class Child {
     return this.process.exitCode !== null || this.process.signalCode !== null;
   }
 
+  /** All that it wrote. */
+  get log(): string {
+    return readFileSync(this.#log, 'utf8');
+  }
+
   /** How it ended and the last that it said. */
   get fate(): string {
     const how = this.process.signalCode ?? `exit code ${this.process.exitCode}`;
-    return `${this.name} ended (${how})\n${readFileSync(this.#log, 'utf8').slice(-2000)}`.trimEnd();
+    return `${this.name} ended (${how})\n${this.log.slice(-2000)}`.trimEnd();
   }
 
   async untilEnd(): Promise<void> {
@@ -55,6 +61,8 @@ export class Child {
 export class Processes {
   readonly #folder: string;
   readonly #running = new Set<Child>();
+  /** The kernel ends them when this process dies without a chance to do so itself. */
+  readonly #bound = onPath('setpriv');
   #count = 0;
 
   /** @param folder for the log files */
@@ -65,8 +73,8 @@ export class Processes {
 
   /** Starts a program. `output: 'pipe'` leaves its standard output to the caller and holds its input open. */
   start(name: string, command: readonly string[], options: StartOptions & { readonly output?: 'pipe' } = {}): Child {
-    const [program, ...args] =
-      options.core === undefined ? command : ['taskset', '-c', String(options.core), ...command];
+    const pinned = options.core === undefined ? command : ['taskset', '-c', String(options.core), ...command];
+    const [program, ...args] = this.#bound ? ['setpriv', '--pdeathsig', 'KILL', ...pinned] : pinned;
     if (program === undefined) throw new Error(`${name}: no command`);
     const log = join(this.#folder, `${name}-${++this.#count}.log`);
     const file = openSync(log, 'w');

@@ -5,6 +5,7 @@ import { mounts } from '../floors/mounts.ts';
 import type { Mount } from '../floors/mounts.ts';
 import { adapterConfig } from './adapter-config.ts';
 import type { StateType } from './adapter-config.ts';
+import { collectGarbage, inspectorUrl } from './collect-garbage.ts';
 import { freePort, untilHealthy, untilListening } from './bench.ts';
 import type { Bench } from './bench.ts';
 import { startUpstream } from './loadgen.ts';
@@ -32,6 +33,8 @@ export interface RunningTarget {
   readonly pids: readonly number[];
   /** What the target needs beside itself, such as Redis. */
   readonly helperPids: readonly number[];
+  /** Collects the garbage of all replicas; they must have been started with `inspectorFlag`. */
+  collectGarbage(): Promise<void>;
   /** From starting the first process to its first 200 of /livez. */
   readonly startSeconds: number;
   /** Unix time at which the first process was started. */
@@ -50,6 +53,7 @@ export const direct: Target = {
       urls: (mount) => [`${upstream.origin}${mounts.get(`/mcp/${mount}`)}`],
       pids: [upstream.pid],
       helperPids: [],
+      collectGarbage: () => Promise.reject(new Error('direct: not a Node program')),
       startSeconds: 0,
       startedAt: Date.now(),
       stop: () => upstream.stop(),
@@ -167,6 +171,13 @@ async function startNode(
     urls: (mount) => instances.map(({ origin }) => `${origin}/mcp/${mount}`),
     pids: children.map(({ pid }) => pid),
     helperPids: helper === undefined ? [] : [helper.pid],
+    async collectGarbage() {
+      for (const child of children) {
+        const url = inspectorUrl(child.log);
+        if (url === undefined) throw new Error(`${name}: its inspector does not listen`);
+        await collectGarbage(url, bench.signal);
+      }
+    },
     startSeconds,
     startedAt,
     async stop() {
