@@ -5,6 +5,7 @@ import { startRawUpstream } from '../support/raw-upstream.ts';
 import type { JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
+import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
 import { drain, initialize, knownSession, openSession, textOf } from './kit/session.ts';
 
@@ -249,7 +250,7 @@ describe('health', () => {
     const ping = { enabled: true, interval_seconds: 0.02, failure_threshold: 1 };
     await using at = await start({ auth, upstream_ping: ping });
     await at.upstream.die();
-    await expect.poll(async () => (await send(at.adapter, '/healthz')).status).toBe(503);
+    await eventually(async () => (await send(at.adapter, '/healthz')).status).toBe(503);
     const full: unknown = JSON.parse((await send(at.adapter, '/healthz', WITH_TOKEN.headers)).body);
     const error = expect.stringContaining(`127.0.0.1:${at.upstream.port}`);
     expect(full).toMatchObject({ servers: [{ ping: { last_error: error } }], persistence: { state_inventory: {} } });
@@ -272,7 +273,7 @@ describe('health', () => {
     });
     const servers = ['token-store', 'api_key', 'the-secret', 'cookie'].map((id) => mounted(id, upstream.url));
     await using adapter = await startInProcess({ core: { upstream_ping: { enabled: true } }, servers });
-    await expect.poll(async () => (await send(adapter, '/healthz')).status).toBe(503);
+    await eventually(async () => (await send(adapter, '/healthz')).status).toBe(503);
     const health: { servers: { server_id: string; ping: { last_error: string } }[] } = JSON.parse(
       (await send(adapter, '/healthz')).body,
     );
@@ -303,7 +304,7 @@ describe('secrets', () => {
       max_start_wait_seconds: 0,
       log_level: 'debug',
       auth: { enabled: true, token: '${TOKEN}', signing_secret: '${SIGNING}' },
-      upstream_ping: { interval_seconds: 0.05, failure_threshold: 2, timeout_seconds: 1 },
+      upstream_ping: { interval_seconds: 0.05, timeout_seconds: 5, open_cooldown_seconds: 0.05 },
     },
     telemetry: { headers: { authorization: 'Bearer ${OTLP}' } },
     state_persistence: { type: 'memory', redis: { host: 'redis.example', password: '${REDIS}' } },
@@ -338,12 +339,12 @@ describe('secrets', () => {
         };
       };
       await upstream.waitForRequest(({ text }) => text.includes('"ping"'));
-      await expect.poll(() => adapter.stdout()).toContain('upstream ping failed');
+      await eventually(() => adapter.stdout()).toContain('upstream ping failed');
       const health = async (): Promise<string> => (await fetch(`${adapter.url}/healthz`, { headers })).text();
-      await expect.poll(health).toContain('refused');
+      await eventually(health).toContain('refused');
       shown.push(await health(), await (await fetch(`${adapter.url}/healthz`)).text());
       await upstream.die();
-      await expect.poll(health).toContain('ECONNREFUSED');
+      await eventually(health).toContain('ECONNREFUSED');
       shown.push(await health());
       for (const wrong of [{}, { 'x-mcp-adapter-auth-token': `${secrets.TOKEN}x` }]) {
         shown.push(await (await fetch(`${adapter.url}/mcp/up`, { headers: wrong })).text());

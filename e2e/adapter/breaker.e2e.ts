@@ -4,6 +4,7 @@ import { type RawHandler, startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
+import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
 import { type Door, drain, initialize, knownSession, openSession, textOf } from './kit/session.ts';
 
@@ -42,7 +43,7 @@ async function health({ url }: { readonly url: string }): Promise<Health> {
 }
 const state = async (adapter: InProcessAdapter): Promise<unknown> => (await health(adapter)).breaker.state;
 const reaches = (adapter: InProcessAdapter, wanted: string): Promise<void> =>
-  expect.poll(() => state(adapter), { timeout: 10_000, interval: 5 }).toBe(wanted);
+  eventually(() => state(adapter)).toBe(wanted);
 const open = async (adapter: InProcessAdapter): Promise<Door> => (await openSession(adapter)).at(adapter);
 
 describe('the circuit breaker', () => {
@@ -60,21 +61,19 @@ describe('the circuit breaker', () => {
       breaker: { failure_threshold: 3 },
     });
     expect(Number(opened.breaker.consecutive_failures)).toBeGreaterThanOrEqual(3);
-    await expect
-      .poll(async () => {
-        const answers = [
-          initialize(at.adapter),
-          door.request('ping'),
-          door.request('tools/call', { name: 'echo' }),
-          door.stream(),
-        ];
-        return await Promise.all(answers.map(async (answer) => drain(answer)));
-      })
-      .toEqual([503, 503, 503, 503]);
+    await eventually(async () => {
+      const answers = [
+        initialize(at.adapter),
+        door.request('ping'),
+        door.request('tools/call', { name: 'echo' }),
+        door.stream(),
+      ];
+      return await Promise.all(answers.map(async (answer) => drain(answer)));
+    }).toEqual([503, 503, 503, 503]);
 
     await at.upstream.listenAgain();
     await reaches(at.adapter, 'closed');
-    await expect.poll(async () => (await health(at.adapter)).status).toBe(200);
+    await eventually(async () => (await health(at.adapter)).status).toBe(200);
     // The session of the client has outlived it all.
     expect(textOf(await door.tool('echo', { a: 1 }))).toBe('{"a":1}');
   });
@@ -89,7 +88,7 @@ describe('the circuit breaker', () => {
       return text.includes('tools/call') ? { status: 500 } : undefined;
     };
     for (let i = 0; i < 10; i += 1) expect(await drain(door.request('tools/call', { name: 'echo' }))).toBe(502);
-    await expect.poll(() => pings, { timeout: 10_000 }).toBeGreaterThan(12);
+    await eventually(() => pings).toBeGreaterThan(12);
     const failures = at.adapter.logs.filter(({ msg }) => msg === 'upstream ping failed');
     expect(failures.length).toBeGreaterThan(6);
     expect(await state(at.adapter)).toBe('closed');
@@ -139,7 +138,7 @@ describe('the circuit breaker', () => {
       statuses.push(await drain(door.request('tools/call', { name: 'x' })));
     });
     // Those that are refused have their answer; those that are let through have none yet.
-    await expect.poll(() => [calls, statuses], { timeout: 10_000 }).toEqual([2, Array.from({ length: 18 }, () => 503)]);
+    await eventually(() => [calls, statuses]).toEqual([2, Array.from({ length: 18 }, () => 503)]);
     answered.resolve();
     await Promise.all(sent);
     expect(statuses.slice(18)).toEqual([200, 200]);
@@ -172,15 +171,10 @@ describe('the circuit breaker', () => {
         [door.request('tools/list'), unknown.request('ping'), unknown.stream()].map(async (one) => drain(one)),
       );
     };
-    await expect
-      .poll(
-        async () => {
-          await bad();
-          return await state(at.adapter);
-        },
-        { interval: 1, timeout: 10_000 },
-      )
-      .toBe('closed');
+    await eventually(async () => {
+      await bad();
+      return await state(at.adapter);
+    }, 1).toBe('closed');
   });
 
   test('is not held half open by a stream that stays open', async () => {
@@ -190,15 +184,10 @@ describe('the circuit breaker', () => {
     await reaches(at.adapter, 'open');
     await at.upstream.listenAgain();
     let stream: Response | undefined;
-    await expect
-      .poll(
-        async () => {
-          if (stream?.status !== 200) stream = await door.stream();
-          return stream.status;
-        },
-        { interval: 5, timeout: 10_000 },
-      )
-      .toBe(200);
+    await eventually(async () => {
+      if (stream?.status !== 200) stream = await door.stream();
+      return stream.status;
+    }, 5).toBe(200);
     await reaches(at.adapter, 'closed');
     await stream?.body?.cancel();
   });
@@ -229,7 +218,7 @@ describe('the circuit breaker', () => {
       servers,
     });
     await dead.die();
-    await expect.poll(() => drain(initialize(adapter, { path: '/mcp/dead' })), { timeout: 10_000 }).toBe(503);
+    await eventually(() => drain(initialize(adapter, { path: '/mcp/dead' }))).toBe(503);
     expect(await drain(initialize(adapter))).toBe(200);
     const { body } = await health(adapter);
     expect(body).toMatchObject({
@@ -250,12 +239,12 @@ describe('at the start', () => {
     await using adapter = await startInProcess({ core, servers: [mounted('up', upstream.url)] });
     expect(await drain(fetch(`${adapter.url}/livez`))).toBe(200);
     expect(await drain(fetch(`${adapter.url}/readyz`))).toBe(200);
-    await expect.poll(async () => (await health(adapter)).status).toBe(503);
+    await eventually(async () => (await health(adapter)).status).toBe(503);
     const waiting = await health(adapter);
     expect(waiting.body).not.toHaveProperty('startup');
     expect(await drain(initialize(adapter))).toBe(502);
     await upstream.listenAgain();
-    await expect.poll(async () => (await health(adapter)).status, { timeout: 15_000 }).toBe(200);
+    await eventually(async () => (await health(adapter)).status).toBe(200);
     expect((await health(adapter)).body.startup).toMatchObject({
       ready_within_wait_budget: true,
       max_start_wait_seconds: 60,
@@ -275,17 +264,15 @@ describe('at the start', () => {
       mounted('never', `http://127.0.0.1:${await freePort()}/mcp`),
     ];
     await using adapter = await startInProcess({ core, servers });
-    await expect
-      .poll(async () => (await health(adapter)).body.startup, { timeout: 10_000 })
-      .toMatchObject({
-        ready_within_wait_budget: false,
-        max_start_wait_seconds: 0.5,
-        not_ready_servers: ['late', 'never'],
-      });
+    await eventually(async () => (await health(adapter)).body.startup).toMatchObject({
+      ready_within_wait_budget: false,
+      max_start_wait_seconds: 0.5,
+      not_ready_servers: ['late', 'never'],
+    });
     expect(adapter.logs).toContainEqual(expect.objectContaining({ level: 'warning', servers: ['late', 'never'] }));
     expect(await drain(initialize(adapter))).toBe(200);
-    await expect.poll(() => drain(initialize(adapter, { path: '/mcp/late' })), { timeout: 10_000 }).toBe(503);
+    await eventually(() => drain(initialize(adapter, { path: '/mcp/late' }))).toBe(503);
     await late.listenAgain();
-    await expect.poll(() => drain(initialize(adapter, { path: '/mcp/late' })), { timeout: 10_000 }).toBe(200);
+    await eventually(() => drain(initialize(adapter, { path: '/mcp/late' }))).toBe(200);
   });
 });

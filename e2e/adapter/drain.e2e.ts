@@ -8,6 +8,7 @@ import { startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
+import { eventually } from './kit/eventually.ts';
 import { EventReader, isMethod, isResponse } from './kit/events.ts';
 import { type Door, drain, initialize, openSession, textOf } from './kit/session.ts';
 
@@ -50,12 +51,10 @@ describe('SIGTERM', () => {
   /** Waits until the adapter has noticed its signal: nothing else makes it unready. */
   async function unready(adapter: RunningAdapter): Promise<Response> {
     let response: Response | undefined;
-    await expect
-      .poll(async () => {
-        response = await fetch(`${adapter.url}/readyz`);
-        return response.status;
-      })
-      .toBe(503);
+    await eventually(async () => {
+      response = await fetch(`${adapter.url}/readyz`);
+      return response.status;
+    }).toBe(503);
     if (response === undefined) throw new Error('no answer');
     return response;
   }
@@ -163,7 +162,7 @@ describe('SIGTERM', () => {
       expect(await streaming.rest()).toEqual([]);
       expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
       for (const { disconnected } of upstream.requestsOf('tools/call')) {
-        await expect.poll(() => disconnected.aborted).toBe(true);
+        await eventually(() => disconnected.aborted).toBe(true);
       }
     });
 

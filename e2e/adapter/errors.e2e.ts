@@ -6,6 +6,7 @@ import { type RawHandler, startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
+import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
 import { type Door, drain, initialize, knownSession, openSession, type SessionOptions, textOf } from './kit/session.ts';
 
@@ -148,8 +149,8 @@ describe('an upstream that is down', () => {
     const door = await open(at.adapter);
     expect(await drain(fetch(`${at.adapter.url}/healthz`))).toBe(200);
     await at.upstream.die();
-    await expect.poll(() => drain(fetch(`${at.adapter.url}/healthz`))).toBe(503);
-    await expect.poll(() => drain(door.request('ping'))).toBe(503);
+    await eventually(() => drain(fetch(`${at.adapter.url}/healthz`))).toBe(503);
+    await eventually(() => drain(door.request('ping'))).toBe(503);
     const body = (id: unknown) =>
       rpc(id, 503, 'The upstream server "up" is unhealthy; requests are rejected for now.', 'upstream_unavailable');
     for (const [answer, id] of [

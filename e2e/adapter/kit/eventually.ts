@@ -1,4 +1,8 @@
 import { expect } from 'vitest';
 
-/** For what becomes true without an event that a test could await. Gives up after 10 s: the machine may be busy. */
-export const eventually = <T>(read: () => T | Promise<T>) => expect.poll(read, { timeout: 10_000, interval: 25 });
+const PATIENCE_MS = 15_000;
+const INTERVAL_MS = 5;
+
+/** Reads again and again until what follows is true of it; fails after 15 s. */
+export const eventually = <T>(read: () => T, intervalMs = INTERVAL_MS) =>
+  expect.poll(read, { timeout: PATIENCE_MS, interval: intervalMs });
