@@ -158,23 +158,22 @@ describe('the circuit breaker', () => {
   });
 
   test('is not held half open by requests that never reach the upstream', async () => {
-    await using at = await start({ half_open_probe_allowance: 1, open_cooldown_seconds: 0.2 });
+    const once = { half_open_probe_allowance: 1, failure_threshold: 1, interval_seconds: 3, open_cooldown_seconds: 1 };
+    await using at = await start(once);
     const door = await open(at.adapter);
     expect(await drain(door.request('tools/list'))).toBe(200);
-    const unknown = knownSession('0'.repeat(32), '2025-11-25').at(at.adapter);
-    await at.upstream.die();
+    at.upstream.behavior.intercept = () => 'destroy';
     await reaches(at.adapter, 'open');
-    await at.upstream.listenAgain();
-    // Each of these asks the breaker: one is answered from the cache, the others are refused.
-    const bad = async (): Promise<void> => {
-      await Promise.all(
-        [door.request('tools/list'), unknown.request('ping'), unknown.stream()].map(async (one) => drain(one)),
-      );
-    };
-    await eventually(async () => {
-      await bad();
-      return await state(at.adapter);
-    }, 1).toBe('closed');
+    at.upstream.behavior.intercept = () => undefined;
+    await reaches(at.adapter, 'half_open');
+    // Each of these asks for the only place there is: one is refused, one answered from the cache.
+    const unknown = knownSession('0'.repeat(32), '2025-11-25').at(at.adapter);
+    expect(await drain(unknown.request('ping'))).toBe(404);
+    expect(await drain(unknown.stream())).toBe(404);
+    expect(await drain(door.request('tools/list'))).toBe(200);
+    expect(await state(at.adapter)).toBe('half_open');
+    expect(await drain(door.request('ping'))).toBe(200);
+    expect(await state(at.adapter)).toBe('closed');
   });
 
   test('is not held half open by a stream that stays open', async () => {
@@ -235,7 +234,9 @@ describe('at the start', () => {
   test('the port is open while upstreams are waited for, and all is well once they are there', async () => {
     await using upstream = await startScriptedUpstream();
     await upstream.die();
-    const core = { max_start_wait_seconds: 60, upstream_ping: PING };
+    // Were these asks those of the breaker, it would be open for a minute after the first.
+    const ping = { ...PING, failure_threshold: 1, open_cooldown_seconds: 60 };
+    const core = { max_start_wait_seconds: 60, upstream_ping: ping };
     await using adapter = await startInProcess({ core, servers: [mounted('up', upstream.url)] });
     expect(await drain(fetch(`${adapter.url}/livez`))).toBe(200);
     expect(await drain(fetch(`${adapter.url}/readyz`))).toBe(200);
