@@ -16,10 +16,11 @@ import { healthRoute } from './http/health-route.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { OriginPolicy } from './http/origin.ts';
 import { closeServer, createServer } from './http/server.ts';
-import { CleanupLoop, cleanUp } from './sessions/cleanup-loop.ts';
+import { CleanupLoop, cleanUp, endExpired } from './sessions/cleanup-loop.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { openStore } from './state/open-store.ts';
+import type { SessionRecord } from './state/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
 import { redactor } from './telemetry/redact.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
@@ -28,6 +29,8 @@ import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
 
 /** How long answers that are written already may take to reach their clients at the end. */
 const FLUSH_MS = 2_000;
+/** How long an upstream may take to end a session that has expired. */
+const END_SESSION_MS = 2_000;
 
 export interface AdapterOptions {
   readonly config: AdapterConfig;
@@ -143,7 +146,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     core.cleanup_interval_seconds === null
       ? undefined
       : new CleanupLoop(
-          async () => {
+          async (signal) => {
             const settings = {
               intervalMs: (core.cleanup_interval_seconds ?? 60) * 1000,
               idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
@@ -151,12 +154,12 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
               tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
             };
             const { expired } = await cleanUp(store, settings, Date.now());
-            for (const record of expired) {
+            const end = async (record: SessionRecord): Promise<void> => {
               const mount = mounts.find(({ serverId }) => serverId === record.serverId);
-              await mount?.upstream.endSession(record, mount.headers.base('DELETE', undefined), 5000).catch(() => {
-                // It expires upstream by itself.
-              });
-            }
+              if (mount === undefined || mount.breaker.state(Date.now()) === 'open') return;
+              await mount.upstream.endSession(record, mount.headers.base('DELETE', undefined), END_SESSION_MS);
+            };
+            await endExpired(expired, end, signal);
             if (expired.length > 0) logger.info({ sessions: expired.length }, 'idle sessions expired');
           },
           core.cleanup_interval_seconds * 1000,

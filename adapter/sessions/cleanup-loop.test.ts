@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { MemoryStore } from '../state/memory-store.ts';
-import { CleanupLoop, cleanUp, type CleanupSettings } from './cleanup-loop.ts';
+import { CleanupLoop, cleanUp, type CleanupSettings, endExpired } from './cleanup-loop.ts';
 import { sessionRecord } from './testing/session-record.ts';
 
 vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
@@ -53,6 +53,40 @@ describe('a pass of the cleanup', () => {
     for (let i = 0; i < 450; i++) await store.open(sessionRecord({ sessionId: `many-${i}`, lastActiveAt: 0 }));
     expect((await cleanUp(store, SETTINGS, 1000)).expired).toHaveLength(452);
     expect((await cleanUp(store, SETTINGS, 1500)).purged).toHaveLength(452);
+  });
+});
+
+describe('the upstream sessions of those that have expired', () => {
+  const expired = Array.from({ length: 120 }, (_, i) => sessionRecord({ sessionId: String(i) }));
+  const never = (): AbortSignal => new AbortController().signal;
+
+  test('are all ended, whatever becomes of some of them', async () => {
+    const ended: string[] = [];
+    const end = async ({ sessionId }: { sessionId: string }): Promise<void> => {
+      ended.push(sessionId);
+      if (ended.length % 2 === 0) throw new Error('refused');
+    };
+    await endExpired(expired, end, never());
+    expect(ended).toEqual(expired.map(({ sessionId }) => sessionId));
+  });
+
+  test('are ended some at a time, and no more of them once the adapter stops', async () => {
+    const stop = new AbortController();
+    let running = 0;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const ending = endExpired(
+      expired,
+      () => {
+        running++;
+        return promise;
+      },
+      stop.signal,
+    );
+    expect(running).toBe(50);
+    stop.abort();
+    resolve();
+    await ending;
+    expect(running).toBe(50);
   });
 });
 
@@ -120,9 +154,12 @@ describe('the cleanup loop', () => {
   test('waits, when it is stopped, for the pass that runs, and begins no other', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let passes = 0;
+    let told = false;
     const loop = new CleanupLoop(
-      () => {
+      (signal) => {
         passes++;
+        expect(signal.aborted).toBe(false);
+        signal.addEventListener('abort', () => (told = true));
         return promise;
       },
       10,
@@ -132,7 +169,7 @@ describe('the cleanup loop', () => {
     let stopped = false;
     const stopping = loop.stop().then(() => (stopped = true));
     await vi.advanceTimersByTimeAsync(1000);
-    expect([stopped, passes]).toEqual([false, 1]);
+    expect([stopped, told, passes]).toEqual([false, true, 1]);
     resolve();
     await stopping;
     await vi.advanceTimersByTimeAsync(1000);

@@ -16,6 +16,7 @@ export interface CleanupResult {
 }
 
 const BATCH = 200;
+const AT_A_TIME = 50;
 const MAX_BACKOFF_MS = 30_000;
 
 /** One pass: idle sessions to tombstones (or away), then expired tombstones away (specification, section 3.1). */
@@ -39,16 +40,34 @@ export async function cleanUp(store: StateStore, settings: CleanupSettings, now:
   return { expired, purged };
 }
 
+/**
+ * Ends the upstream's sessions of those that have expired, some at a time: an upstream that does not answer must hold
+ * up neither the next pass nor, once `signal` says so, the exit. What fails expires upstream by itself.
+ */
+export async function endExpired(
+  expired: readonly SessionRecord[],
+  end: (record: SessionRecord) => Promise<void>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let i = 0; i < expired.length && !signal.aborted; i += AT_A_TIME) {
+    await Promise.allSettled(expired.slice(i, i + AT_A_TIME).map(end));
+  }
+}
+
 /** Runs the pass every interval; after a failure sooner, with a growing pause. It never ends by itself. */
 export class CleanupLoop {
   readonly #stopping = new AbortController();
   readonly #done: Promise<void>;
 
-  constructor(pass: () => Promise<void>, intervalMs: number, onError: (error: unknown) => void) {
+  constructor(pass: (signal: AbortSignal) => Promise<void>, intervalMs: number, onError: (error: unknown) => void) {
     this.#done = this.#run(pass, intervalMs, onError);
   }
 
-  async #run(pass: () => Promise<void>, intervalMs: number, onError: (error: unknown) => void): Promise<void> {
+  async #run(
+    pass: (signal: AbortSignal) => Promise<void>,
+    intervalMs: number,
+    onError: (error: unknown) => void,
+  ): Promise<void> {
     const { signal } = this.#stopping;
     let failures = 0;
     while (!signal.aborted) {
@@ -59,7 +78,7 @@ export class CleanupLoop {
         return;
       }
       try {
-        await pass();
+        await pass(signal);
         failures = 0;
       } catch (error) {
         failures++;
