@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import type { Message } from '../exchange/message.ts';
+import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
+import {
+  answerError,
+  answerResult,
+  type Handler,
+  type HttpUpstream,
+  startHttpUpstream,
+} from '../upstream/testing/http-upstream.ts';
+import type { Mount } from './mount.ts';
+import { sampleMount } from './testing/sample-mount.ts';
+import { ToolParameters } from './tool-parameters.ts';
+
+const schema = (header: string) => ({
+  type: 'object',
+  properties: { region: { type: 'string', 'x-mcp-header': header } },
+});
+const call = (name: unknown = 'a', region = 'eu'): Message => ({
+  kind: 'request',
+  method: 'tools/call',
+  params: { name, arguments: { region } },
+  idText: '1',
+});
+/** Two pages of tools, whose parameter `region` is repeated in this header. */
+const listing =
+  (header: string): Handler =>
+  (request, res) => {
+    const second = request.message.params?.['cursor'] === '2';
+    const tools = [{ name: second ? 'a' : 'other', inputSchema: schema(header) }, null, { name: 7 }];
+    answerResult(request, res, { tools, ...(second ? {} : { nextCursor: '2' }) });
+  };
+
+describe('the headers that repeat arguments of a tool', () => {
+  let http: HttpUpstream;
+  let mount: Mount;
+  let parameters: ToolParameters;
+
+  beforeEach(async () => {
+    http = await startHttpUpstream(listing('Region'));
+    const upstream = new StreamableHttpUpstream({ url: `${http.origin}/mcp`, insecureTls: false });
+    mount = sampleMount({}, { upstream });
+    parameters = new ToolParameters(60_000);
+  });
+  afterEach(async () => {
+    vi.useRealTimers();
+    await mount.upstream.close();
+    await http.close();
+  });
+
+  const mismatch = (headers: Record<string, string>, message = call()): Promise<string | undefined> =>
+    parameters.mismatch(mount, message, headers, ['content-type', 'application/json', 'authorization', 'Bearer x']);
+
+  test('are learned from the tools of all pages, once, with the credentials of the request', async () => {
+    expect(await Promise.all([mismatch({ 'mcp-param-region': 'eu' }), mismatch({ 'mcp-param-region': 'eu' })])).toEqual(
+      [undefined, undefined],
+    );
+    expect(await mismatch({ 'mcp-param-region': 'eu' }, call('other'))).toBeUndefined();
+    expect(http.requests).toHaveLength(2);
+    for (const { headers, message } of http.requests) {
+      expect(message.method).toBe('tools/list');
+      expect(headers).toMatchObject({
+        authorization: 'Bearer x',
+        'mcp-method': 'tools/list',
+        'mcp-protocol-version': '2026-07-28',
+      });
+    }
+  });
+
+  test('must match, after another look at tools that may have changed', async () => {
+    await mismatch({ 'mcp-param-region': 'eu' });
+    expect(await mismatch({ 'mcp-param-region': 'us' })).toBe('The mcp-param-region header does not match region.');
+    expect(http.requests).toHaveLength(4);
+    http.handler = listing('Zone');
+    expect(await mismatch({ 'mcp-param-zone': 'eu' })).toBeUndefined();
+    expect(http.requests).toHaveLength(6);
+    expect(await mismatch({})).toBe('The mcp-param-zone header is missing.');
+  });
+
+  test('are asked for again after their time', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    await mismatch({ 'mcp-param-region': 'eu' });
+    vi.setSystemTime(Date.now() + 60_001);
+    await mismatch({ 'mcp-param-region': 'eu' });
+    expect(http.requests).toHaveLength(4);
+  });
+
+  test.each<[string, Handler]>([
+    ['refuses', (request, res) => answerError(request, res, 401, -1, 'no')],
+    ['breaks off', (_request, res) => void res.destroy()],
+    ['lists nonsense', (request, res) => answerResult(request, res, { tools: 'x' })],
+  ])('are left to an upstream to check that %s', async (_name, handler) => {
+    http.handler = handler;
+    expect(await mismatch({ 'mcp-param-region': 'us' })).toBeUndefined();
+  });
+
+  test('are sought on no more than 64 pages', async () => {
+    http.handler = (request, res) => answerResult(request, res, { tools: [], nextCursor: 'again' });
+    expect(await mismatch({})).toBeUndefined();
+    expect(http.requests).toHaveLength(64);
+  });
+
+  test('concern calls of named tools only', async () => {
+    expect(await mismatch({}, { kind: 'request', method: 'tools/list', params: {}, idText: '1' })).toBeUndefined();
+    expect(await mismatch({}, { kind: 'notification', method: 'tools/call', params: { name: 'a' } })).toBeUndefined();
+    expect(await mismatch({}, call(7))).toBeUndefined();
+    expect(http.requests).toEqual([]);
+    expect(await mismatch({}, call('unknown'))).toBeUndefined();
+  });
+});
