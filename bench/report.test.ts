@@ -29,6 +29,11 @@ describe('the report', () => {
     expect(table.split('\n').at(-1)).toBe('| c16 | ours | 20 | 1.23 | 2 of 3 |');
   });
 
+  test('where calm does not matter, none is claimed', () => {
+    const { calm: _, ...memory } = sample('ours', 0, 10);
+    expect(measurementTable([memory]).split('\n').at(-1)).toBe('| c16 | ours | 10 | 1.23 | – of 1 |');
+  });
+
   test('a goal has its verdict, and the reason where a target does not exist here', () => {
     const samples = [sample('ours', 0, 70), sample('floor', 0, 100)];
     const outcome = {

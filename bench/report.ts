@@ -40,7 +40,9 @@ export function measurementTable(samples: readonly Sample[]): string {
         row.case,
         row.target,
         ...seen.map((metric) => estimate(samples, row, metric)?.value.toFixed(metrics[metric].digits) ?? '–'),
-        `${same.filter((sample) => sample.calm).length} of ${same.length}`,
+        same.some(({ calm }) => calm === undefined)
+          ? `– of ${same.length}`
+          : `${same.filter(({ calm }) => calm).length} of ${same.length}`,
       ];
     }),
   );

@@ -35,6 +35,11 @@ describe('an estimate', () => {
     expect(estimate([sample('a', 0, 5, false)], at('a'), 'perSecond')).toEqual({ value: 5, count: 1, disturbed: true });
   });
 
+  test('of what other work does not disturb is not marked', () => {
+    const { calm: _, ...memory } = sample('a', 0, 5);
+    expect(estimate([memory], at('a'), 'perSecond')).toEqual({ value: 5, count: 1, disturbed: false });
+  });
+
   test('is nothing without samples of that case, target and quantity', () => {
     expect(estimate([sample('a', 0, 5)], at('b'), 'perSecond')).toBeUndefined();
     expect(estimate([sample('a', 0, 5)], at('a'), 'p99')).toBeUndefined();

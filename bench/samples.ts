@@ -26,8 +26,8 @@ export interface Sample {
   readonly target: string;
   readonly round: number;
   readonly values: Readonly<Partial<Record<Metric, number>>>;
-  /** No other work disturbed it. */
-  readonly calm: boolean;
+  /** No other work disturbed it; undefined for memory, which is the same on a busy machine. */
+  readonly calm?: boolean;
   /** Whatever else was seen, kept for the raw results. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
@@ -55,7 +55,7 @@ export function estimate(
   which: Pick<Sample, 'case' | 'target'>,
   metric: Metric,
 ): Estimate | undefined {
-  return middle(pick(samples, which).map((sample) => ({ value: sample.values[metric], calm: sample.calm })));
+  return middle(pick(samples, which).map((sample) => ({ value: sample.values[metric], calm: sample.calm !== false })));
 }
 
 export type Comparison = 'ratio' | 'difference';
@@ -77,7 +77,7 @@ export function compare(
       const other = others.get(sample.round);
       const [a, b] = [sample.values[metric], other?.values[metric]];
       if (a === undefined || b === undefined) return { value: undefined, calm: false };
-      return { value: how === 'ratio' ? a / b : a - b, calm: sample.calm && other?.calm === true };
+      return { value: how === 'ratio' ? a / b : a - b, calm: sample.calm !== false && other?.calm !== false };
     }),
   );
 }

@@ -1,11 +1,10 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Mount } from '../floors/mounts.ts';
 import { generateLoad } from '../harness/loadgen.ts';
 import type { Load, LoadResult, Upstream } from '../harness/loadgen.ts';
-import { busySeconds } from '../harness/proc.ts';
 import type { RunningTarget, Target } from '../harness/targets.ts';
 import type { Sample } from '../samples.ts';
+import { isCalm, takeCalmly } from './calm.ts';
+import type { Taken } from './calm.ts';
 import { inTurn, withUpstream } from './experiment.ts';
 import type { Recorder, Trial } from './experiment.ts';
 
@@ -18,11 +17,6 @@ export interface LoadCase {
   readonly connections: number;
   readonly flags?: readonly string[];
 }
-
-/** A sample is calm while work that is not ours takes less than this many cores. */
-const calmLimit = 0.12;
-/** How often a disturbed sample is repeated. */
-const repeats = 2;
 
 /**
  * Measures all cases on all targets: everything is started once, then every case is measured on one target after the
@@ -52,7 +46,7 @@ export async function runLoad(
           for (const target of inTurn(running, round)) {
             if (broken.has(target)) continue;
             try {
-              record.sample(await calmSample(bench, upstream, target, one, round));
+              record.sample(await takeSample(bench, upstream, target, one, round));
             } catch (error) {
               bench.signal.throwIfAborted();
               bench.progress(`${one.name} ${target.name}: ${error instanceof Error ? error.message : String(error)}`);
@@ -68,17 +62,14 @@ export async function runLoad(
   });
 }
 
-/** Takes a sample, again when it was disturbed, and gives the least disturbed one. */
-async function calmSample(
+async function takeSample(
   bench: Trial,
   upstream: Upstream,
   target: RunningTarget,
   one: LoadCase,
   round: number,
 ): Promise<Sample> {
-  let best: { sample: Sample; foreign: number } | undefined;
-  for (let attempt = 0; attempt <= repeats; attempt++) {
-    await untilQuiet(bench.options.quick ? 2 : 10, bench.signal);
+  return await takeCalmly(bench, async (attempt) => {
     const result = await generateLoad(bench, {
       urls: target.urls(one.mount),
       scenario: one.scenario,
@@ -91,14 +82,10 @@ async function calmSample(
     });
     if (result.errors > 0) throw new Error(`${result.errors} wrong answers, the first: ${result.firstError}`);
     if (result.calls === 0) throw new Error('no call ended in the measured time');
-    const foreign = foreignCores(result);
-    const sample = toSample(target, one, round, result, foreign);
-    bench.progress(progressLine(sample, round, bench.options.rounds));
-    if (best === undefined || foreign < best.foreign) best = { sample, foreign };
-    if (sample.calm) break;
-  }
-  if (best === undefined) throw new Error('no sample');
-  return best.sample;
+    const taken = { sample: toSample(target, one, round, result), foreignCores: foreignCores(result) };
+    bench.progress(progressLine(taken, bench.options.rounds));
+    return taken;
+  });
 }
 
 /** Cores taken by work that is not ours; niced work gives way and is left out, stolen time is not. */
@@ -108,7 +95,7 @@ export function foreignCores(result: Pick<LoadResult, 'machine' | 'cpu' | 'ownCp
   return Math.max(0, machine.busy + machine.steal - ours) / seconds;
 }
 
-function toSample(target: RunningTarget, one: LoadCase, round: number, result: LoadResult, foreign: number): Sample {
+function toSample(target: RunningTarget, one: LoadCase, round: number, result: LoadResult): Taken['sample'] {
   const spent = target.pids.reduce((sum, pid) => sum + (result.cpu[pid] ?? 0), 0);
   const helpers = target.helperPids.reduce((sum, pid) => sum + (result.cpu[pid] ?? 0), 0);
   return {
@@ -122,33 +109,23 @@ function toSample(target: RunningTarget, one: LoadCase, round: number, result: L
       cpuPer10k: (spent / result.calls) * 10_000,
       ...(target.helperPids.length > 0 ? { helperCpuPer10k: (helpers / result.calls) * 10_000 } : {}),
     },
-    calm: foreign <= calmLimit,
     details: {
       calls: result.calls,
       max: result.max,
       targetCores: spent / result.seconds,
       helperCores: helpers / result.seconds,
       generatorCores: result.ownCpu / result.seconds,
-      foreignCores: foreign,
       nicedCores: result.machine.niced / result.seconds,
     },
   };
 }
 
-function progressLine({ case: name, target, values, calm, details }: Sample, round: number, rounds: number): string {
+function progressLine(taken: Taken, rounds: number): string {
+  const { case: name, target, values, round } = taken.sample;
   const { perSecond = 0, p50 = 0, p99 = 0, cpuPer10k = 0 } = values;
-  const disturbed = calm ? '' : `  disturbed (${Number(details?.['foreignCores']).toFixed(2)} cores)`;
+  const disturbed = isCalm(taken) ? '' : `  disturbed (${taken.foreignCores.toFixed(2)} cores)`;
   return (
     `${round + 1}/${rounds}  ${name.padEnd(12)} ${target.padEnd(20)} ${perSecond.toFixed(0).padStart(7)}/s` +
     `  p50 ${p50.toFixed(2)}  p99 ${p99.toFixed(2)} ms  cpu ${cpuPer10k.toFixed(2)} s/10k${disturbed}`
   );
-}
-
-/** Waits until the machine has been idle for a moment, or for as long as given. */
-async function untilQuiet(limitSeconds: number, signal: AbortSignal): Promise<void> {
-  for (let waited = 0; waited < limitSeconds; waited += 0.2) {
-    const before = busySeconds(readFileSync('/proc/stat', 'utf8'));
-    await sleep(200, undefined, { signal });
-    if (busySeconds(readFileSync('/proc/stat', 'utf8')) - before <= 0.03) return;
-  }
 }

@@ -50,7 +50,6 @@ async function measureIdle(bench: Trial, record: Recorder, target: RunningTarget
         target: target.name,
         round,
         values: { sessionKib: (after - before) / idleSessions, residentMib: after / 1024 },
-        calm: true,
       });
       before = after;
     }
@@ -89,7 +88,6 @@ async function measureHuge(bench: Trial, record: Recorder, target: RunningTarget
     target: target.name,
     round,
     values: { peakGrowthMb, residentMib: before / 1024 },
-    calm: true,
   });
 }
 
@@ -123,7 +121,6 @@ async function measureEndurance(bench: Trial, record: Recorder, target: RunningT
     target: target.name,
     round: 0,
     values: { residentGrowth: late / early, residentMib: late / 1024 },
-    calm: true,
     details: { earlyKib: early, lateKib: late },
   });
 }

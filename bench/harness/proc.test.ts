@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { busySeconds, divideCores, parseCoreList, residentKib, statusField } from './proc.ts';
+import { busySeconds, divideCores, parseCoreList, processSeconds, residentKib, statusField } from './proc.ts';
 
 describe('cores', () => {
   test('a list of ranges and single cores is read', () => {
@@ -29,6 +29,11 @@ describe('what /proc tells', () => {
   test('busy time leaves out waiting and niced work', () => {
     // user nice system idle iowait irq softirq steal
     expect(busySeconds('cpu  100 900 200 800 700 10 20 600\ncpu0 1 1 1 1')).toBe(3.3);
+  });
+
+  test('the time of a process is found whatever its name', () => {
+    // pid (name) state ppid pgrp session tty tpgid flags minflt cminflt majflt cmajflt utime stime
+    expect(processSeconds('7 (a) b (c) S 1 7 7 0 -1 4194304 100 0 0 0 150 50 900 900 20 0')).toBe(2);
   });
 
   test('resident memory of a living process is more than nothing', () => {

@@ -56,3 +56,10 @@ export function busySeconds(text: string): number {
   const [, user = 0, , system = 0, , , irq = 0, softirq = 0] = (text.split('\n', 1)[0] ?? '').split(/\s+/).map(Number);
   return (user + system + irq + softirq) / 100;
 }
+
+/** CPU seconds of a process with all its threads, out of /proc/PID/stat. */
+export function processSeconds(text: string): number {
+  // The name in parentheses may hold anything, so count from its end: user and system time are the 12th and 13th there.
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / 100;
+}
