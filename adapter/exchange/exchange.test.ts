@@ -436,6 +436,33 @@ describe('an exchange', () => {
       }
     });
 
+    test('opens it before the first frame, unless the head depends on the response', async () => {
+      const { answer, exchange } = await start({ onResponse: (text) => text });
+      upstream.last.eventStream();
+      const got = await answer();
+      exchange.keepAlive();
+      await got.until(': keepalive');
+      upstream.last.data(frame(RESULT)).end();
+      expect(await got.whole()).toBe(`: keepalive\n\n${frame(RESULT)}`);
+    });
+
+    test('shows every response on the stream of a GET, which may take up that of any request', async () => {
+      const { answer } = await start({
+        idTexts: [],
+        request: { method: 'GET', session: undefined, headers: [], body: undefined },
+        onResponse: (text) => text.replace('"result"', '"seen"'),
+      });
+      const second = '{"jsonrpc":"2.0","id":"b","result":{}}';
+      upstream.last
+        .eventStream()
+        .data(frame(RESULT) + frame(NOTIFICATION) + frame(second))
+        .end();
+      const changed = [RESULT, second].map((text) => text.replace('"result"', '"seen"'));
+      expect(await (await answer()).whole()).toBe(
+        `event: message\ndata: ${changed[0]}\n\n${frame(NOTIFICATION)}event: message\ndata: ${changed[1]}\n\n`,
+      );
+    });
+
     test('sends messages before the response at once, where nothing depends on it', async () => {
       const { answer } = await start({ onResponse: (text) => text });
       upstream.last.eventStream().data(frame(NOTIFICATION));

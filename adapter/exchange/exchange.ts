@@ -251,7 +251,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     if (this.#plan.onResponse !== undefined || this.#plan.onAnswered !== undefined) {
       this.#splitter = new FrameSplitter();
       this.#state = 'frames';
-      if (this.#plan.onResponse === undefined) this.#writeStreamHead();
+      if (!this.#plan.holdHead) this.#writeStreamHead();
       return;
     }
     this.#state = 'pass';
@@ -325,10 +325,6 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
       else this.#held += out;
     }
-    if (!this.#plan.holdHead && this.#held !== '') {
-      this.#writeStreamHead();
-      this.#write(Buffer.from(this.#takeHeld()));
-    }
   }
 
   #takeHeld(): string {
@@ -337,8 +333,12 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     return held;
   }
 
-  /** Whether it is a response, or an array of them, that was awaited; it is not any more. */
+  /**
+   * Whether it is a response, or an array of them, that was awaited; it is not any more. A GET may take up the stream
+   * of any request again.
+   */
   #isAwaited(data: string): boolean {
+    if (this.isGet) return isResponseTo(data, undefined);
     const left = this.#awaited.filter((idText) => !isResponseTo(data, idText));
     const found = left.length < this.#awaited.length;
     this.#awaited = left;

@@ -216,6 +216,17 @@ test.each<[unknown, string | null]>([
   expect(progressToken(message(params))).toBe(expected);
 });
 
+test.each([
+  ['{"id":"x","result":{}}', true],
+  ['{"id":1,"error":{}}', true],
+  ['{"id":null,"error":{}}', false],
+  ['{"id":1,"method":"m"}', false],
+  ['{"method":"m"}', false],
+  ['not JSON', false],
+])('%s is a response to anything: %s', (text, expected) => {
+  expect(isResponseTo(text, undefined)).toBe(expected);
+});
+
 describe('isResponseTo', () => {
   test.each<[string, string, boolean]>([
     ['{"jsonrpc":"2.0","id":1,"result":{}}', '1', true],

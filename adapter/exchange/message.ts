@@ -142,8 +142,8 @@ export function progressToken(message: Message): string | null {
   return typeof token === 'string' || typeof token === 'number' ? JSON.stringify(token) : null;
 }
 
-/** Whether JSON text is the response (result or error) to the request with this id. */
-export function isResponseTo(text: string, idText: string): boolean {
+/** Whether JSON text is the response (result or error) to the request with this id, or to any. */
+export function isResponseTo(text: string, idText: string | undefined): boolean {
   let value: unknown;
   try {
     value = JSON.parse(text);
@@ -154,7 +154,7 @@ export function isResponseTo(text: string, idText: string): boolean {
   return all.some((one: unknown) => {
     if (typeof one !== 'object' || one === null || 'method' in one) return false;
     const { id } = one as { id?: unknown };
-    return (typeof id === 'string' || typeof id === 'number') && sameId(id, idText);
+    return (typeof id === 'string' || typeof id === 'number') && (idText === undefined || sameId(id, idText));
   });
 }
 
