@@ -27,8 +27,11 @@ import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { startupWait } from './upstream/startup-wait.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
 
-/** How long answers that are written already may take to reach their clients at the end. */
-const FLUSH_MS = 2_000;
+/**
+ * How long answers that are under way may take to leave at the end. Longer than the state store may take to give a
+ * call's place back, which comes before the last byte.
+ */
+const FLUSH_MS = 3_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
 
