@@ -33,6 +33,11 @@ describe('a verdict', () => {
     expect(judge({ ...ratio, to: undefined, bound: { atLeast: 90 } }, samples({ ours: 91 })).verdict).toBe('met');
   });
 
+  test('disturbed samples prove nothing, either way', () => {
+    expect(judge(ratio, samples({ ours: 300, floor: 100 }, false)).verdict).toBe('unclear');
+    expect(judge(ratio, samples({ ours: 10, floor: 100 }, false)).verdict).toBe('unclear');
+  });
+
   test('without a bound a number is only shown', () => {
     expect(judge({ ...ratio, bound: undefined }, samples({ ours: 1, floor: 2 })).verdict).toBe('shown');
   });

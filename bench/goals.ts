@@ -11,7 +11,8 @@ export interface Goal {
   readonly bound?: { readonly atLeast: number } | { readonly atMost: number };
 }
 
-export type Verdict = 'met' | 'missed' | 'shown' | 'not measured';
+/** `unclear`: there is a number, but other work disturbed every sample that it comes from. */
+export type Verdict = 'met' | 'missed' | 'unclear' | 'shown' | 'not measured';
 
 export interface Judgement {
   readonly goal: Goal;
@@ -25,12 +26,14 @@ export function judge(goal: Goal, samples: readonly Sample[]): Judgement {
     goal.to === undefined
       ? estimate(samples, goal, goal.metric)
       : compare(samples, goal, { case: goal.case, target: goal.to.target }, goal.metric, goal.to.how);
-  return { goal, measured, verdict: verdictOf(measured?.value, goal.bound) };
+  return { goal, measured, verdict: verdictOf(measured, goal.bound) };
 }
 
-function verdictOf(value: number | undefined, bound: Goal['bound']): Verdict {
-  if (value === undefined || Number.isNaN(value)) return 'not measured';
+function verdictOf(measured: Estimate | undefined, bound: Goal['bound']): Verdict {
+  if (measured === undefined || Number.isNaN(measured.value)) return 'not measured';
   if (bound === undefined) return 'shown';
+  if (measured.disturbed) return 'unclear';
+  const { value } = measured;
   return ('atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost) ? 'met' : 'missed';
 }
 
