@@ -60,7 +60,7 @@ export function partTimes(times: readonly SelfTime[]): { part: string; ms: numbe
   return [...sums].map(([part, ms]) => ({ part, ms })).sort((a, b) => b.ms - a.ms);
 }
 
-/** `file:///root/adapter/app.ts` → `adapter/app.ts`, `…/node_modules/undici/index.js` → `undici/index.js`. */
+/** `file:///srv/adapter/app.ts` → `adapter/app.ts`, `…/node_modules/undici/index.js` → `undici/index.js`. */
 function shortPath(url: string, root: string): string {
   const path = url.replace(/^file:\/\//, '');
   const modules = path.lastIndexOf('/node_modules/');
