@@ -3,8 +3,17 @@ import { describeGoal, describeMeasured, judge } from './goals.ts';
 import type { Goal } from './goals.ts';
 import type { Sample } from './samples.ts';
 
+/** Three rounds that agree. */
 const samples = (values: Record<string, number>, calm = true): Sample[] =>
-  Object.entries(values).map(([target, perSecond]) => ({ case: 'c16', target, round: 0, values: { perSecond }, calm }));
+  [0, 1, 2].flatMap((round) =>
+    Object.entries(values).map(([target, perSecond]) => ({ case: 'c16', target, round, values: { perSecond }, calm })),
+  );
+/** One round for each value of ours, against a floor of 100. */
+const rounds = (...ours: number[]): Sample[] =>
+  ours.flatMap((perSecond, round) => [
+    { case: 'c16', target: 'ours', round, values: { perSecond }, calm: true },
+    { case: 'c16', target: 'floor', round, values: { perSecond: 100 }, calm: true },
+  ]);
 
 const ratio: Goal = {
   case: 'c16',
@@ -38,6 +47,30 @@ describe('a verdict', () => {
     expect(judge(ratio, samples({ ours: 10, floor: 100 }, false)).verdict).toBe('unclear');
   });
 
+  test('rounds on both sides of the bound prove nothing, wherever their median lies', () => {
+    expect(judge(ratio, rounds(70, 90, 95)).verdict).toBe('unclear');
+    expect(judge(ratio, rounds(60, 70, 85)).verdict).toBe('unclear');
+    expect(judge(ratio, rounds(81, 90, 120)).verdict).toBe('met');
+    expect(judge(ratio, rounds(50, 60, 79)).verdict).toBe('missed');
+  });
+
+  test('one outlier among many rounds does not matter', () => {
+    expect(judge(ratio, rounds(40, 85, 85, 86, 87, 88, 89, 90, 91)).verdict).toBe('met');
+  });
+
+  test('two rounds are too few for a speed, one is enough for memory', () => {
+    expect(judge(ratio, rounds(90, 95)).verdict).toBe('unclear');
+    const growth: Goal = { case: 'c16', target: 'ours', metric: 'residentGrowth', bound: { atMost: 1.1 } };
+    const once = (residentGrowth: number): Sample => ({
+      case: 'c16',
+      target: 'ours',
+      round: 0,
+      values: { residentGrowth },
+    });
+    expect(judge(growth, [once(1.1)]).verdict).toBe('met');
+    expect(judge(growth, [once(1.2)]).verdict).toBe('missed');
+  });
+
   test('without a bound a number is only shown', () => {
     expect(judge({ ...ratio, bound: undefined }, samples({ ours: 1, floor: 2 })).verdict).toBe('shown');
   });
@@ -66,14 +99,17 @@ describe('a goal in words', () => {
     );
   });
 
-  test('a number that rests on disturbed samples says so', () => {
-    expect(describeMeasured(judge(ratio, samples({ ours: 80, floor: 100 })))).toBe('0.80');
-    expect(describeMeasured(judge(ratio, samples({ ours: 80, floor: 100 }, false)))).toBe('0.80 (disturbed)');
+  test('a number comes with its interval, and says when it rests on disturbed samples', () => {
+    expect(describeMeasured(judge(ratio, rounds(70, 80, 95)))).toBe('0.80 (0.70 to 0.95)');
+    expect(describeMeasured(judge(ratio, rounds(80)))).toBe('0.80');
+    expect(describeMeasured(judge(ratio, samples({ ours: 80, floor: 100 }, false)))).toBe(
+      '0.80 (0.80 to 0.80), disturbed',
+    );
     expect(describeMeasured(judge(ratio, []))).toBe('–');
   });
 
   test('a near miss is not rounded into a hit', () => {
-    expect(describeMeasured(judge(ratio, samples({ ours: 79.96, floor: 100 })))).toBe('0.7996');
-    expect(describeMeasured(judge(ratio, samples({ ours: 80.04, floor: 100 })))).toBe('0.80');
+    expect(describeMeasured(judge(ratio, samples({ ours: 79.96, floor: 100 })))).toBe('0.7996 (0.80 to 0.80)');
+    expect(describeMeasured(judge(ratio, samples({ ours: 80.04, floor: 100 })))).toBe('0.80 (0.80 to 0.80)');
   });
 });

@@ -11,7 +11,7 @@ export interface Goal {
   readonly bound?: { readonly atLeast: number } | { readonly atMost: number };
 }
 
-/** `unclear`: there is a number, but other work disturbed every sample that it comes from. */
+/** `unclear`: there is a number, but its samples lie on both sides of the bound, are too few, or were all disturbed. */
 export type Verdict = 'met' | 'missed' | 'unclear' | 'shown' | 'not measured';
 
 export interface Judgement {
@@ -20,21 +20,30 @@ export interface Judgement {
   readonly measured: Estimate | undefined;
 }
 
-/** Holds a goal against the samples of its experiment. The bound itself meets the goal. */
+/**
+ * Holds a goal against the samples of its experiment. The bound itself meets the goal; a verdict needs the whole interval
+ * of the estimate on one side of it, because even a quiet machine changes its speed between rounds.
+ */
 export function judge(goal: Goal, samples: readonly Sample[]): Judgement {
   const measured =
     goal.to === undefined
       ? estimate(samples, goal, goal.metric)
       : compare(samples, goal, { case: goal.case, target: goal.to.target }, goal.metric, goal.to.how);
-  return { goal, measured, verdict: verdictOf(measured, goal.bound) };
+  return { goal, measured, verdict: verdictOf(measured, goal) };
 }
 
-function verdictOf(measured: Estimate | undefined, bound: Goal['bound']): Verdict {
+function verdictOf(measured: Estimate | undefined, { bound, metric }: Goal): Verdict {
   if (measured === undefined || Number.isNaN(measured.value)) return 'not measured';
   if (bound === undefined) return 'shown';
-  if (measured.disturbed) return 'unclear';
-  const { value } = measured;
-  return ('atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost) ? 'met' : 'missed';
+  if (measured.disturbed || measured.count < leastSamples(metric)) return 'unclear';
+  const holds = (value: number): boolean => ('atLeast' in bound ? value >= bound.atLeast : value <= bound.atMost);
+  if (holds(measured.low) !== holds(measured.high)) return 'unclear';
+  return holds(measured.value) ? 'met' : 'missed';
+}
+
+/** Speed differs from round to round, so one or two samples prove nothing; what a process holds in memory does not. */
+function leastSamples(metric: Metric): number {
+  return ['sessionKib', 'residentGrowth', 'peakGrowthMb'].includes(metric) ? 1 : 3;
 }
 
 /** The goal in words, such as `adapter-memory, c16: calls/s ≥ 0.80 × fastify-dispatch`. */
@@ -58,7 +67,9 @@ export function describeMeasured({ goal, measured, verdict }: Judgement): string
   const limit = goal.bound === undefined ? undefined : Object.values(goal.bound)[0];
   const hides = verdict === 'missed' && number(goal, measured.value) === number(goal, Number(limit));
   const text = number(goal, measured.value, hides ? 2 : 0);
-  return measured.disturbed ? `${text} (disturbed)` : text;
+  const { digits } = goal.to?.how === 'ratio' ? { digits: 2 } : metrics[goal.metric];
+  const spread = measured.count > 1 ? ` (${measured.low.toFixed(digits)} to ${measured.high.toFixed(digits)})` : '';
+  return measured.disturbed ? `${text}${spread}, disturbed` : `${text}${spread}`;
 }
 
 function number(goal: Goal, value: number, moreDigits = 0): string {

@@ -28,7 +28,7 @@ describe('options of the benchmark', () => {
   });
 
   test('quick shortens, and what is given explicitly counts', () => {
-    expect(run()).toMatchObject({ rounds: 5, seconds: 4, quick: false });
+    expect(run()).toMatchObject({ rounds: 9, seconds: 2, quick: false });
     expect(run('--quick')).toMatchObject({ rounds: 2, seconds: 1, quick: true });
     expect(run('--quick', '--rounds', '7', '--seconds', '0.5')).toMatchObject({ rounds: 7, seconds: 0.5 });
   });

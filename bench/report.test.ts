@@ -35,7 +35,7 @@ describe('the report', () => {
   });
 
   test('a goal has its verdict, and the reason where a target does not exist here', () => {
-    const samples = [sample('ours', 0, 70), sample('floor', 0, 100)];
+    const samples = [0, 1, 2].flatMap((round) => [sample('ours', round, 70), sample('floor', round, 100)]);
     const outcome = {
       experiment: 'echo',
       samples,
@@ -43,7 +43,9 @@ describe('the report', () => {
       absent: new Map(),
       failures: [],
     };
-    expect(goalTable([outcome])).toContain('| echo | ours, c16: calls/s ≥ 0.80 × floor | 0.70 | missed |');
+    expect(goalTable([outcome])).toContain(
+      '| echo | ours, c16: calls/s ≥ 0.80 × floor | 0.70 (0.70 to 0.70) | missed |',
+    );
     const missing = { ...outcome, samples: [], judgements: [judge(goal, [])], absent: new Map([['floor', 'gone']]) };
     expect(goalTable([missing])).toContain('| – | not measured: gone |');
   });

@@ -43,10 +43,33 @@ export function median(values: readonly number[]): number {
 /** A number with how far it can be trusted. */
 export interface Estimate {
   readonly value: number;
+  /** The true median lies between these with a probability of 90 % or, with less than five samples, less. */
+  readonly low: number;
+  readonly high: number;
   /** How many samples, or pairs of samples, it comes from. */
   readonly count: number;
   /** Calm samples were not to be had, so disturbed ones were used. */
   readonly disturbed: boolean;
+}
+
+/**
+ * The interval that holds the median with at least 90 %, whatever the distribution: between the k-th smallest and the
+ * k-th largest value (the sign test turned round). Below five values that is all of them, and the probability is smaller.
+ */
+export function medianInterval(values: readonly number[]): [low: number, high: number] {
+  const sorted = [...values].sort((a, b) => a - b);
+  const n = sorted.length;
+  let rank = 0; // how many values on each side may be left out
+  let binomial = 1; // n over rank
+  let tail = 0;
+  while (rank < n) {
+    tail += binomial / 2 ** n;
+    if (2 * tail > 0.1) break;
+    binomial = (binomial * (n - rank)) / (rank + 1);
+    rank++;
+  }
+  const outside = Math.max(0, rank - 1);
+  return [sorted[outside] ?? Number.NaN, sorted[n - 1 - outside] ?? Number.NaN];
 }
 
 /** The median of the calm samples of a case, or of all when none was calm; undefined without samples. */
@@ -91,5 +114,7 @@ function middle(all: readonly { value: number | undefined; calm: boolean }[]): E
   const calm = known.filter((one) => one.calm);
   const used = calm.length > 0 ? calm : known;
   if (used.length === 0) return undefined;
-  return { value: median(used.map((one) => one.value)), count: used.length, disturbed: calm.length === 0 };
+  const values = used.map((one) => one.value);
+  const [low, high] = medianInterval(values);
+  return { value: median(values), low, high, count: used.length, disturbed: calm.length === 0 };
 }
