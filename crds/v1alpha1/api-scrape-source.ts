@@ -1,0 +1,54 @@
+import { z } from 'zod';
+import { ScraperSettings, Source } from '../config/scraper.ts';
+import { type ObjectMeta, podFields } from './api.ts';
+import { Condition } from './conditions.ts';
+
+/** What a user writes: one source, the group that it runs in, and settings of that group. */
+export const ApiScrapeSourceSpec = z.strictObject({
+  group: z
+    .string()
+    .min(1)
+    .max(40)
+    .regex(/^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/, { error: 'a lower-case name of letters, digits and -' })
+    .optional()
+    .describe('Sources of one namespace and group run in the same pods. Default: `default`.'),
+  source: Source.describe('The source, exactly as it would stand in `sources` of the scraper’s file.'),
+  scraper: ScraperSettings.partial()
+    .optional()
+    .describe(
+      'Settings of the group, as in `scraper` of the file. They need to stand in one source of the group only; the ' +
+        'oldest source that sets a field decides, and a source that contradicts it is not accepted.',
+    ),
+  replicas: z
+    .int()
+    .min(0)
+    .max(100)
+    .optional()
+    .describe('Number of pods of the group. More than 1 needs the `valkey` store. Default: 1.'),
+  ...podFields,
+});
+export type ApiScrapeSourceSpec = Omit<z.output<typeof ApiScrapeSourceSpec>, 'source' | 'scraper'> & {
+  readonly source: z.input<typeof Source>;
+  readonly scraper?: Partial<z.input<typeof ScraperSettings>>;
+};
+
+export const ApiScrapeSourceStatus = z.strictObject({
+  observedGeneration: z.int().optional().describe('Generation of the spec that this status is about.'),
+  conditions: z.array(Condition).optional().describe('What holds, and why.'),
+  group: z.string().optional().describe('The group that runs the source.'),
+  lastScrapeTime: z.iso.datetime().optional().describe('When the last scrape ended.'),
+  lastSuccessTime: z.iso.datetime().optional().describe('When the last successful scrape ended.'),
+  watermark: z.iso.datetime().optional().describe('Everything before this time was exported.'),
+  records: z.int().optional().describe('Number of records of the last scrape.'),
+  lastError: z.string().optional().describe('Why the last scrape failed; absent after a success.'),
+});
+export type ApiScrapeSourceStatus = z.output<typeof ApiScrapeSourceStatus>;
+
+/** A resource as the API server gives it. Its spec is unchecked but for what the CRD's schema refuses. */
+export interface ApiScrapeSource {
+  readonly apiVersion: string;
+  readonly kind: 'ApiScrapeSource';
+  readonly metadata: ObjectMeta;
+  readonly spec: ApiScrapeSourceSpec;
+  readonly status?: ApiScrapeSourceStatus;
+}
