@@ -384,22 +384,24 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   #endCollect(): void | Promise<void> {
     const head = this.#head;
     if (head === undefined) return;
-    const body = this.#chunks.length === 1 ? this.#chunks[0] : Buffer.concat(this.#chunks);
-    if (this.#plan.onResponse !== undefined && head.status === 200) {
-      const answer = this.#plan.onResponse((body ?? Buffer.alloc(0)).toString('utf8'), head);
-      if (typeof answer === 'string') return this.#endWith(head, Buffer.from(answer));
-      return answer.then((text) => this.#endWith(head, Buffer.from(text)));
-    }
-    return this.#endWith(head, body);
+    if (this.#plan.onResponse === undefined || head.status !== 200) return this.#endWith(head, this.#chunks);
+    const text = this.#collected();
+    const answer = this.#plan.onResponse(text, head);
+    // What was left as it came leaves as the bytes that came.
+    const bytes = (shown: string): readonly Buffer[] => (shown === text ? this.#chunks : [Buffer.from(shown)]);
+    if (typeof answer === 'string') return this.#endWith(head, bytes(answer));
+    return answer.then((shown) => this.#endWith(head, bytes(shown)));
   }
 
-  #endWith(head: ResponseHead, body: Buffer | undefined): void | Promise<void> {
+  #endWith(head: ResponseHead, body: readonly Buffer[]): void | Promise<void> {
     if (this.#isDone()) return;
     const finish = this.#settle(head.status < 400 ? 'ok' : 'upstream_failed');
     const send = (): void => {
       if (this.#res.destroyed) return;
-      this.#res.writeHead(head.status, this.#headers(head, body?.length ?? 0));
-      endWhole(this.#res, body);
+      let size = 0;
+      for (const part of body) size += part.length;
+      this.#res.writeHead(head.status, this.#headers(head, size));
+      endWhole(this.#res, body, size);
     };
     if (finish === undefined) return send();
     return finish.then(send);
@@ -569,10 +571,20 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   }
 }
 
-/** As one string that node joins with the head: one write to the socket instead of two buffers gathered. */
-function endWhole(res: ServerResponse, body: Buffer | undefined): void {
-  if (body === undefined || body.length > JOIN_BYTES) res.end(body);
-  else res.end(body.toString('latin1'), 'latin1');
+/**
+ * A small answer as one string that node joins with the head: one write to the socket instead of buffers gathered. A
+ * large one in the parts that it came in, gathered by the kernel: joining them first would copy every byte once more.
+ */
+function endWhole(res: ServerResponse, body: readonly Buffer[], size: number): void {
+  const [first] = body;
+  if (size <= JOIN_BYTES) {
+    const whole = body.length > 1 ? Buffer.concat(body, size) : first;
+    res.end(whole?.toString('latin1'), 'latin1');
+    return;
+  }
+  res.cork();
+  for (const part of body) res.write(part);
+  res.end();
 }
 
 function isJson(head: ResponseHead): boolean {

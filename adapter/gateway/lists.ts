@@ -29,19 +29,31 @@ function toolListIds(body: Body): string[] | undefined {
 
 /** The answer as the client may see it. Where something stands in a text can be said of JSON only. */
 export function shownAnswer(mount: Mount, text: string, idTexts: readonly string[] | undefined): string {
-  try {
-    JSON.parse(text);
-  } catch (error) {
-    const detail = 'The upstream server answered with text that is not valid JSON.';
-    throw new AdapterError('upstream_failed', detail, { cause: error });
-  }
+  if (!isJson(text)) throw notJson();
   return withVisibleTools(text, mount.disabled, idTexts);
 }
 
 /** The same for one list, which is kept for the next time. */
 function shownList(mount: Mount, record: SessionRecord, text: string, list: string): string {
-  const out = shownAnswer(mount, text, list.startsWith('tools/list') ? undefined : []);
+  const hides = list.startsWith('tools/list') && mount.disabled.any;
+  const out = hides ? shownAnswer(mount, text, undefined) : text;
   const result = locate(out, ['result']);
-  if (result !== undefined) mount.lists.set(record, list, out.slice(result.start, result.end), Date.now());
+  const kept =
+    result === undefined
+      ? hides || isJson(out)
+      : mount.lists.set(record, list, out.slice(result.start, result.end), Date.now(), () => hides || isJson(out));
+  if (!kept) throw notJson();
   return out;
 }
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const notJson = (): AdapterError =>
+  new AdapterError('upstream_failed', 'The upstream server answered with text that is not valid JSON.');

@@ -6,6 +6,7 @@ import { ListCache, listKey } from './list-cache.ts';
 
 const TTL = 1000;
 const record = sessionRecord();
+const valid = (): boolean => true;
 
 test.each<[string, Record<string, unknown>, string | undefined]>([
   ['tools/list', {}, 'tools/list'],
@@ -28,7 +29,7 @@ test.each<[string, Record<string, unknown>, string | undefined]>([
 describe('the cache of lists', () => {
   test('gives a list until its time is over', () => {
     const cache = new ListCache(TTL);
-    cache.set(record, 'tools/list', '{"tools":[]}', 0);
+    cache.set(record, 'tools/list', '{"tools":[]}', 0, valid);
     expect(cache.get(record, 'tools/list', 999)).toBe('{"tools":[]}');
     expect(cache.get(record, 'tools/list', 1000)).toBeUndefined();
     expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
@@ -36,7 +37,7 @@ describe('the cache of lists', () => {
 
   test('knows lists of this session, server, method and page only', () => {
     const cache = new ListCache(TTL);
-    cache.set(record, 'tools/list', 'a', 0);
+    cache.set(record, 'tools/list', 'a', 0, valid);
     for (const other of [{ sessionId: 'x' }, { serverId: 'x' }]) {
       expect(cache.get({ ...record, ...other }, 'tools/list', 0)).toBeUndefined();
     }
@@ -47,27 +48,37 @@ describe('the cache of lists', () => {
 
   test.each(['generation', 'listsGeneration'] as const)('forgets a list of another %s', (name) => {
     const cache = new ListCache(TTL);
-    cache.set(record, 'tools/list', 'old', 0);
+    cache.set(record, 'tools/list', 'old', 0, valid);
     const later = { ...record, [name]: record[name] + 1 };
     expect(cache.get(later, 'tools/list', 0)).toBeUndefined();
-    cache.set(later, 'tools/list', 'new', 0);
+    cache.set(later, 'tools/list', 'new', 0, valid);
     expect(cache.get(later, 'tools/list', 0)).toBe('new');
     // A replica that has read the session before must not see what came after, nor bring the old one back.
     expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
   });
 
+  test('keeps only what is valid, and asks once for equal texts', () => {
+    const cache = new ListCache(TTL);
+    expect(cache.set(record, 'tools/list', 'bad', 0, () => false)).toBe(false);
+    expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
+    expect(cache.set(record, 'tools/list', 'good', 0, valid)).toBe(true);
+    const other = sessionRecord({ sessionId: 'other' });
+    expect(cache.set(other, 'tools/list', 'good', 0, () => expect.unreachable('asked twice'))).toBe(true);
+    expect(cache.get(other, 'tools/list', 0)).toBe('good');
+  });
+
   test('replaces a list', () => {
     const cache = new ListCache(TTL);
-    for (const text of ['a', 'b', 'b', 'a']) cache.set(record, 'tools/list', text, 0);
+    for (const text of ['a', 'b', 'b', 'a']) cache.set(record, 'tools/list', text, 0, valid);
     expect(cache.get(record, 'tools/list', 500)).toBe('a');
-    cache.set(record, 'tools/list', 'c', 900);
+    cache.set(record, 'tools/list', 'c', 900, valid);
     expect(cache.get(record, 'tools/list', 1500)).toBe('c');
   });
 
   test('keeps equal lists of many sessions, each for its own time', () => {
     const cache = new ListCache(TTL);
     const sessions = Array.from({ length: 50 }, (_, i) => sessionRecord({ sessionId: String(i) }));
-    sessions.forEach((one, i) => cache.set(one, 'tools/list', 'same', i * 10));
+    sessions.forEach((one, i) => cache.set(one, 'tools/list', 'same', i * 10, valid));
     expect(sessions.map((one) => cache.get(one, 'tools/list', 1250))).toEqual(
       sessions.map((_, i) => (i * 10 + TTL > 1250 ? 'same' : undefined)),
     );
@@ -76,7 +87,7 @@ describe('the cache of lists', () => {
   test('does nothing without a time to live', () => {
     const cache = new ListCache(0);
     expect(cache.enabled).toBe(false);
-    cache.set(record, 'tools/list', 'a', 0);
+    cache.set(record, 'tools/list', 'a', 0, valid);
     expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
     expect(new ListCache(TTL).enabled).toBe(true);
   });
@@ -84,8 +95,8 @@ describe('the cache of lists', () => {
   describe('of 250 characters at most', () => {
     const small = (): ListCache => new ListCache(TTL, 250);
     const session = (name: string): SessionRecord => sessionRecord({ sessionId: name });
-    const put = (cache: ListCache, name: string, text: string, now = 0): void =>
-      cache.set(session(name), 'tools/list', text, now);
+    const put = (cache: ListCache, name: string, text: string, now = 0): boolean =>
+      cache.set(session(name), 'tools/list', text, now, valid);
     const kept = (cache: ListCache, names: string): string =>
       names
         .split('')

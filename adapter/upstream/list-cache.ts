@@ -60,21 +60,33 @@ export class ListCache {
     return undefined;
   }
 
-  set(record: SessionRecord, key: string, result: string, now: number): void {
-    if (!this.enabled) return;
+  /**
+   * Keeps a result. One that no session has yet is kept only if `isValid` says so; parsing it for every session would
+   * cost more than all else that is done with it.
+   * @returns false when it is not valid
+   */
+  set(record: SessionRecord, key: string, result: string, now: number, isValid: () => boolean): boolean {
+    if (!this.enabled) return isValid();
+    const hashed = hash('sha256', result, 'base64');
+    if (!this.#texts.has(hashed) && !isValid()) return false;
     const id = entryId(record, key);
     const old = this.#entries.get(id);
     if (old !== undefined) this.#delete(id, old);
     const { generation, listsGeneration } = record;
-    this.#entries.set(id, { generation, listsGeneration, expiresAt: now + this.#ttlMs, text: this.#share(result) });
+    this.#entries.set(id, {
+      generation,
+      listsGeneration,
+      expiresAt: now + this.#ttlMs,
+      text: this.#share(result, hashed),
+    });
     for (const [oldest, entry] of this.#entries) {
       if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= this.#maxBytes && now < entry.expiresAt) break;
       this.#delete(oldest, entry);
     }
+    return true;
   }
 
-  #share(text: string): SharedText {
-    const key = hash('sha256', text, 'base64');
+  #share(text: string, key: string): SharedText {
     let shared = this.#texts.get(key);
     if (shared === undefined) {
       shared = { hash: key, text, users: 0 };
