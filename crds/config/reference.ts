@@ -28,6 +28,13 @@ export function interpolate(text: string, env: Environment): { text: string; uns
   return { text: result, unset };
 }
 
+/** Gives every variable that the text refers to another name; defaults and all else stay as they are. */
+export function renameReferences(text: string, rename: (name: string) => string): string {
+  return text.replaceAll(new RegExp(REFERENCE, 'g'), (_, name: string, fallback?: string) =>
+    fallback === undefined ? `\${${rename(name)}}` : `\${${rename(name)}:-${fallback}}`,
+  );
+}
+
 /** What `interpolateAll` met on its way. */
 export interface ReferenceFound {
   path: Path;

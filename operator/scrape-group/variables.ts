@@ -1,0 +1,102 @@
+import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
+import { dottedPath } from '../../crds/config/problem.ts';
+import { interpolateAll, renameReferences } from '../../crds/config/reference.ts';
+
+/**
+ * The sources of a group share pods, and so one environment. Each variable gets the name of its resource in front, in
+ * the pod as in the references of the rendered file, so that no source sees the variable of another by its name.
+ */
+
+/** The variables that one resource declares. */
+export interface Declared {
+  readonly env?: readonly EnvVar[];
+  readonly envFrom?: readonly EnvFrom[];
+}
+
+/**
+ * What stands before the names of the variables of a resource: `my-api` → `MY_API__`. Different names never give the
+ * same variable: `.` becomes `d`, a `-` after another one `h` (lower case occurs in no name otherwise), so the first
+ * `__` always ends the name of the resource.
+ */
+export function variablePrefix(resource: string): string {
+  const name = resource
+    .toUpperCase()
+    .replaceAll(/(?<=-)-/g, 'h')
+    .replaceAll('-', '_')
+    .replaceAll('.', 'd');
+  return `${/^\d/.test(name) ? '_' : ''}${name}__`;
+}
+
+/** The document with all its references pointing to the variables of the resource. Keys stay as they are. */
+export function renamedReferences<T>(document: T, resource: string): T {
+  const prefix = variablePrefix(resource);
+  return mapTexts(document, (text) => renameReferences(text, (name) => prefix + name)) as T;
+}
+
+/** The variables of the resource as they stand in the pod. */
+export function podVariables(declared: Declared, resource: string): { env: EnvVar[]; envFrom: EnvFrom[] } {
+  const prefix = variablePrefix(resource);
+  const names = new Set(declared.env?.map(({ name }) => name));
+  return {
+    env: (declared.env ?? []).map((variable) => ({
+      ...variable,
+      name: prefix + variable.name,
+      ...(variable.value === undefined ? {} : { value: renamedExpansions(variable.value, names, prefix) }),
+    })),
+    envFrom: (declared.envFrom ?? []).map((from) => ({ ...from, prefix: prefix + (from.prefix ?? '') })),
+  };
+}
+
+/** A variable that is referred to without being declared. */
+export interface Undeclared {
+  readonly path: string;
+  readonly name: string;
+}
+
+/**
+ * References without a default to variables that the resource does not declare. With `envFrom` every variable may
+ * exist: its keys are in Secrets that the operator cannot read.
+ */
+export function undeclaredVariables(document: unknown, declared: Declared): Undeclared[] {
+  if ((declared.envFrom ?? []).length > 0) return [];
+  const environment = Object.fromEntries((declared.env ?? []).map(({ name }) => [name, 'set']));
+  return interpolateAll(document, environment).found.flatMap(({ path, unset }) =>
+    unset.map((name) => ({ path: dottedPath(path), name })),
+  );
+}
+
+/** A text by which values are compared: references stand for what they refer to, not for their names. */
+export function comparable(value: unknown, declared: Declared): string {
+  const declarations = new Map(declared.env?.map(({ name, ...declaration }) => [name, JSON.stringify(declaration)]));
+  const fromAll = `any of ${JSON.stringify(declared.envFrom ?? [])}`;
+  return JSON.stringify(
+    mapTexts(sortedKeys(value), (text) =>
+      renameReferences(text, (name) => declarations.get(name) ?? `${name} of ${fromAll}`),
+    ),
+  );
+}
+
+/**
+ * `$(NAME)` in the value of a variable is replaced by the kubelet with an earlier variable of the container. One that
+ * this resource does not declare is escaped, so that it cannot mean a variable of another resource.
+ */
+function renamedExpansions(value: string, declared: ReadonlySet<string>, prefix: string): string {
+  return value.replaceAll(/\$\$|\$\(([^)]*)\)/g, (written, name?: string) => {
+    if (name === undefined) return written;
+    return declared.has(name) ? `$(${prefix}${name})` : `$${written}`;
+  });
+}
+
+function mapTexts(value: unknown, change: (text: string) => string): unknown {
+  if (typeof value === 'string') return change(value);
+  if (Array.isArray(value)) return value.map((item) => mapTexts(item, change));
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, mapTexts(item, change)]));
+}
+
+function sortedKeys(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortedKeys);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([key, item]) => [key, sortedKeys(item)]));
+}
