@@ -1,0 +1,76 @@
+import { type Problem, dottedPath } from '../../crds/config/problem.ts';
+import { GROUP } from '../../crds/v1alpha1/api.ts';
+import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { isObject, listAt, textAt } from './raw.ts';
+
+const OVERLAY = ['spec', 'podOverlay'] as const;
+
+/** Lists of a PodSpec that merge by the name of their members. */
+const NAMED = ['containers', 'initContainers', 'volumes'] as const;
+
+/** Labels that selectors and caches of the operator rely on. */
+const OWN_LABELS = ['app.kubernetes.io/name', 'app.kubernetes.io/component', 'app.kubernetes.io/managed-by'];
+
+/**
+ * What an overlay must not do: break the way pods are found, or the way its lists merge. Whether the rest is a valid
+ * PodSpec is for the API server to say, which knows the fields of its own version.
+ */
+export function overlayProblems(resource: unknown): Problem[] {
+  return [...ownKeys(resource), ...unnamed(resource), ...impossible(resource)].map(({ at, message }) => ({
+    path: dottedPath([...OVERLAY, ...at]),
+    message,
+  }));
+}
+
+interface Violation {
+  at: Path;
+  message: string;
+}
+
+function ownKeys(resource: unknown): Violation[] {
+  return ['labels', 'annotations'].flatMap((name) => {
+    const found = valueAt(resource, [...OVERLAY, 'metadata', name]);
+    const keys = isObject(found) ? Object.keys(found) : [];
+    return keys
+      .filter((key) => key.startsWith(`${GROUP}/`) || (name === 'labels' && OWN_LABELS.includes(key)))
+      .map((key) => ({ at: ['metadata', name, key], message: 'belongs to the operator and cannot be set here' }));
+  });
+}
+
+function unnamed(resource: unknown): Violation[] {
+  return NAMED.flatMap((list) => {
+    const value = valueAt(resource, [...OVERLAY, 'spec', list]);
+    const at = ['spec', list];
+    if (value === undefined || value === null) return [];
+    if (!Array.isArray(value)) return [{ at, message: 'must be a list' }];
+    const seen = new Set<string>();
+    return value.flatMap((item: unknown, index) => {
+      const name = textAt(item, 'name');
+      if (name === undefined || name === '') {
+        return [{ at: [...at, index], message: 'needs a name: the entries of this list are merged by it' }];
+      }
+      const again = seen.has(name);
+      seen.add(name);
+      return again ? [{ at: [...at, index, 'name'], message: `is there twice: ${name}` }] : [];
+    });
+  });
+}
+
+function impossible(resource: unknown): Violation[] {
+  const problems: Violation[] = [];
+  const restart = textAt(resource, ...OVERLAY, 'spec', 'restartPolicy');
+  if (restart !== undefined && restart !== 'Always') {
+    problems.push({ at: ['spec', 'restartPolicy'], message: 'can only be Always in a Deployment' });
+  }
+  if (valueAt(resource, [...OVERLAY, 'spec', 'ephemeralContainers']) !== undefined) {
+    problems.push({ at: ['spec', 'ephemeralContainers'], message: 'cannot be part of a Deployment' });
+  }
+  listAt(resource, ...OVERLAY, 'spec', 'containers').forEach((container, index) => {
+    if (textAt(container, 'name') !== 'adapter') return;
+    if (listAt(container, 'ports').some((port) => textAt(port, 'name') === 'http')) {
+      const message = 'must leave the port http alone: it is config.core.port';
+      problems.push({ at: ['spec', 'containers', index, 'ports'], message });
+    }
+  });
+  return problems;
+}

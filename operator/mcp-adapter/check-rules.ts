@@ -1,0 +1,179 @@
+import { isIPv4 } from 'node:net';
+import { RE2JS } from 're2js';
+import { type Problem, dottedPath } from '../../crds/config/problem.ts';
+import { hasReference } from '../../crds/config/reference.ts';
+import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { isObject, listAt, numberAt, textAt } from './raw.ts';
+
+/**
+ * Rules of a McpAdapter that concern more than one field, or what only a pod makes of a value. The CRD says what it can
+ * of them in CEL. They read unchecked JSON and say nothing about what they cannot judge.
+ */
+export function ruleProblems(resource: unknown): Problem[] {
+  return RULES.flatMap((rule) => rule(resource).map(({ at, message }) => ({ path: dottedPath(at), message })));
+}
+
+interface Violation {
+  at: Path;
+  /** A sentence without its subject, which is the path. */
+  message: string;
+}
+type Rule = (resource: unknown) => Violation[];
+
+const CONFIG = ['spec', 'config'] as const;
+
+/** The operator mounts, opens and probes what these say, so it must know them before any pod runs. */
+const writtenOut: Rule = (resource) =>
+  [
+    ['core', 'host'],
+    ['core', 'port'],
+    ['storage', 'root'],
+  ].flatMap((path) => {
+    const at = [...CONFIG, ...path];
+    const message = 'must be written out, without ${…}: the pods are made with it';
+    return hasReference(textAt(resource, ...at) ?? '') ? [{ at, message }] : [];
+  });
+
+const reachableHost: Rule = (resource) => {
+  const at = [...CONFIG, 'core', 'host'];
+  const host = textAt(resource, ...at)?.trim() ?? '';
+  const loopback = (isIPv4(host) && host.startsWith('127.')) || /^(0*:)*:?0*1$|^::ffff:127\./i.test(host);
+  const message = `is ${host}, a loopback address that no probe and no Service can reach; leave it out, or write 0.0.0.0`;
+  return loopback ? [{ at, message }] : [];
+};
+
+/** Folders of a pod that are mounted already, or are none of ours. */
+const TAKEN = [
+  '/etc/mcp-adapter',
+  '/var/run/mcp-references',
+  '/var/run/secrets',
+  '/app',
+  '/proc',
+  '/sys',
+  '/dev',
+  '/tmp',
+];
+
+const mountableRoot: Rule = (resource) => {
+  const at = [...CONFIG, 'storage', 'root'];
+  const root = textAt(resource, ...at)?.trim();
+  if (root === undefined || hasReference(root)) return [];
+  const path = root.replace(/\/+$/, '');
+  if (!root.startsWith('/') || path === '' || /\/\.{1,2}(\/|$)|:/.test(root)) {
+    return [{ at, message: 'must be an absolute path other than /, without : and .. : the storage is mounted there' }];
+  }
+  const taken = TAKEN.find((one) => path === one || path.startsWith(`${one}/`) || one.startsWith(`${path}/`));
+  return taken === undefined ? [] : [{ at, message: `overlaps with ${taken}, which has another use in the pods` }];
+};
+
+/** Two pods share neither memory nor a file of SQLite, and not a volume that only one node can mount. */
+const severalReplicas: Rule = (resource) => {
+  const autoscaled = numberAt(resource, 'spec', 'autoscaling', 'maxReplicas');
+  const most = autoscaled ?? numberAt(resource, 'spec', 'replicas') ?? 1;
+  if (most <= 1) return [];
+  const why = `with up to ${most} replicas (${autoscaled === undefined ? 'spec.replicas' : 'spec.autoscaling.maxReplicas'})`;
+  const state = [...CONFIG, 'state_persistence', 'type'];
+  const type = textAt(resource, ...state) ?? 'disk';
+  const problems: Violation[] = [];
+  if (type !== 'redis' && !hasReference(type)) {
+    problems.push({ at: state, message: `must be redis ${why}, not ${type}: replicas share their sessions there` });
+  }
+  const storage = valueAt(resource, ['spec', 'storage']);
+  if (textAt(storage, 'existingClaim') !== undefined) return problems;
+  if (valueAt(storage, ['claim']) === undefined) {
+    const message = `needs claim or existingClaim ${why}: replicas share their files there`;
+    return [...problems, { at: ['spec', 'storage'], message }];
+  }
+  if (!listAt(storage, 'claim', 'accessModes').includes('ReadWriteMany')) {
+    const message = `must hold ReadWriteMany ${why}: replicas share their files there`;
+    problems.push({ at: ['spec', 'storage', 'claim', 'accessModes'], message });
+  }
+  return problems;
+};
+
+const orderedReplicas: Rule = (resource) => {
+  const at = ['spec', 'autoscaling', 'minReplicas'];
+  const most = numberAt(resource, 'spec', 'autoscaling', 'maxReplicas');
+  const least = numberAt(resource, ...at);
+  if (most === undefined || least === undefined || least <= most) return [];
+  return [{ at, message: `is ${least}, more than maxReplicas (${most})` }];
+};
+
+const oneKindOfStorage: Rule = (resource) =>
+  atMostOne(resource, ['spec', 'storage'], ['claim', 'existingClaim', 'temporary']);
+
+const oneBudget: Rule = (resource) =>
+  atMostOne(resource, ['spec', 'disruptionBudget'], ['minAvailable', 'maxUnavailable']);
+
+const variables: Rule = (resource) => {
+  const first = new Map<string, number>();
+  return listAt(resource, 'spec', 'env').flatMap((variable, index) => {
+    const at = ['spec', 'env', index];
+    const name = textAt(variable, 'name') ?? '';
+    const earlier = first.get(name);
+    if (earlier === undefined) first.set(name, index);
+    return [
+      ...(earlier === undefined ? [] : [{ at: [...at, 'name'], message: `is also the name of spec.env[${earlier}]` }]),
+      ...atMostOne(resource, at, ['value', 'valueFrom']),
+      ...exactlyOne(resource, [...at, 'valueFrom'], ['secretKeyRef', 'configMapKeyRef']),
+    ];
+  });
+};
+
+const variableSources: Rule = (resource) =>
+  listAt(resource, 'spec', 'envFrom').flatMap((_, index) =>
+    exactlyOne(resource, ['spec', 'envFrom', index], ['secretRef', 'configMapRef']),
+  );
+
+const nodePort: Rule = (resource) => {
+  const at = ['spec', 'service', 'nodePort'];
+  const type = textAt(resource, 'spec', 'service', 'type') ?? 'ClusterIP';
+  if (numberAt(resource, ...at) === undefined || type !== 'ClusterIP') return [];
+  return [{ at, message: 'needs spec.service.type NodePort or LoadBalancer' }];
+};
+
+/** The adapter skips such a pattern with a warning; here there is somebody to tell before it serves what was to hide. */
+const toolPatterns: Rule = (resource) =>
+  listAt(resource, ...CONFIG, 'servers').flatMap((server, index) =>
+    listAt(server, 'disabled_tools').flatMap((pattern, position) => {
+      if (typeof pattern !== 'string' || hasReference(pattern)) return [];
+      const reason = patternError(pattern);
+      const at = [...CONFIG, 'servers', index, 'disabled_tools', position];
+      return reason === undefined ? [] : [{ at, message: `is no valid regular expression (RE2): ${reason}` }];
+    }),
+  );
+
+function patternError(pattern: string): string | undefined {
+  try {
+    RE2JS.compile(pattern);
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+const RULES: readonly Rule[] = [
+  writtenOut,
+  reachableHost,
+  mountableRoot,
+  severalReplicas,
+  orderedReplicas,
+  oneKindOfStorage,
+  oneBudget,
+  variables,
+  variableSources,
+  nodePort,
+  toolPatterns,
+];
+
+function atMostOne(resource: unknown, at: Path, names: readonly string[]): Violation[] {
+  const set = names.filter((name) => valueAt(resource, [...at, name]) !== undefined);
+  return set.length <= 1 ? [] : [{ at, message: `can have only one of ${names.join(', ')}, not ${set.join(' and ')}` }];
+}
+
+function exactlyOne(resource: unknown, at: Path, names: readonly string[]): Violation[] {
+  const value = valueAt(resource, at);
+  if (!isObject(value)) return [];
+  if (names.some((name) => value[name] !== undefined)) return atMostOne(resource, at, names);
+  return [{ at, message: `needs one of ${names.join(', ')}` }];
+}

@@ -1,0 +1,76 @@
+import { z } from 'zod';
+import { checkAdapterConfig } from '../../crds/config/load.ts';
+import type { Problem } from '../../crds/config/problem.ts';
+import { schemaProblems } from '../../crds/config/schema-problems.ts';
+import { valueAt } from '../../crds/config/tree.ts';
+import { type McpAdapter, McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { overlayProblems } from './check-overlay.ts';
+import { ruleProblems } from './check-rules.ts';
+import { undeclaredVariables } from './check-variables.ts';
+
+/** Why a resource is not accepted; reasons of the condition `Accepted`. */
+export type RefusalReason = 'InvalidSpec' | 'UndeclaredVariable' | 'ApiMissing';
+
+export type Checked =
+  | { readonly ok: true; readonly adapter: McpAdapter }
+  | { readonly ok: false; readonly reason: RefusalReason; readonly problems: readonly Problem[] };
+
+/** What the cluster can do. */
+export interface Served {
+  /** Whether the Gateway API's HTTPRoute exists. */
+  readonly httpRoutes: boolean;
+}
+
+/** `config` is checked by the adapter's own schema, which knows what to make of references. */
+const Document = z.object({ spec: McpAdapterSpec.extend({ config: z.unknown() }) });
+
+/**
+ * Everything that is wrong with a resource, with the path of each problem from the root of the resource. The API server
+ * has refused much of it already, but not when its CRD is older than this program. Never throws.
+ */
+export function check(resource: KubernetesObject, served: Served): Checked {
+  const invalid = [
+    ...nameProblems(resource.metadata.name),
+    ...shapeProblems(resource),
+    ...configProblems(valueAt(resource, ['spec', 'config'])),
+    ...ruleProblems(resource),
+    ...overlayProblems(resource),
+  ];
+  const undeclared = undeclaredVariables(resource);
+  const missing = missingApis(resource, served);
+  const problems = [...invalid, ...undeclared, ...missing];
+  if (problems.length === 0) return { ok: true, adapter: resource as unknown as McpAdapter };
+  const reason = invalid.length > 0 ? 'InvalidSpec' : undeclared.length > 0 ? 'UndeclaredVariable' : 'ApiMissing';
+  return { ok: false, reason, problems };
+}
+
+/** Objects are named after the resource, and one of them, the Service, must be a DNS label. */
+function nameProblems(name: string): Problem[] {
+  if (name.length <= 52 && /^[a-z]([-a-z0-9]*[a-z0-9])?$/.test(name)) return [];
+  const allowed = 'a DNS label of at most 52 characters that starts with a letter';
+  return [{ path: 'metadata.name', message: `must be ${allowed}`, allowed }];
+}
+
+function shapeProblems(resource: KubernetesObject): Problem[] {
+  const parsed = Document.safeParse(resource);
+  if (parsed.success) return [];
+  const checked = { schema: Document, document: resource, references: [] };
+  return schemaProblems(parsed.error.issues, checked).map(({ problem }) => problem);
+}
+
+function configProblems(config: unknown): Problem[] {
+  if (typeof config !== 'object' || config === null || Array.isArray(config)) {
+    return [{ path: 'spec.config', message: 'is required: the configuration of the adapter, with at least `servers`' }];
+  }
+  return checkAdapterConfig(config).map((problem) => ({ ...problem, path: inConfig(problem.path) }));
+}
+
+const inConfig = (path: string): string =>
+  path === '' ? 'spec.config' : path.startsWith('[') ? `spec.config${path}` : `spec.config.${path}`;
+
+function missingApis(resource: KubernetesObject, served: Served): Problem[] {
+  if (served.httpRoutes || valueAt(resource, ['spec', 'httpRoute']) === undefined) return [];
+  const message = 'needs the Gateway API (gateway.networking.k8s.io/v1), which this cluster does not serve; install it';
+  return [{ path: 'spec.httpRoute', message }];
+}
