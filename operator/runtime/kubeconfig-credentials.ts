@@ -1,0 +1,45 @@
+import type { RequestOptions } from 'node:https';
+
+import type { KubeConfig } from '@kubernetes/client-node';
+
+import { type Connection, type Credentials, refreshed } from './credentials.ts';
+
+/**
+ * The current context of a kubeconfig: `file`, or what kubectl would take ($KUBECONFIG, ~/.kube/config). Tokens,
+ * certificates, exec plugins and OIDC as @kubernetes/client-node knows them; it is loaded only here (see in-cluster).
+ */
+export async function kubeconfigCredentials(file?: string, now = () => performance.now()): Promise<Credentials> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const load = (): KubeConfig => {
+    const config = new KubeConfig();
+    if (file === undefined) config.loadFromDefault();
+    else config.loadFromFile(file);
+    return config;
+  };
+  let config = load();
+  return refreshed((renew) => {
+    // Exec plugins' credentials without an expiry are kept in it until the API server refuses them.
+    if (renew) config = load();
+    return connectionOf(config);
+  }, now);
+}
+
+async function connectionOf(config: KubeConfig): Promise<Connection> {
+  const cluster = config.getCurrentCluster();
+  if (cluster === null) throw new Error('the kubeconfig has no current context with a cluster');
+  const options: RequestOptions = {};
+  await config.applyToHTTPSOptions(options);
+  const headers: Record<string, string> = {};
+  for (const [name, value] of Object.entries(options.headers ?? {})) {
+    // A token that was read from a file may end with a newline, which no header may hold.
+    if (value !== undefined) headers[name.toLowerCase()] = String(value).trim();
+  }
+  if (options.auth) headers['authorization'] = `Basic ${Buffer.from(options.auth).toString('base64')}`;
+  const { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername } = options;
+  return {
+    server: cluster.server.replace(/\/+$/, ''),
+    tls: { ca, cert, key, pfx, passphrase, rejectUnauthorized, servername },
+    headers,
+    proxyUrl: cluster.proxyUrl,
+  };
+}
