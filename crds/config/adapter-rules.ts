@@ -1,48 +1,10 @@
-import type { z } from 'zod';
-import { hasReference } from './reference.ts';
+import { type Rule, type Violation, checkRules } from './rules.ts';
 import { type Path, valueAt } from './tree.ts';
 
 /**
  * Rules of the adapter's file that concern more than one field (adapter specification, sections 2 and 7).
  * They run also when other fields are invalid, and say nothing about what they cannot judge.
  */
-
-interface Violation {
-  path: Path;
-  /** A sentence without its subject, which is the path. */
-  message: string;
-}
-
-type Rule = (config: unknown) => Violation[];
-
-/** Reports every violation as an issue whose message is shown as it is. */
-export function adapterRules(config: unknown, context: z.core.$RefinementCtx): void {
-  // A section with an unknown key is judged by its known ones.
-  const invalid = context.issues.filter(({ code }) => code !== 'unrecognized_keys').map(({ path = [] }) => keyOf(path));
-  const judged = known(config, new Set(invalid));
-  for (const rule of RULES) {
-    for (const { path, message } of rule(judged)) {
-      context.addIssue({
-        code: 'custom',
-        path: [...path],
-        message,
-        input: valueAt(config, path),
-        params: { rule: true },
-      });
-    }
-  }
-}
-
-const keyOf = (path: readonly PropertyKey[]): string => path.map(String).join('\n');
-
-/** The value without what is invalid and without texts whose references are not resolved: nobody knows what they are. */
-function known(value: unknown, invalid: ReadonlySet<string>, path: Path = []): unknown {
-  if (invalid.has(keyOf(path)) && path.length > 0) return undefined;
-  if (typeof value === 'string') return hasReference(value) ? undefined : value;
-  if (Array.isArray(value)) return value.map((item, index) => known(item, invalid, [...path, index]));
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, known(item, invalid, [...path, key])]));
-}
 
 const authNeedsToken: Rule = (config) => {
   if (at(config, 'core', 'auth', 'enabled') !== true) return [];
@@ -189,6 +151,9 @@ const RULES: readonly Rule[] = [
   handlesMatchUploads,
   structuredNeedsKey,
 ];
+
+/** Reports every violation as an issue. */
+export const adapterRules = checkRules(RULES);
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 

@@ -39,7 +39,9 @@ export function integer({ min, max = Number.MAX_SAFE_INTEGER }: { min: number; m
       ? `an integer from ${min} to ${max}`
       : min === 1
         ? 'an integer greater than 0'
-        : `an integer of at least ${min}`;
+        : min === Number.MIN_SAFE_INTEGER
+          ? 'an integer'
+          : `an integer of at least ${min}`;
   return z.preprocess(numberOfText, z.int({ error }).min(min, { error }).max(max, { error }));
 }
 
@@ -48,6 +50,11 @@ export function seconds({ orZero = false }: { orZero?: boolean } = {}) {
   const error = orZero ? 'a number of at least 0' : 'a number greater than 0';
   const number = z.number({ error });
   return z.preprocess(numberOfText, orZero ? number.min(0, { error }) : number.gt(0, { error }));
+}
+
+/** Any finite number. Numeric text is converted. */
+export function number() {
+  return z.preprocess(numberOfText, z.number({ error: 'a number' }));
 }
 
 /** A boolean. The texts that YAML 1.1 reads as booleans, and 1 and 0, are converted. */

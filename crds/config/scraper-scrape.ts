@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { bytes } from './bytes.ts';
+import { duration } from './duration.ts';
+import { headerMap } from './network-values.ts';
+import { Pagination } from './scraper-pagination.ts';
+import { anyMap } from './scraper-values.ts';
+import { flag, integer, maybeEmpty, oneOf, text } from './values.ts';
+
+/** Section `scrape` of a source: which requests are made. */
+
+const RangeKeys = z.strictObject({
+  startKey: text().describe('Parameter that takes the start of the window.').nullable().prefault(null),
+  endKey: text().describe('Parameter that takes the end of the window.').nullable().prefault(null),
+  firstScrapeStart: text()
+    .describe('Where the first scrape starts, with `runFirstScrape`: ISO 8601, or in the format of the window times.')
+    .nullable()
+    .prefault(null),
+  unit: oneOf(['minutes', 'hours', 'days', 'weeks', 'months'])
+    .describe('With it the parameters `unit` and `value` are sent instead of a start and an end.')
+    .nullable()
+    .prefault(null),
+  value: z
+    .union([z.int({ error: 'an integer or a string' }), text('an integer or a string')], {
+      error: 'an integer or a string',
+    })
+    .describe('What `value` is. `from-config`: as many units as `frequency` has.')
+    .nullable()
+    .prefault('from-config'),
+  takeNegative: flag().describe('Make the value of `from-config` negative.').prefault(false),
+  dateFormat: text().describe('Format of window times (strftime), before all others.').nullable().prefault(null),
+});
+
+const ParallelWindow = z.strictObject({
+  unit: oneOf(['minutes', 'hours', 'days']).describe('Unit of `value`.'),
+  value: integer({ min: 1 }).describe('Size of a window.'),
+});
+
+const Retry = z.strictObject({
+  maxAttempts: integer({ min: 1 })
+    .describe('How often a window is tried before it is set aside, which health and the admin API show.')
+    .prefault(10),
+  initialDelay: duration().describe('Wait after the first failure. It doubles each time, and varies.').prefault('1s'),
+  maxDelay: duration().describe('Longest wait, but for a longer one that the API asks for.').prefault('5min'),
+});
+
+const RateLimit = z.strictObject({
+  requests: integer({ min: 1 }).describe('Most requests in this time.'),
+  per: duration().describe('The time.').prefault('1s'),
+  burst: integer({ min: 1 })
+    .describe('Most requests at once after a pause. Null: as `requests`.')
+    .nullable()
+    .prefault(null),
+});
+
+export const Scrape = z.strictObject({
+  type: oneOf(['range', 'instant']).describe(
+    '`range`: a window of time, for events and logs. `instant`: how things are now.',
+  ),
+  httpMethod: oneOf(['GET', 'POST'])
+    .describe('With `POST`, all parameters are sent as one JSON object.')
+    .prefault('GET'),
+  timeFormat: text().describe('Format of window times (strftime).').nullable().prefault(null),
+  maxConcurrency: integer({ min: 1 })
+    .describe('Most windows at a time. Null: `scraper.defaultSourceConcurrency`.')
+    .nullable()
+    .prefault(null),
+  parallelWindow: ParallelWindow.describe('Splits a long range into windows of this size. Range type only.')
+    .nullable()
+    .prefault(null),
+  rangeKeys: RangeKeys.describe('How the window is sent. Required for the range type.').nullable().prefault(null),
+  urlEncodeTimeKeys: flag().describe('Encode the times of the window in the URL.').prefault(false),
+  extraHeaders: maybeEmpty(headerMap().prefault({})).describe('Extra request headers.'),
+  extraArgs: maybeEmpty(anyMap('a mapping from parameters to values').prefault({})).describe(
+    'Extra parameters. A mapping `{noEncodeValue: x}` as the value sends x as it is.',
+  ),
+  pagination: Pagination.describe('(new) How an answer leads to the next one. Null: there is one answer.')
+    .nullable()
+    .prefault(null),
+  timeout: duration().describe('(new) Time limit of one request.').prefault('60s'),
+  maxResponseBytes: bytes({ min: 1 }).describe('(new) Largest answer that is read.').prefault('64Mi'),
+  retry: maybeEmpty(Retry.prefault({})).describe('(new) What follows the failure of a window.'),
+  rateLimit: RateLimit.describe(
+    '(new) Most requests to the host of this source, counted over all sources and pods; the strictest limit of the ' +
+      'sources of a host applies. Null: no limit.',
+  )
+    .nullable()
+    .prefault(null),
+  lag: duration({ orZero: true })
+    .describe('(new) How far windows stay behind now, for APIs that show records late. Range type only.')
+    .prefault('0s'),
+  overlap: duration({ orZero: true })
+    .describe('(new) How far a window reaches back into the one before it. Range type only.')
+    .prefault('0s'),
+  maxCatchUp: duration()
+    .describe(
+      '(new) How far back scraping goes after an outage; what is older is left out and reported. Null: to where it ' +
+        'stopped. Range type only.',
+    )
+    .nullable()
+    .prefault(null),
+  maxConcurrentWindows: integer({ min: 1 })
+    .describe('(new) Most windows that are begun and not yet committed. Null: as `maxConcurrency`. Range type only.')
+    .nullable()
+    .prefault(null),
+  runFirstScrape: flag().describe('Also accepted here; belongs to the source.').nullable().prefault(null),
+  frequency: duration().describe('Also accepted here; belongs to the source.').nullable().prefault(null),
+  dateFormat: text().describe('Also accepted here; belongs to `rangeKeys`.').nullable().prefault(null),
+});

@@ -1,0 +1,21 @@
+import { z } from 'zod';
+import { scraperRules } from './scraper-rules.ts';
+import { ScraperSettings } from './scraper-settings.ts';
+import { Source } from './scraper-source.ts';
+
+export { ScraperSettings } from './scraper-settings.ts';
+export { Source } from './scraper-source.ts';
+
+/**
+ * The scraper's configuration file: the program, and the APIs that it scrapes. The output has every default applied,
+ * and durations in milliseconds; the input is what a user may write, once references are resolved.
+ */
+export const ScraperConfig = z
+  .strictObject({
+    scraper: ScraperSettings.describe('The program itself, and where its telemetry goes.'),
+    sources: z.array(Source, { error: 'a list of sources' }).describe('The APIs. The list may be empty.'),
+  })
+  .superRefine(scraperRules, { when: () => true });
+
+export type ScraperConfig = z.output<typeof ScraperConfig>;
+export type ScraperConfigInput = z.input<typeof ScraperConfig>;
