@@ -1,0 +1,334 @@
+import { contentHash, hashOf } from './content-hash.ts';
+import { type FieldPath, isSoleOwner, objectWith, valueAt } from './field-ownership.ts';
+import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
+import { type Ownership, prunable, standing } from './ownership.ts';
+import type { Key } from './reconciler.ts';
+import { refusalOf } from './refusal.ts';
+import { isOlder } from './resource-version.ts';
+
+/** An object as it is to be, without owner references. */
+export interface Desired {
+  readonly resource: Resource;
+  readonly object: KubernetesObject;
+  /** Whether it gets the family's owner references, and so goes when they are gone. */
+  readonly owned: boolean;
+}
+
+export interface Existing {
+  readonly resource: Resource;
+  readonly object: KubernetesObject;
+}
+
+/** The objects that one key's reconcile makes. */
+export interface Family {
+  readonly key: Key;
+  readonly ownership: Ownership;
+  /** What exists with the family's labels, as the caches show it. What is not among them is looked up. */
+  readonly existing: readonly Existing[];
+}
+
+/**
+ * - `waiting`: it is being deleted, or was changed under our hands; a later attempt will do.
+ * - `conflict`: an object of that name exists that is not ours. It was not touched.
+ * - `refused`: the API server will not have it; it is not asked again for a while unless something changes.
+ * - `blocked`: not tried, because one before it in the list could not be applied.
+ */
+export type Outcome = 'created' | 'changed' | 'unchanged' | 'deleted' | 'waiting' | 'conflict' | 'refused' | 'blocked';
+
+export interface Applied {
+  readonly resource: Resource;
+  readonly name: string;
+  readonly outcome: Outcome;
+  /** For people: why it was not applied. */
+  readonly message?: string;
+  /** As the API server gave it last. */
+  readonly object?: KubernetesObject;
+}
+
+export interface ApplyReport {
+  readonly objects: readonly Applied[];
+  /** Everything is as desired. */
+  readonly settled: boolean;
+  /** When to try again; undefined when settled. */
+  readonly requeueAfterMs?: number;
+}
+
+/** A field that passes to whoever else writes it, with its value, when an object leaves it out. */
+export interface HandOver {
+  readonly resource: Resource;
+  readonly path: FieldPath;
+}
+
+/** What was applied to one object, and what came of it: while both stay, there is nothing to write. */
+interface Memory {
+  readonly uid: string | undefined;
+  readonly desired: string;
+  readonly live: string;
+  readonly resourceVersion: string | undefined;
+  readonly refusal?: { readonly message: string; readonly until: number };
+}
+
+const WAIT_MS = 2_000;
+/** A quota or a policy may change without our being told. */
+const REFUSED_MS = 60_000;
+const CONFLICT_MS = 60_000;
+
+/**
+ * Applies families of objects by server-side apply: own fields are taken, everything else on an object stays as others
+ * wrote it. One applier for each controller, because it remembers by key.
+ *
+ * An object is written only when what is desired has changed, or what lives has changed since. After a start one apply
+ * for each object finds that out, which the API server answers without writing.
+ */
+export class Applier {
+  readonly #api: KubernetesApi;
+  readonly #fieldManager: string;
+  readonly #handOver: readonly HandOver[];
+  readonly #now: () => number;
+  readonly #memory = new Map<string, Map<string, Memory>>();
+
+  constructor(options: {
+    api: KubernetesApi;
+    fieldManager: string;
+    handOver?: readonly HandOver[];
+    /** Milliseconds of a clock that only goes forward. */
+    now?: () => number;
+  }) {
+    this.#api = options.api;
+    this.#fieldManager = options.fieldManager;
+    this.#handOver = options.handOver ?? [];
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  /**
+   * Applies in the order of the list, each only when those before it are in place, and then deletes what exists of the
+   * family and is no longer in the list.
+   * @throws the error of the API server or the transport when trying again may help, or the reason of `signal`
+   */
+  async apply(desired: readonly Desired[], family: Family, signal: AbortSignal): Promise<ApplyReport> {
+    const memory = this.#memoryOf(family.key, desired);
+    const existing = new Map(family.existing.map((one) => [idOf(one.resource, one.object), one.object]));
+    const objects: Applied[] = [];
+    let blocked = false;
+    for (const one of desired) {
+      signal.throwIfAborted();
+      const id = idOf(one.resource, one.object);
+      const applied: Applied = blocked
+        ? { ...nameOf(one), outcome: 'blocked' }
+        : await this.#applyOne(one, existing.get(id), family, memory, signal);
+      blocked ||= UNSETTLED.has(applied.outcome);
+      objects.push(applied);
+    }
+    if (!blocked) objects.push(...(await this.#prune(desired, family, signal)));
+    if (!blocked) return { objects, settled: true };
+    const waits = objects.map(({ outcome }) => UNSETTLED.get(outcome)).filter((wait) => wait !== undefined);
+    return { objects, settled: false, requeueAfterMs: Math.min(...waits) };
+  }
+
+  /** To be called when the resource of this key is gone. */
+  forget(key: Key): void {
+    this.#memory.delete(`${key.namespace}/${key.name}`);
+  }
+
+  /** Number of objects remembered. */
+  get size(): number {
+    return [...this.#memory.values()].reduce((sum, one) => sum + one.size, 0);
+  }
+
+  #memoryOf(key: Key, desired: readonly Desired[]): Map<string, Memory> {
+    const id = `${key.namespace}/${key.name}`;
+    const wanted = new Set(desired.map(({ resource, object }) => idOf(resource, object)));
+    const kept = [...(this.#memory.get(id) ?? [])].filter(([child]) => wanted.has(child));
+    const memory = new Map(kept);
+    this.#memory.set(id, memory);
+    return memory;
+  }
+
+  async #applyOne(
+    desired: Desired,
+    cached: KubernetesObject | undefined,
+    family: Family,
+    memory: Map<string, Memory>,
+    signal: AbortSignal,
+  ): Promise<Applied> {
+    const object = withOwners(desired, family.ownership);
+    // A cache may be behind, or not see objects that lack our labels.
+    let live = cached ?? (await this.#api.get(desired.resource, object.metadata, signal));
+    for (let attempt = 0; ; attempt++) {
+      const inTheWay = obstacle(live, desired, family.ownership);
+      if (inTheWay !== undefined) return inTheWay;
+      const known = this.#recall(memory.get(idOf(desired.resource, object)), object, live);
+      if (known !== undefined) return { ...nameOf(desired), ...known };
+      signal.throwIfAborted();
+      try {
+        return await this.#write(desired, object, live, memory, signal);
+      } catch (error) {
+        if (!isConflict(error)) throw error;
+        // Someone made, deleted or changed it at the same time.
+        if (attempt > 0) return { ...nameOf(desired), outcome: 'waiting', message: error.message };
+        live = await this.#api.get(desired.resource, object.metadata, signal);
+      }
+    }
+  }
+
+  /** What came of the last attempt, when another one could bring nothing new. */
+  #recall(
+    memory: Memory | undefined,
+    object: KubernetesObject,
+    live: KubernetesObject | undefined,
+  ): Pick<Applied, 'outcome' | 'message' | 'object'> | undefined {
+    if (memory === undefined || memory.desired !== hashOf(object) || memory.uid !== live?.metadata.uid) return undefined;
+    // A cache that is behind shows what was there before our own write; its news will come.
+    const behind = isOlder(live?.metadata.resourceVersion, memory.resourceVersion);
+    if (!behind && memory.live !== liveHash(live)) return undefined;
+    if (memory.refusal === undefined) return { outcome: 'unchanged', object: live };
+    if (this.#now() >= memory.refusal.until) return undefined;
+    return { outcome: 'refused', message: memory.refusal.message, object: live };
+  }
+
+  async #write(
+    desired: Desired,
+    object: KubernetesObject,
+    live: KubernetesObject | undefined,
+    memory: Map<string, Memory>,
+    signal: AbortSignal,
+  ): Promise<Applied> {
+    const { resource } = desired;
+    const id = idOf(resource, object);
+    try {
+      if (live !== undefined) await this.#handOverFields(desired, live, signal);
+      const result = await this.#api.apply(onto(object, live), resource, {
+        fieldManager: this.#fieldManager,
+        // Without force, an object that someone else made in this moment is not taken over.
+        force: live !== undefined,
+      });
+      const hash = contentHash(result);
+      memory.set(id, {
+        uid: result.metadata.uid,
+        desired: hashOf(object),
+        live: hash,
+        resourceVersion: result.metadata.resourceVersion,
+      });
+      const outcome = live === undefined ? 'created' : hash === liveHash(live) ? 'unchanged' : 'changed';
+      return { ...nameOf(desired), outcome, object: result };
+    } catch (error) {
+      const message = refusalOf(error, resource, object.metadata.name);
+      if (message === undefined) throw error;
+      memory.set(id, {
+        uid: live?.metadata.uid,
+        desired: hashOf(object),
+        live: liveHash(live),
+        resourceVersion: live?.metadata.resourceVersion,
+        refusal: { message, until: this.#now() + REFUSED_MS },
+      });
+      return { ...nameOf(desired), outcome: 'refused', message, object: live };
+    }
+  }
+
+  /**
+   * A field that we set and now leave out would be removed: a Deployment would fall to one pod before its autoscaler has
+   * looked at it. So another manager of ours applies it once, with the value that it has.
+   * Source: Kubernetes, "Server-Side Apply", transferring ownership between managers.
+   */
+  async #handOverFields({ resource, object }: Desired, live: KubernetesObject, signal: AbortSignal): Promise<void> {
+    const paths = this.#handOver
+      .filter((one) => one.resource.kind === resource.kind && one.resource.apiVersion === resource.apiVersion)
+      .map(({ path }) => path)
+      .filter((path) => valueAt(object, path) === undefined && valueAt(live, path) !== undefined);
+    if (paths.length === 0) return;
+    // Caches carry no managed fields.
+    const fresh = await this.#api.get(resource, object.metadata, signal);
+    if (fresh === undefined || fresh.metadata.uid !== live.metadata.uid) return;
+    for (const path of paths) {
+      if (!isSoleOwner(fresh.metadata.managedFields, this.#fieldManager, path)) continue;
+      signal.throwIfAborted();
+      const { apiVersion, kind, metadata } = object;
+      const field = objectWith(path, valueAt(fresh, path));
+      const part = { ...field, apiVersion, kind, metadata: { name: metadata.name, namespace: metadata.namespace } };
+      // Without force: a value that has changed in between belongs to the one who changed it.
+      await this.#api.apply(onto(part, fresh), resource, {
+        fieldManager: `${this.#fieldManager}-handover`,
+        force: false,
+      });
+    }
+  }
+
+  async #prune(desired: readonly Desired[], family: Family, signal: AbortSignal): Promise<Applied[]> {
+    const wanted = new Set(desired.map(({ resource, object }) => idOf(resource, object)));
+    const deleted: Applied[] = [];
+    for (const { resource, object } of family.existing) {
+      if (wanted.has(idOf(resource, object)) || object.metadata.deletionTimestamp !== undefined) continue;
+      if (!prunable(object, family.ownership)) continue;
+      signal.throwIfAborted();
+      try {
+        await this.#api.delete(resource, object.metadata, { uid: object.metadata.uid });
+      } catch (error) {
+        // Another object has that name by now.
+        if (!isConflict(error)) throw error;
+        continue;
+      }
+      deleted.push({ ...nameOf({ resource, object }), outcome: 'deleted' });
+    }
+    return deleted;
+  }
+}
+
+const UNSETTLED: ReadonlyMap<Outcome, number> = new Map([
+  ['waiting', WAIT_MS],
+  ['conflict', CONFLICT_MS],
+  ['refused', REFUSED_MS],
+]);
+
+function obstacle(
+  live: KubernetesObject | undefined,
+  desired: Desired,
+  ownership: Ownership,
+): Applied | undefined {
+  if (live === undefined) return undefined;
+  const named = { ...nameOf(desired), object: live };
+  const name = `${desired.resource.kind} ${desired.object.metadata.name}`;
+  const whose = standing(live, ownership);
+  if (whose === 'foreign') {
+    return { ...named, outcome: 'conflict', message: `${name} exists already and was made by someone else` };
+  }
+  if (whose === 'predecessor') {
+    return { ...named, outcome: 'waiting', message: `${name} of the resource that had this name before is still there` };
+  }
+  if (live.metadata.deletionTimestamp === undefined) return undefined;
+  return { ...named, outcome: 'waiting', message: `${name} is being deleted` };
+}
+
+function withOwners({ object, owned }: Desired, { owners }: Ownership): KubernetesObject {
+  const metadata = owned && owners.length > 0 ? { ...object.metadata, ownerReferences: owners } : object.metadata;
+  return withoutNulls({ ...object, metadata }) as KubernetesObject;
+}
+
+/** With the uid, only this very object can be changed: not one that has taken its name since. */
+function onto(object: KubernetesObject, live: KubernetesObject | undefined): KubernetesObject {
+  if (live?.metadata.uid === undefined) return object;
+  return { ...object, metadata: { ...object.metadata, uid: live.metadata.uid } };
+}
+
+/** A null would be applied as a value of its own. Whoever writes it means that the field is not there. */
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
+  return Object.fromEntries(entries.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
+function liveHash(live: KubernetesObject | undefined): string {
+  return live === undefined ? '' : contentHash(live);
+}
+
+function nameOf({ resource, object }: Existing): Pick<Applied, 'resource' | 'name'> {
+  return { resource, name: object.metadata.name };
+}
+
+function idOf(resource: Resource, object: KubernetesObject): string {
+  return `${resource.apiVersion}/${resource.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`;
+}
+
+function isConflict(error: unknown): error is ApiError {
+  return error instanceof ApiError && error.code === 409;
+}
