@@ -4,6 +4,7 @@ import { ConfigError, type Problem, dottedPath } from './problem.ts';
 import { type Environment, interpolateAll } from './reference.ts';
 import { type LocatedProblem, schemaProblems } from './schema-problems.ts';
 import type { Path } from './tree.ts';
+import { ScraperConfig, ScraperSettings, Source } from './scraper.ts';
 import { type Position, readYaml } from './yaml-source.ts';
 
 /**
@@ -15,31 +16,61 @@ export function loadAdapterConfig(text: string, env: Environment): AdapterConfig
 }
 
 /**
+ * Reads the scraper's configuration file in the same way.
+ * @throws ConfigError with everything that is wrong with the file
+ */
+export function loadScraperConfig(text: string, env: Environment): ScraperConfig {
+  return loadConfig(ScraperConfig, text, env, adminSecretIsSet);
+}
+
+/**
  * What is wrong with a configuration whose environment is not known: a problem whose value holds a reference is left
  * out, because only the program that resolves it can judge it.
  */
 export function checkAdapterConfig(document: unknown): Problem[] {
+  return check(AdapterConfig, document);
+}
+
+/** The same for one entry of `sources` of the scraper's file. */
+export function checkScraperSource(document: unknown): Problem[] {
+  return check(Source, document);
+}
+
+/** The same for a part of the section `scraper`: what is required may be missing. */
+export function checkScraperSettings(document: unknown): Problem[] {
+  return check(ScraperSettings.partial(), document);
+}
+
+function check(schema: z.ZodType, document: unknown): Problem[] {
   const references = interpolateAll(document, {}).found;
   const open = new Set(references.map(({ path }) => dottedPath(path)));
-  const parsed = AdapterConfig.safeParse(document);
+  const parsed = schema.safeParse(document);
   if (parsed.success) return [];
-  return schemaProblems(parsed.error.issues, { schema: AdapterConfig, document, references })
+  return schemaProblems(parsed.error.issues, { schema, document, references })
     .map(({ problem }) => problem)
     .filter(({ path }) => !open.has(path));
 }
 
 /**
  * Reads any configuration file. All problems are found at once: syntax, unset variables, fields and rules.
+ * `needs` says what the configuration lacks outside the file, once the file is valid.
  * @throws ConfigError with the problems in the order of the file
  */
-function loadConfig<T extends z.ZodType>(schema: T, text: string, env: Environment): z.output<T> {
+function loadConfig<T extends z.ZodType>(
+  schema: T,
+  text: string,
+  env: Environment,
+  needs: (config: z.output<T>, env: Environment) => LocatedProblem[] = () => [],
+): z.output<T> {
   const source = readYaml(text);
   if (source.value === undefined) throw new ConfigError(source.problems);
 
   const { value: document, found: references } = interpolateAll(source.value, env);
   const unset = references.flatMap(({ path, unset: names }) => names.map((name) => unsetProblem(path, name)));
   const parsed = schema.safeParse(document);
-  const invalid = parsed.success ? [] : schemaProblems(parsed.error.issues, { schema, document, references });
+  const invalid = parsed.success
+    ? needs(parsed.data, env)
+    : schemaProblems(parsed.error.issues, { schema, document, references });
 
   // What is wrong with the text of an unset reference itself is of no interest.
   const open = new Set(unset.map(({ problem }) => problem.path));
@@ -47,6 +78,15 @@ function loadConfig<T extends z.ZodType>(schema: T, text: string, env: Environme
   const problems = [...source.problems, ...located.map(({ at, problem }) => ({ ...problem, ...source.locate(at) }))];
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems.sort(byPosition));
   return parsed.data;
+}
+
+/** The admin API without its secret would be open or useless. The secret itself is not part of the configuration. */
+function adminSecretIsSet({ scraper }: ScraperConfig, env: Environment): LocatedProblem[] {
+  const { enableAdminApi, adminSecretEnv: name } = scraper;
+  if (!enableAdminApi || name === null || (env[name] ?? '').trim() !== '') return [];
+  const at = ['scraper', 'adminSecretEnv'];
+  const message = 'must name an environment variable that is set; this one is unset or blank';
+  return [{ at, problem: { path: dottedPath(at), message } }];
 }
 
 function unsetProblem(path: Path, name: string): LocatedProblem {

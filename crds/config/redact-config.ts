@@ -36,8 +36,13 @@ export function redactedConfig(config: AdapterConfig): Record<string, unknown> {
       },
     })),
   };
-  const secrets = secretsOf(config).filter((secret) => secret.length >= MIN_SCRUBBED);
-  return mapTexts(redacted, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text));
+  return scrubbed(redacted, secretsOf(config));
+}
+
+/** A copy in which no text holds one of the secrets. */
+export function scrubbed(value: object, all: readonly string[]): Record<string, unknown> {
+  const secrets = all.filter((secret) => secret.length >= MIN_SCRUBBED);
+  return mapTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text));
 }
 
 /**
@@ -51,15 +56,22 @@ export function secretsOf({ core, telemetry, state_persistence, servers }: Adapt
     state_persistence.redis.password,
     ...Object.values(telemetry.headers).flatMap(credentials),
     ...[telemetry.endpoint, telemetry.logs_endpoint].flatMap((url) => (url === null ? [] : secretsInUrl(url))),
-    ...servers.flatMap(({ upstream }) => [
-      ...secretsInUrl(upstream.url),
-      ...Object.entries(upstream.static_headers)
-        .filter(([name, value]) => looksSecret(name) || looksLikeCredential(value))
-        .flatMap(([, value]) => credentials(value)),
-    ]),
+    ...servers.flatMap(({ upstream }) => [...secretsInUrl(upstream.url), ...secretsInHeaders(upstream.static_headers)]),
   ];
+  return longestFirst(found);
+}
+
+/** Distinct secrets that are not blank, the longest first. */
+export function longestFirst(found: readonly (string | null)[]): string[] {
   const secrets = found.filter((secret) => secret !== null).filter((secret) => secret.trim() !== '');
   return [...new Set(secrets)].sort((a, b) => b.length - a.length);
+}
+
+/** The secrets in headers that a program sends: those whose name or value looks like a credential. */
+export function secretsInHeaders(headers: Readonly<Record<string, string>>): string[] {
+  return Object.entries(headers)
+    .filter(([name, value]) => looksSecret(name) || looksLikeCredential(value))
+    .flatMap(([, value]) => credentials(value));
 }
 
 const SCHEME = /^(basic|bearer|digest|token|apikey|negotiate)\s+(?<credentials>\S.*)$/i;
@@ -69,7 +81,7 @@ const looksLikeCredential = (value: string): boolean =>
   SCHEME.test(value) || /^(?=.*\d)(?=.*[A-Za-z])\S{16,}$/.test(value);
 
 /** A header value, what follows its authentication scheme, and the password in it (Basic: RFC 7617). */
-function credentials(value: string): string[] {
+export function credentials(value: string): string[] {
   const bare = SCHEME.exec(value)?.groups?.['credentials']?.trim();
   if (bare === undefined) return [value];
   if (!/^basic\s/i.test(value)) return [value, bare];

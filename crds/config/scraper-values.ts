@@ -29,13 +29,13 @@ export function unit() {
   return z.string({ error }).regex(UNIT, { error }).describe('Unit of the metric.').prefault('1');
 }
 
-/** The value of an HTTP header. */
+/** The value of an HTTP header. Not a pattern, because that of a JSON Schema could not be one of Kubernetes. */
 export function headerValue() {
   const error = 'a string without line breaks, control characters and characters above U+00FF';
-  return z.string({ error }).regex(HEADER_VALUE, { error });
+  return z.string({ error }).refine((value) => HEADER_VALUE.test(value), { error });
 }
 
-/** A mapping from names to values of any kind, which must be there, but may be null. */
+/** A mapping from names to values of any kind. */
 export function anyMap(allowed: string) {
   return z.record(z.string(), z.unknown(), { error: allowed });
 }
@@ -46,14 +46,10 @@ export function anyValue() {
   return z.unknown().refine((value) => value !== undefined, { error });
 }
 
-/** A text or a list of texts; comes out as a list. Its JSON Schema says nothing, because no single type fits. */
+/** A text or a list of texts. The JSON Schema of what is written says nothing, because no single type fits. */
 export function textOrTexts() {
   const error = 'a string or a list of strings';
-  const asList = (value: unknown): unknown => (typeof value === 'string' ? [value] : value);
-  return z
-    .unknown()
-    .transform(asList)
-    .pipe(z.array(z.string({ error }), { error }));
+  return z.unknown().pipe(z.union([z.string(), z.array(z.string())], { error }));
 }
 
 /** A cron expression of five fields. */

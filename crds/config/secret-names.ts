@@ -19,6 +19,8 @@ export function looksSecret(name: string): boolean {
 /** Whether the field at this path of a configuration holds a secret, so that messages must not show its value. */
 export function isSecretPath(path: Path): boolean {
   const [parent, name] = path.slice(-2).map(String);
-  if (parent !== undefined && /(^|_)headers$/.test(parent)) return true;
-  return /(^|_)(token|secret|password|passwd|credentials?|api_?key)$/i.test(name ?? parent ?? '');
+  if (parent !== undefined && /(^|_)headers$|Headers$/.test(parent)) return true;
+  return /(^|_)(token|secret|password|passwd|credentials?|api_?key|key_?value|data|key|ca|cert)$/i.test(
+    name ?? parent ?? '',
+  );
 }

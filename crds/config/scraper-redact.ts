@@ -1,0 +1,113 @@
+import { formatDuration } from './duration.ts';
+import { credentials, longestFirst, scrubbed, secretsInHeaders } from './redact-config.ts';
+import { redactUrl, secretsInUrl } from './redact-url.ts';
+import type { Auth } from './scraper-auth.ts';
+import type { ClientTls } from './scraper-tls.ts';
+import type { ScraperConfig, Source } from './scraper.ts';
+import { REDACTED, looksSecret } from './secret-names.ts';
+
+/** Fields whose value is a secret, wherever they stand. */
+const SECRETS: ReadonlySet<string> = new Set(['password', 'token', 'client_secret', 'keyValue', 'data', 'key']);
+/** Fields whose values are headers. */
+const HEADERS: ReadonlySet<string> = new Set(['otelHeaders', 'extraHeaders', 'tokenHeaders']);
+const DURATIONS: ReadonlySet<string> = new Set([
+  'frequency',
+  'jitter',
+  'shutdownGrace',
+  'timeout',
+  'initialDelay',
+  'maxDelay',
+  'per',
+  'lag',
+  'overlap',
+  'maxCatchUp',
+]);
+
+/**
+ * The effective configuration for people to read: secrets, the values of all headers and credentials in URLs are
+ * `<redacted>`, also where they were written in some other field. Durations are texts again.
+ */
+export function redactedScraperConfig(config: ScraperConfig): Record<string, unknown> {
+  return scrubbed(shownMap(config), scraperSecrets(config));
+}
+
+function shownMap(node: object): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(node).map(([key, value]) => [key, shown(key, value)]));
+}
+
+function shown(key: string, value: unknown): unknown {
+  if (value === null || value === '') return value;
+  if (SECRETS.has(key)) return REDACTED;
+  if (typeof value === 'number') return DURATIONS.has(key) ? formatDuration(value) : value;
+  if (typeof value === 'string') return redactUrl(value);
+  if (Array.isArray(value)) return value.map((item: unknown) => shown('', item));
+  if (typeof value !== 'object') return value;
+  const entries = Object.entries(value);
+  if (HEADERS.has(key)) return Object.fromEntries(entries.map(([name]) => [name, REDACTED]));
+  // The parameters of a source: what belongs to a name such as `api_key` is most likely one.
+  if (key === 'extraArgs') {
+    return Object.fromEntries(entries.map(([name, item]) => [name, looksSecret(name) ? REDACTED : shown('', item)]));
+  }
+  return shownMap(value);
+}
+
+/**
+ * Every secret that stands in the configuration, for removal from logs; longest first, so that none is replaced in
+ * part.
+ */
+export function scraperSecrets({ scraper, sources }: ScraperConfig): string[] {
+  return longestFirst([
+    ...secretsInUrl(scraper.otelCollectorEndpoint),
+    ...Object.values(scraper.otelHeaders).flatMap(credentials),
+    scraper.fingerprintStore.valkey.password,
+    ...tlsSecrets(scraper.otelTls),
+    ...sources.flatMap(sourceSecrets),
+  ]);
+}
+
+function sourceSecrets({ baseUrl, endpoint, scrape, auth, tls }: Source): (string | null)[] {
+  const secretArgs = Object.entries(scrape.extraArgs).filter(([name]) => looksSecret(name));
+  return [
+    ...secretsInUrl(baseUrl),
+    ...secretsInUrl(endpoint),
+    ...secretsInHeaders(scrape.extraHeaders),
+    ...secretArgs.flatMap(([, value]) => textsIn(value)),
+    ...(auth === null ? [] : authSecrets(auth)),
+    ...tlsSecrets(tls),
+  ];
+}
+
+function authSecrets(auth: Auth): (string | null)[] {
+  switch (auth.type) {
+    case 'basic':
+      return [auth.password, Buffer.from(`${auth.username}:${auth.password}`).toString('base64')];
+    case 'apikey':
+      return credentials(auth.keyValue);
+    case 'azuread':
+      return [auth.client_secret, ...secretsInUrl(auth.tokenEndpoint)];
+    case 'oauth':
+      return [
+        auth.token,
+        auth.password,
+        ...(auth.username === null || auth.password === null
+          ? []
+          : [Buffer.from(`${auth.username}:${auth.password}`).toString('base64')]),
+        ...secretsInUrl(auth.getTokenEndpoint ?? ''),
+        ...Object.values(auth.tokenHeaders).flatMap(credentials),
+        ...secretsInBody(auth.bodyData?.data),
+      ];
+  }
+}
+
+/** A body that is one text is a secret as a whole; in a mapping, only what has the name of a secret. */
+function secretsInBody(data: unknown): string[] {
+  if (typeof data !== 'object' || data === null) return textsIn(data);
+  return Object.entries(data).flatMap(([name, value]) => (looksSecret(name) ? textsIn(value) : []));
+}
+
+const tlsSecrets = ({ key }: ClientTls): (string | null)[] => [key];
+
+function textsIn(value: unknown): string[] {
+  if (typeof value === 'string') return [value];
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
+}

@@ -1,0 +1,96 @@
+import { type Problem, dottedPath } from './problem.ts';
+import type { ScraperConfig, Source } from './scraper.ts';
+import type { Path } from './tree.ts';
+import { readYaml } from './yaml-source.ts';
+
+interface Warning {
+  at: Path;
+  message: string;
+}
+
+/**
+ * What is probably not meant as it is written in a valid file of the scraper: what can have no effect, what is turned
+ * off at one's own risk, and shapes that are accepted for old examples only. In the order of the file.
+ */
+export function scraperWarnings(config: ScraperConfig, text: string): Problem[] {
+  const { value, locate } = readYaml(text);
+  const found = [
+    ...oldShapes(value),
+    ...tls(config.scraper.otelTls.verify, ['scraper', 'otelTls', 'verify']),
+    ...config.sources.flatMap((source, index) => sourceWarnings(source, config, ['sources', index])),
+  ];
+  return found
+    .map(({ at, message }) => ({ path: dottedPath(at), message, ...locate(at) }))
+    .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
+}
+
+const OLD_KEYS: Readonly<Record<string, string>> = {
+  valueKey: 'dataKey',
+  redis: 'valkey',
+};
+const MOVED_KEYS: Readonly<Record<string, string>> = {
+  runFirstScrape: 'in the source itself',
+  frequency: 'in the source itself',
+  dateFormat: 'in scrape.rangeKeys',
+};
+
+function oldShapes(node: unknown, at: Path = []): Warning[] {
+  if (typeof node !== 'object' || node === null) return [];
+  const [first, , third, ...deeper] = at;
+  const inScrape = first === 'sources' && third === 'scrape' && deeper.length === 0;
+  const inReading = first === 'sources' && /^\w+Readings$/.test(String(third)) && deeper.length === 1;
+  const inStore = first === 'scraper' && at.at(-1) === 'fingerprintStore';
+  const own = Array.isArray(node) ? [] : Object.keys(node);
+  const warnings = own.flatMap((key): Warning[] => {
+    if (inScrape && MOVED_KEYS[key] !== undefined) return [{ at: [...at, key], message: `belongs ${MOVED_KEYS[key]}` }];
+    const isOld = (inReading && key === 'valueKey') || (inStore && key === 'redis');
+    return isOld ? [{ at: [...at, key], message: `is another name of ${OLD_KEYS[key]}; use that` }] : [];
+  });
+  const children = Array.isArray(node) ? [...node.entries()] : Object.entries(node);
+  return [...warnings, ...children.flatMap(([key, child]) => oldShapes(child, [...at, key]))];
+}
+
+function sourceWarnings(source: Source, { scraper }: ScraperConfig, at: Path): Warning[] {
+  const { rangeKeys } = source.scrape;
+  const oneKey = rangeKeys !== null && Boolean(rangeKeys.startKey) !== Boolean(rangeKeys.endKey);
+  const noTime = source.scrape.type === 'range' && !rangeKeys?.startKey && !rangeKeys?.endKey && !rangeKeys?.unit;
+  const { enabled, fingerprintMode, fingerprintKeys } = source.deltaDetection;
+  const warnings: (Warning | false)[] = [
+    scraper.enforceTls &&
+      /^http:/i.test(source.baseUrl) && {
+        at: [...at, 'baseUrl'],
+        message: 'starts with http://, which is refused while scraper.enforceTls is true',
+      },
+    oneKey && {
+      at: [...at, 'scrape', 'rangeKeys'],
+      message: 'has only one of startKey and endKey, so that no times are sent',
+    },
+    noTime && {
+      at: [...at, 'scrape', 'rangeKeys'],
+      message: 'has neither startKey and endKey nor unit, so that no times are sent',
+    },
+    enabled &&
+      fingerprintMode === 'keys' &&
+      fingerprintKeys.length === 0 && {
+        at: [...at, 'deltaDetection', 'fingerprintKeys'],
+        message: 'is empty, so that the whole record is compared',
+      },
+  ];
+  return [
+    ...warnings.filter((warning) => warning !== false),
+    ...readings(source.gaugeReadings, [...at, 'gaugeReadings']),
+    ...readings(source.histogramReadings, [...at, 'histogramReadings']),
+    ...tls(source.tls.verify, [...at, 'tls', 'verify']),
+  ];
+}
+
+function readings(list: Source['gaugeReadings'], at: Path): Warning[] {
+  return list.flatMap(({ dataKey, fixedValue }, index) =>
+    dataKey === null && fixedValue === null
+      ? [{ at: [...at, index], message: 'has neither dataKey nor fixedValue, so that nothing is emitted' }]
+      : [],
+  );
+}
+
+const tls = (verify: boolean, at: Path): Warning[] =>
+  verify ? [] : [{ at, message: 'is false: certificates are not verified' }];
