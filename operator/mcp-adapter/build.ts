@@ -1,6 +1,31 @@
 /** Pure: the objects that a McpAdapter consists of. */
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import {
+  AUTOSCALERS,
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  DISRUPTION_BUDGETS,
+  HTTP_ROUTES,
+  INGRESSES,
+  NETWORK_POLICIES,
+  SERVICE_ACCOUNTS,
+  SERVICE_MONITORS,
+  SERVICES,
+  STORAGE_CLAIMS,
+} from '../runtime/resources.ts';
+import { autoscaler } from './autoscaler.ts';
+import { configHash, configMap } from './config-map.ts';
+import { deployment } from './deployment.ts';
+import { disruptionBudget } from './disruption-budget.ts';
+import { effectiveConfig } from './effective-config.ts';
+import { httpRoute } from './http-route.ts';
+import { ingress } from './ingress.ts';
+import { networkPolicy } from './network-policy.ts';
+import { serviceAccount } from './service-account.ts';
+import { serviceMonitor } from './service-monitor.ts';
+import { service } from './service.ts';
+import { storageClaim } from './storage-claim.ts';
 
 /** What build needs beside the resource. */
 export interface BuildContext {
@@ -31,7 +56,27 @@ export interface Child {
  * The same arguments give the same list, to the byte.
  */
 export function build(adapter: McpAdapter, context: BuildContext): Child[] {
-  void adapter;
-  void context;
-  return [];
+  const { spec } = adapter;
+  const { serves } = context;
+  const config = effectiveConfig(spec);
+  const file = configMap(adapter);
+  const children: readonly [Resource, KubernetesObject | undefined][] = [
+    [SERVICE_ACCOUNTS, serviceAccount(adapter)],
+    [CONFIG_MAPS, file],
+    [STORAGE_CLAIMS, storageClaim(adapter)],
+    // Before the pods, so that none ever runs without it.
+    [NETWORK_POLICIES, networkPolicy(adapter, config, context)],
+    [SERVICES, service(adapter, config)],
+    [DEPLOYMENTS, deployment(adapter, config, context, configHash(file.data))],
+    [DISRUPTION_BUDGETS, disruptionBudget(adapter)],
+    [AUTOSCALERS, autoscaler(adapter)],
+    [INGRESSES, ingress(adapter)],
+    [HTTP_ROUTES, serves.httpRoutes ? httpRoute(adapter, config) : undefined],
+    [SERVICE_MONITORS, serves.serviceMonitors ? serviceMonitor(adapter) : undefined],
+  ];
+  return children.flatMap(([resource, object]) =>
+    object === undefined
+      ? []
+      : [{ resource, object, owned: resource !== STORAGE_CLAIMS || spec.deletionPolicy === 'Delete' }],
+  );
 }

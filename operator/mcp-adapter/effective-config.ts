@@ -1,13 +1,19 @@
 /** What of a resource's configuration the operator can know: values hold `${NAME}`, whose values only the pods see. */
+import { posix } from 'node:path';
+import type { z } from 'zod';
+import { Core, ToolDefaults } from '../../crds/config/core.ts';
+import { StatePersistence } from '../../crds/config/state-persistence.ts';
+import { Storage } from '../../crds/config/storage.ts';
+import { type Path, valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { type Connection, connectionsOf } from './connections.ts';
+import { SHUTDOWN_VARIABLE } from './defaults.ts';
+import { isUnknown, resolver, withoutUnknown } from './known-values.ts';
 
-/** A connection that the adapter makes. */
-export interface Connection {
-  /** Path of the field that names it, such as `servers[0].upstream.url`. */
-  readonly field: string;
-  /** Undefined when it depends on a variable. IPv6 addresses stand without brackets. */
-  readonly target: { readonly host: string; readonly ports: readonly number[] } | undefined;
-}
+/** Seconds that a call without a time limit, or with one that is not known, may go on when its pod stops. */
+const UNLIMITED_CALL = 600;
+/** A pod that may take longer than a day to stop is a mistake in the configuration. */
+const LONGEST_SHUTDOWN = 86_400;
 
 export interface EffectiveConfig {
   /** The address to listen on; undefined when it depends on a variable. */
@@ -34,8 +40,95 @@ export interface EffectiveConfig {
   readonly connections: readonly Connection[];
 }
 
-/** The values that are certain: written out, or resolved from `spec.env`; else defaults or undefined. Never throws. */
+/**
+ * The values that are certain: written out, or resolved from the values in `spec.env`; else defaults or undefined.
+ * Never throws, whatever the configuration looks like.
+ */
 export function effectiveConfig(spec: McpAdapterSpec): EffectiveConfig {
-  void spec;
-  throw new Error('not yet');
+  const resolve = resolver(spec);
+  const resolved = resolve(spec.config);
+  const certain = withoutUnknown(resolved);
+  const at = (...path: Path): unknown => valueAt(certain, path);
+  const unknownAt = (...path: Path): boolean => isUnknown(valueAt(resolved, path));
+
+  const storageRoot = absolute(read(Storage.shape.root, at('storage', 'root')));
+  const stateType = unknownAt('state_persistence', 'type')
+    ? undefined
+    : read(StatePersistence.shape.type, at('state_persistence', 'type'));
+  return {
+    host: unknownAt('core', 'host') ? undefined : read(Core.shape.host, at('core', 'host')),
+    port: read(Core.shape.port, at('core', 'port')),
+    portUnknown: unknownAt('core', 'port'),
+    storageRoot,
+    stateType,
+    statePathOutside:
+      stateType === 'redis' ? undefined : outside(storageRoot, at('state_persistence', 'disk', 'local_path')),
+    shutdownSeconds: shutdownSeconds(spec, resolve, resolved),
+    authEnabled: unknownAt('core', 'auth', 'enabled')
+      ? undefined
+      : read(Core.shape.auth, { enabled: at('core', 'auth', 'enabled') }).enabled,
+    servers: listAt(resolved, ['servers']).map((server) => ({
+      id: knownText(server, ['id'])?.trim(),
+      mountPath: mountPath(knownText(server, ['mount_path'])),
+      url: knownText(server, ['upstream', 'url'])?.trim(),
+    })),
+    connections: connectionsOf(resolved, stateType),
+  };
+}
+
+/** The value as the program reads it; the default where the program would refuse it. */
+function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
+  const parsed = schema.safeParse(value);
+  return parsed.success ? parsed.data : schema.parse(undefined);
+}
+
+const listAt = (document: unknown, path: Path): readonly unknown[] => {
+  const value = valueAt(document, path);
+  return Array.isArray(value) ? value : [];
+};
+
+const knownText = (document: unknown, path: Path): string | undefined => {
+  const value = valueAt(document, path);
+  return typeof value === 'string' && !isUnknown(value) ? value : undefined;
+};
+
+const mountPath = (path: string | undefined): string | undefined =>
+  path === undefined ? undefined : `/${path.trim().replaceAll(/^\/+|\/+$/g, '')}`;
+
+/** Pods run in `/`. */
+const absolute = (path: string): string => posix.resolve('/', path);
+
+function outside(root: string, path: unknown): string | undefined {
+  if (typeof path !== 'string' || path.trim() === '') return undefined;
+  const file = absolute(path.trim());
+  return file.startsWith(root === '/' ? root : `${root}/`) ? undefined : file;
+}
+
+function shutdownSeconds(spec: McpAdapterSpec, resolve: (value: unknown) => unknown, config: unknown): number {
+  const own = spec.env?.some(({ name }) => name === SHUTDOWN_VARIABLE)
+    ? resolve(`\${${SHUTDOWN_VARIABLE}}`)
+    : undefined;
+  const ownSeconds = typeof own === 'string' && own.trim() !== '' ? Number(own) : Number.NaN;
+  const grace = valueAt(config, ['core', 'shutdown_grace_seconds']);
+  const seconds =
+    Number.isFinite(ownSeconds) && ownSeconds >= 0
+      ? ownSeconds
+      : Math.max(isUnknown(grace) ? 0 : read(Core.shape.shutdown_grace_seconds, grace), longestCall(config));
+  return Math.min(Math.ceil(seconds), LONGEST_SHUTDOWN);
+}
+
+/** Of all servers and of all tools that override the limit of their server. */
+function longestCall(config: unknown): number {
+  const limit = (document: unknown, path: Path, inherited: number | undefined): number => {
+    const value = valueAt(document, [...path, 'tool_call_timeout_seconds']);
+    if (isUnknown(value)) return UNLIMITED_CALL;
+    if (inherited !== undefined && (value === undefined || value === null)) return inherited;
+    return read(ToolDefaults.shape.tool_call_timeout_seconds, value) ?? UNLIMITED_CALL;
+  };
+  const common = limit(config, ['core', 'defaults'], undefined);
+  const all = listAt(config, ['servers']).flatMap((server) => {
+    const own = limit(server, ['tool_defaults'], common);
+    return [own, ...listAt(server, ['adapters']).map((entry) => limit(entry, ['overrides'], own))];
+  });
+  return Math.max(0, ...all);
 }

@@ -1,0 +1,26 @@
+import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { AUTOSCALERS, DEPLOYMENTS } from '../runtime/resources.ts';
+import { TARGET_CPU_PERCENT } from './defaults.ts';
+import { childMetadata } from './labels.ts';
+
+export function autoscaler(adapter: McpAdapter): KubernetesObject | undefined {
+  const { autoscaling } = adapter.spec;
+  if (autoscaling === undefined) return undefined;
+  const { minReplicas = 1, maxReplicas, metrics, behavior } = autoscaling;
+  const averageUtilization = autoscaling.targetCPUUtilizationPercentage ?? TARGET_CPU_PERCENT;
+  return {
+    apiVersion: AUTOSCALERS.apiVersion,
+    kind: AUTOSCALERS.kind,
+    metadata: childMetadata(adapter, adapter.metadata.name),
+    spec: {
+      scaleTargetRef: { apiVersion: DEPLOYMENTS.apiVersion, kind: DEPLOYMENTS.kind, name: adapter.metadata.name },
+      minReplicas,
+      maxReplicas,
+      metrics: metrics?.length
+        ? [...metrics]
+        : [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } }],
+      ...(behavior === undefined ? {} : { behavior }),
+    },
+  };
+}

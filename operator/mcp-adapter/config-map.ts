@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import { stringify } from 'yaml';
+import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { CONFIG_MAPS } from '../runtime/resources.ts';
+import { CONFIG_FILE } from './defaults.ts';
+import { childMetadata, configMapName } from './labels.ts';
+
+/** The configuration as the resource has it: with references, whose values only the pods get. */
+export function configMap(adapter: McpAdapter): KubernetesObject & { readonly data: Readonly<Record<string, string>> } {
+  return {
+    apiVersion: CONFIG_MAPS.apiVersion,
+    kind: CONFIG_MAPS.kind,
+    metadata: childMetadata(adapter, configMapName(adapter)),
+    data: { [CONFIG_FILE]: configFile(adapter) },
+  };
+}
+
+/** Sorted as the API server sorts, so that a resource rendered from a file gives the same text as one in a cluster. */
+function configFile({ metadata, spec }: McpAdapter): string {
+  const yaml = stringify(spec.config, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
+  return `# Written by mcp-operator from spec.config of the McpAdapter ${metadata.name}, which is the place for changes.\n${yaml}`;
+}
+
+/** Of the file, so that a program that hashes the file it runs with gets the same. */
+export function configHash(data: Readonly<Record<string, string>>): string {
+  return createHash('sha256')
+    .update(data[CONFIG_FILE] ?? '')
+    .digest('hex')
+    .slice(0, 16);
+}

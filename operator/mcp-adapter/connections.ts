@@ -1,0 +1,77 @@
+/** Where an adapter connects to, as far as its configuration says it. */
+import { isIPv6 } from 'node:net';
+import { StatePersistence } from '../../crds/config/state-persistence.ts';
+import { Telemetry } from '../../crds/config/telemetry.ts';
+import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { isUnknown } from './known-values.ts';
+
+/** A connection that the adapter makes. */
+export interface Connection {
+  /** Path of the field that names it, such as `servers[0].upstream.url`. */
+  readonly field: string;
+  /** Undefined when it depends on a variable. IPv6 addresses stand without brackets. */
+  readonly target: Target | undefined;
+}
+
+export interface Target {
+  readonly host: string;
+  readonly ports: readonly number[];
+}
+
+/** @param config with references resolved, and unknown values marked */
+export function connectionsOf(config: unknown, stateType: string | undefined): Connection[] {
+  const servers = valueAt(config, ['servers']);
+  const upstreams = (Array.isArray(servers) ? servers : []).map((server: unknown, index) => ({
+    field: `servers[${index}].upstream.url`,
+    target: targetOfUrl(valueAt(server, ['upstream', 'url'])),
+  }));
+  return [...upstreams, ...redis(config, stateType), ...telemetry(config)];
+}
+
+function redis(config: unknown, stateType: string | undefined): Connection[] {
+  const path: Path = ['state_persistence', 'redis'];
+  const host = valueAt(config, [...path, 'host']);
+  if (stateType === 'memory' || stateType === 'disk' || typeof host !== 'string' || host.trim() === '') return [];
+  const port = valueAt(config, [...path, 'port']);
+  const parsed = StatePersistence.shape.redis.safeParse({ port });
+  const known = !isUnknown(host) && !isUnknown(port) && parsed.success;
+  const target = known ? { host: hostname(host.trim()), ports: [parsed.data.port] } : undefined;
+  return [{ field: 'state_persistence.redis.host', target }];
+}
+
+function telemetry(config: unknown): Connection[] {
+  const at = (name: string): unknown => valueAt(config, ['telemetry', name]);
+  const is = (name: 'enabled' | 'emit_logs'): boolean => {
+    const parsed = Telemetry.shape[name].safeParse(at(name));
+    return isUnknown(at(name)) || (parsed.success && parsed.data);
+  };
+  if (!is('enabled')) return [];
+  const transport = isUnknown(at('transport')) ? undefined : (at('transport') ?? 'grpc');
+  // Exporters of OTLP over gRPC take a URL without a port in different ways.
+  const usual = transport === 'http' ? [] : [4317];
+  const endpoints = transport === 'grpc' || !is('emit_logs') ? ['endpoint'] : ['endpoint', 'logs_endpoint'];
+  return endpoints
+    .filter((name) => typeof at(name) === 'string')
+    .map((name) => ({ field: `telemetry.${name}`, target: targetOfUrl(at(name), usual) }));
+}
+
+/** @param usual ports that are taken too when the URL has none */
+function targetOfUrl(value: unknown, usual: readonly number[] = []): Target | undefined {
+  const text = typeof value === 'string' ? value.trim() : '';
+  const [, scheme, authority] = /^(?:([a-z\0]+):\/\/)?([^/?#\\]*)/i.exec(text) ?? [];
+  // Credentials do not matter, and they are what variables are used for.
+  const place = authority?.slice(authority.lastIndexOf('@') + 1) ?? '';
+  if (isUnknown(scheme) || isUnknown(place)) return undefined;
+  const url = `${scheme ?? 'http'}://${place}`;
+  if (!URL.canParse(url)) return undefined;
+  const { hostname: host, port, protocol } = new URL(url);
+  if (host === '') return undefined;
+  const ports = port === '' ? [protocol === 'https:' ? 443 : 80, ...usual] : [Number(port)];
+  return { host: hostname(host), ports };
+}
+
+/** Without the brackets of IPv6 addresses and without the dot of names that are complete. */
+function hostname(host: string): string {
+  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
+  return isIPv6(bare) ? bare : bare.replace(/\.$/, '');
+}

@@ -1,0 +1,25 @@
+/** What the pods of an adapter are like where the resource says nothing; in one place because several builders agree on it. */
+
+/** Name of the container that runs the adapter. */
+export const CONTAINER = 'adapter';
+/** Name of the port that the adapter listens on, in pods and in Services. */
+export const PORT_NAME = 'http';
+
+export const CONFIG_FOLDER = '/etc/mcp-adapter';
+export const CONFIG_FILE = 'config.yaml';
+/** Volume of the folder `config.storage.root`. Sidecars mount it under this name. */
+export const STORAGE_VOLUME = 'storage';
+
+/** User and group of the image. */
+export const USER_ID = 65_532;
+
+export const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
+
+/** Variable that tells the adapter how long running calls may go on after SIGTERM. */
+export const SHUTDOWN_VARIABLE = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
+/** Seconds between the decision to stop a pod and SIGTERM, in which Services learn to leave it out. */
+export const PRE_STOP_SECONDS = 5;
+/** Seconds that the program has for its last work after running calls have ended. */
+export const LAST_WORK_SECONDS = 10;
+
+export const TARGET_CPU_PERCENT = 80;

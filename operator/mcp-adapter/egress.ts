@@ -1,0 +1,124 @@
+/** Where the pods of an adapter may connect to: rules of a NetworkPolicy from the connections of its configuration. */
+import { BlockList, isIP } from 'node:net';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import type { BuildContext } from './build.ts';
+import type { Connection, Target } from './connections.ts';
+import { type Place, serviceOf } from './service-names.ts';
+
+export type Port = number | string;
+
+export interface EgressRule {
+  readonly to?: readonly object[];
+  readonly ports: readonly { readonly port: Port; readonly protocol: string }[];
+}
+
+/** Any host but this machine's own network, where clouds keep their credentials. */
+const ANYWHERE = [
+  { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
+  { ipBlock: { cidr: '::/0', except: ['fe80::/10'] } },
+];
+
+/** Service behind a Service of type ExternalName, behind … */
+const MAX_ALIASES = 4;
+
+const LOOPBACK = new BlockList();
+LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
+LOOPBACK.addAddress('0.0.0.0', 'ipv4');
+LOOPBACK.addAddress('::1', 'ipv6');
+LOOPBACK.addAddress('::', 'ipv6');
+
+/** Fields whose connections cannot be known, so that egress cannot be restricted. */
+export const unknownConnections = (connections: readonly Connection[]): string[] =>
+  connections.filter(({ target }) => target === undefined).map(({ field }) => field);
+
+/** One rule for each set of peers, in the order of the configuration. */
+export function egressRules(
+  namespace: string,
+  connections: readonly Connection[],
+  { services, podSecurity }: Pick<BuildContext, 'services' | 'podSecurity'>,
+): EgressRule[] {
+  const rules = new Map<string, { to: readonly object[]; ports: Set<Port> }>();
+  for (const { target } of connections) {
+    for (const { to, ports } of target === undefined ? [] : reach(namespace, target, services)) {
+      const id = JSON.stringify(to);
+      const rule = rules.get(id) ?? { to, ports: new Set() };
+      for (const port of ports) rule.ports.add(port);
+      rules.set(id, rule);
+    }
+  }
+  return [dns(podSecurity), ...[...rules.values()].map(({ to, ports }) => ({ to, ports: tcp(ports) }))];
+}
+
+/** OpenShift's DNS pods listen on a port of their own behind the Service. */
+function dns(podSecurity: BuildContext['podSecurity']): EgressRule {
+  const ports = podSecurity === 'openshift' ? [53, 5353] : [53];
+  return { ports: ports.flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) };
+}
+
+const tcp = (ports: Iterable<Port>) =>
+  [...ports]
+    .sort((a, b) => String(a).localeCompare(String(b), 'en', { numeric: true }))
+    .map((port) => ({ port, protocol: 'TCP' }));
+
+interface Reach {
+  readonly to: readonly object[];
+  readonly ports: readonly Port[];
+}
+
+function reach(namespace: string, { host, ports }: Target, services: BuildContext['services'], depth = 0): Reach[] {
+  const family = isIP(host);
+  if (family !== 0) {
+    if (LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6')) return [];
+    return [{ to: [{ ipBlock: { cidr: `${host}/${family === 4 ? 32 : 128}` } }], ports }];
+  }
+  if (host === 'localhost' || host.endsWith('.localhost')) return [];
+
+  const { place, service, certain } = serviceOf(namespace, host, services);
+  if (service !== undefined && place !== undefined) {
+    const { type, externalName } = specOf(service);
+    if (type === 'ExternalName' && typeof externalName === 'string' && depth < MAX_ALIASES) {
+      const alias = externalName.toLowerCase().replace(/\.$/, '');
+      // A name in DNS, where short names of Services mean nothing.
+      return alias.includes('.')
+        ? reach(namespace, { host: alias, ports }, services, depth + 1)
+        : [{ to: ANYWHERE, ports }];
+    }
+    return behind(place, service, ports);
+  }
+  return [
+    ...(place === undefined ? [] : [{ to: [wholeNamespace(place.namespace)], ports }]),
+    ...(certain ? [] : [{ to: ANYWHERE, ports }]),
+  ];
+}
+
+/** The pods of a Service. Policies see connections after the Service has been resolved to a pod and its port. */
+function behind(place: Place, service: KubernetesObject, ports: readonly number[]): Reach[] {
+  const spec = specOf(service);
+  const matchLabels = asRecord(spec['selector']);
+  const targets = spec['clusterIP'] === 'None' ? ports : ports.flatMap((port) => targetPorts(spec, port));
+  if (Object.keys(matchLabels).length > 0) {
+    return [{ to: [{ ...wholeNamespace(place.namespace), podSelector: { matchLabels } }], ports: targets }];
+  }
+  // Whoever made the Service chose its endpoints, in the cluster or outside.
+  return [
+    { to: [wholeNamespace(place.namespace)], ports: targets },
+    { to: ANYWHERE, ports: targets },
+  ];
+}
+
+function targetPorts(spec: Readonly<Record<string, unknown>>, port: number): Port[] {
+  const entries = (Array.isArray(spec['ports']) ? spec['ports'] : []).map(asRecord);
+  const targets = entries
+    .filter((entry) => entry['port'] === port && (entry['protocol'] ?? 'TCP') === 'TCP')
+    .map(({ targetPort }) => (typeof targetPort === 'number' || typeof targetPort === 'string' ? targetPort : port));
+  return targets.length > 0 ? targets : [port];
+}
+
+const wholeNamespace = (namespace: string) => ({
+  namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+});
+
+const specOf = (service: KubernetesObject) => asRecord(service['spec']);
+
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};

@@ -1,0 +1,50 @@
+/** What `${NAME}` in a resource's configuration stands for, as far as the resource itself says it. */
+import { interpolate } from '../../crds/config/reference.ts';
+import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+
+/** Stands in resolved text for what is not known. No configuration holds it: YAML and JSON files of people have no NUL. */
+const UNKNOWN = '\u0000';
+const NAMES = /\$\{([A-Za-z_][A-Za-z0-9_]*)/g;
+
+/** Whether the resolved value depends on a variable that is not known. */
+export const isUnknown = (value: unknown): boolean => typeof value === 'string' && value.includes(UNKNOWN);
+
+/**
+ * Resolves all references in a document to the values in `spec.env`. What comes from Secrets and ConfigMaps stays
+ * unknown, and so does every variable that is not declared when `spec.envFrom` may bring it.
+ */
+export function resolver({ env = [], envFrom = [] }: Pick<McpAdapterSpec, 'env' | 'envFrom'>) {
+  const declared = new Map(
+    env.map(({ name, value = '', valueFrom }) => [
+      name,
+      // The kubelet expands $(NAME) in values, and $$ is its escape.
+      valueFrom !== undefined || /\$[($]/.test(value) ? UNKNOWN : value,
+    ]),
+  );
+  const undeclared = envFrom.length > 0 ? UNKNOWN : undefined;
+  const text = (written: string): string => {
+    const variables = Object.fromEntries(
+      [...written.matchAll(NAMES)].map(([, name = '']) => [name, declared.get(name) ?? undeclared]),
+    );
+    const { unset } = interpolate(written, variables);
+    const missing = Object.fromEntries(unset.map((name) => [name, UNKNOWN]));
+    return interpolate(written, { ...variables, ...missing }).text;
+  };
+  return function resolve(value: unknown): unknown {
+    if (typeof value === 'string') return text(value);
+    if (Array.isArray(value)) return value.map(resolve);
+    if (typeof value !== 'object' || value === null) return value;
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item)]));
+  };
+}
+
+/** The same document without the values that are not known. */
+export function withoutUnknown(value: unknown): unknown {
+  if (Array.isArray(value)) return value.filter((item) => !isUnknown(item)).map(withoutUnknown);
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([, item]) => !isUnknown(item))
+      .map(([key, item]) => [key, withoutUnknown(item)]),
+  );
+}

@@ -1,0 +1,53 @@
+/** Names and labels of what belongs to one McpAdapter. */
+import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { Metadata } from '../runtime/kubernetes.ts';
+
+export const ADAPTER_LABEL = 'mcpadapter.io/adapter';
+/** Hash of the configuration that a pod was made with. */
+export const CONFIG_HASH = 'mcpadapter.io/config-hash';
+/** Number that is raised when pods must restart because an object that they refer to has changed. */
+export const REFERENCES_REVISION = 'mcpadapter.io/references-revision';
+/** On a McpAdapter, and from there on its pods: a new value restarts them. */
+export const RESTARTED_AT = 'mcpadapter.io/restartedAt';
+
+/** A Deployment's selector cannot change, so this holds nothing that ever could. */
+export const selectorOf = ({ metadata }: McpAdapter): Record<string, string> => ({ [ADAPTER_LABEL]: metadata.name });
+
+export const labelsOf = (adapter: McpAdapter): Record<string, string> => ({
+  'app.kubernetes.io/name': 'mcp-adapter',
+  'app.kubernetes.io/component': 'adapter',
+  'app.kubernetes.io/managed-by': 'mcp-operator',
+  ...selectorOf(adapter),
+});
+
+export const configMapName = ({ metadata }: McpAdapter): string => `${metadata.name}-config`;
+export const storageClaimName = ({ metadata }: McpAdapter): string => `${metadata.name}-storage`;
+
+/** What a user adds to an object of ours. */
+interface More {
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+  readonly annotations?: Readonly<Record<string, string>> | undefined;
+}
+
+/** Metadata of a child. Our labels win over those that a user adds. */
+export function childMetadata(adapter: McpAdapter, name: string, more: More = {}): Metadata {
+  const { namespace } = adapter.metadata;
+  return { name, ...(namespace === undefined ? {} : { namespace }), ...labelsAndAnnotations(adapter, more) };
+}
+
+export function labelsAndAnnotations(adapter: McpAdapter, { labels = {}, annotations = {} }: More) {
+  const extra = untracked(annotations);
+  return {
+    labels: { ...untracked(labels), ...labelsOf(adapter) },
+    ...(Object.keys(extra).length > 0 ? { annotations: extra } : {}),
+  };
+}
+
+/** With these, GitOps tools take an object for one of their own and prune it, because their repository lacks it. */
+const isTracking = (key: string): boolean =>
+  key === 'app.kubernetes.io/instance' ||
+  key.startsWith('argocd.argoproj.io/') ||
+  key.startsWith('kubectl.kubernetes.io/last-applied');
+
+const untracked = (map: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(map).filter(([key]) => !isTracking(key)));

@@ -1,0 +1,137 @@
+import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { BuildContext } from './build.ts';
+import {
+  CONFIG_FILE,
+  CONFIG_FOLDER,
+  CONTAINER,
+  LAST_WORK_SECONDS,
+  PORT_NAME,
+  PRE_STOP_SECONDS,
+  RESOURCES,
+  SHUTDOWN_VARIABLE,
+  STORAGE_VOLUME,
+  USER_ID,
+} from './defaults.ts';
+import type { EffectiveConfig } from './effective-config.ts';
+import {
+  CONFIG_HASH,
+  configMapName,
+  labelsAndAnnotations,
+  REFERENCES_REVISION,
+  RESTARTED_AT,
+  selectorOf,
+} from './labels.ts';
+import { overlay } from './overlay.ts';
+import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from './references.ts';
+import { storageVolumeSource } from './storage-claim.ts';
+
+/** The template of the pods, with the user's overlay laid over it. */
+export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, context: BuildContext, hash: string): object {
+  const { podOverlay } = adapter.spec;
+  const { labels, annotations } = labelsAndAnnotations(adapter, podOverlay?.metadata ?? {});
+  return {
+    metadata: {
+      labels,
+      annotations: {
+        'kubectl.kubernetes.io/default-container': CONTAINER,
+        ...annotations,
+        ...revisions(adapter, context, hash),
+      },
+    },
+    spec: overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}),
+  };
+}
+
+/** What makes new pods when it changes. */
+function revisions({ metadata }: McpAdapter, { referencesRevision }: BuildContext, hash: string) {
+  const restartedAt = metadata.annotations?.[RESTARTED_AT];
+  return {
+    [CONFIG_HASH]: hash,
+    ...(referencesRevision === undefined ? {} : { [REFERENCES_REVISION]: referencesRevision }),
+    ...(restartedAt === undefined ? {} : { [RESTARTED_AT]: restartedAt }),
+  };
+}
+
+function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildContext): object {
+  const { spec, metadata } = adapter;
+  const references = referenceVolumes(spec);
+  return {
+    serviceAccountName: metadata.name,
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...(spec.imagePullSecrets?.length ? { imagePullSecrets: [...spec.imagePullSecrets] } : {}),
+    securityContext: {
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+      ...(context.podSecurity === 'openshift' ? {} : { fsGroup: USER_ID, fsGroupChangePolicy: 'OnRootMismatch' }),
+    },
+    terminationGracePeriodSeconds: PRE_STOP_SECONDS + config.shutdownSeconds + LAST_WORK_SECONDS,
+    // Also for a single replica: were it only above one, scaling would replace the pods that are there.
+    topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+      topologyKey,
+      maxSkew: 1,
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: selectorOf(adapter) },
+      matchLabelKeys: ['pod-template-hash'],
+    })),
+    containers: [container(adapter, config, context, references)],
+    volumes: [
+      { name: 'config', configMap: { name: configMapName(adapter) } },
+      { name: STORAGE_VOLUME, ...storageVolumeSource(adapter) },
+      { name: 'tmp', emptyDir: {} },
+      ...references.volumes,
+    ],
+  };
+}
+
+function container(
+  { spec }: McpAdapter,
+  config: EffectiveConfig,
+  context: BuildContext,
+  references: ReferenceVolumes,
+): object {
+  const probe = (path: string, timing: object): object => ({ httpGet: { path, port: PORT_NAME }, ...timing });
+  return {
+    name: CONTAINER,
+    image: spec.image ?? context.image,
+    ...(spec.imagePullPolicy === undefined ? {} : { imagePullPolicy: spec.imagePullPolicy }),
+    command: ['mcp-adapter'],
+    args: [
+      '--config',
+      `${CONFIG_FOLDER}/${CONFIG_FILE}`,
+      ...(references.volumes.length > 0 ? ['--references', REFERENCES_FOLDER] : []),
+      // A port that only the pods would know could stand in no Service.
+      ...(config.portUnknown ? ['--port', String(config.port)] : []),
+    ],
+    // Relative paths in the configuration mean the same in all images.
+    workingDir: '/',
+    env: [...(spec.env ?? []), ...shutdownVariable(spec, config)],
+    ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
+    ports: [{ name: PORT_NAME, containerPort: config.port, protocol: 'TCP' }],
+    startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 60 }),
+    livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
+    readinessProbe: probe('/readyz', { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 2 }),
+    lifecycle: { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } },
+    resources: spec.resources ?? RESOURCES,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      ...(context.podSecurity === 'openshift' ? {} : { runAsUser: USER_ID, runAsGroup: USER_ID }),
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumeMounts: [
+      { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
+      { name: STORAGE_VOLUME, mountPath: config.storageRoot },
+      ...(config.storageRoot === '/tmp' ? [] : [{ name: 'tmp', mountPath: '/tmp' }]),
+      ...references.volumeMounts,
+    ],
+  };
+}
+
+/** The same name twice is refused, and what the user says counts. */
+function shutdownVariable({ env = [] }: McpAdapter['spec'], { shutdownSeconds }: EffectiveConfig): object[] {
+  if (env.some(({ name }) => name === SHUTDOWN_VARIABLE)) return [];
+  return [{ name: SHUTDOWN_VARIABLE, value: String(shutdownSeconds) }];
+}

@@ -1,0 +1,50 @@
+/** Which Service of the cluster a host name means. */
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+
+export interface Place {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+export interface Meaning {
+  /** The Service that it is, or that it would be when none is readable; undefined when it looks like no Service. */
+  readonly place: Place | undefined;
+  readonly service: KubernetesObject | undefined;
+  /** Whether it can be nothing but a Service. */
+  readonly certain: boolean;
+}
+
+/**
+ * Understands `service`, `service.namespace`, `service.namespace.svc` and `….svc.cluster.local`, each also behind the
+ * name of a pod of a headless Service.
+ * @param namespace where the pods run that use the name
+ */
+export function serviceOf(
+  namespace: string,
+  host: string,
+  services: (namespace: string, name: string) => KubernetesObject | undefined,
+): Meaning {
+  const labels = host.split('.');
+  const [first = '', second = ''] = labels;
+  const svc = labels.indexOf('svc');
+  if (labels.length === 1) return { ...looked({ namespace, name: first }, services), certain: true };
+  if (svc >= 2) {
+    const place = { namespace: labels[svc - 1] ?? '', name: labels[svc - 2] ?? '' };
+    const meaning = looked(place, services);
+    const certain = /\.svc(\.cluster\.local)?$/.test(host) || meaning.service !== undefined;
+    return { ...meaning, certain };
+  }
+  const last = { namespace: labels.at(-1) ?? '', name: labels.at(-2) ?? '' };
+  // `a.b`: Service `a` of namespace `b`, or pod `a` of the Service `b` here, or a host of the internet.
+  const candidates = labels.length === 2 ? [last, { namespace, name: second }] : [last];
+  for (const place of candidates) {
+    const service = services(place.namespace, place.name);
+    if (service !== undefined) return { place, service, certain: true };
+  }
+  return { place: labels.length === 2 ? last : undefined, service: undefined, certain: false };
+}
+
+const looked = (place: Place, services: (namespace: string, name: string) => KubernetesObject | undefined) => ({
+  place,
+  service: services(place.namespace, place.name),
+});
