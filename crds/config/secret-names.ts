@@ -20,7 +20,7 @@ export function looksSecret(name: string): boolean {
 export function isSecretPath(path: Path): boolean {
   const [parent, name] = path.slice(-2).map(String);
   if (parent !== undefined && /(^|_)headers$|Headers$/.test(parent)) return true;
-  return /(^|_)(token|secret|password|passwd|credentials?|api_?key|key_?value|data|key|ca|cert)$/i.test(
-    name ?? parent ?? '',
-  );
+  const field = name ?? parent ?? '';
+  if (/^(data|key|keyValue)$/.test(field)) return true;
+  return /(^|_)(token|secret|password|passwd|credentials?|api_?key)$/i.test(field);
 }
