@@ -1,0 +1,121 @@
+import type { Condition } from '../../crds/v1alpha1/conditions.ts';
+import { changedConditions, type Finding, mergeConditions } from './conditions.ts';
+import { hashOf } from './content-hash.ts';
+import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
+import type { Key } from './reconciler.ts';
+import { isOlder } from './resource-version.ts';
+
+/** The whole status of an object as it is to be. Members that are left out are removed from it. */
+export interface Status {
+  readonly conditions: readonly Finding[];
+  readonly [member: string]: unknown;
+}
+
+export interface StatusWritten {
+  readonly written: boolean;
+  /** What the conditions say that they did not say before. Nothing when the object is gone. */
+  readonly changed: readonly Condition[];
+}
+
+interface Memory {
+  readonly uid: string | undefined;
+  readonly resourceVersion: string | undefined;
+  readonly conditions: readonly Condition[];
+  /** Hash of the status that was sent, and of what the object had after it. */
+  readonly sent: string;
+  readonly stored: string;
+}
+
+/** What is forgotten costs one write that changes nothing. */
+const MAX_REMEMBERED = 10_000;
+
+/** Writes the status of objects, by server-side apply on /status, when it differs from what they show. */
+export class StatusWriter {
+  readonly #api: KubernetesApi;
+  readonly #resource: Resource;
+  readonly #fieldManager: string;
+  readonly #now: () => Date;
+  readonly #memory = new Map<string, Memory>();
+
+  constructor(options: { api: KubernetesApi; resource: Resource; fieldManager: string; now?: () => Date }) {
+    this.#api = options.api;
+    this.#resource = options.resource;
+    this.#fieldManager = options.fieldManager;
+    this.#now = options.now ?? (() => new Date());
+  }
+
+  /**
+   * @param object as the cache shows it; the conditions keep their times from it
+   * @throws the error of the API server, but for an object that is gone
+   */
+  async write(object: KubernetesObject, status: Status, signal: AbortSignal): Promise<StatusWritten> {
+    const { name, namespace, uid, generation, resourceVersion } = object.metadata;
+    const id = `${namespace ?? ''}/${name}`;
+    const known = this.#memory.get(id)?.uid === uid ? this.#memory.get(id) : undefined;
+    // A cache that has not seen our last write must not bring back its times.
+    const behind = known !== undefined && isOlder(resourceVersion, known.resourceVersion);
+    const before = behind ? known.conditions : conditionsOf(object);
+    const stored = behind ? known.stored : hashOf(object['status'] ?? {});
+    const conditions = mergeConditions(before, status.conditions, generation, this.#now());
+    const next = asJson({ ...status, conditions });
+    const sent = hashOf(next);
+    if (sent === stored) return { written: false, changed: [] };
+    // Someone else has added members of their own: what we last sent is in there still.
+    if (known?.sent === sent && known.stored === stored) return { written: false, changed: [] };
+    signal.throwIfAborted();
+    const { apiVersion, kind } = this.#resource;
+    try {
+      // With the uid, a new object of the same name does not get the status of the old one.
+      const result = await this.#api.apply(
+        { apiVersion, kind, metadata: { name, namespace, uid }, status: next },
+        this.#resource,
+        { fieldManager: this.#fieldManager, subresource: 'status' },
+      );
+      this.#remember(id, {
+        uid,
+        resourceVersion: result.metadata.resourceVersion,
+        conditions: conditionsOf(result),
+        sent,
+        stored: hashOf(result['status'] ?? {}),
+      });
+    } catch (error) {
+      if (!(await this.#isGone(error, object, signal))) throw error;
+      return { written: false, changed: [] };
+    }
+    return { written: true, changed: changedConditions(before, conditions) };
+  }
+
+  async #isGone(error: unknown, object: KubernetesObject, signal: AbortSignal): Promise<boolean> {
+    if (!(error instanceof ApiError)) return false;
+    if (error.code === 404) return true;
+    if (error.code !== 409) return false;
+    const live = await this.#api.get(this.#resource, object.metadata, signal);
+    return live?.metadata.uid !== object.metadata.uid;
+  }
+
+  #remember(id: string, memory: Memory): void {
+    this.#memory.delete(id);
+    this.#memory.set(id, memory);
+    const [oldest] = this.#memory.keys();
+    if (this.#memory.size > MAX_REMEMBERED && oldest !== undefined) this.#memory.delete(oldest);
+  }
+
+  /** To be called when the object of this key is gone. */
+  forget(key: Key): void {
+    this.#memory.delete(`${key.namespace}/${key.name}`);
+  }
+
+  /** Number of objects remembered. */
+  get size(): number {
+    return this.#memory.size;
+  }
+}
+
+function conditionsOf(object: KubernetesObject): readonly Condition[] {
+  return (object['status'] as { readonly conditions?: readonly Condition[] } | undefined)?.conditions ?? [];
+}
+
+/** As it is after its way to the API server: without undefined. */
+function asJson(value: object): Record<string, unknown> {
+  return JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
+}
