@@ -54,14 +54,16 @@ export interface Undeclared {
 }
 
 /**
- * References without a default to variables that the resource does not declare. With `envFrom` every variable may
- * exist: its keys are in Secrets that the operator cannot read.
+ * References without a default to variables that the resource does not declare. The keys that `envFrom` brings are in
+ * Secrets that the operator cannot read, so with it every name passes that has one of its prefixes.
  */
 export function undeclaredVariables(document: unknown, declared: Declared): Undeclared[] {
-  if ((declared.envFrom ?? []).length > 0) return [];
+  const prefixes = (declared.envFrom ?? []).map(({ prefix }) => prefix ?? '');
   const environment = Object.fromEntries((declared.env ?? []).map(({ name }) => [name, 'set']));
   return interpolateAll(document, environment).found.flatMap(({ path, unset }) =>
-    unset.map((name) => ({ path: dottedPath(path), name })),
+    [...new Set(unset)]
+      .filter((name) => !prefixes.some((prefix) => name.startsWith(prefix)))
+      .map((name) => ({ path: dottedPath(path), name })),
   );
 }
 

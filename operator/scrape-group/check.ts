@@ -1,0 +1,90 @@
+import { type Problem, dottedPath } from '../../crds/config/problem.ts';
+import { hasReference, interpolateAll } from '../../crds/config/reference.ts';
+import { schemaProblems } from '../../crds/config/schema-problems.ts';
+import { ScraperConfig } from '../../crds/config/scraper.ts';
+import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
+import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { overlayProblems } from '../mcp-adapter/check-overlay.ts';
+import type { Settings } from './settings.ts';
+
+/** When nobody sets it, it is missing rather than wrong. */
+const ENDPOINT = 'scraper.otelCollectorEndpoint';
+/** One source must leave room in the file for the comments and the settings. */
+const MAX_SOURCE_BYTES = 512 * 1024;
+
+/**
+ * What is wrong with a spec by itself, with paths from the spec. A value that holds a reference can only be judged by
+ * the program that resolves it.
+ */
+export function checkSpec(spec: ApiScrapeSourceSpec): Problem[] {
+  return [...lenient(ApiScrapeSourceSpec, spec), ...variableProblems(spec), ...sizeProblems(spec), ...overlay(spec)];
+}
+
+/** What is wrong with the settings of a group taken together: what no source can know alone. Paths as in the spec. */
+export function checkGroupSettings(scraper: Record<string, unknown>, settings: Settings): Problem[] {
+  const known = settings.has(ENDPOINT);
+  const problems = lenient(ScraperConfig, { scraper, sources: [] }).filter(({ path }) => known || path !== ENDPOINT);
+  const replicas = settings.get('replicas')?.value;
+  const backend = settings.get('scraper.fingerprintStore.backend')?.value ?? 'sqlite';
+  if (typeof replicas === 'number' && replicas > 1 && backend === 'sqlite') {
+    const path = 'scraper.fingerprintStore.backend';
+    problems.push({ path, message: `must be valkey with ${replicas} replicas: they share their state there` });
+  }
+  const port = settings.get('scraper.servicePort')?.value;
+  if (typeof port === 'string' && hasReference(port)) {
+    problems.push({
+      path: 'scraper.servicePort',
+      message: 'must be written out, without ${…}: the pods are made with it',
+    });
+  }
+  return problems;
+}
+
+type Checkable = typeof ApiScrapeSourceSpec | typeof ScraperConfig;
+
+function lenient(schema: Checkable, document: unknown): Problem[] {
+  const parsed = schema.safeParse(document);
+  if (parsed.success) return [];
+  const references = interpolateAll(document, {}).found;
+  const open = new Set(references.map(({ path }) => dottedPath(path)));
+  return schemaProblems(parsed.error.issues, { schema, document, references })
+    .map(({ problem }) => problem)
+    .filter(({ path }) => !open.has(path));
+}
+
+/** What would make the API server refuse the pods, and so stop all sources of the group. */
+function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
+  const seen = new Set<string>();
+  const env = (spec.env ?? []).flatMap((variable: EnvVar, index): Problem[] => {
+    const again = seen.has(variable.name);
+    seen.add(variable.name);
+    const { value, valueFrom } = variable;
+    return [
+      ...(again ? [{ path: `env[${index}].name`, message: `is there twice: ${variable.name}` }] : []),
+      ...(value !== undefined && valueFrom !== undefined
+        ? [{ path: `env[${index}]`, message: 'can have only one of value, valueFrom' }]
+        : []),
+      ...(valueFrom === undefined
+        ? []
+        : exactlyOne(valueFrom, `env[${index}].valueFrom`, ['secretKeyRef', 'configMapKeyRef'])),
+    ];
+  });
+  const envFrom = (spec.envFrom ?? []).flatMap((from: EnvFrom, index) =>
+    exactlyOne(from, `envFrom[${index}]`, ['secretRef', 'configMapRef']),
+  );
+  return [...env, ...envFrom];
+}
+
+function exactlyOne(value: object, path: string, names: readonly string[]): Problem[] {
+  const set = names.filter((name) => Reflect.get(value, name) !== undefined);
+  return set.length === 1 ? [] : [{ path, message: `needs exactly one of ${names.join(', ')}` }];
+}
+
+function sizeProblems({ source }: ApiScrapeSourceSpec): Problem[] {
+  const bytes = Buffer.byteLength(JSON.stringify(source ?? null));
+  if (bytes <= MAX_SOURCE_BYTES) return [];
+  return [{ path: 'source', message: `must be at most 512 KiB as JSON, not ${Math.ceil(bytes / 1024)} KiB` }];
+}
+
+const overlay = (spec: ApiScrapeSourceSpec): Problem[] =>
+  overlayProblems({ spec }).map((problem) => ({ ...problem, path: problem.path.replace(/^spec\./, '') }));

@@ -1,0 +1,192 @@
+import type { Problem } from '../../crds/config/problem.ts';
+import { dottedPath } from '../../crds/config/problem.ts';
+import { valueAt } from '../../crds/config/tree.ts';
+import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
+import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { checkGroupSettings, checkSpec } from './check.ts';
+import type { Running } from './running.ts';
+import { type Setting, type Settings, conflictWith, namedVariables, scraperSection, settingsOf } from './settings.ts';
+import { podVariables, renamedReferences, undeclaredVariables } from './variables.ts';
+
+export const DEFAULT_GROUP = 'default';
+
+/** The group that runs a source. */
+export const groupNameOf = ({ spec }: Pick<ApiScrapeSource, 'spec'>): string => spec.group ?? DEFAULT_GROUP;
+
+/** A source that runs, as it stands in the file and the environment of the pods. */
+export interface Member {
+  /** Name of its resource. */
+  readonly resource: string;
+  readonly entry: Readonly<Record<string, unknown>>;
+  readonly env: readonly EnvVar[];
+  readonly envFrom: readonly EnvFrom[];
+}
+
+/** Why a source, or its newest spec, does not run. */
+export interface Refusal {
+  readonly reason: 'GroupConflict' | 'MissingSetting' | 'InvalidSpec' | 'DuplicateName' | 'UndeclaredVariable';
+  readonly message: string;
+  /** Whether the source goes on as it ran before. */
+  readonly held: boolean;
+}
+
+export interface Group {
+  readonly settings: Settings;
+  /** Oldest first. Empty when nothing can run; the pods are then left as they are. */
+  readonly members: readonly Member[];
+  /** By the name of the resource. */
+  readonly refusals: ReadonlyMap<string, Refusal>;
+  /** Names of the resources that pause the group. */
+  readonly pausedBy: readonly string[];
+}
+
+export interface GroupContext {
+  /** Used when no source sets `scraper.otelCollectorEndpoint`. */
+  readonly otlpEndpoint: string | undefined;
+  /** What the pods run now; a source whose edit is invalid goes on with it. */
+  readonly running: () => Running | undefined;
+}
+
+const ENDPOINT = 'scraper.otelCollectorEndpoint';
+
+/** Decides what the sources of one group come to. The order in which they are given does not matter. */
+export function groupOf(sources: readonly ApiScrapeSource[], context: GroupContext): Group {
+  const ordered = sources.toSorted(byAge);
+  const all = gather(ordered, context, false);
+  // Each source may be fine and all together not, for example when replicas need another store: then the youngest that
+  // makes it so is refused.
+  const sound = checkGroupSettings(scraperSection(all.settings), all.settings).length === 0;
+  const gathered = sound ? all : gather(ordered, context, true);
+  const pausedBy = ordered.filter(({ spec }) => spec.paused === true).map(({ metadata }) => metadata.name);
+
+  const { settings, members, refusals } = gathered;
+  if (!settings.has(ENDPOINT)) {
+    const message = `no source of the group sets spec.${ENDPOINT}; set it in one of them`;
+    for (const { resource } of members) {
+      if (!refusals.has(resource)) refusals.set(resource, { reason: 'MissingSetting', message, held: false });
+    }
+    return { settings, members: [], refusals, pausedBy };
+  }
+  return { settings, members, refusals, pausedBy };
+}
+
+interface Gathered {
+  readonly settings: Map<string, Setting>;
+  readonly members: Member[];
+  readonly refusals: Map<string, Refusal>;
+}
+
+function gather(
+  ordered: readonly ApiScrapeSource[],
+  { otlpEndpoint, running }: GroupContext,
+  oneByOne: boolean,
+): Gathered {
+  let settings = new Map<string, Setting>();
+  const members: Member[] = [];
+  const refusals = new Map<string, Refusal>();
+  const names = new Map<string, string>();
+
+  for (const source of ordered) {
+    const { name: resource } = source.metadata;
+    const problems = problemsOf(source);
+    const wrong = new Set(problems.map(({ path }) => path));
+    const own = settingsOf(source).flatMap((setting) => usable(setting, wrong, running));
+    const former = problems.length === 0 ? undefined : running()?.members.get(resource);
+    const member = problems.length === 0 ? memberOf(source) : former;
+    const refuse = (reason: Refusal['reason'], message: string, held = false): void => {
+      refusals.set(resource, { reason, message, held });
+    };
+
+    if (problems[0] !== undefined) refuse(problems[0].reason, sentences(problems), former !== undefined);
+
+    const name = member === undefined ? undefined : String(member.entry['name']);
+    const namesake = name === undefined ? undefined : names.get(name);
+    if (namesake !== undefined) {
+      refuse(
+        'DuplicateName',
+        `spec.source.name is ${JSON.stringify(name)}, which the older source ${namesake} of this group has already`,
+      );
+      continue;
+    }
+
+    const conflict = own.map((setting) => conflictWith(settings, setting)).find((one) => one !== undefined);
+    const added = own.filter((setting) => !settings.has(dottedPath(setting.path)));
+    const merged = new Map([...settings, ...added.map((one) => [dottedPath(one.path), one] as const)]);
+    const together =
+      oneByOne && conflict === undefined && added.length > 0
+        ? checkGroupSettings(scraperSection(merged), merged).map(sentence).join('; ')
+        : '';
+    if (conflict !== undefined || together !== '') {
+      if (problems.length === 0) {
+        if (conflict !== undefined) refuse('GroupConflict', conflict);
+        else refuse('InvalidSpec', together);
+        continue;
+      }
+    } else settings = merged;
+    if (name !== undefined) names.set(name, resource);
+    if (member !== undefined) members.push(member);
+  }
+  if (otlpEndpoint !== undefined && !settings.has(ENDPOINT)) {
+    settings.set(ENDPOINT, {
+      path: ['scraper', 'otelCollectorEndpoint'],
+      value: otlpEndpoint,
+      written: otlpEndpoint,
+      comparable: JSON.stringify(otlpEndpoint),
+      source: undefined,
+    });
+  }
+  return { settings, members, refusals };
+}
+
+interface SpecProblem extends Pick<Problem, 'path' | 'message'> {
+  readonly reason: 'InvalidSpec' | 'UndeclaredVariable';
+}
+
+function problemsOf({ spec }: ApiScrapeSource): SpecProblem[] {
+  const invalid = checkSpec(spec).map(({ path, message }) => ({ path, message, reason: 'InvalidSpec' as const }));
+  const { source, scraper } = spec;
+  const undeclared = [
+    ...undeclaredVariables({ source, scraper }, spec),
+    ...undeclaredVariables(namedVariables(spec), spec),
+  ];
+  return [
+    ...invalid,
+    ...undeclared.map(({ path, name }) => ({
+      path,
+      message: `refers to the variable ${name}, which neither spec.env nor spec.envFrom declares; declare it there or write \${${name}:-default}`,
+      reason: 'UndeclaredVariable' as const,
+    })),
+  ];
+}
+
+function memberOf({ metadata: { name }, spec }: ApiScrapeSource): Member {
+  const entry = renamedReferences<unknown>(spec.source, name) as Record<string, unknown>;
+  return { resource: name, entry, ...podVariables(spec, name) };
+}
+
+/**
+ * A setting with a problem keeps the value that the pods run with, so that a wrong edit of one source does not change
+ * the settings of the others.
+ */
+function usable(setting: Setting, wrong: ReadonlySet<string>, running: () => Running | undefined): Setting[] {
+  const path = dottedPath(setting.path);
+  if (![...wrong].some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[`)))
+    return [setting];
+  const value = setting.path[0] === 'scraper' ? valueAt(running()?.settings, setting.path.slice(1)) : undefined;
+  return value === undefined ? [] : [{ ...setting, value }];
+}
+
+function byAge({ metadata: a }: ApiScrapeSource, { metadata: b }: ApiScrapeSource): number {
+  const [left, right] = [a.creationTimestamp ?? '', b.creationTimestamp ?? ''];
+  if (left !== right) return left < right ? -1 : 1;
+  return a.name < b.name ? -1 : 1;
+}
+
+const sentence = ({ path, message }: Pick<Problem, 'path' | 'message'>): string => `spec.${path} ${message}`;
+
+const MAX_PROBLEMS = 20;
+
+function sentences(problems: readonly Pick<Problem, 'path' | 'message'>[]): string {
+  const rest = problems.length - MAX_PROBLEMS;
+  return problems.slice(0, MAX_PROBLEMS).map(sentence).join('; ') + (rest > 0 ? `; and ${rest} more` : '');
+}

@@ -1,0 +1,49 @@
+import { parse, stringify } from 'yaml';
+import type { Member } from './group.ts';
+
+/** The file that a shard's pods read: the configuration of the scraper, with references instead of values. */
+
+const HEADER = '# Written by mcp-operator from ApiScrapeSource resources. Changes made here are undone.\n';
+const MARK = '# ApiScrapeSource ';
+
+/** The version of YAML that the scraper reads. */
+const VERSION = { version: '1.2' } as const;
+
+const yaml = (value: unknown): string => stringify(value, { ...VERSION, lineWidth: 0, aliasDuplicateObjects: false });
+
+/** One source of the file, below the name of its resource. */
+export const renderEntry = ({ resource, entry }: Pick<Member, 'resource' | 'entry'>): string =>
+  `${MARK}${resource}\n${yaml([entry])}`;
+
+/** @param entries what `renderEntry` gave, in order */
+export function renderFile(scraper: Readonly<Record<string, unknown>>, entries: readonly string[]): string {
+  const sources = entries.length === 0 ? 'sources: []\n' : `sources:\n${entries.join('')}`;
+  return `${HEADER}${yaml({ scraper })}${sources}`;
+}
+
+export interface FileContent {
+  readonly scraper: Record<string, unknown>;
+  /** Entries by the name of their resource. */
+  readonly entries: ReadonlyMap<string, Record<string, unknown>>;
+}
+
+/** Reads a file that `renderFile` made; undefined for any other. */
+export function readFile(text: string): FileContent | undefined {
+  let document: unknown;
+  try {
+    document = parse(text, VERSION);
+  } catch {
+    return undefined;
+  }
+  if (!isMapping(document) || !isMapping(document['scraper']) || !Array.isArray(document['sources'])) return undefined;
+  const resources = text.split('\n').filter((line) => line.startsWith(MARK));
+  const sources = document['sources'].filter(isMapping);
+  if (resources.length !== sources.length) return undefined;
+  return {
+    scraper: document['scraper'],
+    entries: new Map(resources.map((line, index) => [line.slice(MARK.length), sources[index] ?? {}])),
+  };
+}
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);

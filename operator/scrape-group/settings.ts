@@ -1,0 +1,119 @@
+import { REDACTED, looksSecret } from '../../crds/config/secret-names.ts';
+import { dottedPath } from '../../crds/config/problem.ts';
+import { redactUrl } from '../../crds/config/redact-url.ts';
+import { type Path, valueAt } from '../../crds/config/tree.ts';
+import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { comparable, renamedReferences, variablePrefix } from './variables.ts';
+
+/**
+ * What the sources of a group decide together: each field of `spec.scraper`, and the fields that make the pods. A field
+ * may be set by several sources, as long as they agree.
+ */
+
+/** Compared and taken as a whole; `scraper` field by field. */
+const POD_FIELDS = ['replicas', 'image', 'imagePullPolicy', 'imagePullSecrets', 'resources', 'podOverlay'] as const;
+/** Holds the name of a variable, not a reference to it. */
+const NAMES_VARIABLE = 'scraper.adminSecretEnv';
+
+export interface Setting {
+  /** Path in the spec, such as `['scraper', 'logLevel']`. */
+  readonly path: Path;
+  /** As the pods get it: with the variables of the pod. */
+  readonly value: unknown;
+  /** As the user wrote it. */
+  readonly written: unknown;
+  /** Equal for values that mean the same. */
+  readonly comparable: string;
+  /** Name of the resource that set it; undefined for what the operator was started with. */
+  readonly source: string | undefined;
+}
+
+/** The settings of a group by their dotted paths. */
+export type Settings = ReadonlyMap<string, Setting>;
+
+/** Everything that the resource says about its group. */
+export function settingsOf({ metadata: { name }, spec }: ApiScrapeSource): Setting[] {
+  const pod = POD_FIELDS.filter((field) => spec[field] !== undefined && spec[field] !== null).map((field) => ({
+    path: [field],
+    value: spec[field],
+    written: spec[field],
+    comparable: comparable(spec[field], {}),
+    source: name,
+  }));
+  const scraper = leaves(spec.scraper, ['scraper']).map(({ path, value: written }) => {
+    if (dottedPath(path) !== NAMES_VARIABLE || typeof written !== 'string') {
+      return {
+        path,
+        value: renamedReferences(written, name),
+        written,
+        comparable: comparable(written, spec),
+        source: name,
+      };
+    }
+    const value = written.startsWith('$') ? renamedReferences(written, name) : variablePrefix(name) + written;
+    return { path, value, written, comparable: comparable(`\${${written}}`, spec), source: name };
+  });
+  return [...pod, ...scraper];
+}
+
+/** References of settings that stand there as the bare name of a variable. */
+export function namedVariables(spec: ApiScrapeSource['spec']): unknown {
+  const name = valueAt(spec, ['scraper', 'adminSecretEnv']);
+  return typeof name === 'string' && !name.startsWith('$') ? { scraper: { adminSecretEnv: `\${${name}}` } } : {};
+}
+
+/** Why a setting cannot join those of the group; undefined when it can. */
+export function conflictWith(settings: Settings, setting: Setting): string | undefined {
+  const field = dottedPath(setting.path);
+  const other = settings.get(field);
+  if (other === undefined || other.comparable === setting.comparable) return undefined;
+  const [mine, theirs] = [shown(setting), shown(other)];
+  const whose = other.source === undefined ? 'by the operator' : `by the older source ${other.source}`;
+  const why = mine === theirs && mine.includes('${') ? ', which means another value there' : '';
+  return `spec.${field} is ${mine} here, but was set to ${theirs} ${whose}${why}; all sources of a group share it`;
+}
+
+/** The settings of `spec.scraper` as one section of the file. */
+export function scraperSection(settings: Settings): Record<string, unknown> {
+  const section: Record<string, unknown> = {};
+  for (const { path, value } of settings.values()) if (path[0] === 'scraper') put(section, path.slice(1), value);
+  return section;
+}
+
+/** One of the fields that make the pods. */
+export function podField<T>(settings: Settings, field: (typeof POD_FIELDS)[number]): T | undefined {
+  return settings.get(field)?.value as T | undefined;
+}
+
+const MAX_SHOWN = 80;
+
+function shown({ path, written }: Setting): string {
+  const [parent = '', name = ''] = path.slice(-2).map(String);
+  if (/headers$/i.test(parent) || looksSecret(name)) return REDACTED;
+  if (typeof written === 'object' && written !== null) return 'something else';
+  const text = typeof written === 'string' ? JSON.stringify(redactUrl(written)) : String(written);
+  return text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN)}…` : text;
+}
+
+function leaves(value: unknown, path: Path): { path: Path; value: unknown }[] {
+  if (value === undefined) return [];
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [{ path, value }];
+  return Object.entries(value).flatMap(([key, item]) => leaves(item, [...path, key]));
+}
+
+function put(section: Record<string, unknown>, path: Path, value: unknown): void {
+  const [key, ...rest] = path;
+  if (key === undefined) return;
+  if (rest.length === 0) {
+    // Another source may have set fields of a section that this one sets to null.
+    if (value !== null || !isMapping(section[key])) section[key] = value;
+    return;
+  }
+  const inner = section[key];
+  const next: Record<string, unknown> = isMapping(inner) ? inner : {};
+  section[key] = next;
+  put(next, rest, value);
+}
+
+const isMapping = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value);
