@@ -56,7 +56,7 @@ function telemetry(config: unknown): Connection[] {
 }
 
 /** @param usual ports that are taken too when the URL has none */
-function targetOfUrl(value: unknown, usual: readonly number[] = []): Target | undefined {
+export function targetOfUrl(value: unknown, usual: readonly number[] = []): Target | undefined {
   const text = typeof value === 'string' ? value.trim() : '';
   const [, scheme, authority] = /^(?:([a-z\0]+):\/\/)?([^/?#\\]*)/i.exec(text) ?? [];
   // Credentials do not matter, and they are what variables are used for.
@@ -71,7 +71,7 @@ function targetOfUrl(value: unknown, usual: readonly number[] = []): Target | un
 }
 
 /** Without the brackets of IPv6 addresses and without the dot of names that are complete. */
-function hostname(host: string): string {
+export function hostname(host: string): string {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   return isIPv6(bare) ? bare : bare.replace(/\.$/, '');
 }
