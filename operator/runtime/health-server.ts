@@ -1,0 +1,79 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
+
+export interface HealthSources {
+  /** Why the process is not ready, or undefined when it is. */
+  readonly notReady: () => string | undefined;
+  /** Why the process can only be helped by a restart, or undefined. */
+  readonly stuck?: () => string | undefined;
+  /** In Prometheus' text format. */
+  readonly metrics: () => Promise<string>;
+}
+
+const REQUEST_MS = 5_000;
+/** Kubelet, Prometheus and a human; nobody else has a reason to hold connections. */
+const MAX_CONNECTIONS = 64;
+
+/** Serves /livez, /readyz and /metrics. It is up before anything else and the last to go. */
+export class HealthServer {
+  readonly #sources: HealthSources;
+  readonly #server: Server;
+
+  constructor(sources: HealthSources) {
+    this.#sources = sources;
+    this.#server = createServer(
+      { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: REQUEST_MS },
+      (request, response) => void this.#answer(request, response),
+    );
+    this.#server.maxConnections = MAX_CONNECTIONS;
+  }
+
+  /**
+   * @param port 0 for any
+   * @returns the port
+   * @throws when the port is taken
+   */
+  async listen(port: number, host?: string): Promise<number> {
+    this.#server.listen(port, host);
+    await once(this.#server, 'listening');
+    return (this.#server.address() as AddressInfo).port;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeAllConnections();
+    await closed;
+  }
+
+  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const path = (request.url ?? '').split('?', 1)[0];
+    if (request.method !== 'GET' && request.method !== 'HEAD') {
+      response.setHeader('allow', 'GET, HEAD');
+      return send(response, 405, 'only GET\n');
+    }
+    try {
+      if (path === '/livez') return verdict(response, this.#sources.stuck?.());
+      if (path === '/readyz') return verdict(response, this.#sources.notReady());
+      if (path === '/metrics') return send(response, 200, await this.#sources.metrics(), METRICS);
+      return send(response, 404, 'not found\n');
+    } catch (error) {
+      return send(response, 500, `${error instanceof Error ? error.message : 'failed'}\n`);
+    }
+  }
+}
+
+const TEXT = 'text/plain; charset=utf-8';
+const METRICS = 'text/plain; version=0.0.4; charset=utf-8';
+
+function verdict(response: ServerResponse, problem: string | undefined): void {
+  if (problem === undefined) send(response, 200, 'ok\n');
+  else send(response, 503, `${problem}\n`);
+}
+
+function send(response: ServerResponse, status: number, body: string, type = TEXT): void {
+  response.writeHead(status, { 'content-type': type, 'content-length': Buffer.byteLength(body) });
+  response.end(response.req.method === 'HEAD' ? undefined : body);
+}
