@@ -178,7 +178,9 @@ function logWhenDone(
   const started = performance.now();
   raw.once('close', () => {
     const { facts } = request;
-    logger.info(
+    // Orchestrators ask every few seconds; their questions are news only when the answer is bad.
+    const level = raw.statusCode < 400 && PUBLIC_PATHS.has(pathOf(request)) ? 'debug' : 'info';
+    logger[level](
       {
         request_id: id,
         server_id: facts.serverId,

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { startProcess } from '../support/processes.ts';
@@ -21,10 +21,11 @@ test('the built adapter runs without the sources', async () => {
   await using build = startProcess(tsc, ['-p', join(ROOT, 'tsconfig.build.json'), '--outDir', folder]);
   expect(await build.exitsWithin(100_000), build.stdout()).toEqual({ code: 0, signal: null });
 
-  const config = join(ROOT, 'examples/quickstart/adapter.yaml');
-  const env = { DATA_DIR: join(folder, 'data'), UPSTREAM_URL: 'http://127.0.0.1:1/mcp' };
+  const config = join(folder, 'adapter.yaml');
+  const servers = [{ id: 'a', mount_path: '/a', upstream: { url: 'http://127.0.0.1:1/mcp' } }];
+  await writeFile(config, JSON.stringify({ storage: { root: join(folder, 'data') }, servers }));
   const main = join(folder, 'adapter/main.js');
-  await using adapter = startProcess(process.execPath, [main, '--config', config, '--port', '0'], env);
+  await using adapter = startProcess(process.execPath, [main, '--config', config, '--port', '0']);
   const [, url] = await adapter.waitForStdout(/"url":"([^"]+)"/);
   const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(5000) });
   expect({ status: response.status, body: await response.json() }).toEqual({ status: 200, body: { status: 'ok' } });

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -149,10 +149,20 @@ describe('the command line of the adapter', () => {
   });
 
   test('checks a configuration and shows what is in effect', async () => {
-    const { code, stdout } = await adapter('--check-config', '--config', 'examples/quickstart/adapter.yaml');
+    const config = join(dataDir, 'adapter.yaml');
+    await writeFile(config, README.split('```yaml\n')[1]?.split('```')[0] ?? '');
+    const { code, stdout } = await run(
+      'env',
+      'ADAPTER_TOKEN=t',
+      process.execPath,
+      'adapter/main.ts',
+      '--check-config',
+      '--config',
+      config,
+    );
     expect(code).toBe(0);
-    expect(stdout).toContain(`root: ${dataDir}`);
-    expect(stdout).toContain('url: http://127.0.0.1:8931/mcp');
+    expect(stdout).toContain('root: ./data');
+    expect(stdout).toContain('url: http://127.0.0.1:9000/mcp');
     expect(stdout).toContain('max_request_body_bytes: 16777216');
   });
 

@@ -1,0 +1,33 @@
+import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+
+/**
+ * The resource as one process of this machine can run it: one replica, and state in a file where the cluster has Redis.
+ * The rest is built as for the cluster.
+ */
+export function localAdapter(adapter: McpAdapter): { adapter: McpAdapter; notes: string[] } {
+  const { config, autoscaling: _, ...spec } = adapter.spec;
+  const notes: string[] = [];
+  const state = config.state_persistence;
+  const embedded = state?.type === 'redis';
+  if (embedded) notes.push('keeps its state in SQLite here, not in Redis');
+  if ((spec.replicas ?? 1) > 1) notes.push(`runs once here, not ${spec.replicas} times`);
+  return {
+    notes,
+    adapter: {
+      ...adapter,
+      spec: {
+        ...spec,
+        replicas: 1,
+        config: {
+          ...config,
+          ...(embedded
+            ? {
+                state_persistence: { ...state, type: 'disk', redis: undefined },
+                storage: { ...config.storage, lock_mode: 'auto' },
+              }
+            : {}),
+        },
+      },
+    },
+  };
+}

@@ -1,0 +1,205 @@
+import { watch } from 'node:fs';
+import { mkdir, rm } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { checkManifest } from './check-manifests.ts';
+import { describeProblem } from './describe-problem.ts';
+import { freePort, portIfFree } from './free-port.ts';
+import { readManifests } from './manifests.ts';
+import { PodRunner, type PodState } from './pod-runner.ts';
+import { type Health, probe } from './probe.ts';
+import { type Row, table } from './table.ts';
+import { type Workload, keyOf, workloads } from './workload.ts';
+
+export interface LocalOptions {
+  /** Files and folders of resources. */
+  readonly paths: readonly string[];
+  readonly namespace: string;
+  /** Where volumes are kept. */
+  readonly dataDir: string;
+  /** Port of the first adapter; 0 takes a free one. Undefined: that of its configuration, or a free one. */
+  readonly port: number | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** For people: tables, problems, the lines of the programs. */
+  readonly print: (text: string) => void;
+  /** Called with each status that differs from the last. */
+  readonly onStatus?: (rows: readonly Row[]) => void;
+}
+
+const SETTLE_MS = 200;
+const POLL_UNREADY_MS = 300;
+const POLL_READY_MS = 5000;
+
+interface Running {
+  readonly workload: Workload;
+  readonly runner: PodRunner;
+  readonly url: string;
+  /** What keeps it from running, and what differs from the cluster. */
+  readonly remarks: readonly string[];
+}
+
+/**
+ * Runs the resources of the files as processes of this machine, until the signal: applies what changes in the files,
+ * ends what is gone, and says how each is. A resource that is invalid changes nothing: what ran goes on.
+ * @throws Error when nothing can run at the start
+ */
+export async function runLocal(options: LocalOptions, signal: AbortSignal): Promise<void> {
+  const local = new Local(options);
+  try {
+    await local.reconcile();
+    if (local.isEmpty) throw new Error('nothing to run: the files hold no valid McpAdapter');
+    using _watching = watchPaths(options.paths, local.changed);
+    await local.follow(signal);
+  } finally {
+    await local.stop();
+  }
+}
+
+class Local {
+  readonly #options: LocalOptions;
+  readonly #running = new Map<string, Running>();
+  #shown = '';
+  #wake: () => void = () => undefined;
+  #dirty = false;
+  #changedAt = 0;
+
+  constructor(options: LocalOptions) {
+    this.#options = options;
+  }
+
+  get isEmpty(): boolean {
+    return this.#running.size === 0;
+  }
+
+  readonly changed = (): void => {
+    this.#dirty = true;
+    this.#changedAt = performance.now();
+    this.#wake();
+  };
+
+  /** observe → check → build → apply, as the operator does it with a cluster. */
+  async reconcile(): Promise<void> {
+    const { paths, namespace, dataDir, env, print } = this.#options;
+    const read = await readManifests(paths, namespace);
+    const invalid = read.manifests.map((manifest) => ({ manifest, problems: checkManifest(manifest) }));
+    const problems = [...read.problems, ...invalid.flatMap((one) => one.problems)];
+    for (const problem of problems) print(describeProblem(problem));
+    const kept = new Set(
+      invalid.filter((one) => one.problems.length > 0).map(({ manifest }) => keyOf(manifest.object)),
+    );
+    const desired = new Map(workloads(read.manifests, resolve(dataDir), env).map((one) => [one.key, one]));
+    for (const [key, running] of this.#running) {
+      const wanted = desired.get(key);
+      // An invalid edit changes nothing; in a file that cannot be read, anything may stand.
+      if (wanted === undefined && (kept.has(key) || read.problems.length > 0)) continue;
+      if (wanted?.hash !== running.workload.hash) await this.#end(key, running, wanted === undefined);
+    }
+    for (const [key, workload] of desired) if (!this.#running.has(key)) await this.#begin(key, workload);
+  }
+
+  async follow(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    while (!signal.aborted) {
+      if (this.#dirty && performance.now() - this.#changedAt >= SETTLE_MS) {
+        this.#dirty = false;
+        await this.reconcile();
+      }
+      const allReady = await this.#observe();
+      await this.#pause(this.#dirty ? SETTLE_MS : allReady ? POLL_READY_MS : POLL_UNREADY_MS);
+    }
+  }
+
+  async stop(): Promise<void> {
+    for (const { runner } of [...this.#running.values()].toReversed()) await runner.stop();
+    this.#running.clear();
+  }
+
+  async #begin(key: string, workload: Workload): Promise<void> {
+    const port = await this.#port(workload);
+    const ports = new Map([[workload.port, port]]);
+    const wanted: number[] = [];
+    workload.pod((one) => {
+      wanted.push(one);
+      return one;
+    });
+    for (const one of wanted) if (!ports.has(one)) ports.set(one, await freePort(one));
+    const pod = workload.pod((one) => ports.get(one) ?? one);
+    await mkdir(workload.folder, { recursive: true, mode: 0o700 });
+    const runner = new PodRunner(pod, {
+      line: (container, line) => this.#options.print(container === 'adapter' ? line : `${container}: ${line}`),
+      change: () => this.#wake(),
+    });
+    const url = `http://127.0.0.1:${port}`;
+    this.#running.set(key, { workload, runner, url, remarks: [...pod.problems, ...workload.notes] });
+    if (pod.problems.length === 0) await runner.start();
+  }
+
+  async #port({ port }: Workload): Promise<number> {
+    const { port: given } = this.#options;
+    if (given === undefined || this.#running.size > 0) return freePort(port);
+    const free = await portIfFree(given);
+    if (free === undefined) throw new Error(`Port ${given} of 127.0.0.1 is in use.`);
+    return free;
+  }
+
+  async #end(key: string, { workload, runner }: Running, gone: boolean): Promise<void> {
+    this.#options.print(
+      `${workload.kind} ${workload.name} ${gone ? 'is gone: stopping it' : 'changed: starting it anew'}`,
+    );
+    await runner.stop();
+    this.#running.delete(key);
+    if (gone && !workload.retained) await rm(workload.folder, { recursive: true, force: true });
+  }
+
+  /** Prints the table when it differs from the last one. @returns whether all is well */
+  async #observe(): Promise<boolean> {
+    const rows: Row[] = [];
+    for (const { workload, runner, url, remarks } of this.#running.values()) {
+      rows.push(rowOf(workload, url, remarks, runner.state, await probe(url)));
+    }
+    const text = table(rows);
+    if (text !== this.#shown) {
+      this.#shown = text;
+      this.#options.print(`\n${text}\n`);
+      this.#options.onStatus?.(rows);
+    }
+    return rows.every(({ ready }) => ready === 'True');
+  }
+
+  #pause(ms: number): Promise<void> {
+    return new Promise((wake) => {
+      const timer = setTimeout(wake, ms);
+      this.#wake = () => {
+        clearTimeout(timer);
+        wake();
+      };
+    });
+  }
+}
+
+function rowOf(
+  { kind, name, mountPaths }: Workload,
+  url: string,
+  remarks: readonly string[],
+  { restarts, reason }: PodState,
+  health: Health,
+): Row {
+  const failing = reason === undefined ? [] : [reason];
+  return {
+    kind,
+    name,
+    ready: failing.length > 0 ? 'False' : health.ready ? 'True' : 'Unknown',
+    upstreams: health.upstreams,
+    restarts,
+    url: mountPaths.length === 1 ? `${url}${mountPaths[0]}` : url,
+    message: [...failing, ...health.problems, ...remarks].join('; '),
+  };
+}
+
+function watchPaths(paths: readonly string[], changed: () => void): Disposable {
+  const watchers = paths.map((path) => watch(path, changed).on('error', changed));
+  return {
+    [Symbol.dispose]() {
+      for (const watcher of watchers) watcher.close();
+    },
+  };
+}

@@ -1,0 +1,63 @@
+import { stringify } from 'yaml';
+import { build } from '../mcp-adapter/build.ts';
+import { acceptedAdapter, checkManifest } from './check-manifests.ts';
+import { type Streams, UsageError, readArgs, runCommand } from './command-line.ts';
+import { describeProblem } from './describe-problem.ts';
+import { readManifests } from './manifests.ts';
+
+const USAGE = `Usage: mcp-operator render [options] -f PATH...
+
+Prints the objects that the operator would make of the resources in the files, as YAML.
+
+Options:
+  -f, --filename PATH   a file or a folder; may be repeated
+  --image IMAGE         image of the pods whose resource names none (default: mcp-operator)
+  --pod-security WORD   restricted or openshift (default: restricted)
+  --namespace NAME      namespace of resources that name none (default: default)
+  --help                this text
+
+Without a cluster nothing is known about Services, so a NetworkPolicy may be wider than there.
+`;
+
+/** @returns the exit code: 1 when a resource is invalid */
+export function renderCommand(args: readonly string[], streams: Streams): Promise<number> {
+  return runCommand('render', streams, async () => {
+    const { values, positionals } = readArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        filename: { type: 'string', short: 'f', multiple: true },
+        image: { type: 'string' },
+        'pod-security': { type: 'string' },
+        namespace: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+    if (values.help) {
+      streams.out(USAGE.trimEnd());
+      return 0;
+    }
+    const paths = [...(values.filename ?? []), ...positionals];
+    if (paths.length === 0) throw new UsageError('which files? Give -f with a file or a folder');
+    const podSecurity = values['pod-security'] ?? 'restricted';
+    if (podSecurity !== 'restricted' && podSecurity !== 'openshift') {
+      throw new UsageError(`--pod-security must be restricted or openshift, not "${podSecurity}"`);
+    }
+    const read = await readManifests(paths, values.namespace ?? 'default');
+    const problems = [...read.problems, ...read.manifests.flatMap(checkManifest)];
+    for (const problem of problems) streams.err(describeProblem(problem));
+    for (const manifest of read.manifests) {
+      const adapter = acceptedAdapter(manifest);
+      if (adapter === undefined) continue;
+      const children = build(adapter, {
+        image: values.image ?? 'mcp-operator',
+        podSecurity,
+        serves: { httpRoutes: true, serviceMonitors: true },
+        services: () => undefined,
+        referencesRevision: undefined,
+      });
+      for (const { object } of children) streams.out(`---\n${stringify(object).trimEnd()}`);
+    }
+    return problems.length > 0 ? 1 : 0;
+  });
+}

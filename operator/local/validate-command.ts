@@ -1,0 +1,44 @@
+import { checkManifest } from './check-manifests.ts';
+import { type Streams, UsageError, readArgs, runCommand } from './command-line.ts';
+import { describeProblem } from './describe-problem.ts';
+import { readManifests } from './manifests.ts';
+
+const USAGE = `Usage: mcp-operator validate [options] -f PATH...
+
+Says what is wrong with the McpAdapters and ApiScrapeSources in the files, with file, line and column. Resources of
+other kinds are left alone. The exit code is 0 when nothing is wrong, else 1.
+
+Options:
+  -f, --filename PATH   a file or a folder; may be repeated
+  --namespace NAME      namespace of resources that name none (default: default)
+  --help                this text
+`;
+
+/** @returns the exit code */
+export function validateCommand(args: readonly string[], streams: Streams): Promise<number> {
+  return runCommand('validate', streams, async () => {
+    const { values, positionals } = readArgs({
+      args: [...args],
+      allowPositionals: true,
+      options: {
+        filename: { type: 'string', short: 'f', multiple: true },
+        namespace: { type: 'string' },
+        help: { type: 'boolean', short: 'h' },
+      },
+    });
+    if (values.help) {
+      streams.out(USAGE.trimEnd());
+      return 0;
+    }
+    const paths = [...(values.filename ?? []), ...positionals];
+    if (paths.length === 0) throw new UsageError('which files? Give -f with a file or a folder');
+    const read = await readManifests(paths, values.namespace ?? 'default');
+    const problems = [...read.problems, ...read.manifests.flatMap(checkManifest)];
+    for (const problem of problems) streams.err(describeProblem(problem));
+    const count = read.manifests.length;
+    const found = `${count} resource${count === 1 ? '' : 's'}`;
+    if (problems.length === 0) streams.out(`${found}, no problems`);
+    else streams.err(`${found}, ${problems.length} problem${problems.length === 1 ? '' : 's'}`);
+    return problems.length === 0 ? 0 : 1;
+  });
+}
