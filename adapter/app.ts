@@ -4,6 +4,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { effectiveServer } from '../crds/config/effective-server.ts';
 import { secretsOf } from '../crds/config/redact-config.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
+import { watchReferences } from '../crds/runtime/references.ts';
 import { knownError } from './errors.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
@@ -39,6 +40,8 @@ export interface AdapterOptions {
   readonly config: AdapterConfig;
   readonly logger: Logger;
   readonly version: string;
+  /** Folder with the files of referenced Secrets and ConfigMaps, whose change is shown in the health object. */
+  readonly references?: string;
   /** How long running calls may go on after `stop`, in milliseconds. */
   readonly shutdownGraceMs: number;
   /** Ends the process at once (`unavailable_policy: exit`). */
@@ -61,6 +64,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   let draining = false;
 
+  const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const state = await openStore(config, { exit: options.exit, log: (message) => logger.warn(message) });
   const { store, bus } = state;
   const sessions = new SessionRegistry(store, {
@@ -136,6 +140,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       persistence: { degradedReason: status.degradedReason, object: status.object },
       inventory,
       startup,
+      references: references === undefined ? undefined : { changed: references.changed() },
     });
     const shown = authenticated ? full : publicHealth(full);
     // Text by text: in the JSON of the whole, the name of a server could look like that of a credential.
@@ -214,6 +219,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       keepAlive.stop();
       await Promise.all(mounts.map((mount) => mount.upstream.close()));
       await state.close();
+      await references?.stop();
     },
   };
 }

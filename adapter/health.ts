@@ -10,6 +10,8 @@ export interface HealthObject {
   persistence: Record<string, unknown>;
   startup?: StartupHealth;
   startup_reconciliation?: Record<string, unknown>;
+  /** Whether files of referenced Secrets or ConfigMaps differ from those at the start. */
+  references?: { changed: boolean };
   adapter_wiring: { status_by_server: Record<string, boolean>; ready: boolean };
   degraded_reason?: string;
 }
@@ -54,6 +56,7 @@ export function healthObject(parts: {
   persistence: PersistenceHealth;
   inventory: StateCounts | undefined;
   startup: StartupHealth | undefined;
+  references?: { changed: boolean };
 }): HealthObject {
   const unhealthy = parts.servers.some((server) => server.status === 'degraded');
   const reason = unhealthy ? 'upstream_unhealthy' : parts.persistence.degradedReason;
@@ -75,6 +78,7 @@ export function healthObject(parts: {
     persistence: { ...parts.persistence.object, state_inventory: inventory },
     ...(parts.startup === undefined ? {} : { startup: parts.startup }),
     adapter_wiring: { status_by_server: wiring, ready: true },
+    ...(parts.references === undefined ? {} : { references: parts.references }),
     ...(reason === null ? {} : { degraded_reason: reason }),
   };
 }

@@ -66,6 +66,7 @@ async function run(
       config,
       logger,
       version,
+      references: options.references,
       shutdownGraceMs: Number.isFinite(graceSeconds) && graceSeconds >= 0 ? graceSeconds * 1000 : 30_000,
       exit: (reason) => {
         logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');

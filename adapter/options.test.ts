@@ -7,6 +7,7 @@ const RUN = {
   config: '/etc/remote-mcp-adapter/config.yaml',
   host: undefined,
   port: undefined,
+  references: undefined,
   logLevel: undefined,
 };
 
@@ -19,6 +20,7 @@ describe('the command line', () => {
     [['--config=b.yaml', '--check-config'], {}, { config: 'b.yaml', action: 'check-config' }],
     [['--host', '127.0.0.1', '--port', '0'], {}, { host: '127.0.0.1', port: 0 }],
     [['--port', '65535'], {}, { port: 65_535 }],
+    [['--references', '/var/run/refs'], {}, { references: '/var/run/refs' }],
     [['--log-level', 'DEBUG'], {}, { logLevel: 'debug' }],
     [['--version'], {}, { action: 'version' }],
     [['--help'], {}, { action: 'help' }],
@@ -34,6 +36,7 @@ describe('the command line', () => {
     [['--port', '1.5'], '--port must be'],
     [['--log-level', 'loud'], '--log-level must be one of debug, info, warning, error, critical, not "loud"'],
     [['--config'], '--config'],
+    [['--references'], '--references'],
     [['--unknown'], '--unknown'],
     [['file.yaml'], 'file.yaml'],
   ])('%j is refused: %s', (args, message) => {
@@ -42,7 +45,16 @@ describe('the command line', () => {
   });
 
   test('is described', () => {
-    for (const option of ['--config', '--check-config', '--host', '--port', '--log-level', '--version', '--help']) {
+    for (const option of [
+      '--config',
+      '--check-config',
+      '--host',
+      '--port',
+      '--references',
+      '--log-level',
+      '--version',
+      '--help',
+    ]) {
       expect(USAGE).toContain(option);
     }
     expect(USAGE).toContain('${NAME:-default}');

@@ -8,6 +8,8 @@ export interface Options {
   readonly config: string;
   readonly host: string | undefined;
   readonly port: number | undefined;
+  /** Folder of files whose change is shown in the health object. */
+  readonly references: string | undefined;
   readonly logLevel: (typeof LEVELS)[number] | undefined;
 }
 
@@ -20,6 +22,7 @@ Options:
   --check-config     check the file, print the effective configuration without secrets, and exit (0 valid, 1 not)
   --host ADDRESS     bind address instead of core.host
   --port NUMBER      TCP port instead of core.port; 0 takes a free one
+  --references DIR   watch the files below this folder and show in /healthz whether they have changed since the start
   --log-level LEVEL  ${LEVELS.join(', ')}; instead of core.log_level
   --version          print the version and exit
   --help             print this text and exit
@@ -46,6 +49,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
         'check-config': { type: 'boolean' },
         host: { type: 'string' },
         port: { type: 'string' },
+        references: { type: 'string' },
         'log-level': { type: 'string' },
         version: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
@@ -69,6 +73,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     config: values.config ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG),
     host: values.host,
     port,
+    references: values.references,
     logLevel,
   };
 }
