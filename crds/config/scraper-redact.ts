@@ -78,26 +78,21 @@ function sourceSecrets({ baseUrl, endpoint, scrape, auth, tls }: Source): (strin
 }
 
 function authSecrets(auth: Auth): (string | null)[] {
-  switch (auth.type) {
-    case 'basic':
-      return [auth.password, Buffer.from(`${auth.username}:${auth.password}`).toString('base64')];
-    case 'apikey':
-      return credentials(auth.keyValue);
-    case 'azuread':
-      return [auth.client_secret, ...secretsInUrl(auth.tokenEndpoint)];
-    case 'oauth':
-      return [
-        auth.token,
-        auth.password,
-        ...(auth.username === null || auth.password === null
-          ? []
-          : [Buffer.from(`${auth.username}:${auth.password}`).toString('base64')]),
-        ...secretsInUrl(auth.getTokenEndpoint ?? ''),
-        ...Object.values(auth.tokenHeaders).flatMap(credentials),
-        ...secretsInBody(auth.bodyData?.data),
-      ];
-  }
+  if (auth.type === 'basic') return basicSecrets(auth.username, auth.password);
+  if (auth.type === 'apikey') return credentials(auth.keyValue);
+  if (auth.type === 'azuread') return [auth.client_secret, ...secretsInUrl(auth.tokenEndpoint)];
+  return [
+    auth.token,
+    ...basicSecrets(auth.username ?? '', auth.password),
+    ...secretsInUrl(auth.getTokenEndpoint ?? ''),
+    ...Object.values(auth.tokenHeaders).flatMap(credentials),
+    ...secretsInBody(auth.bodyData?.data),
+  ];
 }
+
+/** The password, and what the header `Authorization` makes of it. */
+const basicSecrets = (username: string, password: string | null): string[] =>
+  password === null ? [] : [password, Buffer.from(`${username}:${password}`).toString('base64')];
 
 /** A body that is one text is a secret as a whole; in a mapping, only what has the name of a secret. */
 function secretsInBody(data: unknown): string[] {

@@ -3,7 +3,7 @@ import { duration } from './duration.ts';
 import { headerMap, otlpEndpoint } from './network-values.ts';
 import { FingerprintStore } from './scraper-fingerprint-store.ts';
 import { ClientTls } from './scraper-tls.ts';
-import { flag, integer, maybeEmpty, oneOf, oneOfAnyCase, text, trimmed, trimmedOrNull } from './values.ts';
+import { flag, integer, maybeEmpty, oneOf, oneOfAnyCase, text, trimmedOrNull } from './values.ts';
 
 /** Section `scraper` of the scraper's file: the program itself, and where its telemetry goes. */
 export const ScraperSettings = z.strictObject({

@@ -13,14 +13,14 @@ interface Warning {
  * off at one's own risk, and shapes that are accepted for old examples only. In the order of the file.
  */
 export function scraperWarnings(config: ScraperConfig, text: string): Problem[] {
-  const { value, locate } = readYaml(text);
+  const source = readYaml(text);
   const found = [
-    ...oldShapes(value),
+    ...oldShapes(source.value),
     ...tls(config.scraper.otelTls.verify, ['scraper', 'otelTls', 'verify']),
     ...config.sources.flatMap((source, index) => sourceWarnings(source, config, ['sources', index])),
   ];
   return found
-    .map(({ at, message }) => ({ path: dottedPath(at), message, ...locate(at) }))
+    .map(({ at, message }) => ({ path: dottedPath(at), message, ...source.locate(at) }))
     .sort((a, b) => (a.line ?? 0) - (b.line ?? 0));
 }
 
