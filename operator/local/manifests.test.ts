@@ -24,7 +24,7 @@ describe('the resources of a text', () => {
     const { manifests, problems } = parsed(`--- {apiVersion: v1, kind: Secret, metadata: {name: s}}\r\n---\r\n`);
     expect(problems).toEqual([]);
     expect(manifests.map(({ object }) => object.kind)).toEqual(['Secret']);
-    expect(manifests[0]?.locate(['metadata', 'name'])).toEqual({ line: 1, column: 49 });
+    expect(manifests[0]?.locate(['metadata', 'name'])).toEqual({ line: 1, column: 47 });
   });
 
   test('may be the items of a list', () => {
