@@ -48,8 +48,11 @@ function kindOf(schema: JsonSchema): string {
 function row(key: string, field: JsonSchema, required: boolean): string {
   const { inner, nullable, description = '' } = unwrapped(field);
   const type = `${typeOf(inner)}${nullable ? ' or null' : ''}`;
-  const fallback = required ? 'required' : field.default === undefined ? '' : code(JSON.stringify(field.default));
-  return `| ${[code(key), type, fallback, allowedOf(inner), description].map(cell).join(' | ')} |`;
+  // The API server must not fill in defaults, so the kinds' own fields only tell them.
+  const told = / ?Default: (.+)\.$/.exec(description);
+  const known = field.default === undefined ? (told?.[1] ?? '') : code(JSON.stringify(field.default));
+  const meaning = field.default === undefined && told !== null ? description.slice(0, told.index) : description;
+  return `| ${[code(key), type, required ? 'required' : known, allowedOf(inner), meaning].map(cell).join(' | ')} |`;
 }
 
 interface Unwrapped {
@@ -73,18 +76,26 @@ function unwrapped(schema: JsonSchema): Unwrapped {
   return { inner: schema, nullable: false, description };
 }
 
-/** A size in bytes is the only choice between an integer and a text. */
-const bytesOf = (schema: JsonSchema): JsonSchema | undefined => schema.anyOf?.find(({ type }) => type === 'integer');
+/** A part of a Kubernetes API, whose fields Kubernetes checks. */
+const isAnything = (schema: unknown): boolean => isSchema(schema) && Object.keys(schema).length === 0;
+
+/** The integer of a choice between an integer and a text, such as a size in bytes. */
+const integerOf = (schema: JsonSchema): JsonSchema | undefined => schema.anyOf?.find(({ type }) => type === 'integer');
+
+/** Only the text of a size may end with a B. */
+const isSize = (schema: JsonSchema): boolean =>
+  schema.anyOf?.some(({ pattern }) => pattern?.includes('[Bb]?') === true) === true;
 
 function typeOf(schema: JsonSchema): string {
-  if (bytesOf(schema) !== undefined) return 'bytes';
+  if (integerOf(schema) !== undefined) return isSize(schema) ? 'bytes' : 'integer or string';
   if (schema.type === 'array') return `list of ${isSchema(schema.items) ? typeOf(schema.items) : 'value'}s`;
-  if (schema.type === 'object') return 'mapping from string to string';
+  if (schema.type === 'object')
+    return isAnything(schema.additionalProperties) ? 'object' : 'mapping from string to string';
   return typeof schema.type === 'string' ? schema.type : 'value';
 }
 
 function allowedOf(schema: JsonSchema): string {
-  const { const: only, enum: words, minimum, exclusiveMinimum, maximum } = bytesOf(schema) ?? schema;
+  const { const: only, enum: words, minimum, exclusiveMinimum, maximum } = integerOf(schema) ?? schema;
   if (only !== undefined) return code(String(only));
   if (words !== undefined) return differentWords(words.map(String)).map(code).join(', ');
   if (schema.minItems !== undefined) return `at least ${schema.minItems}`;

@@ -10,13 +10,15 @@ export function inputSchema(schema: z.ZodType): JsonSchema {
     target: 'draft-2020-12',
     override: ({ jsonSchema }) => {
       if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+      if (jsonSchema.minimum === Number.MIN_SAFE_INTEGER) delete jsonSchema.minimum;
     },
   });
 }
 
+/** Texts that the loader takes for a reference, a number and a boolean. */
 const REFERENCE = String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`;
-const NUMBER = String.raw`^\s*[+-]?[0-9_]*\.?[0-9_]+([eE][+-]?[0-9]+)?\s*$`;
-const BOOLEAN = String.raw`^\s*([Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[Yy]([Ee][Ss])?|[Nn][Oo]?|[Oo][Nn]|[Oo][Ff][Ff]|[01])\s*$`;
+export const NUMBER = String.raw`^\s*[+-]?[0-9_]*\.?[0-9_]+([eE][+-]?[0-9]+)?\s*$`;
+export const BOOLEAN = String.raw`^\s*([Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[Yy]([Ee][Ss])?|[Nn][Oo]?|[Oo][Nn]|[Oo][Ff][Ff]|[01])\s*$`;
 
 /**
  * The same schema, but every value may also be a text that holds `${VAR}`, and a number or a boolean may stand in

@@ -9,12 +9,14 @@ const run = promisify(execFile);
 const root = new URL('../../', import.meta.url).pathname;
 
 /** The generator writes beside its sources, so the tests run it in a copy of them. */
-describe('node crds/generate/main.ts', () => {
+describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
   let folder = '';
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generate-'));
     await cp(join(root, 'crds'), join(folder, 'crds'), { recursive: true });
+    const chart = 'helm/mcp-operator/templates/crds';
+    await cp(join(root, chart), join(folder, chart), { recursive: true });
     await cp(join(root, 'package.json'), join(folder, 'package.json'));
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   });
@@ -43,12 +45,15 @@ describe('node crds/generate/main.ts', () => {
     const original = await readFile(page, 'utf8');
     await writeFile(page, original.replace('8932', '8933'));
     await rm(join(folder, 'crds/config/adapter.schema.json'));
+    await rm(join(folder, 'helm'), { recursive: true });
 
     const { code, stderr } = await generate('--check');
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toEqual([
       'crds/config/adapter.schema.json does not fit the schemas. Run: node crds/generate/main.ts',
       'crds/config/adapter.md does not fit the schemas. Run: node crds/generate/main.ts',
+      'helm/mcp-operator/templates/crds/mcpadapters.yaml does not fit the schemas. Run: node crds/generate/main.ts',
+      'helm/mcp-operator/templates/crds/apiscrapesources.yaml does not fit the schemas. Run: node crds/generate/main.ts',
     ]);
     expect(await readFile(page, 'utf8')).toContain('8933');
 

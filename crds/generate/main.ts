@@ -1,7 +1,11 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { AdapterConfig } from '../config/adapter.ts';
+import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';
+import { chartCopy, manifest } from './custom-resource-definition.ts';
 import { fieldTables, sectionsIn } from './field-table.ts';
 import { type JsonSchema, acceptReferences, inputSchema, isSchema } from './json-schema.ts';
+import { apiScrapeSourcePage, mcpAdapterPage } from './kind-page.ts';
+import { mcpAdapterCrd } from './mcp-adapter-crd.ts';
 
 /**
  * Writes the files that are derived from the schemas. With `--check` it writes nothing, and fails when one differs.
@@ -19,9 +23,16 @@ interface Generated {
 
 function generate(): Generated[] {
   const adapter = inputSchema(AdapterConfig);
+  const definitions = { mcpadapters: mcpAdapterCrd(), apiscrapesources: apiScrapeSourceCrd() };
   return [
     { path: 'crds/config/adapter.schema.json', content: `${JSON.stringify(schemaFile(adapter), null, 2)}\n` },
     { path: 'crds/config/adapter.md', content: page(adapter) },
+    ...Object.entries(definitions).flatMap(([name, definition]) => [
+      { path: `crds/${name}.yaml`, content: manifest(definition, COMMAND) },
+      { path: `helm/mcp-operator/templates/crds/${name}.yaml`, content: chartCopy(definition, COMMAND) },
+    ]),
+    { path: 'crds/v1alpha1/mcp-adapter.md', content: mcpAdapterPage(COMMAND) },
+    { path: 'crds/v1alpha1/api-scrape-source.md', content: apiScrapeSourcePage(COMMAND) },
   ];
 }
 
@@ -76,5 +87,9 @@ if (others.length > 0 || (option !== undefined && option !== '--check')) {
     }
   }
 } else {
-  for (const { path, content } of files) await writeFile(new URL(path, ROOT), content);
+  for (const { path, content } of files) {
+    const file = new URL(path, ROOT);
+    await mkdir(new URL('.', file), { recursive: true });
+    await writeFile(file, content);
+  }
 }

@@ -6,10 +6,8 @@ export const VERSION = 'v1alpha1';
 export const API_VERSION = `${GROUP}/${VERSION}`;
 
 /** A part of a Kubernetes API of its own (such as a container's `resources`), passed on as it is written. */
-export function kubernetes<T = Record<string, unknown>>() {
-  return z.custom<T>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
-    error: 'an object',
-  });
+export function kubernetes() {
+  return z.record(z.string(), z.unknown(), { error: 'an object' });
 }
 
 /** A name of an object in the same namespace (RFC 1123 subdomain). */

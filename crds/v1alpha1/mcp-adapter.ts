@@ -68,7 +68,8 @@ const Autoscaling = z.strictObject({
   behavior: kubernetes().optional().describe('How fast to scale, as in autoscaling/v2.'),
 });
 
-const intOrPercent = () => z.union([z.int().min(0), z.string().regex(/^[0-9]+%$/)], { error: 'a number or a percentage' });
+const intOrPercent = () =>
+  z.union([z.int().min(0), z.string().regex(/^[0-9]+%$/)], { error: 'a number or a percentage' });
 
 const DisruptionBudget = z.strictObject({
   enabled: z.boolean().optional().describe('Whether there is one, above one replica. Default: true.'),
@@ -91,7 +92,11 @@ const NetworkPolicy = z.strictObject({
 
 const ServiceMonitor = z.strictObject({
   enabled: z.boolean().optional().describe('Whether there is one, where its API exists. Default: false.'),
-  interval: z.string().regex(/^([0-9]+(ms|s|m|h))+$/).optional().describe('Time between two scrapes.'),
+  interval: z
+    .string()
+    .regex(/^([0-9]+(ms|s|m|h))+$/)
+    .optional()
+    .describe('Time between two scrapes.'),
   labels: labels().optional().describe('More labels of the ServiceMonitor.'),
 });
 

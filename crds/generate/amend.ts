@@ -1,0 +1,33 @@
+import type { StructuralSchema } from './structural-schema.ts';
+
+/** What is added to the fields of a schema, by their paths: `config.servers[].id`. */
+export type Amendments = Readonly<Record<string, StructuralSchema>>;
+
+/**
+ * The schema with more said about some of its fields: bounds, kinds of lists, rules.
+ * @throws Error for a path that leads nowhere, so that no rule gets lost when a field is renamed
+ */
+export function amend(schema: StructuralSchema, amendments: Amendments): StructuralSchema {
+  return Object.entries(amendments).reduce((amended, [path, more]) => at(amended, stepsOf(path), more, path), schema);
+}
+
+const stepsOf = (path: string): string[] =>
+  path
+    .replaceAll('[]', '.[]')
+    .split('.')
+    .filter((step) => step !== '');
+
+function at(
+  schema: StructuralSchema,
+  steps: readonly string[],
+  more: StructuralSchema,
+  path: string,
+): StructuralSchema {
+  const [step, ...rest] = steps;
+  if (step === undefined) return { ...schema, ...more };
+  const { items, properties } = schema;
+  if (step === '[]' && items !== undefined) return { ...schema, items: at(items, rest, more, path) };
+  const field = properties?.[step];
+  if (field === undefined) throw new Error(`there is no field ${path}`);
+  return { ...schema, properties: { ...properties, [step]: at(field, rest, more, path) } };
+}

@@ -1,0 +1,203 @@
+import { AdapterConfig } from '../config/adapter.ts';
+import { McpAdapterSpec, McpAdapterStatus } from '../v1alpha1/mcp-adapter.ts';
+import { type Amendments, amend } from './amend.ts';
+import { type CelRule, customResourceDefinition, type PrinterColumn } from './custom-resource-definition.ts';
+import { inputSchema } from './json-schema.ts';
+import { CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
+import { structuralSchema } from './structural-schema.ts';
+
+/**
+ * The CustomResourceDefinition of McpAdapter. A rule stands at the smallest value that it is about: the API server does
+ * not ask it again while that value stays the same, so a rule that is new does not block changes elsewhere.
+ */
+
+const READY = '.status.conditions[?(@.type=="Ready")]';
+
+const COLUMNS: readonly PrinterColumn[] = [
+  { name: 'Ready', type: 'string', jsonPath: `${READY}.status`, description: 'Whether it serves what the spec says.' },
+  { name: 'Replicas', type: 'integer', jsonPath: '.status.readyReplicas', description: 'Pods that serve.' },
+  { name: 'Upstreams', type: 'string', jsonPath: '.status.upstreamsHealthy', description: 'Healthy upstreams of all.' },
+  { name: 'URL', type: 'string', jsonPath: '.status.url', description: 'Where clients reach it.' },
+  { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since it was created.' },
+  { name: 'Reason', type: 'string', jsonPath: `${READY}.reason`, description: 'Why, in one word.', priority: 1 },
+  { name: 'Message', type: 'string', jsonPath: `${READY}.message`, description: 'Why.', priority: 1 },
+];
+
+/** Children are named after the resource; the Service is the one with the strictest rule. */
+const NAME: CelRule = {
+  rule: "oldSelf.hasValue() || (self.metadata.name.size() <= 52 && self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$'))",
+  message: 'metadata.name must be a DNS label of at most 52 characters that starts with a letter',
+  optionalOldSelf: true,
+};
+
+const replicas = (spec: string): string =>
+  `(has(${spec}.autoscaling) ? ${spec}.autoscaling.maxReplicas : ${spec}.replicas)`;
+
+/** Also when the type is a reference: only the program can read that. */
+const sharedState = (spec: string): string => {
+  const state = `${spec}.config.state_persistence`;
+  return `(has(${state}) && ${state} != null && has(${state}.type) && !(${state}.type in ['memory', 'disk']))`;
+};
+
+const existingClaim = (spec: string): string => `(has(${spec}.storage) && has(${spec}.storage.existingClaim))`;
+const ownClaim = (spec: string): string => `(has(${spec}.storage) && has(${spec}.storage.claim))`;
+const sharedStorage = (spec: string): string =>
+  `(${existingClaim(spec)} || (${ownClaim(spec)} && has(${spec}.storage.claim.accessModes) && ` +
+  `'ReadWriteMany' in ${spec}.storage.claim.accessModes))`;
+
+const OLD = 'oldSelf.value()';
+const oldSeveral = `oldSelf.hasValue() && ${replicas(OLD)} > 1`;
+
+/**
+ * These rules are about most of the spec, so they are asked again with every change of it. What was wrong before does
+ * not block a change: the operator still says so in a condition.
+ */
+const SEVERAL_REPLICAS: readonly CelRule[] = [
+  {
+    rule: `${replicas('self')} <= 1 || ${sharedState('self')} || (${oldSeveral} && !${sharedState(OLD)})`,
+    message: 'more than one replica needs config.state_persistence.type redis: replicas share their sessions there',
+    fieldPath: '.config.state_persistence',
+    optionalOldSelf: true,
+  },
+  {
+    // The access modes of a claim cannot change, so there is no need to look at the old ones.
+    rule:
+      `${replicas('self')} <= 1 || ${sharedStorage('self')} || ` +
+      `(${oldSeveral} && !${existingClaim(OLD)} && ${ownClaim(OLD)} == ${ownClaim('self')})`,
+    message:
+      'more than one replica needs storage.claim with accessModes [ReadWriteMany], or storage.existingClaim: ' +
+      'replicas share their files there',
+    fieldPath: '.storage',
+    optionalOldSelf: true,
+  },
+];
+
+const text = (maxLength: number) => ({ maxLength });
+
+/** Texts that mean false, or that only the program can read. */
+const FALSE = String.raw`^\s*([Ff]([Aa][Ll][Ss][Ee])?|[Nn][Oo]?|[Oo][Ff][Ff]|0)\s*$|\$\{[A-Za-z_]`;
+
+const REFERENCE_ONLY: CelRule = {
+  rule: String.raw`self.matches('[$][{][A-Za-z_][A-Za-z0-9_]*[}]')`,
+  message:
+    'must be a reference such as ${ADAPTER_TOKEN} to a variable of spec.env or spec.envFrom: a secret has no place in this resource',
+};
+
+const CONFIG: Amendments = {
+  'core.auth': {
+    // CEL cannot read a value that has no type, such as a boolean that may be text.
+    anyOf: [
+      { required: ['token'], properties: { token: { not: { enum: [null] } } } },
+      { properties: { enabled: { not: { enum: [true, 1] }, pattern: FALSE } } },
+    ],
+  },
+  'core.auth.token': { ...text(4096), 'x-kubernetes-validations': [REFERENCE_ONLY] },
+  'core.auth.signing_secret': { ...text(4096), 'x-kubernetes-validations': [REFERENCE_ONLY] },
+  state_persistence: {
+    'x-kubernetes-validations': [
+      {
+        rule: "!has(self.type) || self.type != 'redis' || (has(self.redis) && self.redis != null && has(self.redis.host))",
+        message: 'redis.host is required when type is redis',
+      },
+    ],
+  },
+  servers: {
+    maxItems: 256,
+    'x-kubernetes-list-type': 'map',
+    'x-kubernetes-list-map-keys': ['id'],
+    'x-kubernetes-validations': [
+      {
+        rule: "[self.map(s, s.mount_path.replace('/', ' ').trim())].all(paths, paths.all(p, paths.exists_one(q, q == p)))",
+        message: 'mount_path must be unique among the servers',
+      },
+    ],
+  },
+  'servers[].id': text(253),
+  'servers[].mount_path': text(512),
+};
+
+const SPEC: Amendments = {
+  ...POD_FIELD_AMENDMENTS,
+  // The only default in a schema: `kubectl scale` and autoscalers read it. Others would show as drift to GitOps tools.
+  replicas: { default: 1, format: 'int32' },
+  storage: {
+    'x-kubernetes-validations': [
+      {
+        rule: '[has(self.claim), has(self.existingClaim), has(self.temporary)].filter(one, one).size() <= 1',
+        message: 'can have only one of claim, existingClaim and temporary',
+      },
+    ],
+  },
+  'storage.claim': {
+    'x-kubernetes-validations': [
+      {
+        rule: 'has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)',
+        message: 'storageClassName cannot be changed: Kubernetes has no way to move a claim to another class',
+        fieldPath: '.storageClassName',
+      },
+      {
+        rule: "(has(self.accessModes) ? self.accessModes : ['ReadWriteOnce']) == (has(oldSelf.accessModes) ? oldSelf.accessModes : ['ReadWriteOnce'])",
+        message: 'accessModes cannot be changed: those of a PersistentVolumeClaim are fixed',
+        fieldPath: '.accessModes',
+      },
+    ],
+  },
+  'storage.claim.accessModes': { 'x-kubernetes-list-type': 'atomic' },
+  'storage.claim.accessModes[]': text(16),
+  service: {
+    'x-kubernetes-validations': [
+      {
+        rule: "!has(self.nodePort) || (has(self.type) && self.type != 'ClusterIP')",
+        message: 'nodePort needs type NodePort or LoadBalancer',
+        fieldPath: '.nodePort',
+      },
+    ],
+  },
+  autoscaling: {
+    'x-kubernetes-validations': [
+      {
+        rule: '!has(self.minReplicas) || self.minReplicas <= self.maxReplicas',
+        message: 'minReplicas cannot be more than maxReplicas',
+        fieldPath: '.minReplicas',
+      },
+    ],
+  },
+  disruptionBudget: {
+    'x-kubernetes-validations': [
+      {
+        rule: '!(has(self.minAvailable) && has(self.maxUnavailable))',
+        message: 'can have only one of minAvailable and maxUnavailable',
+      },
+    ],
+  },
+};
+
+const STATUS: Amendments = {
+  ...CONDITION_LIST,
+  replicas: { format: 'int32' },
+  readyReplicas: { format: 'int32' },
+  upstreams: { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['id'] },
+};
+
+export function mcpAdapterCrd(): object {
+  const config = structuralSchema(inputSchema(AdapterConfig), { references: true }, 'spec.config');
+  const spec = structuralSchema(inputSchema(McpAdapterSpec.omit({ config: true })), { references: false }, 'spec');
+  const description =
+    'The configuration file of the adapter, exactly as it would stand in the file. Any text may hold `${VAR}` or ' +
+    '`${VAR:-default}`, with variables of `spec.env` and `spec.envFrom`; numbers and booleans may stand as text.';
+  return customResourceDefinition({
+    kind: 'McpAdapter',
+    shortName: 'mcpa',
+    description: 'A gateway in front of MCP servers: their tools, with uploads, artifacts, sessions and health checks.',
+    columns: COLUMNS,
+    spec: {
+      ...amend(spec, SPEC),
+      properties: { config: { ...amend(config, CONFIG), description }, ...amend(spec, SPEC).properties },
+      required: ['config'],
+      'x-kubernetes-validations': SEVERAL_REPLICAS,
+    },
+    status: amend(structuralSchema(inputSchema(McpAdapterStatus), { references: false }, 'status'), STATUS),
+    scales: true,
+    rules: [NAME],
+  });
+}
