@@ -4,7 +4,7 @@ import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type Group, type GroupContext, groupOf } from './group.ts';
 import { runningFrom } from './running.ts';
 import { renderEntry, renderFile } from './scraper-file.ts';
-import { podField, scraperSection } from './settings.ts';
+import { podFields, scraperSection } from './settings.ts';
 import { ENDPOINT, first, source } from './testing/sources.ts';
 
 const nothing: GroupContext = { otlpEndpoint: undefined, running: () => undefined };
@@ -60,8 +60,8 @@ describe('a group', () => {
       fingerprintStore: { backend: 'valkey', valkey: { host: 'valkey', password: '${B__P}' } },
       logLevel: 'info',
     });
-    expect(podField(made.settings, 'replicas')).toBe(2);
-    expect(podField(made.settings, 'image')).toBe('registry.example/x:1');
+    expect(podFields(made.settings).replicas).toBe(2);
+    expect(podFields(made.settings).image).toBe('registry.example/x:1');
   });
 
   it('names the variable of the admin secret as it is called in the pod', () => {
@@ -155,7 +155,7 @@ describe('a source that contradicts its group', () => {
       source('third', { image: 'y' }, 2),
     );
     expect(members(made)).toEqual(['old', 'third']);
-    expect(podField(made.settings, 'image')).toBe('y');
+    expect(podFields(made.settings).image).toBe('y');
   });
 });
 

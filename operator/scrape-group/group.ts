@@ -3,6 +3,7 @@ import { dottedPath } from '../../crds/config/problem.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { RESTARTED_AT } from '../mcp-adapter/labels.ts';
 import { checkGroupSettings, checkSpec } from './check.ts';
 import type { Running } from './running.ts';
 import { type Setting, type Settings, conflictWith, namedVariables, scraperSection, settingsOf } from './settings.ts';
@@ -38,6 +39,10 @@ export interface Group {
   readonly refusals: ReadonlyMap<string, Refusal>;
   /** Names of the resources that pause the group. */
   readonly pausedBy: readonly string[];
+  /** Names of running resources whose wrong edit concerns the pods themselves, which then stay as they are. */
+  readonly frozenBy: readonly string[];
+  /** The newest of the times at which resources asked for a restart. */
+  readonly restartedAt: string | undefined;
 }
 
 export interface GroupContext {
@@ -59,21 +64,27 @@ export function groupOf(sources: readonly ApiScrapeSource[], context: GroupConte
   const gathered = sound ? all : gather(ordered, context, true);
   const pausedBy = ordered.filter(({ spec }) => spec.paused === true).map(({ metadata }) => metadata.name);
 
+  const restartedAt = ordered
+    .flatMap(({ metadata }) => metadata.annotations?.[RESTARTED_AT] ?? [])
+    .reduce<string | undefined>((newest, one) => (newest === undefined || one > newest ? one : newest), undefined);
+
   const { settings, members, refusals } = gathered;
+  const common = { settings, refusals, pausedBy, restartedAt, frozenBy: gathered.frozenBy };
   if (!settings.has(ENDPOINT)) {
     const message = `no source of the group sets spec.${ENDPOINT}; set it in one of them`;
     for (const { resource } of members) {
       if (!refusals.has(resource)) refusals.set(resource, { reason: 'MissingSetting', message, held: false });
     }
-    return { settings, members: [], refusals, pausedBy };
+    return { ...common, members: [] };
   }
-  return { settings, members, refusals, pausedBy };
+  return { ...common, members };
 }
 
 interface Gathered {
   readonly settings: Map<string, Setting>;
   readonly members: Member[];
   readonly refusals: Map<string, Refusal>;
+  readonly frozenBy: string[];
 }
 
 function gather(
@@ -85,22 +96,24 @@ function gather(
   const members: Member[] = [];
   const refusals = new Map<string, Refusal>();
   const names = new Map<string, string>();
+  const frozenBy: string[] = [];
 
   for (const source of ordered) {
     const { name: resource } = source.metadata;
     const problems = problemsOf(source);
-    const wrong = new Set(problems.map(({ path }) => path));
-    const own = settingsOf(source).flatMap((setting) => usable(setting, wrong, running));
     const former = problems.length === 0 ? undefined : running()?.members.get(resource);
     const member = problems.length === 0 ? memberOf(source) : former;
+    const own = problems.length === 0 ? settingsOf(source) : formerSettings(source, running());
     const refuse = (reason: Refusal['reason'], message: string, held = false): void => {
       refusals.set(resource, { reason, message, held });
     };
 
     if (problems[0] !== undefined) refuse(problems[0].reason, sentences(problems), former !== undefined);
+    if (member === undefined) continue;
+    if (problems.some(({ path }) => POD_FIELD.test(path))) frozenBy.push(resource);
 
-    const name = member === undefined ? undefined : String(member.entry['name']);
-    const namesake = name === undefined ? undefined : names.get(name);
+    const name = String(member.entry['name']);
+    const namesake = names.get(name);
     if (namesake !== undefined) {
       refuse(
         'DuplicateName',
@@ -123,8 +136,8 @@ function gather(
         continue;
       }
     } else settings = merged;
-    if (name !== undefined) names.set(name, resource);
-    if (member !== undefined) members.push(member);
+    names.set(name, resource);
+    members.push(member);
   }
   if (otlpEndpoint !== undefined && !settings.has(ENDPOINT)) {
     settings.set(ENDPOINT, {
@@ -135,7 +148,7 @@ function gather(
       source: undefined,
     });
   }
-  return { settings, members, refusals };
+  return { settings, members, refusals, frozenBy };
 }
 
 interface SpecProblem extends Pick<Problem, 'path' | 'message'> {
@@ -165,16 +178,19 @@ function memberOf({ metadata: { name }, spec }: ApiScrapeSource): Member {
 }
 
 /**
- * A setting with a problem keeps the value that the pods run with, so that a wrong edit of one source does not change
- * the settings of the others.
+ * What a source that goes on as before says about the group: the values that the pods run with, so that a wrong edit of
+ * one source does not change the settings of the others.
  */
-function usable(setting: Setting, wrong: ReadonlySet<string>, running: () => Running | undefined): Setting[] {
-  const path = dottedPath(setting.path);
-  if (![...wrong].some((one) => path === one || path.startsWith(`${one}.`) || path.startsWith(`${one}[`)))
-    return [setting];
-  const value = setting.path[0] === 'scraper' ? valueAt(running()?.settings, setting.path.slice(1)) : undefined;
-  return value === undefined ? [] : [{ ...setting, value }];
+function formerSettings(source: ApiScrapeSource, running: Running | undefined): Setting[] {
+  return settingsOf(source).flatMap((setting) => {
+    if (setting.path[0] !== 'scraper') return [setting];
+    const value = valueAt(running?.settings, setting.path.slice(1));
+    return value === undefined ? [] : [{ ...setting, value }];
+  });
 }
+
+/** Fields whose former value is not known. */
+const POD_FIELD = /^(podOverlay|resources|image\w*|replicas)\b/;
 
 function byAge({ metadata: a }: ApiScrapeSource, { metadata: b }: ApiScrapeSource): number {
   const [left, right] = [a.creationTimestamp ?? '', b.creationTimestamp ?? ''];

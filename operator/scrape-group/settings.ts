@@ -80,9 +80,9 @@ export function scraperSection(settings: Settings): Record<string, unknown> {
   return section;
 }
 
-/** One of the fields that make the pods. */
-export function podField<T>(settings: Settings, field: (typeof POD_FIELDS)[number]): T | undefined {
-  return settings.get(field)?.value as T | undefined;
+/** The fields that make the pods. */
+export function podFields(settings: Settings): Pick<ApiScrapeSource['spec'], (typeof POD_FIELDS)[number]> {
+  return Object.fromEntries(POD_FIELDS.map((field) => [field, settings.get(field)?.value]));
 }
 
 const MAX_SHOWN = 80;
