@@ -177,7 +177,8 @@ export class Applier {
     object: KubernetesObject,
     live: KubernetesObject | undefined,
   ): Pick<Applied, 'outcome' | 'message' | 'object'> | undefined {
-    if (memory === undefined || memory.desired !== hashOf(object) || memory.uid !== live?.metadata.uid) return undefined;
+    if (memory === undefined || memory.desired !== hashOf(object) || memory.uid !== live?.metadata.uid)
+      return undefined;
     // A cache that is behind shows what was there before our own write; its news will come.
     const behind = isOlder(live?.metadata.resourceVersion, memory.resourceVersion);
     if (!behind && memory.live !== liveHash(live)) return undefined;
@@ -260,13 +261,7 @@ export class Applier {
       if (wanted.has(idOf(resource, object)) || object.metadata.deletionTimestamp !== undefined) continue;
       if (!prunable(object, family.ownership)) continue;
       signal.throwIfAborted();
-      try {
-        await this.#api.delete(resource, object.metadata, { uid: object.metadata.uid });
-      } catch (error) {
-        // Another object has that name by now.
-        if (!isConflict(error)) throw error;
-        continue;
-      }
+      await this.#api.delete(resource, object.metadata, { uid: object.metadata.uid });
       deleted.push({ ...nameOf({ resource, object }), outcome: 'deleted' });
     }
     return deleted;
@@ -279,11 +274,7 @@ const UNSETTLED: ReadonlyMap<Outcome, number> = new Map([
   ['refused', REFUSED_MS],
 ]);
 
-function obstacle(
-  live: KubernetesObject | undefined,
-  desired: Desired,
-  ownership: Ownership,
-): Applied | undefined {
+function obstacle(live: KubernetesObject | undefined, desired: Desired, ownership: Ownership): Applied | undefined {
   if (live === undefined) return undefined;
   const named = { ...nameOf(desired), object: live };
   const name = `${desired.resource.kind} ${desired.object.metadata.name}`;
@@ -292,7 +283,11 @@ function obstacle(
     return { ...named, outcome: 'conflict', message: `${name} exists already and was made by someone else` };
   }
   if (whose === 'predecessor') {
-    return { ...named, outcome: 'waiting', message: `${name} of the resource that had this name before is still there` };
+    return {
+      ...named,
+      outcome: 'waiting',
+      message: `${name} of the resource that had this name before is still there`,
+    };
   }
   if (live.metadata.deletionTimestamp === undefined) return undefined;
   return { ...named, outcome: 'waiting', message: `${name} is being deleted` };

@@ -85,7 +85,13 @@ export class EventRecorder {
   #begin(id: string, object: KubernetesObject, happening: Happening, now: Date): void {
     const owner = idOf(object);
     if (this.#newOf(owner, now) >= MAX_NEW_PER_OBJECT || this.#onTheWay.size >= MAX_ON_THE_WAY) return;
-    const series: Series = { object: owner, name: undefined, count: 1, firstAt: now.getTime(), writtenAt: now.getTime() };
+    const series: Series = {
+      object: owner,
+      name: undefined,
+      count: 1,
+      firstAt: now.getTime(),
+      writtenAt: now.getTime(),
+    };
     this.#series.delete(id);
     this.#series.set(id, series);
     const [oldest] = this.#series.keys();

@@ -2,7 +2,11 @@ import { ApiError, type KubernetesApi } from './kubernetes.ts';
 import type { Metrics } from './metrics.ts';
 
 /** The API, with every request counted by its verb and the status of its answer. */
-export function measuredApi(api: KubernetesApi, metrics: Pick<Metrics, 'apiRequest'>, now: () => number): KubernetesApi {
+export function measuredApi(
+  api: KubernetesApi,
+  metrics: Pick<Metrics, 'apiRequest'>,
+  now: () => number,
+): KubernetesApi {
   const count = (verb: string, started: number, error?: unknown): void => {
     const code = error === undefined ? '200' : error instanceof ApiError ? String(error.code) : 'error';
     metrics.apiRequest(verb, code, (now() - started) / 1000);
