@@ -1,8 +1,9 @@
 import { isIPv4 } from 'node:net';
 import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { hasReference } from '../../crds/config/reference.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
+import { isUnknown, resolver } from './known-values.ts';
 import { isObject, listAt, numberAt, textAt } from './raw.ts';
 
 /**
@@ -10,7 +11,17 @@ import { isObject, listAt, numberAt, textAt } from './raw.ts';
  * of them in CEL. They read unchecked JSON and say nothing about what they cannot judge.
  */
 export function ruleProblems(resource: unknown): Problem[] {
-  return RULES.flatMap((rule) => rule(resource).map(({ at, message }) => ({ path: dottedPath(at), message })));
+  const known = withKnownValues(resource);
+  return RULES.flatMap((rule) => rule(known).map(({ at, message }) => ({ path: dottedPath(at), message })));
+}
+
+/** The resource with the values of its own variables in its configuration. */
+function withKnownValues(resource: unknown): unknown {
+  const spec = valueAt(resource, ['spec']);
+  if (!isObject(spec)) return resource;
+  const env = listAt(spec, 'env').filter((variable): variable is EnvVar => EnvVar.safeParse(variable).success);
+  const envFrom = listAt(spec, 'envFrom').filter((source): source is EnvFrom => EnvFrom.safeParse(source).success);
+  return { spec: { ...spec, config: resolver({ env, envFrom })(spec['config']) } };
 }
 
 interface Violation {
@@ -30,8 +41,8 @@ const writtenOut: Rule = (resource) =>
     ['storage', 'root'],
   ].flatMap((path) => {
     const at = [...CONFIG, ...path];
-    const message = 'must be written out, without ${…}: the pods are made with it';
-    return hasReference(textAt(resource, ...at) ?? '') ? [{ at, message }] : [];
+    const message = 'must not depend on a Secret, a ConfigMap or envFrom: the pods are made with it; write it out';
+    return isUnknown(textAt(resource, ...at)) ? [{ at, message }] : [];
   });
 
 const reachableHost: Rule = (resource) => {
@@ -57,7 +68,7 @@ const TAKEN = [
 const mountableRoot: Rule = (resource) => {
   const at = [...CONFIG, 'storage', 'root'];
   const root = textAt(resource, ...at)?.trim();
-  if (root === undefined || hasReference(root)) return [];
+  if (root === undefined || isUnknown(root)) return [];
   const path = root.replace(/\/+$/, '');
   if (!root.startsWith('/') || path === '' || /\/\.{1,2}(\/|$)|:/.test(root)) {
     return [{ at, message: 'must be an absolute path other than /, without : and .. : the storage is mounted there' }];
@@ -75,7 +86,7 @@ const severalReplicas: Rule = (resource) => {
   const state = [...CONFIG, 'state_persistence', 'type'];
   const type = textAt(resource, ...state) ?? 'disk';
   const problems: Violation[] = [];
-  if (type !== 'redis' && !hasReference(type)) {
+  if (type !== 'redis' && !isUnknown(type)) {
     problems.push({ at: state, message: `must be redis ${why}, not ${type}: replicas share their sessions there` });
   }
   const storage = valueAt(resource, ['spec', 'storage']);
@@ -136,7 +147,7 @@ const nodePort: Rule = (resource) => {
 const toolPatterns: Rule = (resource) =>
   listAt(resource, ...CONFIG, 'servers').flatMap((server, index) =>
     listAt(server, 'disabled_tools').flatMap((pattern, position) => {
-      if (typeof pattern !== 'string' || hasReference(pattern)) return [];
+      if (typeof pattern !== 'string' || isUnknown(pattern)) return [];
       const reason = patternError(pattern);
       const at = [...CONFIG, 'servers', index, 'disabled_tools', position];
       return reason === undefined ? [] : [{ at, message: `is no valid regular expression (RE2): ${reason}` }];

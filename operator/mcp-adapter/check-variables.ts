@@ -1,6 +1,6 @@
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { interpolateAll } from '../../crds/config/reference.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../crds/config/tree.ts';
 import { listAt, textAt } from './raw.ts';
 
 /**
@@ -35,9 +35,4 @@ function declaredVariables(resource: unknown): { names: ReadonlySet<string>; pre
     names: new Set(all('env').flatMap((variable) => textAt(variable, 'name') ?? [])),
     prefixes: all('envFrom').map((source) => textAt(source, 'prefix') ?? ''),
   };
-}
-
-/** Where a value holds a reference, so that it is not known before the pod starts. */
-export function referencePaths(config: unknown): Path[] {
-  return interpolateAll(config, {}).found.map(({ path }) => path);
 }

@@ -60,7 +60,10 @@ describe('what is accepted', () => {
     ['a regular expression of tools', { 'spec.config.servers': [{ ...server, disabled_tools: ['delete_.*'] }] }],
     [
       'a pattern that comes from the environment',
-      { 'spec.config.servers': [{ ...server, disabled_tools: ['${P:-(}'] }] },
+      {
+        'spec.config.servers': [{ ...server, disabled_tools: ['(${P}'] }],
+        'spec.env': [{ name: 'P', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }],
+      },
     ],
     [
       'a type of state that comes from the environment',
@@ -139,8 +142,8 @@ describe('what is refused, with the field and what to do', () => {
     ],
     [
       'a port from the environment',
-      { 'spec.config.core': { port: '${PORT:-80}' } },
-      'spec.config.core.port must be written out',
+      { 'spec.config.core': { port: '${PORT}' }, 'spec.envFrom': [{ secretRef: { name: 's' } }] },
+      'spec.config.core.port must not depend on a Secret',
     ],
     [
       'a relative storage root',

@@ -1,0 +1,138 @@
+import { Agent, request } from 'undici';
+import { valueAt } from '../../crds/config/tree.ts';
+import { bodyText } from './http-body.ts';
+import { textAt } from './raw.ts';
+
+/** What came of an MCP `initialize` through the Service. */
+export type Handshake =
+  | { readonly ok: true; /** What the answer leaves open, as a sentence. */ readonly note?: string }
+  | { readonly ok: false; readonly message: string };
+
+export type ShakeHands = (target: HandshakeTarget, signal: AbortSignal) => Promise<Handshake>;
+
+export interface HandshakeTarget {
+  /** `http://10.0.0.1:8932` */
+  readonly origin: string;
+  /** Where a server is mounted. */
+  readonly mountPath: string;
+}
+
+const PROTOCOL_VERSION = '2025-11-25';
+const TIMEOUT_MS = 5_000;
+const GOODBYE_MS = 2_000;
+const MAX_BYTES = 1024 * 1024;
+
+/**
+ * Opens an MCP session as a client does, and ends it again. An answer that asks for credentials counts: it came from the
+ * adapter or through it, and the operator has none.
+ */
+export function createHandshake(version: string): { shakeHands: ShakeHands; close(): Promise<void> } {
+  const agent = new Agent({ pipelining: 0, keepAliveTimeout: 1, connect: { timeout: TIMEOUT_MS } });
+  const message = JSON.stringify({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'initialize',
+    params: { protocolVersion: PROTOCOL_VERSION, capabilities: {}, clientInfo: { name: 'mcp-operator', version } },
+  });
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json, text/event-stream',
+    connection: 'close',
+  };
+
+  const shakeHands: ShakeHands = async ({ origin, mountPath }, signal) => {
+    const url = `${origin}${mountPath}`;
+    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
+    try {
+      const answer = await request(url, { dispatcher: agent, method: 'POST', headers, body: message, signal: limit });
+      const type = String(answer.headers['content-type'] ?? '');
+      const reply = type.startsWith('text/event-stream')
+        ? await firstEvent(answer.body)
+        : jsonOrUndefined(await bodyText(answer.body, MAX_BYTES));
+      const session = answer.headers['mcp-session-id'];
+      if (typeof session === 'string') await goodbye(url, session, signal);
+      return judge(answer.statusCode, reply, url);
+    } catch (error) {
+      signal.throwIfAborted();
+      return { ok: false, message: limit.aborted ? silent(url) : `${url} cannot be reached: ${reasonOf(error)}` };
+    }
+  };
+
+  const goodbye = async (url: string, session: string, signal: AbortSignal): Promise<void> => {
+    try {
+      const { body } = await request(url, {
+        dispatcher: agent,
+        method: 'DELETE',
+        headers: { 'mcp-session-id': session, 'mcp-protocol-version': PROTOCOL_VERSION, connection: 'close' },
+        signal: AbortSignal.any([signal, AbortSignal.timeout(GOODBYE_MS)]),
+      });
+      await bodyText(body, MAX_BYTES);
+    } catch {
+      // It expires by itself.
+    }
+  };
+
+  return { shakeHands, close: () => agent.destroy() };
+}
+
+const silent = (url: string): string =>
+  `${url} did not answer within ${TIMEOUT_MS / 1000} s; if its NetworkPolicy or another one keeps the operator out, let it in`;
+
+/** @param reply the JSON-RPC answer, or the body of an error */
+export function judge(status: number, reply: unknown, url: string): Handshake {
+  if (typeof valueAt(reply, ['result', 'protocolVersion']) === 'string') return { ok: true };
+  const code = textAt(reply, 'error', 'data', 'code') ?? textAt(reply, 'code');
+  if (status === 401) {
+    const who = code === 'unauthorized' ? 'the adapter' : 'the upstream';
+    return {
+      ok: true,
+      note: `${who} wants credentials, which the operator does not have: its 401 counts as the answer`,
+    };
+  }
+  if (status === 400 && code === 'missing_client_header') {
+    return { ok: true, note: 'the adapter wants headers of its clients, which the operator does not have' };
+  }
+  const detail = textAt(reply, 'error', 'message') ?? textAt(reply, 'detail') ?? 'this is no answer of an MCP server';
+  return { ok: false, message: `${url} answered initialize with HTTP ${status}: ${detail}` };
+}
+
+/** The first message of an event stream; the rest is not waited for. */
+async function firstEvent(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const part of body) {
+    text += decoder.decode(part, { stream: true });
+    const message = firstMessage(text);
+    if (message !== undefined) return message;
+    if (text.length > MAX_BYTES) break;
+  }
+  return firstMessage(`${text}\n\n`);
+}
+
+/** Of the complete events in the text, the first whose data is a JSON-RPC answer (WHATWG HTML, "Server-sent events"). */
+export function firstMessage(text: string): unknown {
+  const events = text.split(/\r\n\r\n|\n\n|\r\r/).slice(0, -1);
+  for (const event of events) {
+    const data = event
+      .split(/\r\n|\n|\r/)
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice(5).replace(/^ /, ''))
+      .join('\n');
+    const message = jsonOrUndefined(data);
+    if (valueAt(message, ['result']) !== undefined || valueAt(message, ['error']) !== undefined) return message;
+  }
+  return undefined;
+}
+
+function jsonOrUndefined(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function reasonOf(error: unknown): string {
+  const { code, message } = error as { code?: string; message?: string };
+  return code ?? String(message);
+}

@@ -1,0 +1,57 @@
+/** Pure: the summary of a McpAdapter, condition `Ready`. */
+import type { Finding } from '../runtime/conditions.ts';
+import type { Handshake } from './handshake.ts';
+import type { PodProblem } from './pod-problems.ts';
+import type { Rollout } from './rollout.ts';
+
+/** What came of the last handshake with what runs now; undefined when there was none yet. */
+export type HandshakeState = Handshake | undefined;
+
+export interface ReadyInput {
+  readonly rollout: Rollout;
+  readonly problem: PodProblem | undefined;
+  readonly storage: Finding;
+  readonly handshake: HandshakeState;
+  /** How long all pods have been ready, in milliseconds. */
+  readonly readyForMs: number;
+  readonly warnings: readonly string[];
+}
+
+/** Upstreams beside the adapter need a moment after it; until then an unanswered handshake is no failure. */
+export const HANDSHAKE_GRACE_MS = 30_000;
+
+/** `False` only for what somebody must look at; what waiting helps against is `Unknown`. */
+export function readyFinding(input: ReadyInput): Finding {
+  const { rollout, problem, storage, handshake } = input;
+  const say = (status: Finding['status'], reason: string, ...sentences: string[]): Finding => ({
+    type: 'Ready',
+    status,
+    reason,
+    message: [...sentences, ...input.warnings].join('. '),
+  });
+  const because = problem === undefined ? [] : [problem.message];
+
+  if (rollout.state === 'complete') {
+    if (rollout.wanted === 0) return say('True', 'ScaledToZero', 'No pod is wanted, so nothing serves');
+    if (handshake === undefined)
+      return say('Unknown', 'Progressing', rollout.message, 'The handshake is still to come');
+    if (handshake.ok) {
+      const note = handshake.note === undefined ? [] : [`About the handshake: ${handshake.note}`];
+      return say('True', 'Ready', rollout.message, ...note);
+    }
+    return input.readyForMs < HANDSHAKE_GRACE_MS
+      ? say('Unknown', 'Progressing', rollout.message, `Waiting for an answer: ${handshake.message}`)
+      : say('False', 'HandshakeFailed', handshake.message);
+  }
+  if (storage.status === 'False') return say('False', 'StorageNotReady', storage.message);
+  if (rollout.state === 'stuck') {
+    return say('False', problem?.reason ?? 'ProgressDeadlineExceeded', rollout.message, ...because);
+  }
+  if (problem?.failing === true) return say('False', problem.reason, problem.message, stillServing(rollout));
+  if (rollout.state === 'refused') return say('False', 'PodsRefused', rollout.message);
+  const waiting = storage.status === 'Unknown' ? [storage.message] : [];
+  return say('Unknown', 'Progressing', rollout.message, ...because, ...waiting);
+}
+
+const stillServing = ({ available }: Rollout): string =>
+  available === 0 ? 'No pod serves' : `${available} other pod${available === 1 ? ' serves' : 's serve'}`;

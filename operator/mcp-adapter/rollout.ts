@@ -1,0 +1,71 @@
+/** Pure: how far a Deployment has come. */
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { conditionOf, shortened } from './pod-problems.ts';
+import { numberAt, textAt } from './raw.ts';
+
+/**
+ * - `missing`: there is no Deployment.
+ * - `complete`: every pod is of the newest revision and available.
+ * - `stuck`: the Deployment controller has given up waiting (`progressDeadlineSeconds`).
+ * - `refused`: pods cannot even be made, for example because of a quota.
+ */
+export type RolloutState = 'missing' | 'rolling' | 'complete' | 'stuck' | 'refused';
+
+export interface Rollout {
+  readonly state: RolloutState;
+  /** A sentence for people. */
+  readonly message: string;
+  readonly wanted: number;
+  readonly updated: number;
+  readonly available: number;
+  /** Pods of older revisions that are still there. */
+  readonly old: number;
+}
+
+/** Source: Kubernetes, "Deployments", complete and failed; the same test as `kubectl rollout status`. */
+export function rolloutOf(deployment: KubernetesObject | undefined): Rollout {
+  if (deployment === undefined) {
+    return {
+      state: 'missing',
+      message: 'The Deployment is not there yet',
+      wanted: 0,
+      updated: 0,
+      available: 0,
+      old: 0,
+    };
+  }
+  const wanted = numberAt(deployment, 'spec', 'replicas') ?? 1;
+  const seen = numberAt(deployment, 'status', 'observedGeneration') ?? 0;
+  const total = numberAt(deployment, 'status', 'replicas') ?? 0;
+  const updated = numberAt(deployment, 'status', 'updatedReplicas') ?? 0;
+  const available = numberAt(deployment, 'status', 'availableReplicas') ?? 0;
+  const counts = { wanted, updated, available, old: Math.max(0, total - updated) };
+  if (seen < (deployment.metadata.generation ?? 0)) {
+    return { ...counts, state: 'rolling', message: 'The Deployment has a change that its controller has not seen yet' };
+  }
+  if (updated === wanted && total === wanted && available === wanted) {
+    return {
+      ...counts,
+      state: 'complete',
+      message: `${pods(wanted)} of the newest revision serve${wanted === 1 ? 's' : ''}`,
+    };
+  }
+  const refused = conditionOf(deployment, 'ReplicaFailure');
+  if (textAt(refused, 'status') === 'True') {
+    const why = shortened(textAt(refused, 'message') ?? 'no reason was given');
+    return { ...counts, state: 'refused', message: `Pods cannot be made: ${why}` };
+  }
+  const message = progressText(counts);
+  const stuck = textAt(conditionOf(deployment, 'Progressing'), 'reason') === 'ProgressDeadlineExceeded';
+  return stuck
+    ? { ...counts, state: 'stuck', message: `The rollout makes no progress: ${message}` }
+    : { ...counts, state: 'rolling', message };
+}
+
+function progressText({ wanted, updated, available, old }: Omit<Rollout, 'state' | 'message'>): string {
+  if (updated < wanted) return `Pods of the newest revision: ${updated} of ${wanted}`;
+  if (old > 0) return `Pods of older revisions that have not ended: ${old}`;
+  return `Available pods: ${Math.min(available, wanted)} of ${wanted}`;
+}
+
+const pods = (count: number): string => `${count} pod${count === 1 ? '' : 's'}`;
