@@ -1,0 +1,143 @@
+import { REFERENCES_REVISION, RESTARTED_AT, CONFIG_HASH } from '../mcp-adapter/labels.ts';
+import { overlay } from '../mcp-adapter/overlay.ts';
+import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../mcp-adapter/references.ts';
+import { hashOf } from '../runtime/content-hash.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { DEPLOYMENTS } from '../runtime/resources.ts';
+import type { BuildContext, ShardPlan } from './build.ts';
+import { childMetadata } from './child-metadata.ts';
+import { CONFIG_FILE, CONFIG_FOLDER } from './config-map.ts';
+import { type EffectiveSettings, STATE_FOLDER } from './effective-settings.ts';
+import { configMapName, shardLabels, shardName, shardSelector } from './names.ts';
+
+/** Name of the container that runs the scraper. */
+export const CONTAINER = 'scraper';
+export const PORT_NAME = 'http';
+/** User and group of the image. */
+const USER_ID = 65_532;
+const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
+/** Seconds that the program has for its last work after running windows have ended. */
+const LAST_WORK_SECONDS = 10;
+
+type Context = Pick<BuildContext, 'image' | 'podSecurity' | 'referencesRevision'>;
+
+export function deployment(plan: ShardPlan, settings: EffectiveSettings, context: Context): KubernetesObject {
+  return {
+    apiVersion: DEPLOYMENTS.apiVersion,
+    kind: DEPLOYMENTS.kind,
+    metadata: childMetadata(plan),
+    spec: {
+      replicas: plan.replicas,
+      selector: { matchLabels: shardSelector(plan.group, plan.shard) },
+      // Two pods must not scrape the same with a state of their own each.
+      strategy: settings.sharedState
+        ? { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }
+        : { type: 'Recreate' },
+      progressDeadlineSeconds: 600,
+      revisionHistoryLimit: 3,
+      template: podTemplate(plan, settings, context),
+    },
+  };
+}
+
+/** The template of the pods, with the users' overlay laid over it. */
+function podTemplate(plan: ShardPlan, settings: EffectiveSettings, context: Context): object {
+  const { podOverlay } = plan.pod;
+  const revision = context.referencesRevision(plan.shard);
+  return {
+    metadata: {
+      labels: { ...podOverlay?.metadata?.labels, ...shardLabels(plan.group, plan.shard) },
+      annotations: {
+        'kubectl.kubernetes.io/default-container': CONTAINER,
+        ...podOverlay?.metadata?.annotations,
+        // Of the settings only: the pods read their sources again when these change.
+        [CONFIG_HASH]: hashOf(plan.scraper).slice(0, 16),
+        ...(revision === undefined ? {} : { [REFERENCES_REVISION]: revision }),
+        ...(plan.restartedAt === undefined ? {} : { [RESTARTED_AT]: plan.restartedAt }),
+      },
+    },
+    spec: overlay(podSpec(plan, settings, context), podOverlay?.spec ?? {}),
+  };
+}
+
+function podSpec(plan: ShardPlan, settings: EffectiveSettings, context: Context): object {
+  const { group, shard, pod } = plan;
+  const references = referenceVolumes({
+    env: plan.members.flatMap(({ env }) => env),
+    envFrom: plan.members.flatMap(({ envFrom }) => envFrom),
+  });
+  return {
+    serviceAccountName: shardName(group, shard),
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    ...(pod.imagePullSecrets?.length ? { imagePullSecrets: [...pod.imagePullSecrets] } : {}),
+    securityContext: {
+      runAsNonRoot: true,
+      seccompProfile: { type: 'RuntimeDefault' },
+      ...(context.podSecurity === 'openshift' ? {} : { fsGroup: USER_ID, fsGroupChangePolicy: 'OnRootMismatch' }),
+    },
+    terminationGracePeriodSeconds: settings.shutdownSeconds + LAST_WORK_SECONDS,
+    // Also for a single replica: were it only above one, scaling would replace the pods that are there.
+    topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
+      topologyKey,
+      maxSkew: 1,
+      whenUnsatisfiable: 'ScheduleAnyway',
+      labelSelector: { matchLabels: shardSelector(group, shard) },
+      matchLabelKeys: ['pod-template-hash'],
+    })),
+    containers: [container(plan, settings, context, references)],
+    volumes: [
+      { name: 'config', configMap: { name: configMapName(group, shard) } },
+      { name: 'state', emptyDir: {} },
+      { name: 'tmp', emptyDir: {} },
+      ...references.volumes,
+    ],
+  };
+}
+
+function container(
+  { members, pod }: ShardPlan,
+  { port, stateFolder }: EffectiveSettings,
+  context: Context,
+  references: ReferenceVolumes,
+): object {
+  const probe = (path: string, timing: object): object => ({ httpGet: { path, port: PORT_NAME }, ...timing });
+  const envFrom = members.flatMap((member) => member.envFrom);
+  return {
+    name: CONTAINER,
+    image: pod.image ?? context.image,
+    ...(pod.imagePullPolicy === undefined ? {} : { imagePullPolicy: pod.imagePullPolicy }),
+    command: ['otel-api-scraper'],
+    args: [
+      '--config',
+      `${CONFIG_FOLDER}/${CONFIG_FILE}`,
+      ...(references.volumes.length > 0 ? ['--references', REFERENCES_FOLDER] : []),
+    ],
+    // The path of the state is relative by default.
+    workingDir: STATE_FOLDER,
+    env: members.flatMap(({ env }) => env),
+    ...(envFrom.length > 0 ? { envFrom } : {}),
+    ports: [{ name: PORT_NAME, containerPort: port, protocol: 'TCP' }],
+    startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 60 }),
+    livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
+    readinessProbe: probe('/readyz', { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 2 }),
+    resources: pod.resources ?? RESOURCES,
+    securityContext: {
+      allowPrivilegeEscalation: false,
+      readOnlyRootFilesystem: true,
+      runAsNonRoot: true,
+      ...(context.podSecurity === 'openshift' ? {} : { runAsUser: USER_ID, runAsGroup: USER_ID }),
+      capabilities: { drop: ['ALL'] },
+      seccompProfile: { type: 'RuntimeDefault' },
+    },
+    volumeMounts: [
+      { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
+      { name: 'state', mountPath: STATE_FOLDER },
+      ...(stateFolder === STATE_FOLDER || isIn(stateFolder, '/tmp') ? [] : [{ name: 'state', mountPath: stateFolder }]),
+      { name: 'tmp', mountPath: '/tmp' },
+      ...references.volumeMounts,
+    ],
+  };
+}
+
+const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);

@@ -1,0 +1,43 @@
+import { posix } from 'node:path';
+import { ScraperSettings } from '../../crds/config/scraper.ts';
+import type { Connection } from '../mcp-adapter/connections.ts';
+import { resolver, withoutUnknown } from '../mcp-adapter/known-values.ts';
+import type { ShardPlan } from './build.ts';
+import { connectionsOf } from './connections.ts';
+
+/** The port of health checks and the admin API where no source sets another. */
+export const DEFAULT_PORT = 8080;
+export const STATE_FOLDER = '/var/lib/otel-api-scraper';
+
+/** What of the settings the operator can know: values hold `${NAME}`, whose values only the pods see. */
+export interface EffectiveSettings {
+  readonly port: number;
+  /** How long running windows may go on after SIGTERM, in whole seconds. */
+  readonly shutdownSeconds: number;
+  /** Whether the state is in a store that pods share; otherwise it is a file. */
+  readonly sharedState: boolean;
+  /** Folder of that file. */
+  readonly stateFolder: string;
+  readonly connections: readonly Connection[];
+}
+
+export function effectiveSettings({ scraper, members }: Pick<ShardPlan, 'scraper' | 'members'>): EffectiveSettings {
+  const resolve = resolver({
+    env: members.flatMap(({ env }) => env),
+    envFrom: members.flatMap(({ envFrom }) => envFrom),
+  });
+  const resolved = resolve(scraper);
+  const parsed = ScraperSettings.safeParse(withoutUnknown(resolved));
+  const settings = parsed.success ? parsed.data : ScraperSettings.parse({ otelCollectorEndpoint: 'http://unknown' });
+  const { path } = settings.fingerprintStore.sqlite;
+  return {
+    port: settings.servicePort,
+    shutdownSeconds: settings.terminateGracefully ? Math.ceil(settings.shutdownGrace / 1000) : 0,
+    sharedState: settings.fingerprintStore.backend === 'valkey',
+    stateFolder: posix.isAbsolute(path) ? posix.dirname(path) : STATE_FOLDER,
+    connections: connectionsOf(
+      resolved,
+      members.map(({ resource, entry }) => ({ resource, entry: resolve(entry) })),
+    ),
+  };
+}

@@ -1,0 +1,30 @@
+import { egressRules, unknownConnections } from '../mcp-adapter/egress.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { NETWORK_POLICIES } from '../runtime/resources.ts';
+import type { BuildContext, ShardPlan } from './build.ts';
+import { childMetadata } from './child-metadata.ts';
+import type { EffectiveSettings } from './effective-settings.ts';
+import { shardSelector } from './names.ts';
+
+/**
+ * Pods may connect to what their sources and settings name, and everyone to their port. A name that only the pods know
+ * would be cut off by any rule, so connections of the pods are not restricted then.
+ */
+export function networkPolicy(
+  plan: ShardPlan,
+  { port, connections }: EffectiveSettings,
+  context: Pick<BuildContext, 'services' | 'podSecurity'>,
+): KubernetesObject {
+  const restricted = unknownConnections(connections).length === 0;
+  return {
+    apiVersion: NETWORK_POLICIES.apiVersion,
+    kind: NETWORK_POLICIES.kind,
+    metadata: childMetadata(plan),
+    spec: {
+      podSelector: { matchLabels: shardSelector(plan.group, plan.shard) },
+      policyTypes: restricted ? ['Ingress', 'Egress'] : ['Ingress'],
+      ingress: [{ ports: [{ port, protocol: 'TCP' }] }],
+      ...(restricted ? { egress: egressRules(plan.namespace, connections, context) } : {}),
+    },
+  };
+}

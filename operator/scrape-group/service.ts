@@ -1,0 +1,21 @@
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { SERVICES } from '../runtime/resources.ts';
+import type { ShardPlan } from './build.ts';
+import { childMetadata } from './child-metadata.ts';
+import { PORT_NAME } from './deployment.ts';
+import type { EffectiveSettings } from './effective-settings.ts';
+import { shardSelector } from './names.ts';
+
+/** For health checks and the admin API; the scraper has no other clients. */
+export function service(plan: ShardPlan, { port }: EffectiveSettings): KubernetesObject {
+  return {
+    apiVersion: SERVICES.apiVersion,
+    kind: SERVICES.kind,
+    metadata: childMetadata(plan),
+    spec: {
+      type: 'ClusterIP',
+      selector: shardSelector(plan.group, plan.shard),
+      ports: [{ name: PORT_NAME, port, targetPort: PORT_NAME, protocol: 'TCP' }],
+    },
+  };
+}
