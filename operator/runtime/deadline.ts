@@ -1,6 +1,7 @@
 /** One wait on the outside: its signal aborts when the time is up or when `signal` does. */
 export interface Deadline extends Disposable {
   readonly signal: AbortSignal;
+  abort(reason: Error): void;
   /** The time no longer counts, `signal` still does. */
   disarm(): void;
 }
@@ -19,6 +20,7 @@ export function deadline(timeoutMs: number, what: string, signal?: AbortSignal):
   else signal?.addEventListener('abort', abort, { once: true });
   return {
     signal: controller.signal,
+    abort: (reason) => controller.abort(reason),
     disarm: () => clearTimeout(timer),
     [Symbol.dispose]() {
       clearTimeout(timer);

@@ -52,6 +52,7 @@ describe('a key', () => {
   test('that is added several times while it waits runs once', async () => {
     const { queue, started, finish } = held({ concurrency: 1 });
     queue.add('first');
+    await vi.advanceTimersByTimeAsync(0);
     for (let i = 0; i < 5; i++) queue.add('a');
     await finish('first');
     expect(started).toEqual(['first', 'a']);
@@ -60,9 +61,18 @@ describe('a key', () => {
     expect(started).toEqual(['first', 'a']);
   });
 
+  test('that is added several times in one go runs once, with nothing before it', async () => {
+    const { queue, started, finish } = held();
+    for (let i = 0; i < 5; i++) queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
+    await finish('a');
+    expect(started).toEqual(['a']);
+  });
+
   test('that is added while it runs runs once more afterwards, never twice at a time', async () => {
     const { queue, started, finish } = held();
     queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
     queue.add('a');
     queue.add('a');
     await vi.advanceTimersByTimeAsync(10_000);
@@ -77,6 +87,7 @@ describe('a key', () => {
   test('that asks to be run again is run after that time', async () => {
     const { queue, started, finish } = held();
     queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
     await finish('a', 3_000);
     await vi.advanceTimersByTimeAsync(2_999);
     expect(started).toHaveLength(1);
@@ -100,12 +111,14 @@ describe('a key', () => {
     const { queue, started } = held();
     queue.addAfter('a', 5_000);
     queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
     expect(started).toEqual(['a']);
   });
 
   test('with a delay that is asked for while it runs is run then, not sooner', async () => {
     const { queue, started, finish } = held();
     queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
     queue.addAfter('a', 4_000);
     await finish('a');
     await vi.advanceTimersByTimeAsync(3_999);
@@ -143,12 +156,14 @@ describe('a key that fails', () => {
   test('begins anew with its backoff after a success', async () => {
     const { queue, started, fail, finish } = held({ random: () => 1 });
     queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
     for (const pause of [500, 1_000, 2_000]) {
       await fail('a');
       await vi.advanceTimersByTimeAsync(pause);
     }
     await finish('a');
     queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
     await fail('a');
     await vi.advanceTimersByTimeAsync(500);
     expect(started).toHaveLength(6);
@@ -157,6 +172,7 @@ describe('a key that fails', () => {
   test('is tried sooner when it changes, but not without a pause', async () => {
     const { queue, started, fail } = held({ random: () => 1 });
     queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
     for (const pause of [500, 1_000, 2_000, 4_000, 8_000, 16_000]) {
       await fail('a');
       await vi.advanceTimersByTimeAsync(pause);
@@ -189,6 +205,7 @@ describe('a key that fails', () => {
     const { queue, started, fail } = held({ concurrency: 1 });
     queue.add('a');
     queue.add('b');
+    await vi.advanceTimersByTimeAsync(0);
     await fail('a');
     expect(started).toEqual(['a', 'b']);
   });
@@ -198,6 +215,7 @@ describe('all keys together', () => {
   test('run in the order in which they came, so many at a time', async () => {
     const { queue, started, finish } = held({ concurrency: 2 });
     for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
+    await vi.advanceTimersByTimeAsync(0);
     expect(started).toEqual(['a', 'b']);
     expect(queue.depth).toBe(2);
     await finish('b');
@@ -232,8 +250,9 @@ describe('all keys together', () => {
     const { queue, finish } = held({ concurrency: 1, onDepth: (waiting) => depths.push(waiting) });
     queue.add('a');
     queue.add('b');
+    await vi.advanceTimersByTimeAsync(0);
     await finish('a');
-    expect(depths).toEqual([1, 0, 1, 0]);
+    expect(depths).toEqual([1, 2, 1, 0]);
   });
 });
 
@@ -243,6 +262,7 @@ describe('stopping', () => {
     queue.add('a');
     queue.add('b');
     queue.addAfter('c', 1_000);
+    await vi.advanceTimersByTimeAsync(0);
     let stopped = false;
     const stop = queue.stop().then(() => {
       stopped = true;

@@ -71,6 +71,7 @@ export class WorkQueue {
   #tokens: number;
   #tokensAt: number;
   #tokenTimer: NodeJS.Timeout | undefined;
+  #pumping = false;
   #stopped = false;
 
   constructor(options: WorkQueueOptions) {
@@ -102,7 +103,7 @@ export class WorkQueue {
     const at = Math.max(this.#now() + delayMs, entry.notBefore);
     if (entry.state === 'running') entry.againAt = Math.min(entry.againAt ?? Infinity, at);
     else this.#delayUntil(key, entry, Math.min(entry.dueAt, at));
-    this.#pump();
+    this.#pumpSoon();
   }
 
   /** Begins no more work, and waits for what is at work. */
@@ -149,6 +150,16 @@ export class WorkQueue {
     entry.dueAt = Infinity;
     this.#due.add(key);
     this.#onDepth(this.#due.size);
+  }
+
+  /** What is added in one go (a list of objects that concern the same key) runs once. */
+  #pumpSoon(): void {
+    if (this.#pumping) return;
+    this.#pumping = true;
+    queueMicrotask(() => {
+      this.#pumping = false;
+      this.#pump();
+    });
   }
 
   #pump(): void {
