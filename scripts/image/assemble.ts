@@ -1,0 +1,78 @@
+/**
+ * Makes the folder /app of the image: `node scripts/image/assemble.ts FOLDER`. Compiles the programs and copies the
+ * packages that they need from node_modules, without the network; the demo server's packages stand apart from them.
+ */
+import { cp, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join, relative, resolve } from 'node:path';
+import { z } from 'zod';
+import { ROOT, runCommand } from '../suite/command.ts';
+import { closure } from './closure.ts';
+
+const COMPILE_MS = 120_000;
+/** What the demo server imports. The others of its packages are the programs' own. */
+const DEMO_PACKAGES = ['@modelcontextprotocol/server', '@modelcontextprotocol/node', 'zod'];
+/** Nobody reads them in the image, and they are more than half of it. */
+const DEVELOPMENT_FILES = /\.(d\.[cm]?ts|map|md)$/;
+
+const PackageJson = z.looseObject({ name: z.string(), version: z.string(), dependencies: z.record(z.string(), z.string()) });
+const names = () => z.record(z.string(), z.string()).optional();
+const Lockfile = z.looseObject({
+  packages: z.record(
+    z.string(),
+    z.looseObject({
+      dependencies: names(),
+      optionalDependencies: names(),
+      peerDependencies: names(),
+      peerDependenciesMeta: z.record(z.string(), z.looseObject({ optional: z.boolean().optional() })).optional(),
+    }),
+  ),
+});
+
+const [target] = process.argv.slice(2);
+if (target === undefined) {
+  console.error('Usage: node scripts/image/assemble.ts FOLDER');
+  process.exit(2);
+}
+await assemble(resolve(target));
+
+async function assemble(app: string): Promise<void> {
+  const { name, version, dependencies } = PackageJson.parse(JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')));
+  const { packages } = Lockfile.parse(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')));
+
+  const compiler = [process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'];
+  const options = ['--outDir', join(app, 'dist'), '--sourceMap', 'false'];
+  const compiled = await runCommand([...compiler, ...options], {
+    timeoutMs: COMPILE_MS,
+    signal: new AbortController().signal,
+  });
+  if (!compiled.ok) throw new Error(`the programs do not compile:\n${compiled.output}`);
+
+  const own = closure(packages, Object.keys(dependencies));
+  for (const path of own) await copyPackage(path, join(app, path));
+  const demo = join(app, 'examples');
+  for (const path of closure(packages, DEMO_PACKAGES)) {
+    if (!own.has(path)) await copyPackage(path, join(demo, path));
+  }
+  // Node runs the demo server as it is.
+  await cp(join(ROOT, 'examples/quickstart'), join(demo, 'quickstart'), {
+    recursive: true,
+    filter: (source) => !/\.(ya?ml|test\.ts)$/.test(source) && !source.includes('.data'),
+  });
+  await cp(join(ROOT, 'bin'), join(app, 'bin'), { recursive: true });
+  await cp(join(ROOT, 'LICENSE'), join(app, 'LICENSE'));
+  // Of package.json only what the programs read, so that a change of a script is no change of the image.
+  await writeFile(join(app, 'package.json'), `${JSON.stringify({ name, version, type: 'module' }, undefined, 2)}\n`);
+}
+
+async function copyPackage(path: string, to: string): Promise<void> {
+  const from = join(ROOT, path);
+  await mkdir(to, { recursive: true });
+  await cp(from, to, {
+    recursive: true,
+    // Packages inside this package are in the closure themselves, if they are needed.
+    filter: (source) => !DEVELOPMENT_FILES.test(source) && !relative(from, source).split('/').includes('node_modules'),
+  }).catch((error: NodeJS.ErrnoException) => {
+    // An optional package of another system.
+    if (error.code !== 'ENOENT') throw error;
+  });
+}
