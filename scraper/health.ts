@@ -1,0 +1,50 @@
+import type { ScraperConfig } from '../crds/config/scraper.ts';
+
+/** What is known of one source. Times are ISO 8601; null: not yet. */
+export interface SourceHealth {
+  readonly name: string;
+  readonly last_scrape: string | null;
+  readonly last_success: string | null;
+  /** Everything before this time was exported. */
+  readonly watermark: string | null;
+  /** Number of records of the last scrape. */
+  readonly records: number | null;
+  readonly last_error: string | null;
+}
+
+export interface HealthObject {
+  readonly status: 'ok' | 'degraded';
+  readonly version: string;
+  /** Of the configuration that is in use. */
+  readonly config_hash: string;
+  /** Why the configuration file as it is now is not in use. */
+  readonly config_error?: string;
+  /** Whether files of referenced Secrets or ConfigMaps differ from those at the start. */
+  readonly references?: { readonly changed: boolean };
+  readonly sources: readonly SourceHealth[];
+}
+
+/** Puts the parts together; `degraded` when the file cannot be used or a source fails. */
+export function healthObject(parts: {
+  readonly version: string;
+  readonly configHash: string;
+  readonly configError: string | undefined;
+  readonly referencesChanged: boolean | undefined;
+  readonly sources: readonly SourceHealth[];
+}): HealthObject {
+  const { version, configHash, configError, referencesChanged, sources } = parts;
+  const isFine = configError === undefined && sources.every((source) => source.last_error === null);
+  return {
+    status: isFine ? 'ok' : 'degraded',
+    version,
+    config_hash: configHash,
+    ...(configError === undefined ? {} : { config_error: configError }),
+    ...(referencesChanged === undefined ? {} : { references: { changed: referencesChanged } }),
+    sources,
+  };
+}
+
+/** A source that has not run yet. */
+export function notYetScraped({ name }: ScraperConfig['sources'][number]): SourceHealth {
+  return { name, last_scrape: null, last_success: null, watermark: null, records: null, last_error: null };
+}

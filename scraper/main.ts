@@ -1,0 +1,114 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs';
+import { enableCompileCache } from 'node:module';
+import type { LoadedConfig } from './config-file.ts';
+import type { Options } from './options.ts';
+
+enableCompileCache();
+
+const { readOptions, USAGE, UsageError } = await import('./options.ts');
+
+const version = packageVersion();
+process.exit(await main());
+
+async function main(): Promise<number> {
+  let options;
+  try {
+    options = readOptions(process.argv.slice(2), process.env);
+  } catch (error) {
+    if (!(error instanceof UsageError)) throw error;
+    process.stderr.write(`otel-api-scraper: ${error.message}\nTry 'otel-api-scraper --help'.\n`);
+    return 2;
+  }
+  if (options.action === 'help') {
+    process.stdout.write(USAGE);
+    return 0;
+  }
+  if (options.action === 'version') {
+    process.stdout.write(`${version}\n`);
+    return 0;
+  }
+
+  const { describeProblem, readConfigFile } = await import('./config-file.ts');
+  let loaded;
+  try {
+    loaded = await readConfigFile(options.config, process.env);
+  } catch (error) {
+    process.stderr.write(`${describeProblem(error, options.config)}\n`);
+    return 1;
+  }
+  if (options.action === 'validate') {
+    const { redactedScraperConfig } = await import('../crds/config/scraper-redact.ts');
+    const { stringify } = await import('yaml');
+    for (const { path, message, line } of loaded.warnings) {
+      process.stderr.write(`warning: ${options.config}:${line ?? 1}: ${path} ${message}\n`);
+    }
+    process.stdout.write(stringify(redactedScraperConfig(loaded.config)));
+    return 0;
+  }
+  return run(loaded, options);
+}
+
+async function run(loaded: LoadedConfig, options: Options): Promise<number> {
+  const { createScraper } = await import('./app.ts');
+  const { createLogger } = await import('./logger.ts');
+  const { scraperSecrets } = await import('../crds/config/scraper-redact.ts');
+  const { logLevel, servicePort, enableAdminApi } = loaded.config.scraper;
+  let secrets = scraperSecrets(loaded.config);
+  const logger = createLogger(logLevel, () => secrets);
+  for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
+
+  const scraper = await createScraper({
+    configPath: options.config,
+    loaded,
+    env: process.env,
+    logger,
+    version,
+    references: options.references,
+    onConfig(next) {
+      // Old secrets may still stand in what is logged about the old sources.
+      secrets = [...new Set([...secrets, ...scraperSecrets(next.config)])].sort((a, b) => b.length - a.length);
+    },
+  });
+  try {
+    const url = await scraper.listen(options.host, options.port ?? servicePort);
+    // Said on every level, so that whoever starts it sees where it is.
+    process.stdout.write(
+      `${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'listening', url, version })}\n`,
+    );
+  } catch (error) {
+    // The original opens no port without the admin API, so that its default, 80, need not be allowed.
+    if (options.port !== undefined || enableAdminApi) {
+      logger.fatal({ err: error }, 'the scraper cannot start');
+      process.stderr.write(`otel-api-scraper: cannot start: ${(error as Error).message}\n`);
+      return 1;
+    }
+    logger.warn({ err: error }, 'the port for health checks cannot be opened; set scraper.servicePort or --port');
+  }
+
+  const { promise: signalled, resolve } = Promise.withResolvers<string>();
+  process.once('SIGTERM', resolve);
+  process.once('SIGINT', resolve);
+  const idle = setInterval(() => undefined, 2 ** 30);
+  const signal = await signalled;
+  clearInterval(idle);
+  // A second signal means: now.
+  process.once('SIGTERM', () => process.exit(1));
+  process.once('SIGINT', () => process.exit(1));
+  logger.info({ signal }, 'draining');
+  await scraper.stop();
+  logger.info('stopped');
+  return 0;
+}
+
+/** From the nearest package.json: beside the sources, or above dist/. */
+function packageVersion(): string {
+  for (const path of ['../package.json', '../../package.json']) {
+    try {
+      return (JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version: string }).version;
+    } catch {
+      continue;
+    }
+  }
+  return '0.0.0';
+}
