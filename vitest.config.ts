@@ -45,6 +45,20 @@ export default defineConfig({
           ...startingPrograms,
         },
       },
+      {
+        test: {
+          ...node,
+          name: 'cluster',
+          include: ['e2e/**/*.cluster.ts'],
+          globalSetup: ['e2e/cluster/global-setup.ts'],
+          // The first test starts the cluster.
+          testTimeout: 300_000,
+          hookTimeout: 300_000,
+          sequence: { groupOrder: 4 },
+          // They share one cluster, and some of them stop parts of it.
+          maxWorkers: 1,
+        },
+      },
     ],
   },
 });

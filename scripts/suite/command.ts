@@ -13,16 +13,26 @@ export interface Outcome {
 /** Runs a command to its end in the project's folder. Never rejects: what cannot be started has failed. */
 export function runCommand(
   [command = '', ...args]: readonly string[],
-  options: { readonly timeoutMs: number; readonly signal: AbortSignal; readonly env?: NodeJS.ProcessEnv },
+  options: {
+    readonly timeoutMs: number;
+    readonly signal: AbortSignal;
+    readonly env?: NodeJS.ProcessEnv;
+    /** Told what the command writes, as it comes. */
+    readonly onOutput?: (text: string) => void;
+  },
 ): Promise<Outcome> {
-  const { timeoutMs, signal, env = process.env } = options;
+  const { timeoutMs, signal, env = process.env, onOutput } = options;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   const settings: SpawnOptions = { cwd: ROOT, env, stdio: ['ignore', 'pipe', 'pipe'], signal: limit };
   return new Promise((resolve) => {
     let output = '';
     const child = spawn(command, args, settings);
-    child.stdout?.setEncoding('utf8').on('data', (text: string) => (output += text));
-    child.stderr?.setEncoding('utf8').on('data', (text: string) => (output += text));
+    for (const stream of [child.stdout, child.stderr]) {
+      stream?.setEncoding('utf8').on('data', (text: string) => {
+        output += text;
+        onOutput?.(text);
+      });
+    }
     child.once('error', (error) => {
       if (signal.aborted) output += 'interrupted';
       else output += limit.aborted ? `stopped after ${timeoutMs / 1000} s` : `${command}: ${error.message}`;

@@ -1,6 +1,4 @@
-import { constants } from 'node:fs';
-import { access } from 'node:fs/promises';
-import { delimiter, join } from 'node:path';
+import { isInstalled, PROGRAMS } from '../../e2e/cluster/support.ts';
 import { runCommand } from './command.ts';
 import type { Suite } from './result.ts';
 
@@ -10,6 +8,8 @@ interface Requirement {
   /** Package of Debian and Ubuntu. */
   readonly aptPackage: string;
   readonly suites: readonly Suite[];
+  /** Without it tests are skipped, and say so. */
+  readonly optional?: true;
   /** Whether the tests can do without the program, in another way. */
   readonly substitute?: () => Promise<boolean>;
   readonly advice: string;
@@ -19,7 +19,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   {
     program: 'redis-server',
     aptPackage: 'redis-server',
-    suites: ['contract', 'e2e'],
+    suites: ['contract', 'e2e', 'cluster'],
     substitute: dockerAnswers,
     advice: 'install Redis 7 or newer so that `redis-server` is on the PATH, or start Docker',
   },
@@ -29,6 +29,15 @@ const REQUIREMENTS: readonly Requirement[] = [
     suites: ['e2e'],
     advice: 'install Chromium so that `chromium` is on the PATH',
   },
+  // openssl makes the certificates of an API server, too.
+  ...Object.entries(PROGRAMS).map(([program, aptPackage]): Requirement => ({
+    program,
+    aptPackage,
+    suites: program === 'openssl' ? ['contract', 'cluster'] : ['cluster'],
+    optional: true,
+    advice: 'without it there is no Kubernetes to test on',
+  })),
+  { program: 'git', aptPackage: 'git', suites: ['cluster'], optional: true, advice: 'Argo CD reads from a repository' },
 ];
 
 const APT_TIMEOUT_MS = 10 * 60_000;
@@ -48,7 +57,8 @@ export async function prepareMachine(
 
   const names = missing.map(({ aptPackage }) => aptPackage);
   const failure = await aptInstall(names, signal, progress);
-  const absent = await without(missing, ({ program }) => isInstalled(program));
+  const indispensable = missing.filter(({ optional }) => optional !== true);
+  const absent = await without(indispensable, ({ program }) => isInstalled(program));
   const hopeless = await without(absent, async ({ substitute }) => (await substitute?.()) ?? false);
   if (hopeless.length === 0) return;
   const advice = hopeless.map(({ program, advice: text }) => `${program} is missing: ${text}.`);
@@ -87,17 +97,6 @@ async function dockerAnswers(): Promise<boolean> {
     () => true,
     () => false,
   );
-}
-
-async function isInstalled(program: string): Promise<boolean> {
-  for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
-    const found = await access(join(folder, program), constants.X_OK).then(
-      () => true,
-      () => false,
-    );
-    if (found) return true;
-  }
-  return false;
 }
 
 /** Those for which the question is answered with no. */

@@ -1,5 +1,5 @@
 /** The suites of `npm test`, in the order in which they are named. */
-export const SUITES = ['check', 'unit', 'contract', 'e2e'] as const;
+export const SUITES = ['check', 'unit', 'contract', 'e2e', 'cluster'] as const;
 export type Suite = (typeof SUITES)[number];
 
 /** What became of one test; each step of the suite `check` is one. */

@@ -3,7 +3,7 @@ import { readSelection } from './selection.ts';
 
 describe('the command line of npm test', () => {
   test('runs every suite without arguments', () => {
-    expect(readSelection([])).toEqual({ kind: 'run', suites: ['check', 'unit', 'contract', 'e2e'] });
+    expect(readSelection([])).toEqual({ kind: 'run', suites: ['check', 'unit', 'contract', 'e2e', 'cluster'] });
   });
 
   test('runs the named suites once each, in their own order', () => {
@@ -13,7 +13,7 @@ describe('the command line of npm test', () => {
   test('names the suites when one is unknown', () => {
     expect(readSelection(['unit', 'integration'])).toEqual({
       kind: 'misuse',
-      reason: 'there is no suite "integration"; there are check, unit, contract, e2e',
+      reason: 'there is no suite "integration"; there are check, unit, contract, e2e, cluster',
     });
   });
 

@@ -6,10 +6,12 @@ export const USAGE = `Usage: npm test [-- SUITE ...]
 Runs the suites that are named, or all of them:
   check     format, lint, types, unused code, generated files
   unit      decisions, without the outside world
-  contract  every implementation of an interface, against real Redis and SQLite
+  contract  every implementation of an interface, against real Redis, SQLite and a Kubernetes API server
   e2e       whole programs, as their users meet them
+  cluster   the operator, its chart and Argo CD on a real Kubernetes; needs root on Linux
 
-What is missing for them (Redis, and Chromium for e2e) is installed when this is root or has sudo on Debian.
+What is missing for them (Redis, Chromium, runc, …) is installed when this is root or has sudo on Debian. Kubernetes is
+compiled from its Go modules when it is first needed, which takes a quarter of an hour.
 The last line is "N passed, N failed, N skipped"; the exit code is 1 when anything failed, 2 on wrong usage.
 `;
 
