@@ -181,10 +181,9 @@ describe('steady state', () => {
   it('does not write when only the status changes', async () => {
     const { run, writes } = operator();
     await run([deployment()]);
-    await real.server.kubectl(
-      ...['-n', namespace, 'patch', 'deployment', 'demo', '--subresource', 'status', '--type', 'merge'],
-      ...['-p', '{"status":{"replicas":1,"observedGeneration":1}}'],
-    );
+    const status = '{"status":{"replicas":1,"observedGeneration":1}}';
+    const patch = ['patch', 'deployment', 'demo', '--subresource', 'status', '--type', 'merge', '-p', status];
+    await real.server.kubectl('-n', namespace, ...patch);
     await run([deployment()]);
     expect(writes()).toEqual([]);
   });
@@ -198,10 +197,8 @@ describe('what others write', () => {
     await kubectl('label', 'deployment/demo', 'team=blue');
     await kubectl('annotate', 'deployment/demo', 'note=ours');
     await kubectl('rollout', 'restart', 'deployment/demo');
-    await kubectl(
-      ...['patch', 'deployment', 'demo', '-p'],
-      '{"spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"proxy:1"}]}}}}',
-    );
+    const sidecar = '{"spec":{"template":{"spec":{"containers":[{"name":"sidecar","image":"proxy:1"}]}}}}';
+    await kubectl('patch', 'deployment', 'demo', '-p', sidecar);
     // A new image, so that the object is really written.
     await run([deployment({ replicas: 1, image: 'adapter:2' })]);
     const { metadata } = await live(DEPLOYMENTS, 'demo');

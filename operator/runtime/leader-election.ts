@@ -266,7 +266,7 @@ export class LeaderElection {
 }
 
 function specOf(lease: KubernetesObject): LeaseSpec {
-  return (lease['spec'] ?? {}) as LeaseSpec;
+  return lease['spec'] ?? {};
 }
 
 function isConflict(error: unknown): boolean {
