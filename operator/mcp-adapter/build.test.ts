@@ -121,7 +121,7 @@ const reversed = (value: unknown): unknown =>
     : typeof value === 'object' && value !== null
       ? Object.fromEntries(
           Object.entries(value)
-            .reverse()
+            .toReversed()
             .map(([key, item]) => [key, reversed(item)]),
         )
       : value;

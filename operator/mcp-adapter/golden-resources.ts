@@ -51,7 +51,7 @@ export function adapterWith(spec: Record<string, unknown> = {}, config: Record<s
     apiVersion: 'mcpadapter.io/v1alpha1',
     kind: 'McpAdapter',
     metadata: { name: 'sample', namespace: 'tools' },
-    spec: { config: { servers, ...config }, ...spec } as McpAdapter['spec'],
+    spec: { config: { servers, ...config }, ...spec },
   };
 }
 

@@ -1,4 +1,5 @@
 /** Which Service of the cluster a host name means. */
+import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 
 export interface Place {
@@ -35,12 +36,12 @@ export function serviceOf(
     return { ...meaning, certain };
   }
   const last = { namespace: labels.at(-1) ?? '', name: labels.at(-2) ?? '' };
-  // `a.b`: Service `a` of namespace `b`, or pod `a` of the Service `b` here, or a host of the internet.
-  const candidates = labels.length === 2 ? [last, { namespace, name: second }] : [last];
-  for (const place of candidates) {
-    const service = services(place.namespace, place.name);
-    if (service !== undefined) return { place, service, certain: true };
-  }
+  const service = labels.length === 2 ? services(last.namespace, last.name) : undefined;
+  if (service !== undefined) return { place: last, service, certain: true };
+  // Only pods of headless Services have names: `pod.service` here, or `pod.service.namespace`.
+  const place = labels.length === 2 ? { namespace, name: second } : last;
+  const headless = services(place.namespace, place.name);
+  if (valueAt(headless, ['spec', 'clusterIP']) === 'None') return { place, service: headless, certain: true };
   return { place: labels.length === 2 ? last : undefined, service: undefined, certain: false };
 }
 

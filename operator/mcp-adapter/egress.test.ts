@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { egressRules, unknownConnections } from './egress.ts';
+
+const service = (namespace: string, name: string, spec: object): KubernetesObject => ({
+  apiVersion: 'v1',
+  kind: 'Service',
+  metadata: { namespace, name },
+  spec,
+});
+
+const existing = [
+  service('tools', 'web', {
+    selector: { app: 'web' },
+    ports: [{ port: 80, targetPort: 8080 }, { port: 81, targetPort: 'mcp' }, { port: 82 }],
+  }),
+  service('tools', 'udp', {
+    selector: { app: 'udp' },
+    ports: [
+      { port: 80, protocol: 'UDP', targetPort: 1 },
+      { port: 80, targetPort: 2 },
+    ],
+  }),
+  service('tools', 'set', { clusterIP: 'None', selector: { app: 'set' }, ports: [{ port: 80, targetPort: 8080 }] }),
+  service('tools', 'alias', { type: 'ExternalName', externalName: 'web.tools.svc.cluster.local.' }),
+  service('tools', 'outside', { type: 'ExternalName', externalName: 'mcp.example.com' }),
+  service('tools', 'loop', { type: 'ExternalName', externalName: 'loop.tools' }),
+  service('tools', 'bare', { ports: [{ port: 80, targetPort: 9 }] }),
+  service('tools', 'empty', {}),
+  service('com', 'example', { selector: { app: 'example' }, ports: [{ port: 80 }] }),
+];
+
+const rules = (host: string, port = 80, { podSecurity = 'restricted' as const } = {}): unknown[] =>
+  egressRules('tools', [{ field: 'f', target: { host, ports: [port] } }], {
+    podSecurity,
+    services: (namespace, name) =>
+      existing.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),
+  }).slice(1);
+
+const namespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
+const pods = (name: string, app: string) => ({ ...namespace(name), podSelector: { matchLabels: { app } } });
+const anywhere = [
+  { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
+  { ipBlock: { cidr: '::/0', except: ['fe80::/10'] } },
+];
+const rule = (to: object | readonly object[], port: number | string) => ({
+  to: Array.isArray(to) ? to : [to],
+  ports: [{ port, protocol: 'TCP' }],
+});
+
+describe('the pods of a Service', () => {
+  test.each([
+    'web',
+    'web.tools',
+    'web.tools.svc',
+    'web.tools.svc.cluster.local',
+    'web.tools.svc.corp.example',
+    'pod-0.web.tools.svc.cluster.local',
+    'alias',
+  ])('by the name %s', (host) => {
+    expect(rules(host)).toEqual([rule(pods('tools', 'web'), 8080)]);
+  });
+
+  test.each([
+    ['web', 81, 'mcp'],
+    ['web', 82, 82],
+    ['web', 83, 83],
+    ['udp', 80, 2],
+    ['set', 7000, 7000],
+    ['set', 80, 80],
+  ])('%s at port %i is port %s of the pods', (host, port, expected) => {
+    expect(rules(host, port)).toEqual([rule(pods('tools', host), expected)]);
+  });
+
+  test.each(['pod-0.set.tools', 'pod-0.set', 'pod-0.set.tools.svc'])('by the name %s of one of them', (host) => {
+    expect(rules(host, 7000)).toEqual([rule(pods('tools', 'set'), 7000)]);
+  });
+
+  test('that has no selector may be anywhere', () => {
+    expect(rules('bare')).toEqual([rule(namespace('tools'), 9), rule(anywhere, 9)]);
+    expect(rules('empty')).toEqual([rule(namespace('tools'), 80), rule(anywhere, 80)]);
+  });
+
+  test('that cannot be read are those of its namespace', () => {
+    expect(rules('gone')).toEqual([rule(namespace('tools'), 80)]);
+    expect(rules('gone.far.svc')).toEqual([rule(namespace('far'), 80)]);
+    expect(rules('pod-0.gone.far.svc.cluster.local')).toEqual([rule(namespace('far'), 80)]);
+    expect(rules('gone.far.svc.corp.example')).toEqual([rule(namespace('far'), 80), rule(anywhere, 80)]);
+  });
+});
+
+describe('hosts', () => {
+  test.each([
+    ['192.0.2.1', '192.0.2.1/32'],
+    ['169.254.169.254', '169.254.169.254/32'],
+    ['2001:db8::1', '2001:db8::1/128'],
+  ])('%s is one address', (host, cidr) => {
+    expect(rules(host)).toEqual([rule({ ipBlock: { cidr } }, 80)]);
+  });
+
+  test.each(['127.0.0.1', '127.1.2.3', '0.0.0.0', '::1', '::', 'localhost', 'a.localhost', '::ffff:127.0.0.1'])(
+    '%s stays inside the pod',
+    (host) => expect(rules(host)).toEqual([]),
+  );
+
+  test('a name outside the cluster is anywhere but this network', () => {
+    expect(rules('mcp.example.com')).toEqual([rule(anywhere, 80)]);
+    expect(rules('outside')).toEqual([rule(anywhere, 80)]);
+  });
+
+  test('a name that could be both is both, until there is such a Service', () => {
+    expect(rules('example.org')).toEqual([rule(namespace('org'), 80), rule(anywhere, 80)]);
+    expect(rules('example.com')).toEqual([rule(pods('com', 'example'), 80)]);
+  });
+
+  test('a Service that is an alias of itself ends somewhere', () => {
+    expect(rules('loop')).toContainEqual(rule(anywhere, 80));
+  });
+});
+
+test('one rule for each peer, with its ports in order, after DNS', () => {
+  const services = () => undefined;
+  const to = (host: string, ...ports: number[]) => ({ field: 'f', target: { host, ports } });
+  const connections = [to('a.b.c', 8080), to('192.0.2.1', 9), to('d.e.f', 443, 4317), to('a.b.c', 8080)];
+  expect(egressRules('tools', connections, { services, podSecurity: 'restricted' })).toEqual([
+    {
+      ports: [
+        { port: 53, protocol: 'UDP' },
+        { port: 53, protocol: 'TCP' },
+      ],
+    },
+    { to: anywhere, ports: [443, 4317, 8080].map((port) => ({ port, protocol: 'TCP' })) },
+    rule({ ipBlock: { cidr: '192.0.2.1/32' } }, 9),
+  ]);
+});
+
+test('OpenShift’s DNS listens elsewhere', () => {
+  const [dns] = egressRules('tools', [], { services: () => undefined, podSecurity: 'openshift' });
+  expect(dns?.ports.map(({ port }) => port)).toEqual([53, 53, 5353, 5353]);
+});
+
+test('fields that hide where they lead are named', () => {
+  const known = { field: 'a', target: { host: 'a', ports: [1] } };
+  expect(unknownConnections([known, { field: 'b', target: undefined }])).toEqual(['b']);
+});
