@@ -26,6 +26,7 @@ interface Memory {
   readonly stored: string;
 }
 
+const UNWRITTEN: StatusWritten = { written: false, changed: [] };
 /** What is forgotten costs one write that changes nothing. */
 const MAX_REMEMBERED = 10_000;
 
@@ -49,48 +50,57 @@ export class StatusWriter {
    * @throws the error of the API server, but for an object that is gone
    */
   async write(object: KubernetesObject, status: Status, signal: AbortSignal): Promise<StatusWritten> {
-    const { name, namespace, uid, generation, resourceVersion } = object.metadata;
+    let seen = object;
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await this.#write(seen, status, object.metadata.generation, signal);
+      } catch (error) {
+        if (!(error instanceof ApiError) || (error.code !== 404 && error.code !== 409)) throw error;
+        // Changed since the cache looked; or deleted, and maybe made anew.
+        const live = await this.#api.get(this.#resource, object.metadata, signal);
+        if (live === undefined || live.metadata.uid !== object.metadata.uid) return UNWRITTEN;
+        if (attempt > 0) throw error;
+        seen = live;
+      }
+    }
+  }
+
+  async #write(
+    object: KubernetesObject,
+    status: Status,
+    generation: number | undefined,
+    signal: AbortSignal,
+  ): Promise<StatusWritten> {
+    const { name, namespace, uid } = object.metadata;
     const id = `${namespace ?? ''}/${name}`;
     const known = this.#memory.get(id)?.uid === uid ? this.#memory.get(id) : undefined;
     // A cache that has not seen our last write must not bring back its times.
-    const behind = known !== undefined && isOlder(resourceVersion, known.resourceVersion);
+    const behind = known !== undefined && isOlder(object.metadata.resourceVersion, known.resourceVersion);
     const before = behind ? known.conditions : conditionsOf(object);
     const stored = behind ? known.stored : hashOf(object['status'] ?? {});
+    const resourceVersion = behind ? known.resourceVersion : object.metadata.resourceVersion;
     const conditions = mergeConditions(before, status.conditions, generation, this.#now());
     const next = asJson({ ...status, conditions });
     const sent = hashOf(next);
-    if (sent === stored) return { written: false, changed: [] };
+    if (sent === stored) return UNWRITTEN;
     // Someone else has added members of their own: what we last sent is in there still.
-    if (known?.sent === sent && known.stored === stored) return { written: false, changed: [] };
+    if (known?.sent === sent && known.stored === stored) return UNWRITTEN;
     signal.throwIfAborted();
     const { apiVersion, kind } = this.#resource;
-    try {
-      // With the uid, a new object of the same name does not get the status of the old one.
-      const result = await this.#api.apply(
-        { apiVersion, kind, metadata: { name, namespace, uid }, status: next },
-        this.#resource,
-        { fieldManager: this.#fieldManager, subresource: 'status' },
-      );
-      this.#remember(id, {
-        uid,
-        resourceVersion: result.metadata.resourceVersion,
-        conditions: conditionsOf(result),
-        sent,
-        stored: hashOf(result['status'] ?? {}),
-      });
-    } catch (error) {
-      if (!(await this.#isGone(error, object, signal))) throw error;
-      return { written: false, changed: [] };
-    }
+    // With the version, an object that was made anew does not get the status of the old one; a uid is not looked at here.
+    const result = await this.#api.apply(
+      { apiVersion, kind, metadata: { name, namespace, resourceVersion }, status: next },
+      this.#resource,
+      { fieldManager: this.#fieldManager, subresource: 'status' },
+    );
+    this.#remember(id, {
+      uid,
+      resourceVersion: result.metadata.resourceVersion,
+      conditions: conditionsOf(result),
+      sent,
+      stored: hashOf(result['status'] ?? {}),
+    });
     return { written: true, changed: changedConditions(before, conditions) };
-  }
-
-  async #isGone(error: unknown, object: KubernetesObject, signal: AbortSignal): Promise<boolean> {
-    if (!(error instanceof ApiError)) return false;
-    if (error.code === 404) return true;
-    if (error.code !== 409) return false;
-    const live = await this.#api.get(this.#resource, object.metadata, signal);
-    return live?.metadata.uid !== object.metadata.uid;
   }
 
   #remember(id: string, memory: Memory): void {
