@@ -45,3 +45,12 @@ test('the number of pods is one, what the resource says, or the autoscaler’s',
   expect(replicas({ replicas: 0 })).toHaveProperty('replicas', 0);
   expect(replicas({ replicas: 3, autoscaling: { maxReplicas: 5 } })).not.toHaveProperty('replicas');
 });
+
+test.each([
+  [60, 75, 600],
+  [3600, 3615, 3915],
+])('calls of up to %i s give pods %i s to stop, and a rollout %i s to get on', (limit, grace, deadline) => {
+  const spec = valueAt(deploymentOf({}, { core: { defaults: { tool_call_timeout_seconds: limit } } }), ['spec']);
+  expect(valueAt(spec, ['template', 'spec', 'terminationGracePeriodSeconds'])).toBe(grace);
+  expect(spec).toHaveProperty('progressDeadlineSeconds', deadline);
+});

@@ -4,7 +4,7 @@ import { DEPLOYMENTS } from '../runtime/resources.ts';
 import type { BuildContext } from './build.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 import { childMetadata, selectorOf } from './labels.ts';
-import { podTemplate } from './pod-template.ts';
+import { gracePeriodSeconds, podTemplate } from './pod-template.ts';
 import { replicaRange } from './replicas.ts';
 import { isShared } from './storage-claim.ts';
 
@@ -27,7 +27,8 @@ export function deployment(
       strategy: canOverlap(spec, config, context.existingClaimModes)
         ? { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }
         : { type: 'Recreate' },
-      progressDeadlineSeconds: 600,
+      // While old pods take their time to stop before new ones start, nothing is stuck.
+      progressDeadlineSeconds: Math.max(600, 300 + gracePeriodSeconds(config)),
       revisionHistoryLimit: 3,
       template: podTemplate(adapter, config, context, hash),
     },

@@ -113,6 +113,14 @@ describe('hosts', () => {
     expect(rules('example.com')).toEqual([rule(pods('com', 'example'), 80)]);
   });
 
+  test.each(['a..b', 'my_host', 'my_host.tools', '..', '-a.tools'])('%s is no name of the cluster', (host) => {
+    const services = (): never => {
+      throw new Error('asked');
+    };
+    const connections = [{ field: 'f', target: { host, ports: [80] } }];
+    expect(egressRules('tools', connections, { services, podSecurity: 'restricted' })[1]).toEqual(rule(anywhere, 80));
+  });
+
   test('a Service that is an alias of itself ends somewhere', () => {
     expect(rules('loop')).toContainEqual(rule(anywhere, 80));
   });

@@ -13,7 +13,7 @@ export const RESTARTED_AT = 'mcpadapter.io/restartedAt';
 /** A Deployment's selector cannot change, so this holds nothing that ever could. */
 export const selectorOf = ({ metadata }: McpAdapter): Record<string, string> => ({ [ADAPTER_LABEL]: metadata.name });
 
-export const labelsOf = (adapter: McpAdapter): Record<string, string> => ({
+const labelsOf = (adapter: McpAdapter): Record<string, string> => ({
   'app.kubernetes.io/name': 'mcp-adapter',
   'app.kubernetes.io/component': 'adapter',
   'app.kubernetes.io/managed-by': 'mcp-operator',

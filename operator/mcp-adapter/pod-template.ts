@@ -42,6 +42,10 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
   };
 }
 
+/** From the decision to stop a pod to the moment that it is killed. */
+export const gracePeriodSeconds = ({ shutdownSeconds }: EffectiveConfig): number =>
+  PRE_STOP_SECONDS + shutdownSeconds + LAST_WORK_SECONDS;
+
 /** What makes new pods when it changes. */
 function revisions({ metadata }: McpAdapter, { referencesRevision }: BuildContext, hash: string) {
   const restartedAt = metadata.annotations?.[RESTARTED_AT];
@@ -65,7 +69,7 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
       seccompProfile: { type: 'RuntimeDefault' },
       ...(context.podSecurity === 'openshift' ? {} : { fsGroup: USER_ID, fsGroupChangePolicy: 'OnRootMismatch' }),
     },
-    terminationGracePeriodSeconds: PRE_STOP_SECONDS + config.shutdownSeconds + LAST_WORK_SECONDS,
+    terminationGracePeriodSeconds: gracePeriodSeconds(config),
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
       topologyKey,

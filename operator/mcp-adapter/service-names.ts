@@ -2,6 +2,9 @@
 import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 
+/** RFC 1123. What is none names nothing in a cluster. */
+const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
+
 export interface Place {
   readonly namespace: string;
   readonly name: string;
@@ -28,6 +31,7 @@ export function serviceOf(
   const labels = host.split('.');
   const [first = '', second = ''] = labels;
   const svc = labels.indexOf('svc');
+  if (!labels.every((label) => LABEL.test(label))) return { place: undefined, service: undefined, certain: false };
   if (labels.length === 1) return { ...looked({ namespace, name: first }, services), certain: true };
   if (svc >= 2) {
     const place = { namespace: labels[svc - 1] ?? '', name: labels[svc - 2] ?? '' };

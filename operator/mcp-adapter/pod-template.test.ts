@@ -1,0 +1,97 @@
+import { describe, expect, test } from 'vitest';
+import { type Path, valueAt } from '../../crds/config/tree.ts';
+import type { BuildContext } from './build.ts';
+import { effectiveConfig } from './effective-config.ts';
+import { adapterWith, contextOf } from './golden-resources.ts';
+import { podTemplate } from './pod-template.ts';
+
+const template = (
+  spec: Record<string, unknown> = {},
+  config: Record<string, unknown> = {},
+  context: Partial<BuildContext> = {},
+): object => {
+  const adapter = adapterWith(spec, config);
+  return podTemplate(adapter, effectiveConfig(adapter.spec), { ...contextOf(), ...context }, 'hash');
+};
+
+const container = (from: object, ...path: Path): unknown => valueAt(from, ['spec', 'containers', 0, ...path]);
+const secretPort = { env: [{ name: 'PORT', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }] };
+
+describe('the container', () => {
+  test('runs the image of the resource, else that of the operator', () => {
+    expect(container(template({}, {}, { image: 'operator:1' }), 'image')).toBe('operator:1');
+    expect(container(template({ image: 'mine:2' }), 'image')).toBe('mine:2');
+    expect(container(template({ command: ['sh'] }), 'command')).toEqual(['mcp-adapter']);
+  });
+
+  test('listens on the port of the configuration, and on a certain one when only a Secret knows it', () => {
+    const written = template({}, { core: { port: 9000 } });
+    expect(container(written, 'ports')).toEqual([{ name: 'http', containerPort: 9000, protocol: 'TCP' }]);
+    expect(container(written, 'args')).not.toContain('--port');
+    const hidden = template(secretPort, { core: { port: '${PORT}' } });
+    expect(container(hidden, 'ports', 0, 'containerPort')).toBe(8932);
+    expect(container(hidden, 'args')).toEqual(expect.arrayContaining(['--port', '8932']));
+  });
+
+  test('watches references when there are some', () => {
+    expect(container(template(), 'args')).not.toContain('--references');
+    expect(container(template(secretPort), 'args')).toEqual(
+      expect.arrayContaining(['--references', '/var/run/mcp-references']),
+    );
+  });
+
+  test('has each path mounted once', () => {
+    for (const root of ['/data', '/tmp', '/tmp/']) {
+      const mounts = container(template({}, { storage: { root } }), 'volumeMounts') as { mountPath: string }[];
+      expect(new Set(mounts.map(({ mountPath }) => mountPath)).size).toBe(mounts.length);
+    }
+  });
+
+  test('has each variable once, and the user’s own', () => {
+    const name = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
+    expect(container(template(), 'env')).toEqual([{ name, value: '60' }]);
+    const env = [{ name, value: '7' }];
+    const own = template({ env });
+    expect(container(own, 'env')).toEqual(env);
+    expect(valueAt(own, ['spec', 'terminationGracePeriodSeconds'])).toBe(22);
+  });
+});
+
+test('on OpenShift, users and groups are the platform’s choice', () => {
+  const ids = /runAsUser|runAsGroup|fsGroup/;
+  expect(JSON.stringify(template())).toMatch(ids);
+  const open = template({}, {}, { podSecurity: 'openshift' });
+  expect(JSON.stringify(open)).not.toMatch(ids);
+  expect(valueAt(open, ['spec', 'securityContext', 'runAsNonRoot'])).toBe(true);
+});
+
+describe('an overlay', () => {
+  const marks = {
+    labels: { 'mcpadapter.io/adapter': 'other', 'app.kubernetes.io/instance': 'x', team: 'a' },
+    annotations: { 'mcpadapter.io/config-hash': 'x', 'mcpadapter.io/references-revision': '9', note: 'b' },
+  };
+
+  test('cannot take pods from their Service, or hide a change', () => {
+    const { metadata } = template({ podOverlay: { metadata: marks } }, {}, { referencesRevision: '4' }) as {
+      metadata: { labels: object; annotations: object };
+    };
+    expect(metadata.labels).toMatchObject({ 'mcpadapter.io/adapter': 'sample', team: 'a' });
+    expect(metadata.labels).not.toHaveProperty(['app.kubernetes.io/instance']);
+    expect(metadata.annotations).toMatchObject({
+      'mcpadapter.io/config-hash': 'hash',
+      'mcpadapter.io/references-revision': '4',
+      note: 'b',
+    });
+  });
+
+  test('changes the container of the adapter by its name', () => {
+    const spec = { containers: [{ name: 'adapter', image: 'mine:3', resources: { limits: { memory: '2Gi' } } }] };
+    const changed = template({ podOverlay: { spec } });
+    expect(container(changed, 'image')).toBe('mine:3');
+    expect(container(changed, 'resources')).toEqual({
+      requests: { cpu: '50m', memory: '128Mi' },
+      limits: { memory: '2Gi' },
+    });
+    expect(valueAt(changed, ['spec', 'containers', 1])).toBeUndefined();
+  });
+});
