@@ -12,9 +12,10 @@ import { configMap } from './config-map.ts';
 import { deployment } from './deployment.ts';
 import { disruptionBudget } from './disruption-budget.ts';
 import { DEFAULT_PORT, effectiveSettings } from './effective-settings.ts';
-import type { Group, Member } from './group.ts';
+import type { Group } from './group.ts';
 import { networkPolicy } from './network-policy.ts';
-import { renderEntry, renderFile } from './scraper-file.ts';
+import type { Member } from './prepare.ts';
+import { renderFile } from './scraper-file.ts';
 import { serviceAccount } from './service-account.ts';
 import { service } from './service.ts';
 import { podFields, scraperSection } from './settings.ts';
@@ -64,16 +65,13 @@ export function plan(
   const pod = podFields(group.settings);
   // Written out, because pods without rights may not open the scraper's own default, 80.
   const scraper = { servicePort: DEFAULT_PORT, ...scraperSection(group.settings) };
-  const placed = group.members.map((member) => ({ member, text: renderEntry(member) }));
-  const shards = shardsOf(placed, context.shards);
-  const shardOf = new Map(
-    shards.flatMap((shard, index) => shard.map(({ member }) => [member.resource, index] as const)),
-  );
+  const shards = shardsOf(group.members, context.shards);
+  const shardOf = new Map(shards.flatMap((shard, index) => shard.map(({ resource }) => [resource, index] as const)));
   return shards.map((shard, index) => ({
     group: context.name,
     namespace: context.namespace,
     shard: index + 1,
-    members: shard.map(({ member }) => member),
+    members: shard,
     scraper,
     file: renderFile(
       scraper,

@@ -102,6 +102,7 @@ function container(
   references: ReferenceVolumes,
 ): object {
   const probe = (path: string, timing: object): object => ({ httpGet: { path, port: PORT_NAME }, ...timing });
+  const env = members.flatMap((member) => member.env);
   const envFrom = members.flatMap((member) => member.envFrom);
   return {
     name: CONTAINER,
@@ -115,7 +116,7 @@ function container(
     ],
     // The path of the state is relative by default.
     workingDir: STATE_FOLDER,
-    env: members.flatMap(({ env }) => env),
+    ...(env.length > 0 ? { env } : {}),
     ...(envFrom.length > 0 ? { envFrom } : {}),
     ports: [{ name: PORT_NAME, containerPort: port, protocol: 'TCP' }],
     startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 60 }),

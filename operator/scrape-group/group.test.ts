@@ -3,11 +3,12 @@ import { loadScraperConfig } from '../../crds/config/load.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type Group, type GroupContext, groupOf } from './group.ts';
 import { runningFrom } from './running.ts';
-import { renderEntry, renderFile } from './scraper-file.ts';
+import { prepare } from './prepare.ts';
+import { renderFile } from './scraper-file.ts';
 import { podFields, scraperSection } from './settings.ts';
 import { ENDPOINT, first, source } from './testing/sources.ts';
 
-const nothing: GroupContext = { otlpEndpoint: undefined, running: () => undefined };
+const nothing: GroupContext = { otlpEndpoint: undefined, running: () => undefined, prepare };
 
 const group = (...sources: ApiScrapeSource[]): Group => groupOf(sources, nothing);
 const members = ({ members }: Group): string[] => members.map(({ resource }) => resource);
@@ -16,7 +17,10 @@ const refusals = ({ refusals }: Group): string[] =>
 
 /** What the pods of a group run, as it would be read back from its live objects. */
 function running(group: Group): GroupContext['running'] {
-  const text = renderFile(scraperSection(group.settings), group.members.map(renderEntry));
+  const text = renderFile(
+    scraperSection(group.settings),
+    group.members.map(({ text }) => text),
+  );
   const container = {
     name: 'scraper',
     env: group.members.flatMap(({ env }) => env),
@@ -331,7 +335,10 @@ describe('the file', () => {
       source('b', { source: { endpoint: '/${T}' }, env: [{ name: 'T', value: 'x' }] }),
     );
     expect(refusals(made)).toEqual([]);
-    const text = renderFile(scraperSection(made.settings), made.members.map(renderEntry));
+    const text = renderFile(
+      scraperSection(made.settings),
+      made.members.map(({ text }) => text),
+    );
     const loaded = loadScraperConfig(text, { A__X: '', B__T: 'resolved' });
     expect(loaded.sources[0]?.scrape.extraArgs).toMatchObject({
       nasty: nasty.map((one) => one.replace('${X:-# no}', '# no')),

@@ -1,27 +1,17 @@
 import type { Problem } from '../../crds/config/problem.ts';
 import { dottedPath } from '../../crds/config/problem.ts';
 import { valueAt } from '../../crds/config/tree.ts';
-import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { RESTARTED_AT } from '../mcp-adapter/labels.ts';
-import { checkGroupSettings, checkSpec } from './check.ts';
+import { checkGroupSettings } from './check.ts';
+import type { Member, Prepared } from './prepare.ts';
 import type { Running } from './running.ts';
-import { type Setting, type Settings, conflictWith, namedVariables, scraperSection, settingsOf } from './settings.ts';
-import { podVariables, renamedReferences, undeclaredVariables } from './variables.ts';
+import { type Setting, type Settings, conflictWith, scraperSection } from './settings.ts';
 
 export const DEFAULT_GROUP = 'default';
 
 /** The group that runs a source. */
 export const groupNameOf = ({ spec }: Pick<ApiScrapeSource, 'spec'>): string => spec.group ?? DEFAULT_GROUP;
-
-/** A source that runs, as it stands in the file and the environment of the pods. */
-export interface Member {
-  /** Name of its resource. */
-  readonly resource: string;
-  readonly entry: Readonly<Record<string, unknown>>;
-  readonly env: readonly EnvVar[];
-  readonly envFrom: readonly EnvFrom[];
-}
 
 /** Why a source, or its newest spec, does not run. */
 export interface Refusal {
@@ -50,6 +40,8 @@ export interface GroupContext {
   readonly otlpEndpoint: string | undefined;
   /** What the pods run now; a source whose edit is invalid goes on with it. */
   readonly running: () => Running | undefined;
+  /** Remembers what it made of a resource: of thousands, only few change at a time. */
+  readonly prepare: (source: ApiScrapeSource) => Prepared;
 }
 
 const ENDPOINT = 'scraper.otelCollectorEndpoint';
@@ -89,7 +81,7 @@ interface Gathered {
 
 function gather(
   ordered: readonly ApiScrapeSource[],
-  { otlpEndpoint, running }: GroupContext,
+  { otlpEndpoint, running, prepare }: GroupContext,
   oneByOne: boolean,
 ): Gathered {
   let settings = new Map<string, Setting>();
@@ -100,10 +92,10 @@ function gather(
 
   for (const source of ordered) {
     const { name: resource } = source.metadata;
-    const problems = problemsOf(source);
+    const { problems, settings: said, member: valid } = prepare(source);
     const former = problems.length === 0 ? undefined : running()?.members.get(resource);
-    const member = problems.length === 0 ? memberOf(source) : former;
-    const own = problems.length === 0 ? settingsOf(source) : formerSettings(source, running());
+    const member = problems.length === 0 ? valid : former;
+    const own = problems.length === 0 ? said : formerSettings(said, running());
     const refuse = (reason: Refusal['reason'], message: string, held = false): void => {
       refusals.set(resource, { reason, message, held });
     };
@@ -151,38 +143,12 @@ function gather(
   return { settings, members, refusals, frozenBy };
 }
 
-interface SpecProblem extends Pick<Problem, 'path' | 'message'> {
-  readonly reason: 'InvalidSpec' | 'UndeclaredVariable';
-}
-
-function problemsOf({ spec }: ApiScrapeSource): SpecProblem[] {
-  const invalid = checkSpec(spec).map(({ path, message }) => ({ path, message, reason: 'InvalidSpec' as const }));
-  const { source, scraper } = spec;
-  const undeclared = [
-    ...undeclaredVariables({ source, scraper }, spec),
-    ...undeclaredVariables(namedVariables(spec), spec),
-  ];
-  return [
-    ...invalid,
-    ...undeclared.map(({ path, name }) => ({
-      path,
-      message: `refers to the variable ${name}, which neither spec.env nor spec.envFrom declares; declare it there or write \${${name}:-default}`,
-      reason: 'UndeclaredVariable' as const,
-    })),
-  ];
-}
-
-function memberOf({ metadata: { name }, spec }: ApiScrapeSource): Member {
-  const entry = renamedReferences<unknown>(spec.source, name) as Record<string, unknown>;
-  return { resource: name, entry, ...podVariables(spec, name) };
-}
-
 /**
  * What a source that goes on as before says about the group: the values that the pods run with, so that a wrong edit of
  * one source does not change the settings of the others.
  */
-function formerSettings(source: ApiScrapeSource, running: Running | undefined): Setting[] {
-  return settingsOf(source).flatMap((setting) => {
+function formerSettings(settings: readonly Setting[], running: Running | undefined): Setting[] {
+  return settings.flatMap((setting) => {
     if (setting.path[0] !== 'scraper') return [setting];
     const value = valueAt(running?.settings, setting.path.slice(1));
     return value === undefined ? [] : [{ ...setting, value }];

@@ -1,8 +1,8 @@
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { listAt, textAt } from '../mcp-adapter/raw.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import type { Member } from './group.ts';
-import { readFile } from './scraper-file.ts';
+import type { Member } from './prepare.ts';
+import { readFile, renderEntry } from './scraper-file.ts';
 import { variablePrefix } from './variables.ts';
 
 /** What the pods of a group run now, as its live objects say. */
@@ -33,7 +33,7 @@ export function runningFrom(shards: readonly LiveShard[]): Running | undefined {
       const envFrom = (listAt(container, 'envFrom') as readonly EnvFrom[]).filter((from) =>
         owns(prefix, from.prefix ?? ''),
       );
-      return [resource, { resource, entry, env, envFrom }] as const;
+      return [resource, { resource, entry, text: renderEntry(resource, entry), env, envFrom }] as const;
     }),
   );
   return { settings, members: new Map(members) };

@@ -1,5 +1,4 @@
 import { parse, stringify } from 'yaml';
-import type { Member } from './group.ts';
 
 /** The file that a shard's pods read: the configuration of the scraper, with references instead of values. */
 
@@ -9,11 +8,11 @@ const MARK = '# ApiScrapeSource ';
 /** The version of YAML that the scraper reads. */
 const VERSION = { version: '1.2' } as const;
 
-const yaml = (value: unknown): string => stringify(value, { ...VERSION, lineWidth: 0, aliasDuplicateObjects: false });
+/** Sorted as the API server sorts, so that resources rendered from files give the same text as those in a cluster. */
+const yaml = (value: unknown): string => stringify(value, { ...VERSION, sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
 
 /** One source of the file, below the name of its resource. */
-export const renderEntry = ({ resource, entry }: Pick<Member, 'resource' | 'entry'>): string =>
-  `${MARK}${resource}\n${yaml([entry])}`;
+export const renderEntry = (resource: string, entry: unknown): string => `${MARK}${resource}\n${yaml([entry])}`;
 
 /** @param entries what `renderEntry` gave, in order */
 export function renderFile(scraper: Readonly<Record<string, unknown>>, entries: readonly string[]): string {

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Member } from './group.ts';
+import type { Member } from './prepare.ts';
 
 /**
  * A ConfigMap holds 1 MiB, and an object with everything around it 1.5 MiB. Where a group's sources need more, they are
@@ -16,37 +16,31 @@ const PLANNED = 0.6;
 /** Below this, a group goes back to fewer shards. */
 const SPARSE = 0.25;
 
-/** A source and how it stands in the file. */
-export interface Placed {
-  readonly member: Member;
-  readonly text: string;
-}
-
 /**
  * Which source runs in which shard: element 0 is shard 1. A source keeps its shard when others come and go; when a
  * shard is added, only the sources that it takes move.
  * @param current the number of shards that exist; it is kept as long as it fits
  */
-export function shardsOf(placed: readonly Placed[], current: number): Placed[][] {
-  const weights = new Map(placed.map((one) => [one, weightOf(one)]));
+export function shardsOf(members: readonly Member[], current: number): Member[][] {
+  const weights = new Map(members.map((one) => [one, weightOf(one)]));
   const total = [...weights.values()].reduce((sum, weight) => sum + weight, 0);
   const planned = Math.max(1, Math.ceil(total / (SHARD_LIMIT * PLANNED)));
   const keeps = current >= 1 && (current === 1 || total / current >= SHARD_LIMIT * SPARSE);
   for (let count = keeps ? current : planned; ; count = Math.max(count + 1, planned)) {
-    const shards = spread(placed, count);
+    const shards = spread(members, count);
     const fits = shards.every((shard) => shard.reduce((sum, one) => sum + (weights.get(one) ?? 0), 0) <= SHARD_LIMIT);
-    if (fits || count >= placed.length) return shards;
+    if (fits || count >= members.length) return shards;
   }
 }
 
-function weightOf({ member, text }: Placed): number {
-  const variables = Buffer.byteLength(JSON.stringify([member.env, member.envFrom]));
+function weightOf({ text, env, envFrom }: Member): number {
+  const variables = Buffer.byteLength(JSON.stringify([env, envFrom]));
   return Math.max(Buffer.byteLength(text), variables * VARIABLE_WEIGHT, SOURCE_WEIGHT);
 }
 
-function spread(placed: readonly Placed[], count: number): Placed[][] {
-  const shards: Placed[][] = Array.from({ length: count }, () => []);
-  for (const one of placed) shards[shardOf(one.member.resource, count)]?.push(one);
+function spread(members: readonly Member[], count: number): Member[][] {
+  const shards: Member[][] = Array.from({ length: count }, () => []);
+  for (const one of members) shards[shardOf(one.resource, count)]?.push(one);
   return shards;
 }
 
