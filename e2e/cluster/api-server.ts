@@ -35,7 +35,9 @@ export async function startApiServer(): Promise<ApiServer> {
   };
   await run(CLUSTER, ['up', 'apiserver'], { env, timeout: START_MS });
   const kubeconfig = join(dir, 'admin.kubeconfig');
-  const bin = process.env['CLUSTER_BIN'] ?? join(process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '/root', '.cache'), 'cluster-bin');
+  const bin =
+    process.env['CLUSTER_BIN'] ??
+    join(process.env['XDG_CACHE_HOME'] ?? join(process.env['HOME'] ?? '/root', '.cache'), 'cluster-bin');
   const url = /server: "([^"]+)"/.exec(await readFile(kubeconfig, 'utf8'))?.[1] ?? '';
   const kubectlWith = (input: string, ...args: string[]): Promise<string> =>
     new Promise((resolve, reject) => {

@@ -30,7 +30,12 @@ const AuditEvent = z.looseObject({
 });
 
 /** Questions that are asked with POST. */
-const QUESTIONS = new Set(['selfsubjectaccessreviews', 'subjectaccessreviews', 'tokenreviews', 'localsubjectaccessreviews']);
+const QUESTIONS = new Set([
+  'selfsubjectaccessreviews',
+  'subjectaccessreviews',
+  'tokenreviews',
+  'localsubjectaccessreviews',
+]);
 
 /** Successful requests that may have changed something: no dry runs, no questions. Source: audit.k8s.io/v1. */
 export function auditedWrites(log: string): AuditedWrite[] {

@@ -60,7 +60,9 @@ export class Cluster extends Kubectl {
   }
 
   async helm(...args: readonly string[]): Promise<string> {
-    return await execute(join(CLUSTER_BIN, 'helm'), ['--kubeconfig', this.kubeconfig, ...args], '', { timeoutMs: 300_000 });
+    return await execute(join(CLUSTER_BIN, 'helm'), ['--kubeconfig', this.kubeconfig, ...args], '', {
+      timeoutMs: 300_000,
+    });
   }
 
   /** http://NODE:PORT of a Service of type NodePort, once it has a port. */
@@ -88,7 +90,9 @@ export class Cluster extends Kubectl {
     const all = auditedWrites(await readFile(join(this.dir, 'audit.log'), 'utf8'));
     return all.filter(
       (write) =>
-        write.time >= since && write.resource !== 'leases' && (namespace === undefined || write.namespace === namespace),
+        write.time >= since &&
+        write.resource !== 'leases' &&
+        (namespace === undefined || write.namespace === namespace),
     );
   }
 }

@@ -3,7 +3,22 @@
  * whose content has not changed is taken from $CLUSTER_BIN/images.
  */
 import { createHash, type Hash } from 'node:crypto';
-import { access, chmod, copyFile, cp, mkdir, mkdtemp, readdir, readFile, realpath, rename, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import {
+  access,
+  chmod,
+  copyFile,
+  cp,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { CLUSTER_BIN, execute } from './kubectl.ts';
@@ -31,7 +46,9 @@ export async function productImage(): Promise<Image> {
   for (const file of SOURCE_FILES) hash.update(await readFile(join(ROOT, file)));
   for (const folder of SOURCES) await hashFolder(hash, join(ROOT, folder));
   return await cached(`docker.io/library/mcp-adapter:${version}`, hash, '["mcp-adapter"]', async (root) => {
-    await execute(process.execPath, [join(ROOT, 'scripts/image/assemble.ts'), join(root, 'app')], '', { timeoutMs: BUILD_MS });
+    await execute(process.execPath, [join(ROOT, 'scripts/image/assemble.ts'), join(root, 'app')], '', {
+      timeoutMs: BUILD_MS,
+    });
     await addProgram(root, node, 'usr/local/bin/node');
     for (const name of await readdir(join(root, 'app/bin'))) {
       await chmod(join(root, 'app/bin', name), 0o755);
@@ -50,7 +67,12 @@ export async function redisImage(): Promise<Image> {
   });
 }
 
-async function cached(name: string, hash: Hash, entrypoint: string, fill: (root: string) => Promise<void>): Promise<Image> {
+async function cached(
+  name: string,
+  hash: Hash,
+  entrypoint: string,
+  fill: (root: string) => Promise<void>,
+): Promise<Image> {
   hash.update(await readFile(import.meta.filename)).update(await readFile(PACK));
   const short = name.replace(/^.*\//, '').replace(':', '-');
   const tar = join(CACHE, `${short}-${hash.digest('hex').slice(0, 16)}.tar`);
@@ -78,7 +100,10 @@ async function cached(name: string, hash: Hash, entrypoint: string, fill: (root:
 /** What every image needs that has no distribution in it. */
 async function addSystemFiles(root: string): Promise<void> {
   await mkdir(join(root, 'etc/ssl/certs'), { recursive: true });
-  await writeFile(join(root, 'etc/passwd'), 'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n');
+  await writeFile(
+    join(root, 'etc/passwd'),
+    'root:x:0:0:root:/root:/sbin/nologin\nnonroot:x:65532:65532:nonroot:/tmp:/sbin/nologin\n',
+  );
   await writeFile(join(root, 'etc/group'), 'root:x:0:\nnonroot:x:65532:\n');
   await writeFile(join(root, 'etc/nsswitch.conf'), 'hosts: files dns\n');
   const certificates = '/etc/ssl/certs/ca-certificates.crt';

@@ -29,7 +29,10 @@ export interface Live {
 
 /** What stands at a path of an object: `at(deployment, 'status', 'readyReplicas')`. Undefined where the path ends early. */
 export function at(object: unknown, ...path: readonly (string | number)[]): unknown {
-  return path.reduce<unknown>((part, key) => (part as Record<string | number, unknown> | null | undefined)?.[key], object);
+  return path.reduce<unknown>(
+    (part, key) => (part as Record<string | number, unknown> | null | undefined)?.[key],
+    object,
+  );
 }
 
 export interface Wait {
@@ -103,7 +106,9 @@ export class Kubectl {
       }
     }
     const seen = last === undefined ? 'it does not exist' : JSON.stringify(withoutManagedFields(last), undefined, 2);
-    throw new Error(`${resource} ${name} is not as awaited after ${timeoutMs / 1000} s: ${isAwaited.toString()}\n${seen}`);
+    throw new Error(
+      `${resource} ${name} is not as awaited after ${timeoutMs / 1000} s: ${isAwaited.toString()}\n${seen}`,
+    );
   }
 
   /** Waits for a condition in the status, of the present generation where it tells one. */
@@ -137,7 +142,9 @@ export class Kubectl {
 
   /** What the pods of a selector, or one pod, have written. */
   async logs(podOrSelector: string, namespace: string): Promise<string> {
-    const which = podOrSelector.includes('=') ? ['--selector', podOrSelector, '--tail=-1', '--prefix'] : [podOrSelector];
+    const which = podOrSelector.includes('=')
+      ? ['--selector', podOrSelector, '--tail=-1', '--prefix']
+      : [podOrSelector];
     return await this.run('logs', '-n', namespace, '--all-containers', ...which);
   }
 
@@ -203,7 +210,8 @@ export function execute(
   });
 }
 
-const inNamespace = (namespace: string | undefined): string[] => (namespace === undefined ? [] : ['--namespace', namespace]);
+const inNamespace = (namespace: string | undefined): string[] =>
+  namespace === undefined ? [] : ['--namespace', namespace];
 
 function withoutManagedFields(object: Live): object {
   const { managedFields: _, ...metadata } = object.metadata as Live['metadata'] & { managedFields?: unknown };

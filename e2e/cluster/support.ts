@@ -13,10 +13,19 @@ export const SHARED_DIR = process.env['CLUSTER_DIR'] ?? join(tmpdir(), `mcp-clus
 export const IS_OWN = process.env['CLUSTER_DIR'] === undefined;
 
 /** Programs that the cluster runs, besides those that it is built from. */
-export const PROGRAMS = { runc: 'runc', busybox: 'busybox-static', nft: 'nftables', ip: 'iproute2', openssl: 'openssl' };
+export const PROGRAMS = {
+  runc: 'runc',
+  busybox: 'busybox-static',
+  nft: 'nftables',
+  ip: 'iproute2',
+  openssl: 'openssl',
+};
 
 /** The last ones that `build` makes, for each of its two goals. */
-const LAST_BUILT = { apiserver: ['etcd', 'kube-apiserver', 'kubectl'], all: ['kubelet', 'containerd', 'coredns', 'helm'] };
+const LAST_BUILT = {
+  apiserver: ['etcd', 'kube-apiserver', 'kubectl'],
+  all: ['kubelet', 'containerd', 'coredns', 'helm'],
+};
 
 /** Bits of CapEff in /proc/self/status; see capabilities(7). */
 const CAPABILITIES = { CAP_NET_ADMIN: 12n, CAP_SYS_ADMIN: 21n };

@@ -1,6 +1,7 @@
 /**
- * A small MCP server to put behind the adapter: `node examples/quickstart/upstream.ts [--port 8931]`.
- * Listens on 127.0.0.1 only, prints its URL, and ends on SIGTERM and SIGINT. Port 0 takes a free one.
+ * A small MCP server to put behind the adapter: `node examples/quickstart/upstream.ts [--port 8931] [--host 127.0.0.1]`.
+ * Prints its URL, and ends on SIGTERM and SIGINT. Port 0 takes a free one. On loopback it answers nobody who calls it by
+ * another name; on another address it answers everyone, which is meant for a network of its own, such as a pod's.
  */
 import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -49,12 +50,15 @@ async function serve(req: IncomingMessage, res: ServerResponse): Promise<void> {
   await (response.body === null ? res.end() : pipeline(Readable.fromWeb(response.body), res));
 }
 
-const { values } = parseArgs({ options: { port: { type: 'string', default: '8931' } } });
+const { values } = parseArgs({
+  options: { port: { type: 'string', default: '8931' }, host: { type: 'string', default: '127.0.0.1' } },
+});
+const onLoopback = values.host === '127.0.0.1';
 const hostAllowed = localhostHostValidation();
 const originAllowed = localhostOriginValidation();
 
 const http = createServer((req, res) => {
-  if (!hostAllowed(req, res) || !originAllowed(req, res)) return;
+  if (onLoopback && (!hostAllowed(req, res) || !originAllowed(req, res))) return;
   if (new URL(req.url ?? '/', 'http://localhost').pathname !== '/mcp') {
     res.writeHead(404).end();
     return;
@@ -71,8 +75,8 @@ http.on('error', (error) => {
   console.error(`demo upstream: ${error.message}`);
   process.exit(1);
 });
-http.listen(Number(values.port), '127.0.0.1', () => {
+http.listen(Number(values.port), values.host, () => {
   const address = http.address();
   const port = typeof address === 'object' ? address?.port : undefined;
-  console.log(`demo upstream listening: http://127.0.0.1:${port}/mcp`);
+  console.log(`demo upstream listening: http://${values.host}:${port}/mcp`);
 });

@@ -14,7 +14,11 @@ const DEMO_PACKAGES = ['@modelcontextprotocol/server', '@modelcontextprotocol/no
 /** Nobody reads them in the image, and they are more than half of it. */
 const DEVELOPMENT_FILES = /\.(d\.[cm]?ts|map|md)$/;
 
-const PackageJson = z.looseObject({ name: z.string(), version: z.string(), dependencies: z.record(z.string(), z.string()) });
+const PackageJson = z.looseObject({
+  name: z.string(),
+  version: z.string(),
+  dependencies: z.record(z.string(), z.string()),
+});
 const names = () => z.record(z.string(), z.string()).optional();
 const Lockfile = z.looseObject({
   packages: z.record(
@@ -36,7 +40,9 @@ if (target === undefined) {
 await assemble(resolve(target));
 
 async function assemble(app: string): Promise<void> {
-  const { name, version, dependencies } = PackageJson.parse(JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')));
+  const { name, version, dependencies } = PackageJson.parse(
+    JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')),
+  );
   const { packages } = Lockfile.parse(JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8')));
 
   const compiler = [process.execPath, join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.build.json'];
@@ -59,6 +65,8 @@ async function assemble(app: string): Promise<void> {
     filter: (source) => !/\.(ya?ml|test\.ts)$/.test(source) && !source.includes('.data'),
   });
   await cp(join(ROOT, 'bin'), join(app, 'bin'), { recursive: true });
+  const start = "#!/usr/local/bin/node\nimport '../examples/quickstart/upstream.ts';\n";
+  await writeFile(join(app, 'bin/mcp-demo-server'), start);
   await cp(join(ROOT, 'LICENSE'), join(app, 'LICENSE'));
   // Of package.json only what the programs read, so that a change of a script is no change of the image.
   await writeFile(join(app, 'package.json'), `${JSON.stringify({ name, version, type: 'module' }, undefined, 2)}\n`);

@@ -65,7 +65,8 @@ export async function buildKubernetes(
       },
     });
     clearInterval(heartbeat);
-    if (!ok) progress(`it failed, tests that need it will be skipped: ${output.trim().split('\n').slice(-3).join(' | ')}`);
+    if (!ok)
+      progress(`it failed, tests that need it will be skipped: ${output.trim().split('\n').slice(-3).join(' | ')}`);
   }
 }
 
@@ -73,5 +74,9 @@ export async function buildKubernetes(
 export async function removeCluster(suites: readonly Suite[]): Promise<void> {
   if (!suites.includes('cluster') || !IS_OWN) return;
   const env = { ...process.env, CLUSTER_DIR: SHARED_DIR };
-  await runCommand([script('cluster/cluster'), 'down'], { timeoutMs: DOWN_MS, signal: new AbortController().signal, env });
+  await runCommand([script('cluster/cluster'), 'down'], {
+    timeoutMs: DOWN_MS,
+    signal: new AbortController().signal,
+    env,
+  });
 }

@@ -1,0 +1,3 @@
+-- The operator goes on to report, and rolls nothing out.
+obj.spec.paused = true
+return obj

@@ -1,0 +1,36 @@
+/**
+ * `npm run generate`: writes the files that are derived from others, beyond those of the schemas. With `--check` it writes
+ * nothing, and fails when one differs. deploy/ is rendered by helm; without it, it stays as it is, and the suite
+ * `cluster` compares.
+ */
+import { access, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CLUSTER_BIN } from '../../e2e/cluster/kubectl.ts';
+import { ROOT } from '../suite/command.ts';
+import { argoCdConfig } from './argo-cd-config.ts';
+import { plainManifests } from './plain-manifests.ts';
+
+const files: Record<string, string> = { 'gitops/argocd/argocd-cm.yaml': await argoCdConfig() };
+const hasHelm = await access(join(CLUSTER_BIN, 'helm')).then(
+  () => true,
+  () => false,
+);
+if (hasHelm) {
+  const { crds, operator } = await plainManifests();
+  files['deploy/crds.yaml'] = crds;
+  files['deploy/operator.yaml'] = operator;
+} else {
+  console.error('deploy/ is left as it is: helm is missing, which e2e/cluster/build makes');
+}
+
+for (const [path, content] of Object.entries(files)) {
+  const current = await readFile(join(ROOT, path), 'utf8').catch(() => undefined);
+  if (current === content) continue;
+  if (process.argv[2] === '--check') {
+    console.error(`${path} is not up to date; run npm run generate`);
+    process.exitCode = 1;
+  } else {
+    await writeFile(join(ROOT, path), content);
+    console.log(`wrote ${path}`);
+  }
+}
