@@ -115,7 +115,7 @@ it('never fails: not when the namespace is gone, not when the API is away', asyn
   await events.flush();
   expect(events.size).toBe(0);
   const away = new EventRecorder({
-    api: { ...real.api, create: () => Promise.reject(new Error('connect ECONNREFUSED')) } as unknown as RealApi['api'],
+    api: noted(real.api, () => Promise.reject(new Error('connect ECONNREFUSED'))).api,
     instance: 'x',
     suffix: () => 'x',
     onError: (error) => errors.push(error),

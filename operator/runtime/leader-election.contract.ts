@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KubernetesObject } from './kubernetes.ts';
 import { LeaderElection, type LeaderElectionOptions, WorkGoesOn } from './leader-election.ts';
 import { CONFIG_MAPS, LEASES } from './resources.ts';
@@ -18,91 +18,87 @@ interface Term {
 }
 
 let real: RealApi;
-let namespace: string;
-let terms: Term[];
-let stops: (() => Promise<void>)[];
-
 beforeAll(async () => {
   real = await startRealApi();
 }, 20 * 60_000);
 afterAll(async () => {
   await real?.[Symbol.asyncDispose]();
 }, 60_000);
-beforeEach(async () => {
-  namespace = await real.namespace();
-  terms = [];
-  stops = [];
-});
-afterEach(async () => {
-  await Promise.all(stops.map((stop) => stop()));
-});
 
-/** An operator whose work ends as soon as it is told to; its API can be frozen, and fail. */
-function elector(who: string, options: Partial<LeaderElectionOptions> = {}) {
-  let thaw: (() => void) | undefined;
-  let frozen: Promise<void> = Promise.resolve();
-  let failing = false;
-  const stopping = new AbortController();
-  const { api, requests } = noted(options.api ?? real.api, async () => {
-    await frozen;
-    if (failing) throw new Error('connect ECONNREFUSED');
-  });
-  const election = new LeaderElection({
-    namespace,
-    name: 'operator',
-    identity: who,
-    leaseMs: LEASE_MS,
-    ...options,
-    api,
-  });
-  const ran = election.run(async (signal) => {
-    const term: Term = { who, from: performance.now(), until: Infinity };
-    terms.push(term);
-    if (!signal.aborted) await once(signal, 'abort');
-    term.until = performance.now();
-  }, stopping.signal);
-  ran.catch(() => {});
-  const stop = async (): Promise<void> => {
-    stopping.abort();
-    thaw?.();
-    failing = false;
-    await ran;
+/** Electors for one Lease, and when each of them led. */
+async function arena() {
+  const namespace = await real.namespace();
+  const terms: Term[] = [];
+  const stops: (() => Promise<void>)[] = [];
+  const at = { namespace, name: 'operator' };
+
+  /** An operator whose work ends as soon as it is told to; its API can be frozen, and fail. */
+  const elector = (who: string, options: Partial<LeaderElectionOptions> = {}) => {
+    let thaw: (() => void) | undefined;
+    let frozen: Promise<void> = Promise.resolve();
+    let failing = false;
+    const stopping = new AbortController();
+    const { api, requests } = noted(real.api, async () => {
+      await frozen;
+      if (failing) throw new Error('connect ECONNREFUSED');
+    });
+    const election = new LeaderElection({ ...at, identity: who, leaseMs: LEASE_MS, ...options, api });
+    const ran = election.run(async (signal) => {
+      const term: Term = { who, from: performance.now(), until: Infinity };
+      terms.push(term);
+      if (!signal.aborted) await once(signal, 'abort');
+      term.until = performance.now();
+    }, stopping.signal);
+    ran.catch(() => {});
+    const stop = async (): Promise<void> => {
+      stopping.abort();
+      thaw?.();
+      failing = false;
+      await ran;
+    };
+    stops.push(stop);
+    return {
+      election,
+      requests,
+      stop,
+      freeze: () => {
+        frozen = new Promise((resolve) => (thaw = resolve));
+      },
+      thaw: () => thaw?.(),
+      fail: (now: boolean) => {
+        failing = now;
+      },
+    };
   };
-  stops.push(stop);
+
   return {
-    election,
-    requests,
-    stop,
-    ran,
-    freeze: () => {
-      frozen = new Promise((resolve) => (thaw = resolve));
+    namespace,
+    at,
+    terms,
+    elector,
+    leads: (who: string, timeout = 10_000): Promise<void> =>
+      vi.waitFor(() => expect(terms.at(-1)?.who).toBe(who), { timeout, interval: 5 }),
+    lease: async () => {
+      const object = await real.api.get(LEASES, at);
+      return object as KubernetesObject & { readonly spec: Record<string, unknown> };
     },
-    thaw: () => thaw?.(),
-    fail: (now: boolean) => {
-      failing = now;
+    expectOneAtATime: () => {
+      const inOrder = [...terms].sort((a, b) => a.from - b.from);
+      for (const [place, term] of inOrder.entries()) {
+        const next = inOrder[place + 1];
+        if (next !== undefined) expect(term.until, `${term.who} before ${next.who}`).toBeLessThan(next.from);
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(stops.map((stop) => stop()));
     },
   };
 }
 
-const leads = (who: string, timeout = 10_000): Promise<void> =>
-  vi.waitFor(() => expect(terms.at(-1)?.who).toBe(who), { timeout, interval: 5 });
-
-function expectOneAtATime(): void {
-  const inOrder = [...terms].sort((a, b) => a.from - b.from);
-  for (const [place, term] of inOrder.entries()) {
-    const next = inOrder[place + 1];
-    if (next !== undefined) expect(term.until, `${term.who} before ${next.who}`).toBeLessThan(next.from);
-  }
-}
-
-async function lease(): Promise<KubernetesObject & { readonly spec: Record<string, unknown> }> {
-  return (await real.api.get(LEASES, { namespace, name: 'operator' })) as KubernetesObject & {
-    readonly spec: Record<string, unknown>;
-  };
-}
-
-describe('leader election', () => {
+describe.concurrent('leader election', () => {
   it('lets one of five lead that start at once', async () => {
+    await using test = await arena();
+    const { terms, elector, lease } = test;
     const electors = ['a', 'b', 'c', 'd', 'e'].map((who) => elector(who));
     await vi.waitFor(() => expect(terms).toHaveLength(1), { timeout: 5_000 });
     await delay(2 * LEASE_MS);
@@ -114,6 +110,8 @@ describe('leader election', () => {
   });
 
   it('hands over in less than 2 s when the leader stops, with the usual lease', async () => {
+    await using test = await arena();
+    const { elector, leads, lease, expectOneAtATime } = test;
     const first = elector('first', { leaseMs: 15_000 });
     await leads('first');
     elector('second', { leaseMs: 15_000 });
@@ -127,6 +125,8 @@ describe('leader election', () => {
   });
 
   it('renews three times in a lease while all is well', async () => {
+    await using test = await arena();
+    const { elector, leads } = test;
     const { requests } = elector('first');
     await leads('first');
     await delay(2 * LEASE_MS);
@@ -135,6 +135,8 @@ describe('leader election', () => {
   });
 
   it('ends the work of a leader whose API hangs before another leads, though the clocks differ by hours', async () => {
+    await using test = await arena();
+    const { terms, elector, leads, lease, expectOneAtATime } = test;
     const hour = 3_600_000;
     const first = elector('first', { now: () => new Date(Date.now() + hour) });
     await leads('first');
@@ -155,6 +157,8 @@ describe('leader election', () => {
   });
 
   it('goes on leading through a short outage of the API, and leads again after a long one', async () => {
+    await using test = await arena();
+    const { terms, elector, leads, expectOneAtATime } = test;
     const first = elector('first');
     await leads('first');
     first.fail(true);
@@ -171,6 +175,8 @@ describe('leader election', () => {
   });
 
   it('ends the work when someone else was given the Lease, or it was deleted', async () => {
+    await using test = await arena();
+    const { namespace, at, terms, elector, leads, expectOneAtATime } = test;
     const first = elector('first');
     await leads('first');
     const patch = ['patch', 'lease', 'operator', '--type', 'merge', '-p', '{"spec":{"holderIdentity":"someone"}}'];
@@ -178,22 +184,18 @@ describe('leader election', () => {
     await vi.waitFor(() => expect(terms[0]?.until).toBeLessThan(Infinity), { timeout: 2_000 });
     // Who was given it never renews.
     await vi.waitFor(() => expect(terms).toHaveLength(2), { timeout: 10_000 });
-    await real.api.delete(LEASES, { namespace, name: 'operator' });
+    await real.api.delete(LEASES, at);
     await vi.waitFor(() => expect(terms).toHaveLength(3), { timeout: 5_000 });
     expect(first.election.leading()).toBe(true);
     expectOneAtATime();
   });
 
-  it('keeps the Lease while the work ends, and does not release it under work that does not end', async () => {
+  it('keeps the Lease while the work ends', async () => {
+    await using test = await arena();
+    const { at, terms, elector, leads } = test;
     const stopping = new AbortController();
     let finish = (): void => {};
-    const slow = new LeaderElection({
-      api: real.api,
-      namespace,
-      name: 'operator',
-      identity: 'slow',
-      leaseMs: LEASE_MS,
-    });
+    const slow = new LeaderElection({ api: real.api, ...at, identity: 'slow', leaseMs: LEASE_MS });
     const ran = slow.run(() => new Promise<void>((resolve) => (finish = resolve)), stopping.signal);
     await vi.waitFor(() => expect(slow.leading()).toBe(true), { timeout: 5_000 });
     elector('second');
@@ -203,9 +205,12 @@ describe('leader election', () => {
     finish();
     await ran;
     await leads('second', 2_000);
-    await Promise.all(stops.map((stop) => stop()));
+  });
 
-    const options = { api: real.api, namespace, name: 'operator', identity: 'stuck', leaseMs: LEASE_MS, stopMs: 500 };
+  it('does not release the Lease under work that does not end', async () => {
+    await using test = await arena();
+    const { at, lease } = test;
+    const options = { api: real.api, ...at, identity: 'stuck', leaseMs: LEASE_MS, stopMs: 500 };
     const stuck = new LeaderElection(options);
     const stop = new AbortController();
     const ends = stuck.run(() => new Promise<void>(() => {}), stop.signal);
@@ -216,13 +221,17 @@ describe('leader election', () => {
   });
 
   it('releases the Lease when the work fails, and says why', async () => {
-    const failing = new LeaderElection({ api: real.api, namespace, name: 'operator', identity: 'failing' });
+    await using test = await arena();
+    const { at, lease } = test;
+    const failing = new LeaderElection({ api: real.api, ...at, identity: 'failing' });
     const ran = failing.run(() => Promise.reject(new Error('no permission')), new AbortController().signal);
     await expect(ran).rejects.toThrow('no permission');
     expect((await lease()).spec).toMatchObject({ holderIdentity: '' });
   });
 
   it('writes nothing after a freeze of the whole process in which another took over', async () => {
+    await using test = await arena();
+    const { namespace, elector, leads } = test;
     const { apiVersion, kind } = CONFIG_MAPS;
     await real.api.create({ apiVersion, kind, metadata: { name: 'written', namespace } }, CONFIG_MAPS);
     const program = join(import.meta.dirname, 'testing', 'elector-process.ts');
@@ -232,14 +241,14 @@ describe('leader election', () => {
       let said = '';
       child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
       await vi.waitFor(() => expect(said).toContain('leads'), { timeout: 10_000 });
-      await vi.waitFor(async () => expect(await writer()).toBe('frozen'), { timeout: 5_000 });
+      await vi.waitFor(async () => expect(await writer(namespace)).toBe('frozen'), { timeout: 5_000 });
       child.kill('SIGSTOP');
       const second = elector('second');
       await leads('second');
       await real.api.merge({ data: { writer: 'second' } }, CONFIG_MAPS, { name: 'written', namespace });
       child.kill('SIGCONT');
       await vi.waitFor(() => expect(said).toContain('ended'), { timeout: 5_000 });
-      expect(await writer()).toBe('second');
+      expect(await writer(namespace)).toBe('second');
       expect(second.election.leading()).toBe(true);
     } finally {
       child.kill('SIGKILL');
@@ -247,7 +256,7 @@ describe('leader election', () => {
   });
 });
 
-async function writer(): Promise<unknown> {
+async function writer(namespace: string): Promise<unknown> {
   const object = await real.api.get(CONFIG_MAPS, { name: 'written', namespace });
   return (object?.['data'] as Record<string, unknown> | undefined)?.['writer'];
 }
