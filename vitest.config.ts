@@ -27,7 +27,7 @@ export default defineConfig({
         test: {
           ...node,
           name: 'contract',
-          include: ['{adapter,operator,scraper}/**/*.contract.ts'],
+          include: ['{crds,adapter,operator,scraper}/**/*.contract.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
           sequence: { groupOrder: 2 },

@@ -77,26 +77,28 @@ const text = (maxLength: number) => ({ maxLength });
 /** Texts that mean false, or that only the program can read. */
 const FALSE = String.raw`^\s*([Ff]([Aa][Ll][Ss][Ee])?|[Nn][Oo]?|[Oo][Ff][Ff]|0)\s*$|\$\{[A-Za-z_]`;
 
-const REFERENCE_ONLY: CelRule = {
-  rule: String.raw`self.matches('[$][{][A-Za-z_][A-Za-z0-9_]*[}]')`,
-  message:
-    'must be a reference such as ${ADAPTER_TOKEN} to a variable of spec.env or spec.envFrom: a secret has no place in this resource',
-};
+/** At the section, not at the field, because the API server shows the value that a field's own rule refuses. */
+const referenceOnly = (field: string): CelRule => ({
+  rule: `!has(self.${field}) || dyn(self.${field}) == null || self.${field}.matches('[$][{][A-Za-z_][A-Za-z0-9_]*[}]')`,
+  message: `${field} must be a reference such as \${ADAPTER_TOKEN} to a variable of spec.env or spec.envFrom: a secret has no place in this resource`,
+  fieldPath: `.${field}`,
+});
 
 const CONFIG: Amendments = {
   'core.auth': {
     // CEL cannot read a value that has no type, such as a boolean that may be text.
     anyOf: [
-      { required: ['token'], properties: { token: { not: { enum: [null] } } } },
+      { required: ['token'], properties: { enabled: { maxItems: 0, maxProperties: 0, maximum: 1 } } },
       { properties: { enabled: { not: { enum: [true, 1] }, pattern: FALSE } } },
     ],
+    'x-kubernetes-validations': [referenceOnly('token'), referenceOnly('signing_secret')],
   },
-  'core.auth.token': { ...text(4096), 'x-kubernetes-validations': [REFERENCE_ONLY] },
-  'core.auth.signing_secret': { ...text(4096), 'x-kubernetes-validations': [REFERENCE_ONLY] },
+  'core.auth.token': text(4096),
+  'core.auth.signing_secret': text(4096),
   state_persistence: {
     'x-kubernetes-validations': [
       {
-        rule: "!has(self.type) || self.type != 'redis' || (has(self.redis) && self.redis != null && has(self.redis.host))",
+        rule: "!has(self.type) || self.type != 'redis' || (has(self.redis) && self.redis != null && has(self.redis.host) && dyn(self.redis.host) != null)",
         message: 'redis.host is required when type is redis',
       },
     ],
