@@ -1,0 +1,70 @@
+import { expect, test } from 'vitest';
+import { loadScraperConfig } from './load.ts';
+import { scraperWarnings } from './scraper-warnings.ts';
+import { toYaml } from './testing.ts';
+import { scraperSample, scraperSampleWith } from './testing/scraper-sample.ts';
+
+const warningsOf = (text: string): string[] =>
+  scraperWarnings(loadScraperConfig(text, {}), text).map(({ path, message }) => `${path} ${message}`);
+
+test('a usual file has none', () => {
+  expect(warningsOf(toYaml(scraperSample()))).toEqual([]);
+});
+
+test.each<[values: Record<string, unknown>, warning: string]>([
+  [{ 'source.scrape.runFirstScrape': true }, 'sources[0].scrape.runFirstScrape belongs in the source itself'],
+  [{ 'source.scrape.frequency': '5m' }, 'sources[0].scrape.frequency belongs in the source itself'],
+  [{ 'source.scrape.dateFormat': '%s' }, 'sources[0].scrape.dateFormat belongs in scrape.rangeKeys'],
+  [
+    { 'source.counterReadings[0].valueKey': 'a' },
+    'sources[0].counterReadings[0].valueKey is another name of dataKey; use that',
+  ],
+  [{ 'scraper.fingerprintStore.redis': {} }, 'scraper.fingerprintStore.redis is another name of valkey; use that'],
+  [
+    { 'source.baseUrl': 'http://x' },
+    'sources[0].baseUrl starts with http://, which is refused while scraper.enforceTls',
+  ],
+  [{ 'source.scrape.rangeKeys.endKey': '' }, 'sources[0].scrape.rangeKeys has only one of startKey and endKey'],
+  [{ 'source.scrape.rangeKeys': {} }, 'sources[0].scrape.rangeKeys has neither startKey and endKey nor unit'],
+  [
+    { 'source.deltaDetection': { enabled: true, fingerprintMode: 'keys' } },
+    'sources[0].deltaDetection.fingerprintKeys is empty, so that the whole record is compared',
+  ],
+  [{ 'source.gaugeReadings[0].dataKey': undefined }, 'sources[0].gaugeReadings[0] has neither dataKey nor fixedValue'],
+  [
+    { 'source.histogramReadings[0].dataKey': null },
+    'sources[0].histogramReadings[0] has neither dataKey nor fixedValue',
+  ],
+  [{ 'source.tls.verify': false }, 'sources[0].tls.verify is false: certificates are not verified'],
+  [{ 'scraper.otelTls.verify': false }, 'scraper.otelTls.verify is false: certificates are not verified'],
+])('%j', (values, warning) => {
+  expect(warningsOf(toYaml(scraperSampleWith(values)))).toEqual([expect.stringContaining(warning)]);
+});
+
+test.each<Record<string, unknown>>([
+  { 'source.baseUrl': 'http://x', 'scraper.enforceTls': false },
+  { 'source.scrape.rangeKeys': { unit: 'hours' } },
+  { 'source.gaugeReadings': [{ name: 'g', fixedValue: 0 }] },
+  // Keys of a user's own that are named like those.
+  { 'source.scrape.extraArgs': { frequency: 'x', runFirstScrape: 'x', valueKey: 'x', redis: 'x' } },
+])('%j has none', (values) => {
+  expect(warningsOf(toYaml(scraperSampleWith(values)))).toEqual([]);
+});
+
+test('they say where, in the order of the file', () => {
+  const text = `
+scraper: { otelCollectorEndpoint: "c:4317" }
+sources:
+  - name: a
+    tls: { verify: false }
+    baseUrl: http://x
+    endpoint: /
+    frequency: 1m
+    scrape: { type: instant }
+`;
+  const warnings = scraperWarnings(loadScraperConfig(text, {}), text);
+  expect(warnings.map(({ path, line }) => [path, line])).toEqual([
+    ['sources[0].tls.verify', 5],
+    ['sources[0].baseUrl', 6],
+  ]);
+});
