@@ -33,17 +33,12 @@ type Rule = (resource: unknown) => Violation[];
 
 const CONFIG = ['spec', 'config'] as const;
 
-/** The operator mounts, opens and probes what these say, so it must know them before any pod runs. */
-const writtenOut: Rule = (resource) =>
-  [
-    ['core', 'host'],
-    ['core', 'port'],
-    ['storage', 'root'],
-  ].flatMap((path) => {
-    const at = [...CONFIG, ...path];
-    const message = 'must not depend on a Secret, a ConfigMap or envFrom: the pods are made with it; write it out';
-    return isUnknown(textAt(resource, ...at)) ? [{ at, message }] : [];
-  });
+/** The operator mounts the storage there, so it must know the folder before any pod runs. */
+const writtenOut: Rule = (resource) => {
+  const at = [...CONFIG, 'storage', 'root'];
+  const message = 'must not depend on a Secret, a ConfigMap or envFrom: the storage is mounted there; write it out';
+  return isUnknown(textAt(resource, ...at)) ? [{ at, message }] : [];
+};
 
 const reachableHost: Rule = (resource) => {
   const at = [...CONFIG, 'core', 'host'];
@@ -54,16 +49,7 @@ const reachableHost: Rule = (resource) => {
 };
 
 /** Folders of a pod that are mounted already, or are none of ours. */
-const TAKEN = [
-  '/etc/mcp-adapter',
-  '/var/run/mcp-references',
-  '/var/run/secrets',
-  '/app',
-  '/proc',
-  '/sys',
-  '/dev',
-  '/tmp',
-];
+const TAKEN = ['/etc/mcp-adapter', '/var/run/mcp-references', '/var/run/secrets', '/app', '/proc', '/sys', '/dev'];
 
 const mountableRoot: Rule = (resource) => {
   const at = [...CONFIG, 'storage', 'root'];

@@ -141,9 +141,9 @@ describe('what is refused, with the field and what to do', () => {
       'spec.config.core.host is ::1, a loopback address',
     ],
     [
-      'a port from the environment',
-      { 'spec.config.core': { port: '${PORT}' }, 'spec.envFrom': [{ secretRef: { name: 's' } }] },
-      'spec.config.core.port must not depend on a Secret',
+      'a storage root from the environment',
+      { 'spec.config.storage': { root: '/data/${X}' }, 'spec.envFrom': [{ secretRef: { name: 's' } }] },
+      'spec.config.storage.root must not depend on a Secret',
     ],
     [
       'a relative storage root',

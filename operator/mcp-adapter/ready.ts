@@ -17,6 +17,9 @@ export interface ReadyInput {
   readonly warnings: readonly string[];
 }
 
+/** Before what a handshake left open. */
+export const HANDSHAKE_NOTE = 'About the handshake: ';
+
 /** Upstreams beside the adapter need a moment after it; until then an unanswered handshake is no failure. */
 export const HANDSHAKE_GRACE_MS = 30_000;
 
@@ -36,7 +39,7 @@ export function readyFinding(input: ReadyInput): Finding {
     if (handshake === undefined)
       return say('Unknown', 'Progressing', rollout.message, 'The handshake is still to come');
     if (handshake.ok) {
-      const note = handshake.note === undefined ? [] : [`About the handshake: ${handshake.note}`];
+      const note = handshake.note === undefined ? [] : [`${HANDSHAKE_NOTE}${handshake.note}`];
       return say('True', 'Ready', rollout.message, ...note);
     }
     return input.readyForMs < HANDSHAKE_GRACE_MS

@@ -1,0 +1,181 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import { setTimeout as delay } from 'node:timers/promises';
+import { type Caches, createCaches } from './caches.ts';
+import type { ControllerParts } from './controller-parts.ts';
+import type { Logger } from './logger.ts';
+import { mcpAdapterController } from './mcp-adapter/controller.ts';
+import type { Options } from './options.ts';
+import { type OutdatedCrd, outdatedCrds } from './outdated-crds.ts';
+import { ApiClient } from './runtime/api-client.ts';
+import type { ControllerHooks } from './runtime/controller.ts';
+import type { Credentials } from './runtime/credentials.ts';
+import { EventRecorder } from './runtime/events.ts';
+import { HealthServer } from './runtime/health-server.ts';
+import type { KubernetesApi } from './runtime/kubernetes.ts';
+import { LeaderElection } from './runtime/leader-election.ts';
+import { measuredApi } from './runtime/measured-api.ts';
+import { type ConditionCount, countConditions, type Metrics } from './runtime/metrics.ts';
+import { namespacesOf } from './runtime/namespaces.ts';
+import { PrometheusMetrics } from './runtime/prometheus-metrics.ts';
+import { whileLeading } from './runtime/while-leading.ts';
+
+export interface OperatorParts {
+  readonly options: Options;
+  readonly credentials: Credentials;
+  readonly log: Logger;
+  /** Of this program. */
+  readonly version: string;
+  /** Name of the pod; default: that of the machine. */
+  readonly instance?: string;
+}
+
+export interface Operator {
+  /** Serves health and metrics. @returns the port */
+  listen(): Promise<number>;
+  /**
+   * Works until `signal` aborts; then ends what is under way, releases the lease, and resolves.
+   * @throws when it cannot go on: the process should end
+   */
+  run(signal: AbortSignal): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Puts the operator together. Nothing is started. */
+export function createOperator({ options, credentials, log, version, instance = hostname() }: OperatorParts): Operator {
+  const identity = `${instance}_${randomUUID()}`;
+  const state = { ready: false, outdated: [] as readonly OutdatedCrd[], leading: () => false };
+  const client = new ApiClient({ credentials, userAgent: `mcp-operator/${version}` });
+  const metrics = new PrometheusMetrics({
+    leading: () => state.leading(),
+    conditions: () => conditionsOf(caches, state.outdated),
+  });
+  const api = measuredApi(client, metrics, () => performance.now());
+  const onError = (error: unknown, where: object): void => log.warn({ ...where, err: error }, 'a watch failed');
+  const namespaces = namespacesOf(options.namespaces, { api, onError });
+  const caches = createCaches({ api, namespaces, onError, onWatch: metrics.watchRestarted });
+  const health = new HealthServer({
+    notReady: () => (state.ready ? undefined : 'the caches are not complete yet'),
+    metrics: () => metrics.text(),
+  });
+  const election = new LeaderElection({
+    api,
+    identity,
+    name: options.leaseName,
+    namespace: options.leaseNamespace ?? 'default',
+  });
+
+  /** What only one operator does at a time. */
+  const lead = async (api: KubernetesApi, signal: AbortSignal, stopping: AbortSignal): Promise<void> => {
+    log.info({ identity }, 'leading');
+    const events = new EventRecorder({
+      api,
+      instance,
+      suffix: () => randomUUID().replaceAll('-', ''),
+      onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
+    });
+    const hooks = hooksOf(metrics);
+    const parts: ControllerParts = { api, caches, events, log, hooks, options, version };
+    await using adapters = mcpAdapterController(parts);
+    const controllers = [adapters.controller];
+    const lost = new AbortController();
+    for (const controller of controllers) controller.start(lost.signal);
+    await aborted(signal);
+    // Whoever is told to stop finishes what it has begun; whoever may have lost the lead must not.
+    if (!stopping.aborted) lost.abort(signal.reason);
+    await Promise.all(controllers.map((controller) => controller.stop()));
+    await events.flush();
+    log.info({ identity }, 'no longer leading');
+  };
+
+  return {
+    listen: () => health.listen(options.metricsPort),
+    async run(signal) {
+      namespaces.start();
+      caches.start();
+      void caches.synced.then(() => {
+        state.ready = true;
+        log.info('the caches are complete');
+      });
+      const checking = watchCrds(api, log, signal, (outdated) => (state.outdated = outdated));
+      if (options.leaderElection) {
+        state.leading = () => election.leading();
+        const guarded = whileLeading(api, () => election.leading());
+        await election.run((leading) => lead(guarded, leading, signal), signal);
+      } else {
+        state.leading = () => !signal.aborted;
+        await lead(api, signal, signal);
+      }
+      await checking;
+    },
+    async close() {
+      await caches.stop();
+      await namespaces.stop();
+      await health.close();
+      await client.close();
+      await metrics.close();
+    },
+  };
+}
+
+const CRD_CHECK_MS = 10 * 60_000;
+const CRD_RETRY_MS = 10_000;
+
+/** Says when CRDs in the cluster are older than this program, once for each difference. */
+async function watchCrds(
+  api: KubernetesApi,
+  log: Logger,
+  signal: AbortSignal,
+  onResult: (outdated: readonly OutdatedCrd[]) => void,
+): Promise<void> {
+  let said = '[]';
+  while (!signal.aborted) {
+    let pause = CRD_CHECK_MS;
+    try {
+      const outdated = await outdatedCrds(api, signal);
+      onResult(outdated);
+      const text = JSON.stringify(outdated);
+      if (text !== said) {
+        for (const crd of outdated)
+          log.error(crd, 'the CRD is older than this operator: apply the CRDs of its version');
+        if (outdated.length === 0) log.info('the CRDs are those of this operator');
+      }
+      said = text;
+    } catch (error) {
+      if (!signal.aborted) log.warn({ err: error }, 'the CRDs cannot be read');
+      pause = CRD_RETRY_MS;
+    }
+    await delay(pause, undefined, { signal }).catch(() => {});
+  }
+}
+
+/** CRDs are counted with the conditions: `CrdCurrent` of the kind is `False` while its CRD is outdated. */
+function conditionsOf({ adapters, sources }: Caches, outdated: readonly OutdatedCrd[]): ConditionCount[] {
+  const ofCrd = (kind: string): ConditionCount => ({
+    kind,
+    condition: 'CrdCurrent',
+    status: outdated.some((crd) => crd.kind === kind) ? 'False' : 'True',
+    count: 1,
+  });
+  return [
+    ...countConditions('McpAdapter', adapters.list()),
+    ...countConditions('ApiScrapeSource', sources.list()),
+    ofCrd('McpAdapter'),
+    ofCrd('ApiScrapeSource'),
+  ];
+}
+
+function hooksOf(metrics: Metrics): ControllerHooks {
+  return {
+    reconciled(name, outcome, ms) {
+      if (outcome === 'aborted') return;
+      metrics.reconciled(name, outcome === 'requeued' ? 'requeue' : outcome, ms / 1000);
+    },
+    queueDepth: (name, waiting) => metrics.queueDepth(name, waiting),
+  };
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+}

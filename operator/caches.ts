@@ -1,0 +1,139 @@
+import { ADAPTER_LABEL } from './mcp-adapter/labels.ts';
+import { OptionalCache } from './optional-cache.ts';
+import type { KubernetesApi, KubernetesObject, Resource } from './runtime/kubernetes.ts';
+import type { Namespaces } from './runtime/namespaces.ts';
+import type { ReflectorOptions } from './runtime/reflector.ts';
+import {
+  API_SCRAPE_SOURCES,
+  AUTOSCALERS,
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  DISRUPTION_BUDGETS,
+  HTTP_ROUTES,
+  INGRESSES,
+  MCP_ADAPTERS,
+  NETWORK_POLICIES,
+  PODS,
+  SERVICE_ACCOUNTS,
+  SERVICE_MONITORS,
+  SERVICES,
+  STORAGE_CLAIMS,
+} from './runtime/resources.ts';
+import { ScopedReflector } from './runtime/scoped-reflector.ts';
+import type { WatchedCache } from './runtime/watched-cache.ts';
+import { GROUP_LABEL } from './scrape-group/names.ts';
+
+/** Objects of one kind that carry the operator's label, indexed by the labels of adapters and scrape groups. */
+export interface ChildCache {
+  readonly resource: Resource;
+  readonly cache: WatchedCache;
+}
+
+/** What the operator follows, for all controllers together. */
+export interface Caches {
+  readonly adapters: WatchedCache;
+  readonly sources: WatchedCache;
+  readonly children: readonly ChildCache[];
+  readonly adapterPods: WatchedCache;
+  readonly scraperPods: WatchedCache;
+  /** Resolves when everything that is always served has been listed. */
+  readonly synced: Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export interface CacheOptions {
+  readonly api: KubernetesApi;
+  readonly namespaces: Namespaces;
+  readonly onError: ReflectorOptions['onError'];
+  /** Told of each watch that is opened. */
+  readonly onWatch: (resource: string) => void;
+}
+
+const CHILDREN: readonly Resource[] = [
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  SERVICES,
+  SERVICE_ACCOUNTS,
+  STORAGE_CLAIMS,
+  DISRUPTION_BUDGETS,
+  AUTOSCALERS,
+  NETWORK_POLICIES,
+  INGRESSES,
+];
+const OPTIONAL_CHILDREN: readonly Resource[] = [HTTP_ROUTES, SERVICE_MONITORS];
+
+const MANAGED = 'app.kubernetes.io/managed-by=mcp-operator';
+const OWNER_LABELS = [ADAPTER_LABEL, GROUP_LABEL];
+
+export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions): Caches {
+  const follow = (
+    resource: Resource,
+    more: Pick<ConstructorParameters<typeof ScopedReflector>[0], 'labelSelector' | 'labels' | 'transform'> = {},
+  ): ScopedReflector =>
+    new ScopedReflector({
+      api,
+      resource,
+      namespaces,
+      onError,
+      count: (what) => {
+        if (what === 'watch') onWatch(resource.plural);
+      },
+      ...more,
+    });
+  const child = (resource: Resource): ScopedReflector =>
+    follow(resource, { labelSelector: MANAGED, labels: OWNER_LABELS });
+  const pods = (label: string): ScopedReflector =>
+    follow(PODS, { labelSelector: label, labels: [label], transform: leanPod });
+
+  const adapters = follow(MCP_ADAPTERS);
+  const sources = follow(API_SCRAPE_SOURCES);
+  const adapterPods = pods(ADAPTER_LABEL);
+  const scraperPods = pods(GROUP_LABEL);
+  const children = CHILDREN.map((resource) => ({ resource, cache: child(resource) }));
+  const optional = OPTIONAL_CHILDREN.map((resource) => ({
+    resource,
+    cache: new OptionalCache({
+      api,
+      resource,
+      reflector: () => child(resource),
+      onError: (error) => onError(error, { watched: resource.plural }),
+    }),
+  }));
+  const all = [adapters, sources, adapterPods, scraperPods, ...[...children, ...optional].map(({ cache }) => cache)];
+  return {
+    adapters,
+    sources,
+    adapterPods,
+    scraperPods,
+    children: [...children, ...optional],
+    synced: Promise.all(all.map(({ synced }) => synced)).then(() => {}),
+    start() {
+      for (const cache of all) cache.start();
+    },
+    async stop() {
+      await Promise.all(all.map((cache) => cache.stop()));
+    },
+  };
+}
+
+/** What of a pod is looked at; the rest is most of it. */
+function leanPod(pod: KubernetesObject): KubernetesObject {
+  const { apiVersion, kind, metadata } = pod;
+  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations } = metadata;
+  const spec = pod['spec'] as { readonly containers?: readonly Record<string, unknown>[] } | undefined;
+  const status = pod['status'] as Record<string, unknown> | undefined;
+  return {
+    apiVersion,
+    kind,
+    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations },
+    spec: { containers: spec?.containers?.map(({ name, image, ports }) => ({ name, image, ports })) ?? [] },
+    status: {
+      phase: status?.['phase'],
+      podIP: status?.['podIP'],
+      conditions: status?.['conditions'],
+      initContainerStatuses: status?.['initContainerStatuses'],
+      containerStatuses: status?.['containerStatuses'],
+    },
+  };
+}

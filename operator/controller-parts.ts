@@ -1,0 +1,22 @@
+import type { Caches } from './caches.ts';
+import type { Logger } from './logger.ts';
+import type { Options } from './options.ts';
+import type { ControllerHooks } from './runtime/controller.ts';
+import type { EventRecorder } from './runtime/events.ts';
+import type { KubernetesApi } from './runtime/kubernetes.ts';
+
+/** Name under which the operator owns fields. */
+export const FIELD_MANAGER = 'mcp-operator';
+
+/** What a controller is made from. */
+export interface ControllerParts {
+  /** Refuses writes while another operator may lead. */
+  readonly api: KubernetesApi;
+  readonly caches: Caches;
+  readonly events: EventRecorder;
+  readonly log: Logger;
+  readonly hooks: ControllerHooks;
+  readonly options: Pick<Options, 'image' | 'podSecurity' | 'otlpEndpoint'>;
+  /** Of this program. */
+  readonly version: string;
+}

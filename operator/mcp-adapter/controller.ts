@@ -1,0 +1,72 @@
+import type { ControllerParts } from '../controller-parts.ts';
+import { FIELD_MANAGER } from '../controller-parts.ts';
+import { Applier } from '../runtime/apply.ts';
+import { Controller } from '../runtime/controller.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { keyOf } from '../runtime/object-store.ts';
+import type { Key } from '../runtime/reconciler.ts';
+import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
+import { StatusWriter } from '../runtime/status.ts';
+import type { Cluster } from './cluster.ts';
+import { Greeter } from './greeter.ts';
+import { createHandshake } from './handshake.ts';
+import { ADAPTER_LABEL } from './labels.ts';
+import { Lookup } from './lookup.ts';
+import { PodHealthClient } from './pod-health.ts';
+import { reconcile } from './reconcile.ts';
+
+/** Most of a reconcile's time is waiting for pods to answer. */
+const CONCURRENCY = 8;
+const SERVICES_KEPT_MS = 60_000;
+const CLAIMS_KEPT_MS = 5_000;
+
+/** The controller of McpAdapters, not started. Disposing it closes its connections; stop it before. */
+export function mcpAdapterController(parts: ControllerParts): { controller: Controller } & AsyncDisposable {
+  const { api, caches, events, log, hooks, options, version } = parts;
+  const health = new PodHealthClient();
+  const handshake = createHandshake(version);
+  const cluster: Cluster = {
+    adapters: caches.adapters,
+    pods: caches.adapterPods,
+    children: caches.children,
+    services: new Lookup({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
+    claims: new Lookup({ api, resource: STORAGE_CLAIMS, keepMs: CLAIMS_KEPT_MS }),
+    serves: (resource, signal) => api.serves(resource, signal),
+    applier: new Applier({
+      api,
+      fieldManager: FIELD_MANAGER,
+      handOver: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
+    }),
+    status: new StatusWriter({ api, resource: MCP_ADAPTERS, fieldManager: FIELD_MANAGER }),
+    events,
+    health,
+    greeter: new Greeter({ shakeHands: handshake.shakeHands }),
+    settings: options,
+    now: () => new Date(),
+  };
+  const controller = new Controller({
+    name: 'mcp-adapter',
+    reconcile: (key, signal) => reconcile(key, cluster, signal),
+    sources: [
+      { cache: caches.adapters, keys: (object) => [keyOf(object)] },
+      { cache: caches.adapterPods, keys: ownerOf },
+      ...caches.children.map(({ cache }) => ({ cache, keys: ownerOf })),
+    ],
+    exists: (key) => caches.adapters.get(key) !== undefined,
+    log,
+    hooks,
+    concurrency: CONCURRENCY,
+  });
+  return {
+    controller,
+    async [Symbol.asyncDispose]() {
+      await Promise.all([health.close(), handshake.close()]);
+    },
+  };
+}
+
+/** The adapter that an object belongs to, by its label: also when its owner reference was taken away. */
+function ownerOf({ metadata }: KubernetesObject): readonly Key[] {
+  const name = metadata.labels?.[ADAPTER_LABEL];
+  return name === undefined ? [] : [{ namespace: metadata.namespace ?? '', name }];
+}

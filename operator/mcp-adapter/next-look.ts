@@ -1,0 +1,37 @@
+/** Pure: when to look at an adapter again although nothing says that it changed. */
+import type { ApplyReport } from '../runtime/apply.ts';
+import { askable } from './pod-health.ts';
+import type { Report, Situation } from './report.ts';
+import { readySince } from './revision.ts';
+
+/** Nobody tells the operator how pods and upstreams are: it has to ask. */
+const STEADY_MS = 15_000;
+/** While an answer may come any moment. */
+const EAGER_MS = 2_000;
+/** For so long after the youngest pod became ready. */
+const EAGER_FOR_MS = 60_000;
+/** An API or a claim that somebody has to make. */
+const MISSING_MS = 60_000;
+
+/** In milliseconds; undefined when only a change can bring news. */
+export function nextLook(
+  situation: Situation,
+  { conditions }: Report,
+  applied: ApplyReport | undefined,
+): number | undefined {
+  const { verdict, storage, pods, now } = situation;
+  const times: number[] = [];
+  if (applied?.requeueAfterMs !== undefined) times.push(applied.requeueAfterMs);
+  if (verdict.kind === 'refused' && verdict.reason === 'ApiMissing') times.push(MISSING_MS);
+  if (storage.kind === 'claim' && !storage.made && conditions.some(isStorageOpen)) times.push(STEADY_MS);
+  if (askable(pods).length > 0) {
+    const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
+    const since = readySince(pods);
+    const young = since !== undefined && now.getTime() - since < EAGER_FOR_MS;
+    times.push(!ready && young ? EAGER_MS : STEADY_MS);
+  }
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+const isStorageOpen = ({ type, status }: Report['conditions'][number]): boolean =>
+  type === 'StorageReady' && status !== 'True';

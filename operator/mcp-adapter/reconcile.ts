@@ -1,0 +1,96 @@
+import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { ApplyReport } from '../runtime/apply.ts';
+import { type Key, type Result, done } from '../runtime/reconciler.ts';
+import { DEPLOYMENTS } from '../runtime/resources.ts';
+import { happenings } from './announce.ts';
+import { type Child, build } from './build.ts';
+import { check } from './check.ts';
+import type { Cluster } from './cluster.ts';
+import { type Observed, familyOf, observe, ownChild } from './observe.ts';
+import { nextLook } from './next-look.ts';
+import { type Verdict, problemsText, report } from './report.ts';
+import { newestPods, referencesRevision } from './revision.ts';
+import { situationOf } from './situation.ts';
+
+/** Brings what a McpAdapter consists of to what its spec says, and its status to what is so. */
+export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Result> {
+  const observed = await observe(key, cluster, signal);
+  if (observed === undefined) return forget(key, cluster); // owner references collect the rest
+
+  const checked = check(observed.resource, observed.serves);
+  const paused = checked.ok && checked.adapter.spec.paused === true;
+  const applied =
+    checked.ok && !paused
+      ? await cluster.applier.apply(
+          await desired(checked.adapter, observed, cluster, signal),
+          familyOf(observed),
+          signal,
+        )
+      : undefined;
+  const verdict: Verdict = checked.ok
+    ? verdictOf(applied)
+    : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
+
+  const situation = await situationOf({ observed, checked, verdict, paused, applied }, cluster, signal);
+  const status = report(situation);
+  const { changed } = await cluster.status.write(observed.resource, status, signal);
+  for (const happening of happenings(changed)) cluster.events.record(observed.resource, happening);
+  return { requeueAfterMs: nextLook(situation, status, applied) };
+}
+
+function forget(key: Key, cluster: Cluster): Result {
+  cluster.applier.forget(key);
+  cluster.greeter.forget(key);
+  cluster.status.forget(key);
+  return done;
+}
+
+/** Services that upstreams are reached by are looked up as build asks for them, until it has all that it wants. */
+async function desired(
+  adapter: McpAdapter,
+  observed: Observed,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<Child[]> {
+  const deployment = ownChild(observed, DEPLOYMENTS, observed.key.name);
+  const revision = referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health);
+  const context = {
+    ...cluster.settings,
+    serves: observed.serves,
+    referencesRevision: revision,
+    existingClaimModes: accessModes(observed),
+  };
+  const found = new Map<string, Awaited<ReturnType<typeof cluster.services.get>>>();
+  for (;;) {
+    const missing = new Map<string, Key>();
+    const children = build(adapter, {
+      ...context,
+      services: (namespace, name) => {
+        const text = `${namespace}/${name}`;
+        if (!found.has(text)) missing.set(text, { namespace, name });
+        return found.get(text);
+      },
+    });
+    if (missing.size === 0) return children;
+    for (const [text, key] of missing) found.set(text, await cluster.services.get(key, signal));
+  }
+}
+
+function accessModes({ foreignClaim }: Observed): readonly string[] | undefined {
+  const spec = foreignClaim?.['spec'] as { readonly accessModes?: readonly string[] } | undefined;
+  return spec?.accessModes;
+}
+
+function verdictOf(applied: ApplyReport | undefined): Verdict {
+  const messages = (outcome: string): string[] =>
+    (applied?.objects ?? []).flatMap((one) => (one.outcome === outcome ? [one.message ?? one.name] : []));
+  const conflicts = messages('conflict');
+  if (conflicts.length > 0) {
+    const advice = 'Rename this resource, or delete the other object';
+    return { kind: 'refused', reason: 'NameConflict', message: `${conflicts.join('; ')}. ${advice}` };
+  }
+  const refused = messages('refused');
+  if (refused.length > 0) return { kind: 'refused', reason: 'Refused', message: refused.join('; ') };
+  const waiting = messages('waiting');
+  return waiting.length > 0 ? { kind: 'waiting', message: waiting.join('; ') } : { kind: 'applied' };
+}

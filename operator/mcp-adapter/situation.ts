@@ -1,0 +1,131 @@
+/** Puts together what a report is made from; greets the adapter when everything else is in place. */
+import { valueAt } from '../../crds/config/tree.ts';
+import type { McpAdapter, McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { ApplyReport } from '../runtime/apply.ts';
+import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import { DEPLOYMENTS, NETWORK_POLICIES, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
+import { publicUrl, serviceOrigin } from './address.ts';
+import type { Checked } from './check.ts';
+import type { Cluster } from './cluster.ts';
+import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
+import { unknownConnections } from './egress.ts';
+import { type Observed, ownChild } from './observe.ts';
+import { listAt, textAt } from './raw.ts';
+import { HANDSHAKE_NOTE, type HandshakeState } from './ready.ts';
+import type { NetworkState, Situation, Verdict } from './report.ts';
+import { configHashOf } from './revision.ts';
+import { rolloutOf } from './rollout.ts';
+import type { StorageState } from './storage-state.ts';
+
+export interface Outcome {
+  readonly observed: Observed;
+  readonly checked: Checked;
+  readonly verdict: Verdict;
+  readonly paused: boolean;
+  readonly applied: ApplyReport | undefined;
+}
+
+export async function situationOf(outcome: Outcome, cluster: Cluster, signal: AbortSignal): Promise<Situation> {
+  const { observed, checked, verdict, paused } = outcome;
+  const { name } = observed.key;
+  const config = checked.ok ? effectiveConfig(checked.adapter.spec) : undefined;
+  const deployment = live(outcome, DEPLOYMENTS, name);
+  const service = live(outcome, SERVICES, name);
+  return {
+    resource: observed.resource,
+    verdict,
+    paused,
+    deployment,
+    service,
+    storage: storageOf(outcome),
+    network: networkOf(live(outcome, NETWORK_POLICIES, name), config),
+    pods: observed.pods,
+    health: observed.health,
+    handshake: await greeting({ observed, deployment, service, config }, cluster, signal),
+    warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter, config) : [],
+    now: cluster.now(),
+  };
+}
+
+/** An object of ours as it is after applying. */
+function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {
+  const written = applied?.objects.find((one) => one.resource === resource && one.name === name);
+  const isOurs = written?.outcome !== 'conflict' && written?.outcome !== 'blocked';
+  return (isOurs ? written?.object : undefined) ?? ownChild(observed, resource, name);
+}
+
+function storageOf(outcome: Outcome): StorageState {
+  const { resource, foreignClaim, key } = outcome.observed;
+  const existing = textAt(resource, 'spec', 'storage', 'existingClaim');
+  if (existing !== undefined) return { kind: 'claim', name: existing, made: false, claim: foreignClaim };
+  if (valueAt(resource, ['spec', 'storage', 'claim']) === undefined) return { kind: 'temporary' };
+  const name = `${key.name}-storage`;
+  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name) };
+}
+
+function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {
+  if (policy === undefined) return { kind: 'off' };
+  if (listAt(policy, 'spec', 'policyTypes').includes('Egress')) return { kind: 'restricted' };
+  const fields = config === undefined ? [] : unknownConnections(config.connections);
+  return { kind: 'open', fields: fields.map((field) => `spec.config.${field}`) };
+}
+
+function warningsOf({ spec }: McpAdapter, { statePathOutside: path }: EffectiveConfig): string[] {
+  if (path === undefined) return [];
+  const mounts = listAt(spec.podOverlay, 'spec', 'containers')
+    .filter((container) => textAt(container, 'name') === 'adapter')
+    .flatMap((container) => listAt(container, 'volumeMounts'))
+    .map((mount) => (textAt(mount, 'mountPath') ?? '').replace(/\/+$/, ''));
+  if (mounts.some((mount) => mount !== '' && path.startsWith(`${mount}/`))) return [];
+  return [
+    `The state file ${path} lies outside of spec.config.storage.root, where nothing is mounted: it is lost with its pod, ` +
+      'or cannot be written at all',
+  ];
+}
+
+interface Scene {
+  readonly observed: Observed;
+  readonly deployment: KubernetesObject | undefined;
+  readonly service: KubernetesObject | undefined;
+  readonly config: EffectiveConfig | undefined;
+}
+
+/** What came of the handshake with what runs now: known already, or tried now when every pod is in place. */
+async function greeting(scene: Scene, cluster: Cluster, signal: AbortSignal): Promise<HandshakeState> {
+  const { observed, deployment, service } = scene;
+  const { key, resource } = observed;
+  const origin = serviceOrigin(service);
+  const { generation = 0, uid } = resource.metadata;
+  const subject = [uid, generation, configHashOf(deployment), origin].join(' ');
+  if (answeredBefore(scene)) cluster.greeter.assume(key, subject);
+  const rollout = rolloutOf(deployment);
+  const mountPath = mountPathOf(scene);
+  if (rollout.state !== 'complete' || rollout.wanted === 0 || origin === undefined || mountPath === undefined) {
+    return cluster.greeter.known(key, subject);
+  }
+  return cluster.greeter.greet(key, subject, { origin, mountPath }, signal);
+}
+
+/** Whether the status, which an earlier process wrote, says so of what runs now. */
+function answeredBefore({ observed: { resource }, deployment, service }: Scene): boolean {
+  const { conditions = [], configHash, url } = (resource['status'] ?? {}) as McpAdapterStatus;
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  return (
+    ready?.status === 'True' &&
+    ready.observedGeneration === resource.metadata.generation &&
+    // What was noted then is part of the message.
+    !ready.message.includes(HANDSHAKE_NOTE) &&
+    configHash !== undefined &&
+    configHash === configHashOf(deployment) &&
+    url !== undefined &&
+    url === publicUrl(resource, service)
+  );
+}
+
+/** A server whose upstream works, as far as any pod knows; else the first one. */
+function mountPathOf({ observed: { health }, config }: Scene): string | undefined {
+  const servers = health.flatMap((pod) => pod.servers).filter(({ mountPath }) => mountPath !== undefined);
+  const [first] = servers;
+  const healthy = servers.find((server) => server.healthy) ?? first;
+  return healthy?.mountPath ?? config?.servers.find(({ mountPath }) => mountPath !== undefined)?.mountPath;
+}
