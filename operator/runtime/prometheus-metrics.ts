@@ -1,6 +1,6 @@
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
-import type { Metrics, MetricSources } from './metrics.ts';
+import type { ConditionCount, Metrics, MetricSources } from './metrics.ts';
 
 /** Reconciles take milliseconds when nothing is to do, and seconds when they wait for pods to answer. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
@@ -55,12 +55,16 @@ export class PrometheusMetrics implements Metrics {
     meter
       .createObservableGauge('mcp_operator_leader', { description: '1 while this process leads.' })
       .addCallback((result) => result.observe(sources.leading() ? 1 : 0));
+    const shown = new Map<string, ConditionCount>();
     meter
       .createObservableGauge('mcp_operator_resources', {
         description: 'Resources by kind and by the status of each of their conditions.',
       })
       .addCallback((result) => {
-        for (const { kind, condition, status, count } of sources.conditions()) {
+        // A series that is observed no more would go on showing its last number.
+        for (const [id, series] of shown) shown.set(id, { ...series, count: 0 });
+        for (const one of sources.conditions()) shown.set(`${one.kind}/${one.condition}/${one.status}`, one);
+        for (const { count, kind, condition, status } of shown.values()) {
           result.observe(count, { kind, condition, status });
         }
       });
