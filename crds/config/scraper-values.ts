@@ -43,7 +43,13 @@ export function anyMap(allowed: string) {
 /** A value of any kind, which must be there, but may be null. */
 export function anyValue() {
   const error = 'a value of any kind';
-  return z.unknown().refine((value) => value !== undefined, { error });
+  return (
+    z
+      .unknown()
+      .refine((value) => value !== undefined, { error })
+      // Null is allowed anyway; Kubernetes wants it said.
+      .nullable()
+  );
 }
 
 /** A text or a list of texts. The JSON Schema of what is written says nothing, because no single type fits. */

@@ -18,4 +18,3 @@ export const ScraperConfig = z
   .superRefine(scraperRules, { when: () => true });
 
 export type ScraperConfig = z.output<typeof ScraperConfig>;
-export type ScraperConfigInput = z.input<typeof ScraperConfig>;
