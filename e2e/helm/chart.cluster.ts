@@ -1,0 +1,105 @@
+import { join } from 'node:path';
+import { readFile } from 'node:fs/promises';
+import { describe, expect } from 'vitest';
+import { plainManifests } from '../../scripts/generate/plain-manifests.ts';
+import { CHART, type Rendered, type Rule, test } from './render.ts';
+
+const TESTDATA = join(import.meta.dirname, 'testdata');
+const DEPLOY = join(import.meta.dirname, '../../deploy');
+
+describe('the chart', () => {
+  test('has nothing that helm lint complains about', async ({ helm }) => {
+    expect(await helm.run('lint', '--strict', CHART)).toContain('0 chart(s) failed');
+  });
+
+  const goldens: [string, object][] = [
+    ['default', {}],
+    ['namespaced', { scope: 'namespaced', namespaces: ['team-a', 'team-b'] }],
+    [
+      'everything',
+      {
+        image: { repository: 'registry.example.com/mcp-adapter', digest: `sha256:${'0a'.repeat(32)}`, pullSecrets: [{ name: 'pull' }] },
+        replicaCount: 2,
+        namespaceSelector: 'mcpadapter.io/enabled=true',
+        operator: {
+          logLevel: 'debug',
+          podSecurity: 'openshift',
+          adapterImage: 'registry.example.com/mcp-adapter:2',
+          otlpEndpoint: 'http://collector.observability:4317',
+          extraArgs: ['--some-option'],
+          env: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }],
+        },
+        serviceAccount: { name: 'operator', annotations: { 'example.com/role': 'operator' } },
+        metrics: { service: { annotations: { a: 'b' } }, serviceMonitor: { enabled: true, labels: { release: 'prometheus' } } },
+        networkPolicy: { enabled: true, from: [{ namespaceSelector: {} }] },
+        podAnnotations: { 'example.com/a': 'b' },
+        podLabels: { team: 'platform' },
+        nodeSelector: { 'kubernetes.io/os': 'linux' },
+        tolerations: [{ operator: 'Exists' }],
+        affinity: { nodeAffinity: {} },
+        priorityClassName: 'high',
+      },
+    ],
+  ];
+  test.for(goldens)('renders what it always did, with %s values', async ([name, values], { helm }) => {
+    const text = await helm.template({ ...values, crds: { install: false } });
+    await expect(text).toMatchFileSnapshot(join(TESTDATA, `${name}.yaml`));
+  });
+
+  test('brings the CRDs, which stay when it is uninstalled, unless it is told not to', async ({ helm }) => {
+    const crds = (await helm.objects()).filter(isCrd);
+    expect(crds.map(({ metadata }) => metadata.name).sort()).toEqual([
+      'apiscrapesources.mcpadapter.io',
+      'mcpadapters.mcpadapter.io',
+    ]);
+    for (const crd of crds) {
+      expect(crd.metadata).toMatchObject({ annotations: { 'helm.sh/resource-policy': 'keep' } });
+    }
+    expect((await helm.objects({ crds: { install: false } })).filter(isCrd)).toEqual([]);
+  });
+
+  test('gives the operator no right on Secrets, and none by wildcard', async ({ helm }) => {
+    for (const values of [{}, { scope: 'namespaced' }]) {
+      const rules = rulesOf(await helm.objects(values));
+      expect(rules.length).toBeGreaterThan(5);
+      expect(rules.filter(({ resources }) => resources.some((one) => one === 'secrets' || one.includes('*')))).toEqual([]);
+      expect(rules.filter(({ verbs, apiGroups }) => [...verbs, ...apiGroups].includes('*'))).toEqual([]);
+    }
+  });
+
+  test('makes nothing that is cluster-wide when it is namespaced, but the CRDs', async ({ helm }) => {
+    const kinds = async (values: object): Promise<string[]> => [...new Set((await helm.objects(values)).map(({ kind }) => kind))];
+    const namespaced = { scope: 'namespaced', namespaces: ['team-a'] };
+    expect((await kinds(namespaced)).filter((kind) => kind.startsWith('Cluster'))).toEqual([]);
+    expect((await kinds({})).filter((kind) => kind.startsWith('Cluster')).sort()).toEqual(['ClusterRole', 'ClusterRoleBinding']);
+    const roles = (await helm.objects(namespaced)).filter(({ kind }) => kind === 'Role');
+    expect(roles.map(({ metadata }) => metadata.namespace).sort()).toEqual(['mcp-operator', 'team-a']);
+  });
+
+  const refused: [string, object, string][] = [
+    ['an unknown value', { replicas: 2 }, 'replicas'],
+    ['an unknown value in a section', { operator: { loglevel: 'info' } }, 'loglevel'],
+    ['a wrong level', { operator: { logLevel: 'verbose' } }, 'logLevel'],
+    ['a wrong type', { replicaCount: 'two' }, 'replicaCount'],
+    ['a wrong scope', { scope: 'global' }, 'scope'],
+    ['a wrong digest', { image: { digest: 'sha256:abc' } }, 'digest'],
+    ['a wrong namespace', { namespaces: ['Team A'] }, 'namespaces'],
+    ['two operators without leader election', { replicaCount: 2, operator: { leaderElection: false } }, 'leaderElection'],
+    ['a selector of namespaces with Roles', { scope: 'namespaced', namespaceSelector: 'a=b' }, 'namespaceSelector'],
+    ['a ServiceMonitor without its Service', { metrics: { service: { enabled: false }, serviceMonitor: { enabled: true } } }, 'metrics.service.enabled'],
+  ];
+  test.for(refused)('refuses %s', async ([, values, named], { helm }) => {
+    await expect(helm.template(values)).rejects.toThrow(named);
+  });
+
+  test('is what deploy/ has for kubectl apply -k', async ({ helm: _ }) => {
+    const { crds, operator } = await plainManifests();
+    expect(await readFile(join(DEPLOY, 'crds.yaml'), 'utf8')).toBe(crds);
+    expect(await readFile(join(DEPLOY, 'operator.yaml'), 'utf8')).toBe(operator);
+    expect(operator).not.toContain('Helm');
+    expect(operator).not.toContain('helm.sh');
+  });
+});
+
+const isCrd = ({ kind }: Rendered): boolean => kind === 'CustomResourceDefinition';
+const rulesOf = (objects: readonly Rendered[]): Rule[] => objects.flatMap(({ rules = [] }) => [...rules]);
