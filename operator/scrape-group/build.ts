@@ -11,7 +11,7 @@ import {
 import { configMap } from './config-map.ts';
 import { deployment } from './deployment.ts';
 import { disruptionBudget } from './disruption-budget.ts';
-import { DEFAULT_PORT, effectiveSettings } from './effective-settings.ts';
+import { DEFAULT_PORT, type EffectiveSettings, effectiveSettings } from './effective-settings.ts';
 import type { Group } from './group.ts';
 import { networkPolicy } from './network-policy.ts';
 import type { Member } from './prepare.ts';
@@ -54,6 +54,8 @@ export interface ShardPlan {
   readonly pod: ReturnType<typeof podFields>;
   readonly restartedAt: string | undefined;
   readonly owners: readonly OwnerReference[];
+  /** What of `scraper` and the members is known. */
+  readonly effective: EffectiveSettings;
 }
 
 /** How the sources of a group are spread over shards, and what the shards run. Of a group without members: none. */
@@ -80,6 +82,7 @@ export function plan(
     replicas: Math.ceil((pod.replicas ?? 1) / shards.length),
     pod,
     restartedAt: group.restartedAt,
+    effective: effectiveSettings({ scraper, members: shard }),
     owners: context.owners.filter(({ name }) => (shardOf.get(name) ?? 0) === index),
   }));
 }
@@ -90,14 +93,13 @@ export function plan(
  */
 export function build(plans: readonly ShardPlan[], context: BuildContext): Desired[] {
   return plans.flatMap((one) => {
-    const settings = effectiveSettings(one);
     const children: readonly [Resource, KubernetesObject | undefined][] = [
       [SERVICE_ACCOUNTS, serviceAccount(one)],
       [CONFIG_MAPS, configMap(one)],
       // Before the pods, so that none ever runs without it.
-      [NETWORK_POLICIES, networkPolicy(one, settings, context)],
-      [SERVICES, service(one, settings)],
-      [DEPLOYMENTS, deployment(one, settings, context)],
+      [NETWORK_POLICIES, networkPolicy(one, context)],
+      [SERVICES, service(one)],
+      [DEPLOYMENTS, deployment(one, context)],
       [DISRUPTION_BUDGETS, disruptionBudget(one)],
     ];
     // Each object names its own owners, the sources of its shard.

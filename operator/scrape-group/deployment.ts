@@ -7,7 +7,7 @@ import { DEPLOYMENTS } from '../runtime/resources.ts';
 import type { BuildContext, ShardPlan } from './build.ts';
 import { childMetadata } from './child-metadata.ts';
 import { CONFIG_FILE, CONFIG_FOLDER } from './config-map.ts';
-import { type EffectiveSettings, STATE_FOLDER } from './effective-settings.ts';
+import { STATE_FOLDER } from './effective-settings.ts';
 import { configMapName, shardLabels, shardName, shardSelector } from './names.ts';
 
 /** Name of the container that runs the scraper. */
@@ -21,7 +21,7 @@ const LAST_WORK_SECONDS = 10;
 
 type Context = Pick<BuildContext, 'image' | 'podSecurity' | 'referencesRevision'>;
 
-export function deployment(plan: ShardPlan, settings: EffectiveSettings, context: Context): KubernetesObject {
+export function deployment(plan: ShardPlan, context: Context): KubernetesObject {
   return {
     apiVersion: DEPLOYMENTS.apiVersion,
     kind: DEPLOYMENTS.kind,
@@ -30,18 +30,18 @@ export function deployment(plan: ShardPlan, settings: EffectiveSettings, context
       replicas: plan.replicas,
       selector: { matchLabels: shardSelector(plan.group, plan.shard) },
       // Two pods must not scrape the same with a state of their own each.
-      strategy: settings.sharedState
+      strategy: plan.effective.sharedState
         ? { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 0, maxSurge: 1 } }
         : { type: 'Recreate' },
       progressDeadlineSeconds: 600,
       revisionHistoryLimit: 3,
-      template: podTemplate(plan, settings, context),
+      template: podTemplate(plan, context),
     },
   };
 }
 
 /** The template of the pods, with the users' overlay laid over it. */
-function podTemplate(plan: ShardPlan, settings: EffectiveSettings, context: Context): object {
+function podTemplate(plan: ShardPlan, context: Context): object {
   const { podOverlay } = plan.pod;
   const revision = context.referencesRevision(plan.shard);
   return {
@@ -56,11 +56,11 @@ function podTemplate(plan: ShardPlan, settings: EffectiveSettings, context: Cont
         ...(plan.restartedAt === undefined ? {} : { [RESTARTED_AT]: plan.restartedAt }),
       },
     },
-    spec: overlay(podSpec(plan, settings, context), podOverlay?.spec ?? {}),
+    spec: overlay(podSpec(plan, context), podOverlay?.spec ?? {}),
   };
 }
 
-function podSpec(plan: ShardPlan, settings: EffectiveSettings, context: Context): object {
+function podSpec(plan: ShardPlan, context: Context): object {
   const { group, shard, pod } = plan;
   const references = referenceVolumes({
     env: plan.members.flatMap(({ env }) => env),
@@ -76,7 +76,7 @@ function podSpec(plan: ShardPlan, settings: EffectiveSettings, context: Context)
       seccompProfile: { type: 'RuntimeDefault' },
       ...(context.podSecurity === 'openshift' ? {} : { fsGroup: USER_ID, fsGroupChangePolicy: 'OnRootMismatch' }),
     },
-    terminationGracePeriodSeconds: settings.shutdownSeconds + LAST_WORK_SECONDS,
+    terminationGracePeriodSeconds: plan.effective.shutdownSeconds + LAST_WORK_SECONDS,
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
       topologyKey,
@@ -85,7 +85,7 @@ function podSpec(plan: ShardPlan, settings: EffectiveSettings, context: Context)
       labelSelector: { matchLabels: shardSelector(group, shard) },
       matchLabelKeys: ['pod-template-hash'],
     })),
-    containers: [container(plan, settings, context, references)],
+    containers: [container(plan, context, references)],
     volumes: [
       { name: 'config', configMap: { name: configMapName(group, shard) } },
       { name: 'state', emptyDir: {} },
@@ -96,8 +96,7 @@ function podSpec(plan: ShardPlan, settings: EffectiveSettings, context: Context)
 }
 
 function container(
-  { members, pod }: ShardPlan,
-  { port, stateFolder }: EffectiveSettings,
+  { members, pod, effective: { port, stateFolder } }: ShardPlan,
   context: Context,
   references: ReferenceVolumes,
 ): object {

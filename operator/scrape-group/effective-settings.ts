@@ -2,8 +2,8 @@ import { posix } from 'node:path';
 import { ScraperSettings } from '../../crds/config/scraper.ts';
 import type { Connection } from '../mcp-adapter/connections.ts';
 import { resolver, withoutUnknown } from '../mcp-adapter/known-values.ts';
-import type { ShardPlan } from './build.ts';
 import { connectionsOf } from './connections.ts';
+import type { Member } from './prepare.ts';
 
 /** The port of health checks and the admin API where no source sets another. */
 export const DEFAULT_PORT = 8080;
@@ -21,7 +21,13 @@ export interface EffectiveSettings {
   readonly connections: readonly Connection[];
 }
 
-export function effectiveSettings({ scraper, members }: Pick<ShardPlan, 'scraper' | 'members'>): EffectiveSettings {
+export function effectiveSettings({
+  scraper,
+  members,
+}: {
+  readonly scraper: Readonly<Record<string, unknown>>;
+  readonly members: readonly Member[];
+}): EffectiveSettings {
   const resolve = resolver({
     env: members.flatMap(({ env }) => env),
     envFrom: members.flatMap(({ envFrom }) => envFrom),

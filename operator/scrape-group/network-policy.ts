@@ -3,7 +3,6 @@ import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { NETWORK_POLICIES } from '../runtime/resources.ts';
 import type { BuildContext, ShardPlan } from './build.ts';
 import { childMetadata } from './child-metadata.ts';
-import type { EffectiveSettings } from './effective-settings.ts';
 import { shardSelector } from './names.ts';
 
 /**
@@ -12,9 +11,9 @@ import { shardSelector } from './names.ts';
  */
 export function networkPolicy(
   plan: ShardPlan,
-  { port, connections }: EffectiveSettings,
   context: Pick<BuildContext, 'services' | 'podSecurity'>,
 ): KubernetesObject {
+  const { port, connections } = plan.effective;
   const restricted = unknownConnections(connections).length === 0;
   return {
     apiVersion: NETWORK_POLICIES.apiVersion,

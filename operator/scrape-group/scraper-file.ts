@@ -9,7 +9,8 @@ const MARK = '# ApiScrapeSource ';
 const VERSION = { version: '1.2' } as const;
 
 /** Sorted as the API server sorts, so that resources rendered from files give the same text as those in a cluster. */
-const yaml = (value: unknown): string => stringify(value, { ...VERSION, sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
+const yaml = (value: unknown): string =>
+  stringify(value, { ...VERSION, sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
 
 /** One source of the file, below the name of its resource. */
 export const renderEntry = (resource: string, entry: unknown): string => `${MARK}${resource}\n${yaml([entry])}`;

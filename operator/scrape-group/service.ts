@@ -3,11 +3,10 @@ import { SERVICES } from '../runtime/resources.ts';
 import type { ShardPlan } from './build.ts';
 import { childMetadata } from './child-metadata.ts';
 import { PORT_NAME } from './deployment.ts';
-import type { EffectiveSettings } from './effective-settings.ts';
 import { shardSelector } from './names.ts';
 
 /** For health checks and the admin API; the scraper has no other clients. */
-export function service(plan: ShardPlan, { port }: EffectiveSettings): KubernetesObject {
+export function service(plan: ShardPlan): KubernetesObject {
   return {
     apiVersion: SERVICES.apiVersion,
     kind: SERVICES.kind,
@@ -15,7 +14,7 @@ export function service(plan: ShardPlan, { port }: EffectiveSettings): Kubernete
     spec: {
       type: 'ClusterIP',
       selector: shardSelector(plan.group, plan.shard),
-      ports: [{ name: PORT_NAME, port, targetPort: PORT_NAME, protocol: 'TCP' }],
+      ports: [{ name: PORT_NAME, port: plan.effective.port, targetPort: PORT_NAME, protocol: 'TCP' }],
     },
   };
 }

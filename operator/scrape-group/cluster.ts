@@ -1,0 +1,29 @@
+import type { Lookup } from '../mcp-adapter/lookup.ts';
+import type { Applier } from '../runtime/apply.ts';
+import type { EventRecorder } from '../runtime/events.ts';
+import type { Resource } from '../runtime/kubernetes.ts';
+import type { Cache } from '../runtime/reconciler.ts';
+import type { StatusWriter } from '../runtime/status.ts';
+import type { BuildContext } from './build.ts';
+import type { AskScrapers } from './health.ts';
+import type { prepare } from './prepare.ts';
+
+/** Everything outside that a reconcile of a group reads and writes. */
+export interface Cluster {
+  readonly sources: Cache;
+  /** Pods with the label of a group, indexed by it. */
+  readonly pods: Cache;
+  /** Objects that the operator made, by kind, indexed by the label of their group. */
+  readonly children: readonly { readonly resource: Resource; readonly cache: Cache }[];
+  /** Services that URLs name; nothing where they cannot be read. */
+  readonly services: Pick<Lookup, 'get'>;
+  readonly applier: Applier;
+  readonly status: StatusWriter;
+  readonly events: Pick<EventRecorder, 'record'>;
+  readonly ask: AskScrapers;
+  readonly prepare: typeof prepare;
+  readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
+    /** Collector of groups that name none. */
+    readonly otlpEndpoint: string | undefined;
+  };
+}

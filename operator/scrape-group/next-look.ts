@@ -1,0 +1,21 @@
+import type { ApplyReport } from '../runtime/apply.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { askable } from './health.ts';
+import type { Situation } from './report.ts';
+
+/** Nobody tells the operator how scrapes go: it has to ask. */
+const STEADY_MS = 15_000;
+/** While pods are about to read a new file, which the kubelet brings within a minute or so. */
+const EAGER_MS = 5_000;
+
+/** When to look at a group again although nothing says that it changed; undefined when only a change can bring news. */
+export function nextLook(
+  situations: readonly Situation[],
+  pods: readonly KubernetesObject[],
+  applied: ApplyReport | undefined,
+): number | undefined {
+  const times: number[] = [];
+  if (applied?.requeueAfterMs !== undefined) times.push(applied.requeueAfterMs);
+  if (askable(pods).length > 0) times.push(situations.some(({ upToDate }) => upToDate !== true) ? EAGER_MS : STEADY_MS);
+  return times.length === 0 ? undefined : Math.min(...times);
+}

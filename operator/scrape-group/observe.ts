@@ -1,0 +1,75 @@
+import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { textAt } from '../mcp-adapter/raw.ts';
+import type { Existing } from '../runtime/apply.ts';
+import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import { type Ownership, standing } from '../runtime/ownership.ts';
+import type { Key } from '../runtime/reconciler.ts';
+import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS } from '../runtime/resources.ts';
+import type { Cluster } from './cluster.ts';
+import { groupNameOf } from './group.ts';
+import type { ScraperHealth } from './health.ts';
+import { GROUP_LABEL, SHARD_LABEL, configMapName, shardName } from './names.ts';
+import { ownerReferences } from './owners.ts';
+import { type Running, runningFrom } from './running.ts';
+
+/** A group and what there is of it. */
+export interface Observed {
+  readonly key: Key;
+  readonly sources: readonly ApiScrapeSource[];
+  /** Objects with its labels. */
+  readonly existing: readonly Existing[];
+  readonly ownership: Ownership;
+  readonly pods: readonly KubernetesObject[];
+  readonly health: readonly ScraperHealth[];
+  /** Number of shards that exist. */
+  readonly shards: number;
+  /** What the pods run now; read when it is asked for. */
+  readonly running: () => Running | undefined;
+}
+
+/** @param key namespace and name of the group */
+export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Observed> {
+  const { namespace, name } = key;
+  const sources = (cluster.sources.list(namespace) as unknown as readonly ApiScrapeSource[]).filter(
+    (source) => groupNameOf(source) === name && source.metadata.deletionTimestamp === undefined,
+  );
+  const existing = cluster.children.flatMap(({ resource, cache }) =>
+    cache.byLabel(GROUP_LABEL, namespace, name).map((object) => ({ resource, object })),
+  );
+  const ownership: Ownership = {
+    owners: ownerReferences(sources),
+    labels: { 'app.kubernetes.io/managed-by': 'mcp-operator', [GROUP_LABEL]: name },
+    ownerKind: { apiVersion: API_SCRAPE_SOURCES.apiVersion, kind: API_SCRAPE_SOURCES.kind },
+  };
+  const pods = cluster.pods.byLabel(GROUP_LABEL, namespace, name);
+  const shards = Math.max(0, ...existing.map(({ object }) => Number(object.metadata.labels?.[SHARD_LABEL] ?? 0)));
+  const observed = { key, sources, existing, ownership, pods, shards, health: [] };
+  let running: { readonly found: Running | undefined } | undefined;
+  return {
+    ...observed,
+    health: sources.length > 0 ? await cluster.ask(pods, signal) : [],
+    running: () => (running ??= { found: runningFrom(liveShards(observed)) }).found,
+  };
+}
+
+type Family = Pick<Observed, 'key' | 'existing' | 'ownership' | 'shards'>;
+
+const liveShards = (family: Family) =>
+  Array.from({ length: family.shards }, (_, index) => ({
+    configMap: ownChild(family, CONFIG_MAPS, configMapName(family.key.name, index + 1)),
+    deployment: ownChild(family, DEPLOYMENTS, shardName(family.key.name, index + 1)),
+  }));
+
+/** The group's own object of this kind and name, as the caches show it. */
+export function ownChild(
+  { existing, ownership }: Pick<Observed, 'existing' | 'ownership'>,
+  resource: Resource,
+  name: string,
+): KubernetesObject | undefined {
+  const found = existing.find((one) => one.resource === resource && one.object.metadata.name === name);
+  return found !== undefined && standing(found.object, ownership) === 'ours' ? found.object : undefined;
+}
+
+/** Pods of one shard. */
+export const podsOf = ({ pods }: Pick<Observed, 'pods'>, shard: number): readonly KubernetesObject[] =>
+  pods.filter((pod) => textAt(pod, 'metadata', 'labels', SHARD_LABEL) === String(shard));

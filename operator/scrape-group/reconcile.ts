@@ -1,0 +1,107 @@
+import { referencesRevision } from './references-revision.ts';
+import { newestPods } from '../mcp-adapter/revision.ts';
+import type { Desired } from '../runtime/apply.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { type Key, type Result, done } from '../runtime/reconciler.ts';
+import { DEPLOYMENTS } from '../runtime/resources.ts';
+import { happenings } from './announce.ts';
+import { type BuildContext, type ShardPlan, build, plan } from './build.ts';
+import type { Cluster } from './cluster.ts';
+import { type Group, groupOf } from './group.ts';
+import { shardName } from './names.ts';
+import { nextLook } from './next-look.ts';
+import { type Observed, observe, ownChild, podsOf } from './observe.ts';
+import { type Situation, report } from './report.ts';
+import { situationsOf } from './situation.ts';
+
+/** Statuses that are written at a time. */
+const TELLERS = 8;
+
+/**
+ * Brings what a group of ApiScrapeSources consists of to what they say together, and the status of each to what is so.
+ * @param key namespace and name of the group
+ */
+export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Result> {
+  const observed = await observe(key, cluster, signal);
+  if (observed.sources.length === 0) return leave(observed, cluster, signal);
+
+  const group = groupOf(observed.sources, {
+    otlpEndpoint: cluster.settings.otlpEndpoint,
+    running: observed.running,
+    prepare: cluster.prepare,
+  });
+  const plans = plan(group, { ...key, owners: observed.ownership.owners, shards: observed.shards });
+  const applied = mayApply(group)
+    ? await cluster.applier.apply(await desired(plans, observed, cluster, signal), familyOf(observed), signal)
+    : undefined;
+
+  const situations = situationsOf({ observed, group, plans, applied }, cluster);
+  const queue = situations.values();
+  const teller = async (): Promise<void> => {
+    for (const situation of queue) await tell(situation, cluster, signal);
+  };
+  await Promise.all(Array.from({ length: TELLERS }, teller));
+  return { requeueAfterMs: nextLook(situations, observed.pods, applied) };
+}
+
+/** With nothing to run, or somebody's wish that nothing changes, the pods stay as they are. */
+const mayApply = ({ members, pausedBy, frozenBy }: Group): boolean =>
+  members.length > 0 && pausedBy.length === 0 && frozenBy.length === 0;
+
+const familyOf = ({ key, ownership, existing }: Observed) => ({ key, ownership, existing });
+
+/**
+ * The last source of the group has gone. Where it was deleted, the garbage collector takes the objects away; where it
+ * moved to another group, it still owns them, and nobody else would.
+ */
+async function leave(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<Result> {
+  const { key, existing } = observed;
+  const alive = new Set(cluster.sources.list(key.namespace).map(({ metadata }) => metadata.uid));
+  const left = existing.filter(({ object }) => object.metadata.ownerReferences?.some(({ uid }) => alive.has(uid)));
+  if (left.length > 0) await cluster.applier.apply([], { ...familyOf(observed), existing: left }, signal);
+  cluster.applier.forget(key);
+  return done;
+}
+
+/** Services that URLs name are looked up as build asks for them, until it has all that it wants. */
+async function desired(
+  plans: readonly ShardPlan[],
+  observed: Observed,
+  cluster: Cluster,
+  signal: AbortSignal,
+): Promise<Desired[]> {
+  const { key, ownership, shards } = observed;
+  const revisions = new Map(plans.map(({ shard }) => [shard, revisionOf(observed, shard)]));
+  const context: Omit<BuildContext, 'services'> = {
+    ...key,
+    image: cluster.settings.image,
+    podSecurity: cluster.settings.podSecurity,
+    owners: ownership.owners,
+    shards,
+    referencesRevision: (shard) => revisions.get(shard),
+  };
+  const found = new Map<string, KubernetesObject | undefined>();
+  for (;;) {
+    const missing = new Map<string, Key>();
+    const services = (namespace: string, name: string): KubernetesObject | undefined => {
+      const text = `${namespace}/${name}`;
+      if (!found.has(text)) missing.set(text, { namespace, name });
+      return found.get(text);
+    };
+    const objects = build(plans, { ...context, services });
+    if (missing.size === 0) return objects;
+    for (const [text, one] of missing) found.set(text, await cluster.services.get(one, signal));
+  }
+}
+
+function revisionOf(observed: Observed, shard: number): string | undefined {
+  const deployment = ownChild(observed, DEPLOYMENTS, shardName(observed.key.name, shard));
+  return referencesRevision(deployment, newestPods(deployment, podsOf(observed, shard)), observed.health);
+}
+
+async function tell(situation: Situation, cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const object = situation.source as unknown as KubernetesObject;
+  const { changed } = await cluster.status.write(object, report(situation), signal);
+  const before = situation.source.status?.conditions ?? [];
+  for (const happening of happenings(before, changed)) cluster.events.record(object, happening);
+}

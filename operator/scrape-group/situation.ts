@@ -1,0 +1,98 @@
+/** Puts together what the reports of a group's sources are made from. */
+import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { unknownConnections } from '../mcp-adapter/egress.ts';
+import { podProblem } from '../mcp-adapter/pod-problems.ts';
+import { newestPods } from '../mcp-adapter/revision.ts';
+import { rolloutOf } from '../mcp-adapter/rollout.ts';
+import type { ApplyReport } from '../runtime/apply.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { DEPLOYMENTS } from '../runtime/resources.ts';
+import type { ShardPlan } from './build.ts';
+import type { Cluster } from './cluster.ts';
+import { fileHash } from './config-map.ts';
+import type { Group } from './group.ts';
+import { sourcesOf } from './health.ts';
+import { shardName } from './names.ts';
+import { type Observed, ownChild, podsOf } from './observe.ts';
+import type { Situation } from './report.ts';
+
+export interface Outcome {
+  readonly observed: Observed;
+  readonly group: Group;
+  readonly plans: readonly ShardPlan[];
+  /** Undefined when nothing was applied. */
+  readonly applied: ApplyReport | undefined;
+}
+
+const MIN_INTERVAL_MS = 60_000;
+/** So that all sources together make at most ten writes a second. */
+const INTERVAL_PER_SOURCE_MS = 100;
+
+/** One for each source, in the order in which they were observed. */
+export function situationsOf(outcome: Outcome, cluster: Pick<Cluster, 'sources'>): Situation[] {
+  const { observed, group, plans, applied } = outcome;
+  const shards = plans.map((one) => shardSituation(one, outcome));
+  const placeOf = new Map(
+    plans.flatMap(({ members }, index) =>
+      members.map(({ resource, entry }) => [resource, { shard: shards[index], name: String(entry['name']) }] as const),
+    ),
+  );
+  // Of sources that do not run, and of a group that is left as it is.
+  const fallback = shards[0] ?? shardSituation({ shard: 1, file: undefined }, outcome);
+  const intervalMs = Math.max(MIN_INTERVAL_MS, cluster.sources.list().length * INTERVAL_PER_SOURCE_MS);
+  const common = {
+    group: observed.key.name,
+    failure: failureOf(applied),
+    pausedBy: group.pausedBy,
+    frozenBy: group.frozenBy,
+    intervalMs,
+  };
+  return observed.sources.map((source: ApiScrapeSource) => {
+    const { name } = source.metadata;
+    const place = placeOf.get(name);
+    const { health, ...shard } = place?.shard ?? fallback;
+    return { ...common, ...shard, source, refusal: group.refusals.get(name), health: place && health.get(place.name) };
+  });
+}
+
+function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefined }), outcome: Outcome) {
+  const { observed, applied } = outcome;
+  const { shard, file } = one;
+  const name = shardName(observed.key.name, shard);
+  const deployment = live(outcome, name);
+  const newest = newestPods(deployment, podsOf(observed, shard));
+  const names = new Set(newest.map(({ metadata }) => metadata.name));
+  const health = observed.health.filter(({ pod }) => names.has(pod));
+  return {
+    rollout: rolloutOf(deployment),
+    problem: podProblem(newest, name),
+    upToDate:
+      health.length === 0 || file === undefined
+        ? undefined
+        : health.every(({ configHash }) => configHash === fileHash(file)),
+    unknownHosts:
+      applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
+    health: sourcesOf(health),
+  };
+}
+
+/** The Deployment as it is after applying. */
+function live({ observed, applied }: Outcome, name: string): KubernetesObject | undefined {
+  const written = applied?.objects.find((one) => one.resource === DEPLOYMENTS && one.name === name);
+  const isOurs = written?.outcome !== 'conflict' && written?.outcome !== 'blocked';
+  return (isOurs ? written?.object : undefined) ?? ownChild(observed, DEPLOYMENTS, name);
+}
+
+function failureOf(applied: ApplyReport | undefined): Situation['failure'] {
+  const messages = (outcome: string): string[] =>
+    (applied?.objects ?? []).flatMap((one) => (one.outcome === outcome ? [one.message ?? one.name] : []));
+  const conflicts = messages('conflict');
+  if (conflicts.length > 0) {
+    const message = `${conflicts.join('; ')}. Choose another spec.group, or delete the other object`;
+    return { reason: 'NameConflict', message, final: true };
+  }
+  const refused = messages('refused');
+  if (refused.length > 0) return { reason: 'Refused', message: refused.join('; '), final: true };
+  const waiting = messages('waiting');
+  return waiting.length > 0 ? { reason: 'Progressing', message: waiting.join('; '), final: false } : undefined;
+}
