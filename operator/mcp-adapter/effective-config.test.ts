@@ -78,6 +78,11 @@ test.each([
   expect(of(config)).toMatchObject({ storageRoot, statePathOutside });
 });
 
+test('with Redis there is no state file', () => {
+  const state_persistence = { type: 'redis', redis: { host: 'redis' }, disk: { local_path: '/elsewhere/state.db' } };
+  expect(of({ state_persistence })).toMatchObject({ stateType: 'redis', statePathOutside: undefined });
+});
+
 describe('running calls get the time that they may take', () => {
   const limit = (tool_call_timeout_seconds: unknown) => ({ tool_call_timeout_seconds });
   const consumer = (value: unknown) => ({

@@ -50,11 +50,8 @@ function referencesOf({ env = [], envFrom = [] }: Pick<McpAdapterSpec, 'env' | '
   for (const { kind, name, key } of used) {
     if (name === undefined) continue;
     const id = `${kind}/${name}`;
-    const known = references.get(id);
-    const keys =
-      key === undefined || (known !== undefined && known.keys === undefined)
-        ? undefined
-        : new Set([...(known?.keys ?? []), key]);
+    // Objects that are used as a whole come last.
+    const keys = key === undefined ? undefined : new Set([...(references.get(id)?.keys ?? []), key]);
     references.set(id, { kind, name, keys });
   }
   return [...references].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, reference]) => reference);

@@ -14,7 +14,7 @@ export interface Meaning {
   /** The Service that it is, or that it would be when none is readable; undefined when it looks like no Service. */
   readonly place: Place | undefined;
   readonly service: KubernetesObject | undefined;
-  /** Whether it can be nothing but a Service. */
+  /** Whether it can be nothing but a Service, even when none is readable. */
   readonly certain: boolean;
 }
 
@@ -35,9 +35,7 @@ export function serviceOf(
   if (labels.length === 1) return { ...looked({ namespace, name: first }, services), certain: true };
   if (svc >= 2) {
     const place = { namespace: labels[svc - 1] ?? '', name: labels[svc - 2] ?? '' };
-    const meaning = looked(place, services);
-    const certain = /\.svc(\.cluster\.local)?$/.test(host) || meaning.service !== undefined;
-    return { ...meaning, certain };
+    return { ...looked(place, services), certain: /\.svc(\.cluster\.local)?$/.test(host) };
   }
   const last = { namespace: labels.at(-1) ?? '', name: labels.at(-2) ?? '' };
   const service = labels.length === 2 ? services(last.namespace, last.name) : undefined;
