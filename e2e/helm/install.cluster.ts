@@ -55,8 +55,10 @@ describe('helm install', () => {
     for (const [verb, resource] of mayNot) {
       expect([verb, resource, await operated.canI(ACCOUNT, verb, resource)]).toEqual([verb, resource, false]);
     }
-    expect(await operated.canI(ACCOUNT, 'update', 'leases.coordination.k8s.io', OPERATOR)).toBe(true);
-    expect(await operated.canI(ACCOUNT, 'get', 'leases.coordination.k8s.io', 'kube-system')).toBe(false);
+    const lease = (name: string): string => `leases.coordination.k8s.io/${name}`;
+    expect(await operated.canI(ACCOUNT, 'update', lease(OPERATOR), OPERATOR)).toBe(true);
+    expect(await operated.canI(ACCOUNT, 'update', lease('another'), OPERATOR)).toBe(false);
+    expect(await operated.canI(ACCOUNT, 'get', lease(OPERATOR), 'kube-system')).toBe(false);
   });
 
   test('lets viewers of a namespace view the two kinds, and editors edit them', async ({ operated }) => {
