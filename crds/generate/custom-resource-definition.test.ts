@@ -1,0 +1,64 @@
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { amend } from './amend.ts';
+import { chartCopy, manifest } from './custom-resource-definition.ts';
+import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';
+import { mcpAdapterCrd } from './mcp-adapter-crd.ts';
+
+describe('manifest', () => {
+  it('quotes what YAML 1.1 reads as something else', () => {
+    const words = { enum: ['off', 'on', 'yes', 'null', '1', '1_0', 'plain'] };
+    const text = manifest(words, 'x');
+    expect(parse(text, { version: '1.1' })).toEqual(words);
+    expect(text).toContain('"off"');
+  });
+
+  it.each([
+    ['McpAdapter', mcpAdapterCrd()],
+    ['ApiScrapeSource', apiScrapeSourceCrd()],
+  ])('%s is read back as it was', (_, definition) => {
+    expect(parse(manifest(definition, 'x'), { version: '1.1' })).toEqual(JSON.parse(JSON.stringify(definition)));
+  });
+});
+
+describe('the copy in the chart', () => {
+  const copy = chartCopy({ metadata: { name: 'x' }, spec: { description: 'Write {{ name }}.' } }, 'x');
+
+  it('is there only when the chart installs definitions, and stays when it goes', () => {
+    expect(copy).toMatch(/^\{\{- if \.Values\.crds\.install \}\}\n/);
+    expect(copy).toMatch(/\{\{- end \}\}\n$/);
+    expect(copy).toContain('helm.sh/resource-policy: keep');
+  });
+
+  it('keeps braces that are no template', () => {
+    expect(copy).toContain('Write {{ "{{" }} name {{ "}}" }}.');
+  });
+});
+
+describe('defaults', () => {
+  it('the replicas of a McpAdapter have the only one', () => {
+    const all = JSON.stringify([mcpAdapterCrd(), apiScrapeSourceCrd()]).match(/"default":[^,}]*/g);
+    expect(all).toEqual(['"default":1']);
+  });
+});
+
+describe('amend', () => {
+  const schema = {
+    type: 'object' as const,
+    properties: { list: { type: 'array' as const, items: { type: 'string' as const } } },
+  };
+
+  it('adds to the field at a path', () => {
+    const amended = amend(schema, { list: { maxItems: 3 }, 'list[]': { maxLength: 5 } });
+    expect(amended.properties?.['list']).toEqual({
+      type: 'array',
+      maxItems: 3,
+      items: { type: 'string', maxLength: 5 },
+    });
+    expect(schema.properties.list).toEqual({ type: 'array', items: { type: 'string' } });
+  });
+
+  it.each(['lst', 'list.name', '[]'])('refuses a path that leads nowhere: %s', (path) => {
+    expect(() => amend(schema, { [path]: { maxItems: 3 } })).toThrow(`there is no field ${path}`);
+  });
+});
