@@ -1,5 +1,4 @@
-import type { ControllerParts } from '../controller-parts.ts';
-import { FIELD_MANAGER } from '../controller-parts.ts';
+import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
@@ -20,11 +19,16 @@ const CONCURRENCY = 8;
 const SERVICES_KEPT_MS = 60_000;
 const CLAIMS_KEPT_MS = 5_000;
 
-/** The controller of McpAdapters, not started. Disposing it closes its connections; stop it before. */
-export function mcpAdapterController(parts: ControllerParts): { controller: Controller } & AsyncDisposable {
-  const { api, caches, events, log, hooks, options, version } = parts;
+/**
+ * The controller of McpAdapters, not started. Disposing it closes its connections; stop it before.
+ * @param handshake how adapters are greeted, for tests without a network of Services
+ */
+export function mcpAdapterController(
+  parts: ControllerParts,
+  handshake = createHandshake(parts.version),
+): { readonly controller: Controller } & AsyncDisposable {
+  const { api, caches, events, log, hooks, options } = parts;
   const health = new PodHealthClient();
-  const handshake = createHandshake(version);
   const cluster: Cluster = {
     adapters: caches.adapters,
     pods: caches.adapterPods,

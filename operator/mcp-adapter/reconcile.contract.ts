@@ -1,0 +1,347 @@
+import { createServer } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { type RunningAdapter, startAdapter } from '../../e2e/support/adapter-process.ts';
+import { type RunningFixture, startFixture } from '../../e2e/support/fixture-process.ts';
+import { listen } from '../../e2e/support/ports.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import {
+  CONFIG_MAPS,
+  DEPLOYMENTS,
+  EVENTS,
+  INGRESSES,
+  MCP_ADAPTERS,
+  NETWORK_POLICIES,
+  PODS,
+  SERVICE_ACCOUNTS,
+  SERVICES,
+  STORAGE_CLAIMS,
+} from '../runtime/resources.ts';
+import { type RealApi, startRealApi } from '../runtime/testing/real-api.ts';
+import { type Running, eventually, installCrds, resourceIn, startController } from './testing/harness.ts';
+
+let real: RealApi;
+let upstream: RunningFixture;
+let adapter: RunningAdapter;
+let namespace: string;
+let running: Running;
+
+beforeAll(async () => {
+  [real, upstream] = await Promise.all([startRealApi(), startFixture()]);
+  const core = { upstream_ping: { interval_seconds: 1 } };
+  const servers = [{ id: 'files', mount_path: '/mcp', upstream: { url: upstream.mcpUrl } }];
+  adapter = await startAdapter({ config: { core, servers, state_persistence: { type: 'memory' } } });
+  await installCrds(real.api);
+}, 20 * 60_000);
+afterAll(async () => {
+  adapter?.kill();
+  upstream?.kill();
+  await real?.[Symbol.asyncDispose]();
+}, 60_000);
+beforeEach(async () => {
+  namespace = await real.namespace();
+  running = startController(real.api, namespace, () => adapter.port);
+});
+afterEach(async () => {
+  await running[Symbol.asyncDispose]();
+});
+
+const servers = [{ id: 'files', mount_path: '/mcp', upstream: { url: 'http://files:8000/mcp' } }];
+const spec = { config: { servers } };
+const resource = (name = 'demo') => resourceIn(real.api, namespace, name);
+
+/** A resource whose pod serves. */
+async function serving(more: object = {}): Promise<ReturnType<typeof resourceIn>> {
+  const demo = resource();
+  await demo.apply({ ...spec, ...more });
+  await eventually(() => demo.get(DEPLOYMENTS));
+  await demo.runPod('demo-1', adapter.port);
+  await demo.rollOut();
+  await demo.becomes('Ready', 'True/Ready');
+  return demo;
+}
+
+let touches = 0;
+const touch = (name: string) =>
+  real.api.merge({ metadata: { annotations: { note: String(++touches) } } }, PODS, { name, namespace });
+
+async function healthServer(body: () => object): Promise<{ port: number } & AsyncDisposable> {
+  const server = createServer((_, response) => response.end(JSON.stringify(body())));
+  const port = await listen(server);
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Time in which the operator does what it has to do, if anything. */
+const settle = () => delay(1_500);
+
+const templateOf = (deployment: KubernetesObject | undefined) =>
+  (deployment?.['spec'] as { template: { metadata: { annotations: Record<string, string> } } }).template;
+
+it('makes what the resource consists of, and says that it is on its way', async () => {
+  const demo = resource();
+  await demo.apply({ ...spec, storage: { claim: { size: '1Gi' } }, ingress: { host: 'a.example' } });
+  await demo.becomes('Ready', 'Unknown/Progressing');
+  await demo.becomes('Accepted', 'True/Accepted');
+  await demo.becomes('Reconciling', 'True/Progressing');
+  for (const kind of [SERVICES, SERVICE_ACCOUNTS, NETWORK_POLICIES, INGRESSES, DEPLOYMENTS]) {
+    const child = await eventually(() => demo.get(kind));
+    expect(child.metadata.ownerReferences).toMatchObject([{ kind: 'McpAdapter', name: 'demo', controller: true }]);
+  }
+  const config = await eventually(() => demo.get(CONFIG_MAPS, 'demo-config'));
+  expect((config['data'] as Record<string, string>)['config.yaml']).toContain('http://files:8000/mcp');
+  const claim = await eventually(() => demo.get(STORAGE_CLAIMS, 'demo-storage'));
+  expect(claim.metadata.ownerReferences).toBeUndefined();
+  expect((await demo.condition('StorageReady'))?.status).toBe('Unknown');
+  await demo.bindClaim('demo-storage');
+  await demo.becomes('StorageReady', 'True/Bound');
+  expect((await demo.status()).selector).toBe('mcpadapter.io/adapter=demo');
+});
+
+it('is ready, with its URL, once the pods serve and MCP answers; then it writes nothing more', async () => {
+  const demo = await serving();
+  await demo.becomes('UpstreamsHealthy', 'True/Healthy');
+  const status = await demo.status();
+  expect(status).toMatchObject({
+    observedGeneration: 1,
+    replicas: 1,
+    readyReplicas: 1,
+    url: `http://demo.${namespace}.svc:8932`,
+    upstreamsHealthy: '1/1',
+    configHash: expect.stringMatching(/^[0-9a-f]{16}$/),
+  });
+  expect(status.conditions?.every(({ observedGeneration }) => observedGeneration === 1)).toBe(true);
+  expect(status.conditions?.map(({ type }) => type)).not.toContain('Reconciling');
+
+  await settle();
+  const before = running.writes().length;
+  // Looks again, because a pod changed, although nothing that matters did.
+  for (const _ of [1, 2, 3]) {
+    await touch('demo-1');
+    await settle();
+  }
+  expect(running.writes().slice(before)).toEqual([]);
+});
+
+it('writes nothing that changes anything after a restart', async () => {
+  const demo = await serving();
+  await settle();
+  const versions = async () =>
+    Promise.all(
+      [MCP_ADAPTERS, SERVICES, DEPLOYMENTS, NETWORK_POLICIES, SERVICE_ACCOUNTS].map(
+        async (kind) => (await demo.get(kind))?.metadata.resourceVersion,
+      ),
+    );
+  const before = await versions();
+  await running[Symbol.asyncDispose]();
+  running = startController(real.api, namespace, () => 1);
+  await eventually(() => (running.writes().length > 0 ? true : undefined));
+  await settle();
+  expect(await versions()).toEqual(before);
+  expect(running.writes().filter((write) => write.includes('McpAdapter/'))).toEqual([]);
+});
+
+it('repairs what was deleted or edited by hand, and leaves what others added', async () => {
+  const demo = await serving();
+  await real.api.delete(SERVICES, { name: 'demo', namespace });
+  await eventually(async () =>
+    (await demo.get(SERVICES))?.metadata.deletionTimestamp === undefined ? true : undefined,
+  );
+  await eventually(() => demo.get(SERVICES));
+  const edit = { data: { 'config.yaml': 'servers: []' }, metadata: { labels: { team: 'blue' } } };
+  await real.api.merge(edit, CONFIG_MAPS, { name: 'demo-config', namespace });
+  const config = await eventually(async () => {
+    const found = await demo.get(CONFIG_MAPS, 'demo-config');
+    return (found?.['data'] as Record<string, string>)['config.yaml']?.includes('files:8000') ? found : undefined;
+  });
+  expect(config.metadata.labels?.['team']).toBe('blue');
+});
+
+it('leaves everything as it is after an invalid edit, and names the field', async () => {
+  const demo = await serving();
+  const before = await demo.get(DEPLOYMENTS);
+  const invalid = [{ ...servers[0], disabled_tools: ['('] }];
+  await demo.apply({ config: { servers: invalid } });
+  const accepted = await demo.becomes('Accepted', 'False/InvalidSpec');
+  expect(accepted.message).toContain('spec.config.servers[0].disabled_tools[0] is no valid regular expression');
+  expect(accepted.observedGeneration).toBe(2);
+  await demo.becomes('Stalled', 'True/InvalidSpec');
+  expect(await demo.condition('Ready')).toMatchObject({ status: 'True', observedGeneration: 1 });
+  expect(await demo.status()).toMatchObject({ observedGeneration: 2, url: `http://demo.${namespace}.svc:8932` });
+  await settle();
+  expect((await demo.get(DEPLOYMENTS))?.metadata.resourceVersion).toBe(before?.metadata.resourceVersion);
+
+  await demo.apply(spec);
+  await demo.becomes('Accepted', 'True/Accepted');
+  await eventually(async () => ((await demo.condition('Stalled')) === undefined ? true : undefined));
+  expect((await demo.condition('Ready'))?.observedGeneration).toBe(3);
+});
+
+it('says which variable is not declared', async () => {
+  const demo = resource();
+  await demo.apply({ config: { servers: [{ ...servers[0], upstream: { url: 'http://${HOST}/mcp' } }] } });
+  const accepted = await demo.becomes('Accepted', 'False/UndeclaredVariable');
+  expect(accepted.message).toContain('spec.config.servers[0].upstream.url refers to the variable HOST');
+  await demo.becomes('Ready', 'False/UndeclaredVariable');
+  expect(await demo.get(DEPLOYMENTS)).toBeUndefined();
+});
+
+it('says that an API is missing', async () => {
+  const demo = resource();
+  await demo.apply({ ...spec, httpRoute: { parentRefs: [{ name: 'gateway' }] } });
+  await demo.becomes('Accepted', 'False/ApiMissing');
+});
+
+it('does not touch what others made under the same name', async () => {
+  await real.api.create(
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata: { name: 'demo', namespace },
+      spec: { ports: [{ port: 1 }], selector: { app: 'other' } },
+    },
+    SERVICES,
+  );
+  const demo = resource();
+  await demo.apply(spec);
+  const accepted = await demo.becomes('Accepted', 'False/NameConflict');
+  expect(accepted.message).toContain('Service demo exists already');
+  expect((await demo.get(SERVICES))?.['spec']).toMatchObject({ selector: { app: 'other' } });
+});
+
+it('says what the API server refuses', async () => {
+  const demo = resource();
+  await demo.apply({ ...spec, podOverlay: { spec: { containers: [{ name: 'adapter', nonsense: true }] } } });
+  const accepted = await demo.becomes('Accepted', 'False/Refused');
+  expect(accepted.message).toMatch(/Deployment demo was refused by the API server: .*nonsense/);
+});
+
+it('changes nothing while paused, and still reports', async () => {
+  const demo = await serving();
+  await demo.apply({ ...spec, paused: true, config: { servers, core: { log_level: 'debug' } } });
+  await demo.becomes('Paused', 'True/Paused');
+  const config = await demo.get(CONFIG_MAPS, 'demo-config');
+  expect((config?.['data'] as Record<string, string>)['config.yaml']).not.toContain('debug');
+  expect(await demo.condition('Ready')).toMatchObject({ status: 'True', observedGeneration: 1 });
+  await demo.setDeploymentStatus({ observedGeneration: 1, replicas: 1, updatedReplicas: 1 });
+  await demo.becomes('Ready', 'Unknown/Progressing');
+
+  await demo.apply({ ...spec, config: { servers, core: { log_level: 'debug' } } });
+  await eventually(async () => {
+    const changed = await demo.get(CONFIG_MAPS, 'demo-config');
+    return (changed?.['data'] as Record<string, string>)['config.yaml']?.includes('debug') ? true : undefined;
+  });
+  await eventually(async () => ((await demo.condition('Paused')) === undefined ? true : undefined));
+});
+
+it('gives the claim an owner only when it is to go with the resource', async () => {
+  const demo = resource();
+  await demo.apply({ ...spec, storage: { claim: { size: '1Gi' } }, deletionPolicy: 'Delete' });
+  const claim = await eventually(() => demo.get(STORAGE_CLAIMS, 'demo-storage'));
+  expect(claim.metadata.ownerReferences).toMatchObject([{ kind: 'McpAdapter' }]);
+  await demo.apply({ ...spec, storage: { claim: { size: '1Gi' } }, deletionPolicy: 'Retain' });
+  await eventually(async () => {
+    const found = await demo.get(STORAGE_CLAIMS, 'demo-storage');
+    return (found?.metadata.ownerReferences ?? []).length === 0 ? true : undefined;
+  });
+});
+
+it('removes what is no longer wanted', async () => {
+  const demo = resource();
+  await demo.apply({ ...spec, ingress: { host: 'a.example' } });
+  await eventually(() => demo.get(INGRESSES));
+  await demo.apply(spec);
+  await eventually(async () => ((await demo.get(INGRESSES)) === undefined ? true : undefined));
+});
+
+it('tells why a pod does not start, and of the way back, once each as an Event', async () => {
+  const demo = resource();
+  await demo.apply(spec);
+  await eventually(() => demo.get(DEPLOYMENTS));
+  await demo.runPod('demo-1', adapter.port);
+  await demo.setPodStatus('demo-1', {
+    phase: 'Pending',
+    containerStatuses: [
+      {
+        name: 'adapter',
+        ready: false,
+        restartCount: 0,
+        image: 'adapter:1',
+        imageID: '',
+        state: { waiting: { reason: 'CreateContainerConfigError', message: 'secret "token" not found' } },
+      },
+    ],
+  });
+  const ready = await demo.becomes('Ready', 'False/CreateContainerConfigError');
+  expect(ready.message).toContain('secret "token" not found');
+  await demo.setPodStatus('demo-1', {
+    phase: 'Running',
+    podIP: '127.0.0.1',
+    conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: new Date(0).toISOString() }],
+    containerStatuses: [
+      { name: 'adapter', ready: true, restartCount: 0, image: 'adapter:1', imageID: 'x', state: { running: {} } },
+    ],
+  });
+  await demo.rollOut();
+  await demo.becomes('Ready', 'True/Ready');
+  const reasons = await eventually(async () => {
+    const { items } = await real.api.list(EVENTS, { namespace });
+    const found = items.map((event) => `${String(event['type'])} ${String(event['reason'])}`).sort();
+    return found.includes('Normal Ready') ? found : undefined;
+  });
+  expect(reasons.filter((reason) => reason === 'Warning CreateContainerConfigError')).toHaveLength(1);
+  expect(reasons.filter((reason) => reason === 'Normal Ready')).toHaveLength(1);
+});
+
+it('restarts pods when an annotation of the resource says so, and lets kubectl do it too', async () => {
+  const demo = await serving();
+  const kubectl = { 'kubectl.kubernetes.io/restartedAt': '2026-01-01T00:00:00Z' };
+  await real.api.merge({ spec: { template: { metadata: { annotations: kubectl } } } }, DEPLOYMENTS, {
+    name: 'demo',
+    namespace,
+  });
+  await demo.apply(spec, { annotations: { 'mcpadapter.io/restartedAt': 'now' } });
+  await eventually(async () => {
+    const { annotations } = templateOf(await demo.get(DEPLOYMENTS)).metadata;
+    return annotations['mcpadapter.io/restartedAt'] === 'now' ? true : undefined;
+  });
+  expect(templateOf(await demo.get(DEPLOYMENTS)).metadata.annotations).toMatchObject(kubectl);
+});
+
+it('makes new pods once when what they refer to has changed', async () => {
+  let changed = false;
+  await using pod = await healthServer(() => ({ servers: [], references: { changed } }));
+  const demo = resource();
+  await demo.apply(spec);
+  await eventually(() => demo.get(DEPLOYMENTS));
+  await demo.runPod('demo-1', pod.port);
+  await settle();
+  const revision = async (): Promise<string | undefined> =>
+    templateOf(await demo.get(DEPLOYMENTS)).metadata.annotations['mcpadapter.io/references-revision'];
+  expect(await revision()).toBeUndefined();
+  changed = true;
+  // Pods are asked from time to time, and when something about them changes.
+  await touch('demo-1');
+  await eventually(async () => ((await revision()) === '1' ? true : undefined));
+  for (const _ of [1, 2]) {
+    await touch('demo-1');
+    await settle();
+  }
+  expect(await revision()).toBe('1');
+  await demo.runPod('demo-2', pod.port);
+  await eventually(async () => ((await revision()) === '2' ? true : undefined));
+});
+
+it('goes without a trace but for the claim that is to stay', async () => {
+  const demo = await serving();
+  const before = running.writes().length;
+  await real.api.delete(MCP_ADAPTERS, { name: 'demo', namespace });
+  await settle();
+  expect(running.writes().slice(before)).toEqual([]);
+  expect(await demo.get(MCP_ADAPTERS)).toBeUndefined();
+});
