@@ -59,10 +59,16 @@ export class ApiTransport {
   async json(request: ApiRequest): Promise<unknown> {
     return this.#retried(request, async () => {
       using limit = deadline(this.#timeoutMs, `${request.method} ${request.path}`, request.signal);
-      const answer = await this.#send(request, 'requests', limit.signal);
-      const text = await answer.body.text();
-      if (answer.statusCode >= 300) throw refusal(answer, text);
-      return text === '' ? undefined : JSON.parse(text);
+      try {
+        const answer = await this.#send(request, 'requests', limit.signal);
+        const text = await answer.body.text();
+        if (answer.statusCode >= 300) throw refusal(answer, text);
+        return text === '' ? undefined : JSON.parse(text);
+      } catch (error) {
+        // A network that swallowed this has swallowed the idle connections too: each would cost another time limit.
+        if (limit.signal.aborted && !request.signal?.aborted) this.#leaveConnections();
+        throw error;
+      }
     });
   }
 
@@ -148,6 +154,7 @@ export class ApiTransport {
       old.connection = connection;
       return old;
     }
+    this.#leaveConnections();
     const made = {
       connection,
       key,
@@ -155,9 +162,14 @@ export class ApiTransport {
       watches: dispatcherFor(connection, null),
     };
     this.#dispatchers = made;
-    // What is under way with the old certificates ends by itself.
-    for (const dispatcher of [old?.requests, old?.watches]) dispatcher?.close().catch(() => {});
     return made;
+  }
+
+  /** What is under way on them ends by itself; the next request makes new ones. */
+  #leaveConnections(): void {
+    const old = this.#dispatchers;
+    this.#dispatchers = undefined;
+    for (const dispatcher of [old?.requests, old?.watches]) dispatcher?.close().catch(() => {});
   }
 }
 

@@ -22,7 +22,7 @@ const RESTART_MS = 60_000;
 let real: RealApi;
 let api: ApiClient;
 let proxy: FreezingProxy;
-/** The same API server, by way of the proxy. */
+/** A client of the same API server, by way of the proxy. */
 let distant: ApiClient;
 let namespace: string;
 let reflector: Reflector | undefined;
@@ -31,6 +31,13 @@ beforeAll(async () => {
   real = await startRealApi();
   api = real.api;
   proxy = await startFreezingProxy(Number(new URL(real.server.url).port));
+}, 20 * 60_000);
+afterAll(async () => {
+  await proxy?.[Symbol.asyncDispose]();
+  await real?.[Symbol.asyncDispose]();
+}, 60_000);
+beforeEach(async () => {
+  proxy.open();
   const credentials = await kubeconfigCredentials(real.server.kubeconfig);
   distant = new ApiClient({
     credentials: {
@@ -39,19 +46,12 @@ beforeAll(async () => {
     },
     userAgent: 'distant',
   });
-}, 20 * 60_000);
-afterAll(async () => {
-  await distant?.close();
-  await proxy?.[Symbol.asyncDispose]();
-  await real?.[Symbol.asyncDispose]();
-}, 60_000);
-beforeEach(async () => {
-  proxy.open();
   namespace = await real.namespace();
 });
 afterEach(async () => {
   await reflector?.stop();
   reflector = undefined;
+  await distant.close();
 });
 
 const configMap = (name: string, data: Record<string, string> = {}): KubernetesObject => ({
@@ -78,6 +78,7 @@ async function reflected(options: Partial<ReflectorOptions> = {}) {
     onError: (error) => errors.push(String(error)),
     count: (what) => counts[what]++,
     ...options,
+    timing: { maxBackoffMs: 1_000, ...options.timing },
   });
   reflector = made;
   made.subscribe((one: Change) => {

@@ -1,8 +1,7 @@
-import { setTimeout as delay } from 'node:timers/promises';
-
 import { deadline } from './deadline.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource, type Selection } from './kubernetes.ts';
 import { keyOf, ObjectStore } from './object-store.ts';
+import { pause } from './pause.ts';
 import type { Key } from './reconciler.ts';
 import { MalformedEventError } from './watch-stream.ts';
 import type { Change, Coverage, WatchedCache } from './watched-cache.ts';
@@ -45,7 +44,8 @@ const TIMING: ReflectorTiming = {
   idleMs: 90_000,
   relistMs: 30 * 60_000,
   firstBackoffMs: 500,
-  maxBackoffMs: 15_000,
+  // An operator should not stay blind for long after an API server that was away is back.
+  maxBackoffMs: 8_000,
 };
 /** A server that does not end a watch in time is helped. */
 const OVERTIME_MS = 30_000;
@@ -134,15 +134,15 @@ export class Reflector implements WatchedCache {
 
   async #run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      let pause = 0;
+      let retryInMs = 0;
       try {
         if (this.#resourceVersion === undefined || this.#now() >= this.#relistAt) await this.#list(signal);
         await this.#watch(signal);
       } catch (error) {
         if (signal.aborted) return;
-        pause = this.#failed(error);
+        retryInMs = this.#failed(error);
       }
-      if (pause > 0) await delay(pause, undefined, { signal }).catch(() => {});
+      if (retryInMs > 0) await pause(retryInMs, signal);
     }
   }
 
