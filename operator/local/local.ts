@@ -57,6 +57,8 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
 class Local {
   readonly #options: LocalOptions;
   readonly #running = new Map<string, Running>();
+  /** Where each was reached last, so that it is found there again. */
+  readonly #ports = new Map<string, number>();
   #shown = '';
   #wake: () => void = () => undefined;
   #dirty = false;
@@ -115,6 +117,7 @@ class Local {
 
   async #begin(key: string, workload: Workload): Promise<void> {
     const port = await this.#port(workload);
+    this.#ports.set(key, port);
     const ports = new Map([[workload.port, port]]);
     const wanted: number[] = [];
     workload.pod((one) => {
@@ -133,8 +136,10 @@ class Local {
     if (pod.problems.length === 0) await runner.start();
   }
 
-  async #port({ port }: Workload): Promise<number> {
+  async #port({ key, port }: Workload): Promise<number> {
     const { port: given } = this.#options;
+    const before = this.#ports.get(key);
+    if (before !== undefined) return freePort(before);
     if (given === undefined || this.#running.size > 0) return freePort(port);
     const free = await portIfFree(given);
     if (free === undefined) throw new Error(`Port ${given} of 127.0.0.1 is in use.`);
