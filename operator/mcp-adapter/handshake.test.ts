@@ -1,0 +1,137 @@
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { createHandshake, firstMessage } from './handshake.ts';
+
+const forever = new AbortController().signal;
+const result = { jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {} } };
+
+let server: Server;
+let origin: string;
+let answer: (request: IncomingMessage, response: ServerResponse) => void;
+let requests: { method: string | undefined; headers: IncomingMessage['headers']; body: string }[];
+let handshake: ReturnType<typeof createHandshake>;
+
+beforeEach(async () => {
+  requests = [];
+  handshake = createHandshake('1.2.3');
+  server = createServer((request, response) => {
+    void text(request).then((body) => {
+      requests.push({ method: request.method, headers: request.headers, body });
+      if (request.method === 'DELETE') response.end();
+      else answer(request, response);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+});
+afterEach(async () => {
+  await handshake.close();
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+const greet = (signal = forever) => handshake.shakeHands({ origin, mountPath: '/mcp' }, signal);
+const json =
+  (status: number, body: object, headers: Record<string, string> = {}): typeof answer =>
+  (_, response) =>
+    response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body));
+
+describe('a handshake', () => {
+  it('opens a session as a client does, and ends it', async () => {
+    answer = json(200, result, { 'mcp-session-id': 's1' });
+    expect(await greet()).toEqual({ ok: true });
+    const [opening, closing] = requests;
+    expect(opening?.headers).toMatchObject({ accept: 'application/json, text/event-stream' });
+    expect(JSON.parse(opening?.body ?? '')).toMatchObject({
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', clientInfo: { name: 'mcp-operator', version: '1.2.3' } },
+    });
+    expect(closing).toMatchObject({ method: 'DELETE', headers: { 'mcp-session-id': 's1' } });
+  });
+
+  it('takes the first answer of a stream that does not end', async () => {
+    answer = (_, response) => {
+      response.writeHead(200, { 'content-type': 'text/event-stream' });
+      response.write(`: hello\n\nid: 1\ndata:\n\nevent: message\ndata: ${JSON.stringify(result)}\n\n`);
+    };
+    expect(await greet()).toEqual({ ok: true });
+  });
+
+  it.each<[string, number, object, object]>([
+    [
+      'the adapter wants a token',
+      401,
+      { error: { data: { code: 'unauthorized' } } },
+      { ok: true, note: expect.stringContaining('the adapter wants credentials') },
+    ],
+    [
+      'the upstream wants a token',
+      401,
+      { error: 'invalid_token' },
+      { ok: true, note: expect.stringContaining('the upstream wants credentials') },
+    ],
+    [
+      'the adapter wants a header',
+      400,
+      { error: { data: { code: 'missing_client_header' } } },
+      { ok: true, note: expect.stringContaining('headers') },
+    ],
+    [
+      'the upstream is down',
+      502,
+      { error: { message: 'The upstream server could not be reached.' } },
+      {
+        ok: false,
+        message: expect.stringMatching(
+          /\/mcp answered initialize with HTTP 502: The upstream server could not be reached/,
+        ),
+      },
+    ],
+    [
+      'nothing is there',
+      404,
+      { detail: 'There is nothing at this path.' },
+      { ok: false, message: expect.stringContaining('HTTP 404: There is nothing') },
+    ],
+    [
+      'it is no MCP server',
+      200,
+      { hello: 'world' },
+      { ok: false, message: expect.stringContaining('no answer of an MCP server') },
+    ],
+  ])('tells that %s', async (_, status, body, expected) => {
+    answer = json(status, body);
+    expect(await greet()).toEqual(expected);
+  });
+
+  it('tells that nobody is there', async () => {
+    const found = await handshake.shakeHands({ origin: 'http://127.0.0.1:1', mountPath: '/mcp' }, forever);
+    expect(found).toEqual({ ok: false, message: 'http://127.0.0.1:1/mcp cannot be reached: ECONNREFUSED' });
+  });
+
+  it('ends with the operator', async () => {
+    const stop = new AbortController();
+    answer = () => stop.abort(new Error('the operator stops'));
+    await expect(greet(stop.signal)).rejects.toThrow('the operator stops');
+  });
+
+  it('gives up after five seconds and says what may be in the way', { timeout: 10_000 }, async () => {
+    answer = () => {};
+    expect(await greet()).toEqual({
+      ok: false,
+      message: expect.stringContaining('did not answer within 5 s; if its NetworkPolicy'),
+    });
+  });
+});
+
+it.each([
+  ['data: {"result":1}\r\n\r\n', { result: 1 }],
+  ['data: {"result":\ndata: 1}\n\n', { result: 1 }],
+  ['data: {"method":"ping"}\n\ndata: {"error":{}}\n\n', { error: {} }],
+  ['data: {"result":1}\n', undefined],
+  ['', undefined],
+])('finds the first answer in %j', (stream, expected) => {
+  expect(firstMessage(stream)).toEqual(expected);
+});
