@@ -53,7 +53,7 @@ describe('the fields of the kinds', () => {
         'x-kubernetes-preserve-unknown-fields': true,
       },
     ],
-    ['anything', z.unknown(), { 'x-kubernetes-preserve-unknown-fields': true }],
+    ['anything', z.unknown(), { 'x-kubernetes-preserve-unknown-fields': true, nullable: true }],
     [
       'an integer or a string',
       z.union([z.int().min(1), z.string().regex(/^[0-9]+%$/)]),

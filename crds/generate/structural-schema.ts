@@ -75,7 +75,8 @@ function shape(schema: JsonSchema, options: StructuralOptions, path: string): St
   switch (schema.type) {
     case undefined:
       if (schema.enum !== undefined || schema.const !== undefined) throw cannot(path, 'an enum without a type');
-      return { 'x-kubernetes-preserve-unknown-fields': true };
+      // Null is something too; where a schema does not allow it, the API server drops it.
+      return { 'x-kubernetes-preserve-unknown-fields': true, nullable: true };
     case 'object':
       return object(schema, options, path);
     case 'array':
