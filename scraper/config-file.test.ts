@@ -105,6 +105,14 @@ describe('a configuration file', () => {
     expect(file?.error).toBeUndefined();
   });
 
+  test('is read soon although something else in its folder changes all the time', async () => {
+    await writeFile(path, fileWith('a'));
+    await follow('events');
+    const storm = setInterval(() => void writeFile(join(folder, 'other'), String(Math.random())), 20);
+    await writeFile(path, fileWith('b'));
+    await wait(() => expect(names()).toEqual(['b'])).finally(() => clearInterval(storm));
+  });
+
   test('is not read after the end', async () => {
     await writeFile(path, fileWith('a'));
     await follow();

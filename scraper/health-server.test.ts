@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { connect } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { healthObject } from './health.ts';
@@ -61,7 +62,9 @@ describe('the health server', () => {
   test('ends although a client holds its connection', async () => {
     const socket = connect(Number(new URL(url).port), '127.0.0.1');
     socket.on('error', () => undefined);
-    socket.write('GET /livez HTTP/1.1\r\n');
+    // The answer to the first request says that the start of the second one has arrived.
+    socket.write('GET /livez HTTP/1.1\r\nHost: x\r\n\r\nGET /livez HTTP/1.1\r\n');
+    await once(socket, 'data');
     await server.close();
     socket.destroy();
   });

@@ -50,6 +50,18 @@ test('the header of basic authentication is a secret too', () => {
   expect(scraperSecrets(loadScraper(scraperSampleWith({ 'source.auth': auth })))).toContain(BASIC);
 });
 
+test('a short secret is hidden where it belongs, and nowhere else', () => {
+  const values = {
+    'source.auth': { type: 'basic', username: 'v', password: 'v1' },
+    'source.scrape.extraArgs': { token: 'v1', page: 'v1' },
+    'source.endpoint': '/v1/events',
+  };
+  const shown = redactedScraperConfig(loadScraper(scraperSampleWith(values)));
+  expect(get(shown, 'sources[0].auth')).toEqual({ type: 'basic', username: 'v', password: '<redacted>' });
+  expect(get(shown, 'sources[0].scrape.extraArgs')).toEqual({ token: '<redacted>', page: 'v1' });
+  expect(get(shown, 'sources[0].endpoint')).toBe('/v1/events');
+});
+
 test('the longest secret comes first', () => {
   const config = loadScraper(
     scraperSampleWith({

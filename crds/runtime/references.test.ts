@@ -80,6 +80,14 @@ describe('files of referenced Secrets and ConfigMaps', () => {
     await becomesChanged(true);
   });
 
+  test('have changed when one has the content that looked like the next one', async () => {
+    await project('api', 1, { a: 'x', b: 'y' });
+    await start();
+    await rm(join(folder, 'secrets/api/b'));
+    await project('api', 2, { a: 'xfile 13\nsecrets/api/by' });
+    await becomesChanged(true);
+  });
+
   test('have changed when they are gone, or come where there was no folder', async () => {
     await rm(folder, { recursive: true });
     await start();
@@ -94,6 +102,7 @@ describe('files of referenced Secrets and ConfigMaps', () => {
   test('may be links that lead nowhere or in a circle', async () => {
     await symlink('nowhere', join(folder, 'dangling'));
     await symlink('.', join(folder, 'circle'));
+    await symlink('.', join(folder, 'another'));
     await start();
     await writeFile(join(folder, 'nowhere'), 'here');
     await becomesChanged(true);
