@@ -1,5 +1,5 @@
 import { contentHash, hashOf } from './content-hash.ts';
-import { type FieldPath, isSoleOwner, objectWith, valueAt } from './field-ownership.ts';
+import { HandOver, onto, type SharedField } from './hand-over.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
 import { type Ownership, prunable, standing } from './ownership.ts';
 import type { Key } from './reconciler.ts';
@@ -53,12 +53,6 @@ export interface ApplyReport {
   readonly requeueAfterMs?: number;
 }
 
-/** A field that passes to whoever else writes it, with its value, when an object leaves it out. */
-export interface HandOver {
-  readonly resource: Resource;
-  readonly path: FieldPath;
-}
-
 /** What was applied to one object, and what came of it: while both stay, there is nothing to write. */
 interface Memory {
   readonly uid: string | undefined;
@@ -83,20 +77,20 @@ const CONFLICT_MS = 60_000;
 export class Applier {
   readonly #api: KubernetesApi;
   readonly #fieldManager: string;
-  readonly #handOver: readonly HandOver[];
+  readonly #handOver: HandOver;
   readonly #now: () => number;
   readonly #memory = new Map<string, Map<string, Memory>>();
 
   constructor(options: {
     api: KubernetesApi;
     fieldManager: string;
-    handOver?: readonly HandOver[];
+    handOver?: readonly SharedField[];
     /** Milliseconds of a clock that only goes forward. */
     now?: () => number;
   }) {
     this.#api = options.api;
     this.#fieldManager = options.fieldManager;
-    this.#handOver = options.handOver ?? [];
+    this.#handOver = new HandOver(options.api, options.fieldManager, options.handOver ?? []);
     this.#now = options.now ?? (() => performance.now());
   }
 
@@ -197,7 +191,7 @@ export class Applier {
     const { resource } = desired;
     const id = idOf(resource, object);
     try {
-      if (live !== undefined) await this.#handOverFields(desired, live, signal);
+      if (live !== undefined) await this.#handOver.before(object, resource, live, signal);
       const result = await this.#api.apply(onto(object, live), resource, {
         fieldManager: this.#fieldManager,
         // Without force, an object that someone else made in this moment is not taken over.
@@ -223,34 +217,6 @@ export class Applier {
         refusal: { message, until: this.#now() + REFUSED_MS },
       });
       return { ...nameOf(desired), outcome: 'refused', message, object: live };
-    }
-  }
-
-  /**
-   * A field that we set and now leave out would be removed: a Deployment would fall to one pod before its autoscaler has
-   * looked at it. So another manager of ours applies it once, with the value that it has.
-   * Source: Kubernetes, "Server-Side Apply", transferring ownership between managers.
-   */
-  async #handOverFields({ resource, object }: Desired, live: KubernetesObject, signal: AbortSignal): Promise<void> {
-    const paths = this.#handOver
-      .filter((one) => one.resource.kind === resource.kind && one.resource.apiVersion === resource.apiVersion)
-      .map(({ path }) => path)
-      .filter((path) => valueAt(object, path) === undefined && valueAt(live, path) !== undefined);
-    if (paths.length === 0) return;
-    // Caches carry no managed fields.
-    const fresh = await this.#api.get(resource, object.metadata, signal);
-    if (fresh === undefined || fresh.metadata.uid !== live.metadata.uid) return;
-    for (const path of paths) {
-      if (!isSoleOwner(fresh.metadata.managedFields, this.#fieldManager, path)) continue;
-      signal.throwIfAborted();
-      const { apiVersion, kind, metadata } = object;
-      const field = objectWith(path, valueAt(fresh, path));
-      const part = { ...field, apiVersion, kind, metadata: { name: metadata.name, namespace: metadata.namespace } };
-      // Without force: a value that has changed in between belongs to the one who changed it.
-      await this.#api.apply(onto(part, fresh), resource, {
-        fieldManager: `${this.#fieldManager}-handover`,
-        force: false,
-      });
     }
   }
 
@@ -296,12 +262,6 @@ function obstacle(live: KubernetesObject | undefined, desired: Desired, ownershi
 function withOwners({ object, owned }: Desired, { owners }: Ownership): KubernetesObject {
   const metadata = owned && owners.length > 0 ? { ...object.metadata, ownerReferences: owners } : object.metadata;
   return withoutNulls({ ...object, metadata }) as KubernetesObject;
-}
-
-/** With the uid, only this very object can be changed: not one that has taken its name since. */
-function onto(object: KubernetesObject, live: KubernetesObject | undefined): KubernetesObject {
-  if (live?.metadata.uid === undefined) return object;
-  return { ...object, metadata: { ...object.metadata, uid: live.metadata.uid } };
 }
 
 /** A null would be applied as a value of its own. Whoever writes it means that the field is not there. */

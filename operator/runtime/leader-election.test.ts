@@ -127,3 +127,21 @@ it('goes on with a Lease whose renewal arrived although its answer was lost', as
   expect(election.leading()).toBe(true);
   expect(signals).toHaveLength(1);
 });
+
+it('says once what is wrong, and again when it comes back after all was well', async () => {
+  const told: string[] = [];
+  const api = leases as unknown as KubernetesApi;
+  const onError = (error: unknown): void => void told.push((error as Error).message);
+  const election = new LeaderElection({ api, namespace: 'x', name: 'o', identity: 'me', onError });
+  const get = leases.get.bind(leases);
+  leases.get = () => Promise.reject(new ApiError(403, 'Forbidden', 'leases is forbidden'));
+  void election.run(() => new Promise(() => {}), stopping.signal);
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(told).toEqual(['leases is forbidden']);
+  leases.get = get;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(election.leading()).toBe(true);
+  leases.answers = 'never';
+  await vi.advanceTimersByTimeAsync(12_000);
+  expect(told.length).toBeGreaterThan(1);
+});

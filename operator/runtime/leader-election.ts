@@ -1,6 +1,8 @@
+import { deadline } from './deadline.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject } from './kubernetes.ts';
 import { microTime } from './micro-time.ts';
 import { LEASES } from './resources.ts';
+import { pause, within } from './waits.ts';
 
 export interface LeaderElectionOptions {
   readonly api: KubernetesApi;
@@ -18,7 +20,7 @@ export interface LeaderElectionOptions {
   readonly now?: () => Date;
   /** From 0 to 1. */
   readonly random?: () => number;
-  /** What went wrong with the Lease, or with work that was told to end. It is tried again. */
+  /** What went wrong with the Lease, once until it changes or passes; or with work that was told to end. */
   readonly onError?: (error: unknown) => void;
 }
 
@@ -71,6 +73,7 @@ export class LeaderElection {
   #lease: KubernetesObject | undefined;
   #leadsUntil = -Infinity;
   #lost = new AbortController();
+  #told: string | undefined;
 
   constructor(options: LeaderElectionOptions) {
     this.#api = options.api;
@@ -136,6 +139,12 @@ export class LeaderElection {
     return !lost.aborted || signal.aborted;
   }
 
+  #tell(error: unknown): void {
+    const text = String(error);
+    if (text !== this.#told) this.#onError(error);
+    this.#told = text;
+  }
+
   async #endOf(work: Promise<void>, until: AbortSignal): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     let arm = (): void => {};
@@ -161,9 +170,10 @@ export class LeaderElection {
       if (signal.aborted || !this.leading()) return;
       try {
         await this.#renew();
+        this.#told = undefined;
         wait = this.#leaseMs / 3;
       } catch (error) {
-        this.#onError(error);
+        this.#tell(error);
         wait = this.#leaseMs / 15;
       }
     }
@@ -177,11 +187,17 @@ export class LeaderElection {
     } catch (error) {
       if (!(error instanceof ApiError) || (error.code !== 409 && error.code !== 404)) throw error;
       // Either an earlier renewal arrived although no answer came, or someone else has the Lease.
-      const lease = await within(limit, this.#api.get(LEASES, { namespace: this.#namespace, name: this.#name }));
+      const lease = await this.#read(limit);
       if (lease === undefined || specOf(lease).holderIdentity !== this.#identity) this.#lose();
       else if (this.#lease !== undefined) this.#lease = lease;
       throw error;
     }
+  }
+
+  async #read(limitMs: number, signal?: AbortSignal): Promise<KubernetesObject | undefined> {
+    using limit = deadline(limitMs, 'the Lease', signal);
+    const name = { namespace: this.#namespace, name: this.#name };
+    return await within(limitMs, this.#api.get(LEASES, name, limit.signal));
   }
 
   /** PUT under the version that was read: of two who write at once, one gets 409. */
@@ -197,9 +213,11 @@ export class LeaderElection {
 
   async #acquire(signal: AbortSignal): Promise<boolean> {
     try {
-      if (await this.#tryToAcquire(signal)) return true;
+      const acquired = await this.#tryToAcquire(signal);
+      this.#told = undefined;
+      if (acquired) return true;
     } catch (error) {
-      if (!signal.aborted && !isConflict(error)) this.#onError(error);
+      if (!signal.aborted && !isConflict(error)) this.#tell(error);
     }
     await pause((this.#leaseMs / 15) * (0.9 + 0.2 * this.#random()), signal);
     return false;
@@ -207,8 +225,7 @@ export class LeaderElection {
 
   async #tryToAcquire(signal: AbortSignal): Promise<boolean> {
     const limit = this.#leaseMs / 5;
-    const metadata = { namespace: this.#namespace, name: this.#name };
-    const lease = await within(limit, this.#api.get(LEASES, metadata, signal));
+    const lease = await this.#read(limit, signal);
     const spec = lease === undefined ? {} : specOf(lease);
     if (lease !== undefined && this.#isHeld(lease)) return false;
     if (signal.aborted) return false;
@@ -226,6 +243,7 @@ export class LeaderElection {
       await this.#write({ ...lease, spec: { ...spec, ...mine } }, limit);
     } else {
       const { apiVersion, kind } = LEASES;
+      const metadata = { namespace: this.#namespace, name: this.#name };
       const sent = this.#monotonic();
       this.#lease = await within(limit, this.#api.create({ apiVersion, kind, metadata, spec: mine }, LEASES));
       this.#leadsUntil = sent + (this.#leaseMs * 2) / 3;
@@ -271,29 +289,4 @@ function specOf(lease: KubernetesObject): LeaseSpec {
 
 function isConflict(error: unknown): boolean {
   return error instanceof ApiError && error.code === 409;
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, Math.max(0, ms));
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
-
-async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`the API server did not answer within ${Math.round(ms)} ms`)), ms);
-  });
-  try {
-    return await Promise.race([answer, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }
