@@ -1,39 +1,64 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { Controller, type ControllerOptions } from '../runtime/controller.ts';
-import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
+import { Lookup } from '../mcp-adapter/lookup.ts';
+import { Applier } from '../runtime/apply.ts';
+import { Controller } from '../runtime/controller.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import type { Key } from '../runtime/reconciler.ts';
-import type { WatchedCache } from '../runtime/watched-cache.ts';
+import { API_SCRAPE_SOURCES, SERVICES } from '../runtime/resources.ts';
+import { StatusWriter } from '../runtime/status.ts';
 import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group.ts';
+import { createAskScrapers } from './health.ts';
 import { GROUP_LABEL } from './names.ts';
+import { rememberingPrepare } from './prepare.ts';
 import { reconcile } from './reconcile.ts';
 
-type Watched = Omit<Cluster, 'sources' | 'pods' | 'children'> & {
-  readonly sources: WatchedCache;
-  readonly pods: WatchedCache;
-  readonly children: readonly { readonly resource: Resource; readonly cache: WatchedCache }[];
-};
+const SERVICES_KEPT_MS = 60_000;
 
-/** A controller whose keys are groups of ApiScrapeSources. The caller starts and stops it, and the caches. */
-export function createScrapeGroupController(
-  options: { readonly cluster: Watched } & Pick<ControllerOptions, 'log' | 'hooks' | 'concurrency' | 'resyncMs'>,
-): Controller {
-  const { cluster, ...rest } = options;
-  const { sources, pods, children } = cluster;
-  sources.subscribe(({ key, new: now }) => {
-    if (now === undefined) cluster.status.forget(key);
-  });
-  return new Controller({
-    ...rest,
+/**
+ * The controller of groups of ApiScrapeSources, not started; its keys are namespace and name of a group. Disposing it
+ * closes its connections; stop it before.
+ */
+export function scrapeGroupController(parts: ControllerParts): { readonly controller: Controller } & AsyncDisposable {
+  const { api, caches, events, log, hooks, options } = parts;
+  const { sources, scraperPods, children } = caches;
+  const { ask, close } = createAskScrapers();
+  const status = new StatusWriter({ api, resource: API_SCRAPE_SOURCES, fieldManager: FIELD_MANAGER });
+  const cluster: Cluster = {
+    sources,
+    pods: scraperPods,
+    children,
+    services: new Lookup({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
+    applier: new Applier({ api, fieldManager: FIELD_MANAGER }),
+    status,
+    events,
+    ask,
+    prepare: rememberingPrepare(),
+    settings: options,
+  };
+  const controller = new Controller({
     name: 'scrape-group',
     reconcile: (key, signal) => reconcile(key, cluster, signal),
     sources: [
       { cache: sources, keys: groupsOf },
-      ...[pods, ...children.map(({ cache }) => cache)].map((cache) => ({ cache, keys: groupOfChild })),
+      ...[scraperPods, ...children.map(({ cache }) => cache)].map((cache) => ({ cache, keys: groupOfChild })),
     ],
     exists: ({ namespace, name }) =>
       sources.list(namespace).some((source) => groupNameOf(source as unknown as ApiScrapeSource) === name),
+    log,
+    hooks,
   });
+  const unsubscribe = sources.subscribe(({ key, new: now }) => {
+    if (now === undefined) status.forget(key);
+  });
+  return {
+    controller,
+    async [Symbol.asyncDispose]() {
+      unsubscribe();
+      await close();
+    },
+  };
 }
 
 /**
