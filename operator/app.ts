@@ -19,6 +19,7 @@ import { type ConditionCount, countConditions, type Metrics } from './runtime/me
 import { namespacesOf } from './runtime/namespaces.ts';
 import { PrometheusMetrics } from './runtime/prometheus-metrics.ts';
 import { whileLeading } from './runtime/while-leading.ts';
+import { scrapeGroupController } from './scrape-group-controller.ts';
 
 export interface OperatorParts {
   readonly options: Options;
@@ -77,7 +78,8 @@ export function createOperator({ options, credentials, log, version, instance = 
     const hooks = hooksOf(metrics);
     const parts: ControllerParts = { api, caches, events, log, hooks, options, version };
     await using adapters = mcpAdapterController(parts);
-    const controllers = [adapters.controller];
+    await using groups = scrapeGroupController(parts);
+    const controllers = [adapters.controller, groups.controller];
     const lost = new AbortController();
     for (const controller of controllers) controller.start(lost.signal);
     await aborted(signal);

@@ -61,7 +61,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Options of the command `run`. @throws UsageError */
 export function readOptions(args: readonly string[], env: Environment): Options {
   const values = parse(args);
-  const setting = (name: keyof typeof values & string): string | undefined => {
+  const setting = (name: keyof typeof values): string | undefined => {
     const value = values[name];
     if (typeof value === 'string') return value;
     return env[variableOf(name)] || undefined;

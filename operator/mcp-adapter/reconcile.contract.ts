@@ -18,6 +18,7 @@ import {
   STORAGE_CLAIMS,
 } from '../runtime/resources.ts';
 import { type RealApi, startRealApi } from '../runtime/testing/real-api.ts';
+import { textAt } from './raw.ts';
 import { type Running, eventually, installCrds, resourceIn, startController } from './testing/harness.ts';
 
 let real: RealApi;
@@ -61,6 +62,8 @@ async function serving(more: object = {}): Promise<ReturnType<typeof resourceIn>
   return demo;
 }
 
+const configText = (configMap: KubernetesObject | undefined): string => textAt(configMap, 'data', 'config.yaml') ?? '';
+
 let touches = 0;
 const touch = (name: string) =>
   real.api.merge({ metadata: { annotations: { note: String(++touches) } } }, PODS, { name, namespace });
@@ -80,8 +83,8 @@ async function healthServer(body: () => object): Promise<{ port: number } & Asyn
 /** Time in which the operator does what it has to do, if anything. */
 const settle = () => delay(1_500);
 
-const templateOf = (deployment: KubernetesObject | undefined) =>
-  (deployment?.['spec'] as { template: { metadata: { annotations: Record<string, string> } } }).template;
+const templateAnnotation = (deployment: KubernetesObject | undefined, name: string): string | undefined =>
+  textAt(deployment, 'spec', 'template', 'metadata', 'annotations', name);
 
 it('makes what the resource consists of, and says that it is on its way', async () => {
   const demo = resource();
@@ -94,7 +97,7 @@ it('makes what the resource consists of, and says that it is on its way', async 
     expect(child.metadata.ownerReferences).toMatchObject([{ kind: 'McpAdapter', name: 'demo', controller: true }]);
   }
   const config = await eventually(() => demo.get(CONFIG_MAPS, 'demo-config'));
-  expect((config['data'] as Record<string, string>)['config.yaml']).toContain('http://files:8000/mcp');
+  expect(configText(config)).toContain('http://files:8000/mcp');
   const claim = await eventually(() => demo.get(STORAGE_CLAIMS, 'demo-storage'));
   expect(claim.metadata.ownerReferences).toBeUndefined();
   expect((await demo.condition('StorageReady'))?.status).toBe('Unknown');
@@ -157,7 +160,7 @@ it('repairs what was deleted or edited by hand, and leaves what others added', a
   await real.api.merge(edit, CONFIG_MAPS, { name: 'demo-config', namespace });
   const config = await eventually(async () => {
     const found = await demo.get(CONFIG_MAPS, 'demo-config');
-    return (found?.['data'] as Record<string, string>)['config.yaml']?.includes('files:8000') ? found : undefined;
+    return configText(found).includes('files:8000') ? found : undefined;
   });
   expect(config.metadata.labels?.['team']).toBe('blue');
 });
@@ -226,7 +229,7 @@ it('changes nothing while paused, and still reports', async () => {
   await demo.apply({ ...spec, paused: true, config: { servers, core: { log_level: 'debug' } } });
   await demo.becomes('Paused', 'True/Paused');
   const config = await demo.get(CONFIG_MAPS, 'demo-config');
-  expect((config?.['data'] as Record<string, string>)['config.yaml']).not.toContain('debug');
+  expect(configText(config)).not.toContain('debug');
   expect(await demo.condition('Ready')).toMatchObject({ status: 'True', observedGeneration: 1 });
   await demo.setDeploymentStatus({ observedGeneration: 1, replicas: 1, updatedReplicas: 1 });
   await demo.becomes('Ready', 'Unknown/Progressing');
@@ -234,7 +237,7 @@ it('changes nothing while paused, and still reports', async () => {
   await demo.apply({ ...spec, config: { servers, core: { log_level: 'debug' } } });
   await eventually(async () => {
     const changed = await demo.get(CONFIG_MAPS, 'demo-config');
-    return (changed?.['data'] as Record<string, string>)['config.yaml']?.includes('debug') ? true : undefined;
+    return configText(changed).includes('debug') ? true : undefined;
   });
   await eventually(async () => ((await demo.condition('Paused')) === undefined ? true : undefined));
 });
@@ -300,17 +303,15 @@ it('tells why a pod does not start, and of the way back, once each as an Event',
 
 it('restarts pods when an annotation of the resource says so, and lets kubectl do it too', async () => {
   const demo = await serving();
-  const kubectl = { 'kubectl.kubernetes.io/restartedAt': '2026-01-01T00:00:00Z' };
-  await real.api.merge({ spec: { template: { metadata: { annotations: kubectl } } } }, DEPLOYMENTS, {
-    name: 'demo',
-    namespace,
-  });
+  const byKubectl = 'kubectl.kubernetes.io/restartedAt';
+  const patch = { spec: { template: { metadata: { annotations: { [byKubectl]: 'then' } } } } };
+  await real.api.merge(patch, DEPLOYMENTS, { name: 'demo', namespace });
   await demo.apply(spec, { annotations: { 'mcpadapter.io/restartedAt': 'now' } });
-  await eventually(async () => {
-    const { annotations } = templateOf(await demo.get(DEPLOYMENTS)).metadata;
-    return annotations['mcpadapter.io/restartedAt'] === 'now' ? true : undefined;
+  const deployment = await eventually(async () => {
+    const found = await demo.get(DEPLOYMENTS);
+    return templateAnnotation(found, 'mcpadapter.io/restartedAt') === 'now' ? found : undefined;
   });
-  expect(templateOf(await demo.get(DEPLOYMENTS)).metadata.annotations).toMatchObject(kubectl);
+  expect(templateAnnotation(deployment, byKubectl)).toBe('then');
 });
 
 it('makes new pods once when what they refer to has changed', async () => {
@@ -322,7 +323,7 @@ it('makes new pods once when what they refer to has changed', async () => {
   await demo.runPod('demo-1', pod.port);
   await settle();
   const revision = async (): Promise<string | undefined> =>
-    templateOf(await demo.get(DEPLOYMENTS)).metadata.annotations['mcpadapter.io/references-revision'];
+    templateAnnotation(await demo.get(DEPLOYMENTS), 'mcpadapter.io/references-revision');
   expect(await revision()).toBeUndefined();
   changed = true;
   // Pods are asked from time to time, and when something about them changes.

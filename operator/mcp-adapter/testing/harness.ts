@@ -101,8 +101,7 @@ export function resourceIn(api: KubernetesApi, namespace: string, name: string) 
     await api.apply(object, resource, { fieldManager: 'test-controllers', subresource: 'status' });
   };
   const get = (resource: Resource, target = name) => api.get(resource, { namespace, name: target });
-  const status = async (): Promise<McpAdapterStatus> =>
-    ((await api.get(MCP_ADAPTERS, key))?.['status'] ?? {}) as McpAdapterStatus;
+  const status = async (): Promise<McpAdapterStatus> => (await api.get(MCP_ADAPTERS, key))?.['status'] ?? {};
   const condition = async (type: string): Promise<Condition | undefined> =>
     (await status()).conditions?.find((one) => one.type === type);
   return {
