@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { type Document, isMap, parseAllDocuments } from 'yaml';
+import { type Document, isMap, isNode, parseAllDocuments } from 'yaml';
 import { CLUSTER_BIN, execute } from '../../e2e/cluster/kubectl.ts';
 
 const CHART = join(import.meta.dirname, '../../helm/mcp-operator');
@@ -29,10 +29,10 @@ export async function plainManifests(): Promise<PlainManifests> {
 function withoutHelm(document: Document): void {
   // `# Source: …`, which names a template.
   document.commentBefore = null;
-  if (isMap(document.contents) && document.contents.items[0] !== undefined) {
-    const [{ key }] = document.contents.items as [{ key: { commentBefore?: string | null } }];
-    key.commentBefore = null;
+  if (isMap(document.contents)) {
     document.contents.commentBefore = null;
+    const first = document.contents.items[0]?.key;
+    if (isNode(first)) first.commentBefore = null;
   }
   for (const metadata of [['metadata'], ['spec', 'template', 'metadata']]) {
     for (const part of ['labels', 'annotations']) {
