@@ -29,7 +29,7 @@ export function isSoleOwner(
   const fieldPath = path.map((member) => `f:${member}`);
   const owners = (managedFields ?? []).filter((entry) => valueAt(entry.fieldsV1, fieldPath) !== undefined);
   return (
-    owners.length === 1 &&
+    owners.length > 0 &&
     owners.every((entry) => entry.manager === manager && entry.operation === 'Apply' && !entry.subresource)
   );
 }

@@ -48,12 +48,14 @@ it('knows nothing else', async () => {
   expect(await ask(`${url}/livez`, { method: 'POST' })).toMatch(/^405/);
 });
 
-it('says when its port is taken, and closes although connections are open', async () => {
-  const url = await start();
+it('says when its port is taken, and closes although an answer is under way', async () => {
+  const url = await start({ metrics: () => new Promise(() => {}) });
+  const hanging = ask(`${url}/metrics`);
   await ask(`${url}/livez`);
   const second = new HealthServer({ notReady: () => undefined, metrics: () => Promise.resolve('') });
   await expect(second.listen(Number(new URL(url).port), '127.0.0.1')).rejects.toThrow(/EADDRINUSE/);
   await second.close();
   await server?.close();
+  await expect(hanging).rejects.toThrow(/fetch failed/);
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
 });
