@@ -61,6 +61,19 @@ describe('a key', () => {
     expect(started).toEqual(['first', 'a']);
   });
 
+  test('that is due already is not put off, nor run once more, by a delay', async () => {
+    const { queue, started, finish } = held({ concurrency: 1 });
+    queue.add('first');
+    queue.add('a');
+    await vi.advanceTimersByTimeAsync(0);
+    queue.addAfter('a', 5_000);
+    await finish('first');
+    expect(started).toEqual(['first', 'a']);
+    await finish('a');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(started).toEqual(['first', 'a']);
+  });
+
   test('that is added several times in one go runs once, with nothing before it', async () => {
     const { queue, started, finish } = held();
     for (let i = 0; i < 5; i++) queue.add('a');
@@ -161,9 +174,8 @@ describe('a key that fails', () => {
       await fail('a');
       await vi.advanceTimersByTimeAsync(pause);
     }
-    await finish('a');
-    queue.add('a');
-    await vi.advanceTimersByTimeAsync(0);
+    await finish('a', 1_000);
+    await vi.advanceTimersByTimeAsync(1_000);
     await fail('a');
     await vi.advanceTimersByTimeAsync(500);
     expect(started).toHaveLength(6);
@@ -271,7 +283,9 @@ describe('stopping', () => {
     expect(stopped).toBe(false);
     await finish('a', 100);
     await stop;
-    queue.add('d');
+    expect(vi.getTimerCount()).toBe(0);
+    queue.addAfter('d', 1_000);
+    expect(vi.getTimerCount()).toBe(0);
     await vi.advanceTimersByTimeAsync(60_000);
     expect(started).toEqual(['a']);
     expect(vi.getTimerCount()).toBe(0);
