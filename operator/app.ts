@@ -19,7 +19,7 @@ import { type ConditionCount, countConditions, type Metrics } from './runtime/me
 import { namespacesOf } from './runtime/namespaces.ts';
 import { PrometheusMetrics } from './runtime/prometheus-metrics.ts';
 import { whileLeading } from './runtime/while-leading.ts';
-import { scrapeGroupController } from './scrape-group-controller.ts';
+import { scrapeGroupController } from './scrape-group/controller.ts';
 
 export interface OperatorParts {
   readonly options: Options;
