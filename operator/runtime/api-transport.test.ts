@@ -12,7 +12,7 @@ type Answer = (response: ServerResponse, request: IncomingMessage) => void;
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
+  for (const close of closing.splice(0).toReversed()) await close();
 });
 
 async function serverOf(...answers: Answer[]) {

@@ -30,7 +30,7 @@ beforeEach(async () => {
   [one, two] = await Promise.all([real.namespace(), real.namespace()]);
 });
 afterEach(async () => {
-  for (const close of closing.reverse()) await close();
+  for (const close of closing.toReversed()) await close();
   closing = [];
 });
 
