@@ -48,7 +48,8 @@ export function apiScrapeSourceCrd(): object {
           ...source,
           description:
             'The source, exactly as it would stand in `sources` of the scraper’s file. Any text may hold `${VAR}` or ' +
-            '`${VAR:-default}`, with variables of `spec.env` and `spec.envFrom`; numbers and booleans may stand as text.',
+            '`${VAR:-default}`, with variables of `spec.env` and `spec.envFrom`; numbers and booleans may stand as text. ' +
+            'Where null means something, use `kubectl apply --server-side`: a client-side apply leaves null out.',
         },
         scraper: { ...scraper, description: ApiScrapeSourceSpec.shape.scraper.description },
         ...spec.properties,

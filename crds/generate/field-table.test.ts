@@ -72,6 +72,23 @@ describe('fieldTables', () => {
     );
   });
 
+  it('renders choices, maps of other things and kinds outside of a list; a default that is only told is one', () => {
+    const kinds = z.discriminatedUnion('type', [z.strictObject({ type: z.literal('a').describe('Type a.') })]);
+    const schema = z.strictObject({
+      value: z.union([z.int(), z.string()]).nullable().describe('A value.'),
+      weights: z.record(z.string(), z.number()).describe('Weights.'),
+      rest: z.record(z.string(), z.unknown()).describe('The rest.'),
+      port: z.int().optional().describe('The port. Default: 80.'),
+      auth: kinds.nullable().prefault(null).describe('Who asks.'),
+    });
+    const text = fieldTables(inputSchema(schema), 'x', 1);
+    expect(text).toContain('| `value` | integer or string or null | required |  | A value. |');
+    expect(text).toContain('| `weights` | mapping from string to number | required |  | Weights. |');
+    expect(text).toContain('| `rest` | object | required |  | The rest. |');
+    expect(text).toContain('| `port` | integer | 80 |  | The port. |');
+    expect(text).toContain('## `x.auth` of type `a`\n\nWho asks.');
+  });
+
   it('has a meaning and a default for every field of the adapter', () => {
     const rows = fieldTables(inputSchema(AdapterConfig), 'adapter', 1)
       .split('\n')

@@ -34,6 +34,9 @@ export function sectionsIn(field: JsonSchema): { section: JsonSchema; suffix: st
     description: section.description ?? description,
   });
   if (inner.properties !== undefined) return [{ section: described(inner), suffix: '' }];
+  if (inner.oneOf !== undefined) {
+    return inner.oneOf.map((kind) => ({ section: described(kind), suffix: '', kind: kindOf(kind) }));
+  }
   if (inner.type !== 'array' || !isSchema(inner.items)) return [];
   const kinds = inner.items.oneOf ?? [];
   if (inner.items.properties !== undefined) return [{ section: described(inner.items), suffix: '[]' }];
@@ -65,13 +68,15 @@ interface Unwrapped {
 function unwrapped(schema: JsonSchema): Unwrapped {
   const { anyOf, type, description } = schema;
   if (Array.isArray(type)) {
-    const [first] = type.filter((one) => one !== 'null');
-    return { inner: { ...schema, type: first }, nullable: type.includes('null'), description };
+    const [first, ...others] = type.filter((one) => one !== 'null');
+    const inner: JsonSchema = { ...schema, type: others.length === 0 ? first : undefined };
+    if (others.length > 0) inner.anyOf = [first, ...others].map((one) => ({ type: one }));
+    return { inner, nullable: type.includes('null'), description };
   }
   const others = anyOf?.filter((branch) => branch.type !== 'null');
   const [only] = others ?? [];
   if (others?.length === 1 && only !== undefined && anyOf?.length === 2) {
-    return { inner: only, nullable: true, description: description ?? only.description };
+    return { inner: unwrapped(only).inner, nullable: true, description: description ?? only.description };
   }
   return { inner: schema, nullable: false, description };
 }
@@ -89,8 +94,10 @@ const isSize = (schema: JsonSchema): boolean =>
 function typeOf(schema: JsonSchema): string {
   if (integerOf(schema) !== undefined) return isSize(schema) ? 'bytes' : 'integer or string';
   if (schema.type === 'array') return `list of ${isSchema(schema.items) ? typeOf(schema.items) : 'value'}s`;
-  if (schema.type === 'object')
-    return isAnything(schema.additionalProperties) ? 'object' : 'mapping from string to string';
+  if (schema.type === 'object') {
+    const values = schema.additionalProperties;
+    return isSchema(values) && !isAnything(values) ? `mapping from string to ${typeOf(values)}` : 'object';
+  }
   return typeof schema.type === 'string' ? schema.type : 'value';
 }
 

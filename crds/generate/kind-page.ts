@@ -23,8 +23,8 @@ export function apiScrapeSourcePage(command: string): string {
   return page(
     command,
     'ApiScrapeSource',
-    '`spec.source` is an entry of `sources` in the file of the scraper, `spec.scraper` its section `scraper`, of which ' +
-      'any field may be left out. These are the others.',
+    '`spec.source` is an entry of `sources` in the [file of the scraper](../config/scraper.md), `spec.scraper` its ' +
+      'section `scraper`, of which any field may be left out. These are the others.',
     fieldTables(inputSchema(ApiScrapeSourceSpec.omit({ source: true, scraper: true })), 'spec', 2),
     fieldTables(inputSchema(ApiScrapeSourceStatus), 'status', 2),
   );

@@ -190,6 +190,20 @@ describe('a change', () => {
   });
 });
 
+describe('null', () => {
+  const withNull = () => {
+    const config = smallest().spec['config'] as object;
+    return named('nothing', { config: { ...config, uploads: { ttl_seconds: null } } });
+  };
+
+  it('survives a server-side apply, which is why the descriptions recommend one', async () => {
+    await server.kubectlWith(JSON.stringify(withNull()), 'apply', '--server-side', '-f', '-');
+    const read = () => server.kubectl('get', 'mcpa/nothing', '-o', 'jsonpath={.spec.config.uploads}');
+    expect(await read()).toBe('{"ttl_seconds":null}');
+    expect(await server.kubectlWith(JSON.stringify(withNull()), 'diff', '--server-side', '-f', '-')).toBe('');
+  });
+});
+
 describe('kubectl', () => {
   it.each([
     ['mcpadapter', 'A gateway in front of MCP servers'],

@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, readdirSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
 import { checkAdapterConfig } from '../config/load.ts';
@@ -14,7 +14,7 @@ import { McpAdapterSpec } from './mcp-adapter.ts';
 export interface Manifest {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly [key: string]: unknown };
+  readonly metadata: { readonly name: string; readonly namespace?: string; readonly [key: string]: unknown };
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
@@ -43,10 +43,25 @@ const ORIGINALS = ['local-dev', 'disk-playwright', 'redis-ha', 'passthrough'].ma
   spec: { envFrom: [{ secretRef: { name: 'variables' } }], config: readYaml(text(`${name}.yaml`)).value },
 }));
 
+const EXAMPLES = new URL('../../examples/', import.meta.url);
+
+/** The resources of `examples/`, wherever they stand there. */
+const examples = (): Manifest[] =>
+  readdirSync(EXAMPLES, { recursive: true, encoding: 'utf8' })
+    .filter((path) => /\.ya?ml$/.test(path))
+    .flatMap((path) => parseAllDocuments(readFileSync(new URL(path, EXAMPLES), 'utf8'), { version: '1.1' }))
+    .map((document) => document.toJS() as Manifest | null)
+    .filter((one): one is Manifest => one?.apiVersion === API_VERSION)
+    .map(({ metadata, ...rest }) => {
+      const { namespace, ...others } = metadata;
+      return namespace === undefined ? { ...rest, metadata } : { ...rest, metadata: others };
+    });
+
 export const validResources = (): Manifest[] => [
   ...documents('mcp-adapter.valid.yaml'),
   ...ORIGINALS,
   ...documents('api-scrape-source.valid.yaml'),
+  ...examples(),
 ];
 
 const smallest = (kind: string): Manifest =>
