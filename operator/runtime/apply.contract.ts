@@ -178,6 +178,19 @@ describe('steady state', () => {
     expect(writes()).toEqual([]);
   });
 
+  it('tells of what it wrote last, not of what a cache shows that has not seen it yet', async () => {
+    const { run } = operator();
+    await run([deployment({ replicas: 1 })]);
+    const behind = await existing();
+    await run([deployment({ replicas: 1, image: 'adapter:2' })]);
+    const [applied] = (await run([deployment({ replicas: 1, image: 'adapter:2' })], behind)).objects;
+    expect(applied).toMatchObject({ outcome: 'unchanged', object: { metadata: { generation: 2 } } });
+    // Once it has: with what others have written since, such as the status.
+    const seen = await existing();
+    const [after] = (await run([deployment({ replicas: 1, image: 'adapter:2' })], seen)).objects;
+    expect(after?.object).toBe(seen[0]?.object);
+  });
+
   it('does not write when only the status changes', async () => {
     const { run, writes } = operator();
     await run([deployment()]);

@@ -59,6 +59,8 @@ interface Memory {
   readonly desired: string;
   readonly live: string;
   readonly resourceVersion: string | undefined;
+  /** What the API server answered, until the caches show it. */
+  written?: KubernetesObject;
   readonly refusal?: { readonly message: string; readonly until: number };
 }
 
@@ -176,7 +178,9 @@ export class Applier {
     // A cache that is behind shows what was there before our own write; its news will come.
     const behind = isOlder(live?.metadata.resourceVersion, memory.resourceVersion);
     if (!behind && memory.live !== liveHash(live)) return undefined;
-    if (memory.refusal === undefined) return { outcome: 'unchanged', object: live };
+    if (!behind) delete memory.written;
+    // The object from before would tell of pods that were made from another spec.
+    if (memory.refusal === undefined) return { outcome: 'unchanged', object: memory.written ?? live };
     if (this.#now() >= memory.refusal.until) return undefined;
     return { outcome: 'refused', message: memory.refusal.message, object: live };
   }
@@ -203,6 +207,10 @@ export class Applier {
         desired: hashOf(object),
         live: hash,
         resourceVersion: result.metadata.resourceVersion,
+        // Only what was changed comes back as a change of the caches.
+        ...(result.metadata.resourceVersion === live?.metadata.resourceVersion
+          ? {}
+          : { written: withoutManagedFields(result) }),
       });
       const outcome = live === undefined ? 'created' : hash === liveHash(live) ? 'unchanged' : 'changed';
       return { ...nameOf(desired), outcome, object: result };
@@ -270,6 +278,11 @@ function withoutNulls(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const entries = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
   return Object.fromEntries(entries.map(([name, member]) => [name, withoutNulls(member)]));
+}
+
+function withoutManagedFields(object: KubernetesObject): KubernetesObject {
+  const { managedFields: _, ...metadata } = object.metadata;
+  return { ...object, metadata };
 }
 
 function liveHash(live: KubernetesObject | undefined): string {
