@@ -1,21 +1,4 @@
-/** The conditions in the status of both kinds: their types, their reasons, and one condition's shape. */
 import { z } from 'zod';
-
-/** `True` is good for all of them but `Progressing`, `Paused`, `Reconciling` and `Stalled`, which only say what is so. */
-export const CONDITION_TYPES = [
-  'Accepted',
-  'Ready',
-  'Progressing',
-  'UpstreamsHealthy',
-  'StorageReady',
-  'StateStoreReady',
-  'NetworkPolicyEnforced',
-  'SourcesHealthy',
-  'Paused',
-  'Reconciling',
-  'Stalled',
-] as const;
-export type ConditionType = (typeof CONDITION_TYPES)[number];
 
 /** metav1.Condition. Source: Kubernetes API conventions, "Typical status properties". */
 export const Condition = z.strictObject({

@@ -1,9 +1,7 @@
 import { z } from 'zod';
 import { AdapterConfig, type AdapterConfigInput } from '../config/adapter.ts';
-import { EnvFrom, annotations, kubernetes, labels, objectName, podFields, type ObjectMeta } from './api.ts';
+import { annotations, kubernetes, labels, objectName, podFields, type ObjectMeta } from './api.ts';
 import { Condition } from './conditions.ts';
-
-export { EnvFrom };
 
 const ACCESS_MODES = ['ReadWriteOnce', 'ReadWriteMany', 'ReadWriteOncePod'] as const;
 const quantity = () =>
