@@ -9,6 +9,8 @@ export const CLUSTER_BIN =
 
 const COMMAND_MS = 120_000;
 const WAIT_MS = 60_000;
+/** A watch is begun anew after this time, so that a broken one delays a test and does not end it. */
+const WATCH_SECONDS = 15;
 
 /** An object as `kubectl -o json` prints it. */
 export interface Live {
@@ -157,7 +159,8 @@ export class Kubectl {
   }
 
   async *#watch(resource: string, selection: readonly string[], signal: AbortSignal): AsyncGenerator<WatchEvent> {
-    const args = ['get', resource, '--watch', '--output-watch-events', '-o', 'json', ...selection];
+    const limit = `--request-timeout=${WATCH_SECONDS}s`;
+    const args = ['get', resource, '--watch', '--output-watch-events', '-o', 'json', limit, ...selection];
     const child = spawn(join(CLUSTER_BIN, 'kubectl'), ['--kubeconfig', this.kubeconfig, ...args], {
       stdio: ['ignore', 'pipe', 'ignore'],
       signal,
