@@ -9,6 +9,8 @@ export const CLUSTER_BIN =
 
 const COMMAND_MS = 120_000;
 const WAIT_MS = 60_000;
+/** A watch that begins while the definition of its kind changes may stay silent for ever. */
+const WATCH_MS = 15_000;
 /** A watch is begun anew after this time, so that a broken one delays a test and does not end it. */
 const WATCH_SECONDS = 15;
 
@@ -99,7 +101,8 @@ export class Kubectl {
       if (isAwaited(last)) return last;
       const selection = ['--field-selector', `metadata.name=${name}`, ...inNamespace(namespace)];
       try {
-        for await (const event of this.#watch(resource, selection, signal)) {
+        const watched = AbortSignal.any([signal, AbortSignal.timeout(WATCH_MS)]);
+        for await (const event of this.#watch(resource, selection, watched)) {
           last = event.type === 'DELETED' ? undefined : event.object;
           if (isAwaited(last)) return last;
         }
