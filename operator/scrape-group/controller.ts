@@ -23,7 +23,7 @@ const SERVICES_KEPT_MS = 60_000;
 export function scrapeGroupController(parts: ControllerParts): { readonly controller: Controller } & AsyncDisposable {
   const { api, caches, events, log, hooks, options } = parts;
   const { sources, scraperPods, children } = caches;
-  const { ask, close } = createAskScrapers();
+  const scrapers = createAskScrapers();
   const status = new StatusWriter({ api, resource: API_SCRAPE_SOURCES, fieldManager: FIELD_MANAGER });
   const cluster: Cluster = {
     sources,
@@ -33,7 +33,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     applier: new Applier({ api, fieldManager: FIELD_MANAGER }),
     status,
     events,
-    ask,
+    ask: scrapers.ask,
     prepare: rememberingPrepare(),
     settings: options,
   };
@@ -56,7 +56,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     controller,
     async [Symbol.asyncDispose]() {
       unsubscribe();
-      await close();
+      await scrapers.close();
     },
   };
 }

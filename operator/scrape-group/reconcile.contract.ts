@@ -84,11 +84,7 @@ async function put(
   { metadata: { name, annotations }, ...rest }: ApiScrapeSource,
   api: KubernetesApi = real.api,
 ): Promise<void> {
-  await api.apply(
-    { ...rest, metadata: { name, namespace, annotations } } as unknown as KubernetesObject,
-    API_SCRAPE_SOURCES,
-    USER,
-  );
+  await api.apply({ ...rest, metadata: { name, namespace, annotations } }, API_SCRAPE_SOURCES, USER);
 }
 const remove = (name: string): Promise<void> => real.api.delete(API_SCRAPE_SOURCES, { name, namespace });
 const live = (resource: Resource, name: string): Promise<KubernetesObject | undefined> =>
@@ -130,7 +126,7 @@ async function playPods(): Promise<void> {
     metadata: { ...template.metadata, name, namespace },
     spec: template.spec,
   };
-  await real.api.create(pod as KubernetesObject, PODS);
+  await real.api.create(pod, PODS);
   const podStatus = { phase: 'Running', podIP: '127.0.0.1', podIPs: [{ ip: '127.0.0.1' }] };
   await patchStatus('pod', name, podStatus);
   const generation = deployment?.metadata.generation;
@@ -307,7 +303,7 @@ describe('sources of a namespace', () => {
       metadata: { name: 'scraper-default', namespace },
       spec: { ports: [{ port: 1 }] },
     };
-    await real.api.create(theirs as KubernetesObject, SERVICES);
+    await real.api.create(theirs, SERVICES);
     await using _it = await operator();
     await put(first('a'));
     await eventually(async () => expect(await conditions('a')).toContain('Accepted=False/NameConflict'));
@@ -446,7 +442,7 @@ describe('thousands of sources', () => {
     const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
     const writes = writesOf(it.requests);
     const statuses = writes.filter((one) => one.startsWith('apply ApiScrapeSource/')).length;
-    console.log(`2,000 sources in 50 groups: ${writes.length} writes, ${statuses} of them statuses, in ${seconds} s`);
+
     expect((await running('g7')).length).toBe(40);
     expect(statuses).toBeLessThanOrEqual(2100);
     expect(writes.length - statuses).toBeLessThanOrEqual(50 * 5 * 2);
@@ -456,7 +452,7 @@ describe('thousands of sources', () => {
     await eventually(async () => expect(await file('scraper-g27-config')).toContain('/changed'));
     await quiet(it, 1500);
     const after = writesOf(it.requests.slice(before));
-    console.log(`a change of one of them: ${after.join(', ')}`);
+
     expect(after.length).toBeLessThanOrEqual(3);
   }, 400_000);
 });

@@ -182,7 +182,7 @@ describe('the status of a source', () => {
     [
       'of a new pod that has scraped nothing',
       { lastScrapeTime: '2026-01-01T00:01:00Z' },
-      { lastScrape: undefined } as object,
+      { lastScrape: undefined },
       '2026-01-01T00:01:00Z',
       undefined,
     ],
