@@ -49,7 +49,10 @@ export class ArgoCd implements AsyncDisposable {
   }
 
   /** Makes these files, and folders of this machine, the content of the repository. */
-  async publish(repository: string, content: Readonly<Record<string, string | { readonly folder: string }>>): Promise<void> {
+  async publish(
+    repository: string,
+    content: Readonly<Record<string, string | { readonly folder: string }>>,
+  ): Promise<void> {
     const bare = join(this.#dir, 'git', `${repository}.git`);
     const work = await mkdtemp(join(tmpdir(), 'repository-'));
     const git = (...args: string[]): Promise<string> => execute('git', ['-C', work, ...args]);
@@ -101,16 +104,19 @@ export class ArgoCd implements AsyncDisposable {
   async waitFor(application: string, isAwaited: (live: Live) => boolean, timeoutMs = SYNC_MS): Promise<Live> {
     const settled = (live: Live | undefined): boolean => live !== undefined && isAwaited(live);
     const where = { namespace: 'argocd', timeoutMs };
-    return (await this.#cluster.waitFor('applications.argoproj.io', application, settled, where).catch((error: Error) => {
-      throw new Error(`${isAwaited.toString()} does not hold: ${error.message}`);
-    })) as Live;
+    return (await this.#cluster
+      .waitFor('applications.argoproj.io', application, settled, where)
+      .catch((error: Error) => {
+        throw new Error(`${isAwaited.toString()} does not hold: ${error.message}`);
+      })) as Live;
   }
 
   /** Waits until all is applied as it stands in the repository, and healthy. */
   async waitUntilHealthy(application: string): Promise<Live> {
     return await this.waitFor(
       application,
-      (live) => at(live, 'status', 'sync', 'status') === 'Synced' && at(live, 'status', 'health', 'status') === 'Healthy',
+      (live) =>
+        at(live, 'status', 'sync', 'status') === 'Synced' && at(live, 'status', 'health', 'status') === 'Healthy',
     );
   }
 
@@ -131,7 +137,9 @@ export class ArgoCd implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#script({}, 'down');
-    await this.#cluster.run('delete', 'namespace', 'argocd', '--ignore-not-found', '--wait=true').catch(() => undefined);
+    await this.#cluster
+      .run('delete', 'namespace', 'argocd', '--ignore-not-found', '--wait=true')
+      .catch(() => undefined);
     await rm(dirname(this.#dir), { recursive: true, force: true });
   }
 

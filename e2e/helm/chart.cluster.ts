@@ -18,7 +18,11 @@ describe('the chart', () => {
     [
       'everything',
       {
-        image: { repository: 'registry.example.com/mcp-adapter', digest: `sha256:${'0a'.repeat(32)}`, pullSecrets: [{ name: 'pull' }] },
+        image: {
+          repository: 'registry.example.com/mcp-adapter',
+          digest: `sha256:${'0a'.repeat(32)}`,
+          pullSecrets: [{ name: 'pull' }],
+        },
         replicaCount: 2,
         namespaceSelector: 'mcpadapter.io/enabled=true',
         operator: {
@@ -30,7 +34,10 @@ describe('the chart', () => {
           env: [{ name: 'HTTPS_PROXY', value: 'http://proxy:3128' }],
         },
         serviceAccount: { name: 'operator', annotations: { 'example.com/role': 'operator' } },
-        metrics: { service: { annotations: { a: 'b' } }, serviceMonitor: { enabled: true, labels: { release: 'prometheus' } } },
+        metrics: {
+          service: { annotations: { a: 'b' } },
+          serviceMonitor: { enabled: true, labels: { release: 'prometheus' } },
+        },
         networkPolicy: { enabled: true, from: [{ namespaceSelector: {} }] },
         podAnnotations: { 'example.com/a': 'b' },
         podLabels: { team: 'platform' },
@@ -62,16 +69,23 @@ describe('the chart', () => {
     for (const values of [{}, { scope: 'namespaced' }]) {
       const rules = rulesOf(await helm.objects(values));
       expect(rules.length).toBeGreaterThan(5);
-      expect(rules.filter(({ resources }) => resources.some((one) => one === 'secrets' || one.includes('*')))).toEqual([]);
+      expect(rules.filter(({ resources }) => resources.some((one) => one === 'secrets' || one.includes('*')))).toEqual(
+        [],
+      );
       expect(rules.filter(({ verbs, apiGroups }) => [...verbs, ...apiGroups].includes('*'))).toEqual([]);
     }
   });
 
   test('makes nothing that is cluster-wide when it is namespaced, but the CRDs', async ({ helm }) => {
-    const kinds = async (values: object): Promise<string[]> => [...new Set((await helm.objects(values)).map(({ kind }) => kind))];
+    const kinds = async (values: object): Promise<string[]> => [
+      ...new Set((await helm.objects(values)).map(({ kind }) => kind)),
+    ];
     const namespaced = { scope: 'namespaced', namespaces: ['team-a'] };
     expect((await kinds(namespaced)).filter((kind) => kind.startsWith('Cluster'))).toEqual([]);
-    expect((await kinds({})).filter((kind) => kind.startsWith('Cluster')).sort()).toEqual(['ClusterRole', 'ClusterRoleBinding']);
+    expect((await kinds({})).filter((kind) => kind.startsWith('Cluster')).sort()).toEqual([
+      'ClusterRole',
+      'ClusterRoleBinding',
+    ]);
     const roles = (await helm.objects(namespaced)).filter(({ kind }) => kind === 'Role');
     expect(roles.map(({ metadata }) => metadata.namespace).sort()).toEqual(['mcp-operator', 'team-a']);
   });
@@ -84,9 +98,17 @@ describe('the chart', () => {
     ['a wrong scope', { scope: 'global' }, 'scope'],
     ['a wrong digest', { image: { digest: 'sha256:abc' } }, 'digest'],
     ['a wrong namespace', { namespaces: ['Team A'] }, 'namespaces'],
-    ['two operators without leader election', { replicaCount: 2, operator: { leaderElection: false } }, 'leaderElection'],
+    [
+      'two operators without leader election',
+      { replicaCount: 2, operator: { leaderElection: false } },
+      'leaderElection',
+    ],
     ['a selector of namespaces with Roles', { scope: 'namespaced', namespaceSelector: 'a=b' }, 'namespaceSelector'],
-    ['a ServiceMonitor without its Service', { metrics: { service: { enabled: false }, serviceMonitor: { enabled: true } } }, 'metrics.service.enabled'],
+    [
+      'a ServiceMonitor without its Service',
+      { metrics: { service: { enabled: false }, serviceMonitor: { enabled: true } } },
+      'metrics.service.enabled',
+    ],
   ];
   test.for(refused)('refuses %s', async ([, values, named], { helm }) => {
     await expect(helm.template(values)).rejects.toThrow(named);

@@ -38,7 +38,10 @@ describe('helm install', () => {
       expect([verb, resource, await operated.canI(ACCOUNT, verb, resource)]).toEqual([verb, resource, true]);
     }
     const mayNot: [string, string][] = [
-      ...['get', 'list', 'watch', 'create', 'patch', 'update', 'delete'].map((verb): [string, string] => [verb, 'secrets']),
+      ...['get', 'list', 'watch', 'create', 'patch', 'update', 'delete'].map((verb): [string, string] => [
+        verb,
+        'secrets',
+      ]),
       ['patch', 'mcpadapters.mcpadapter.io'],
       ['update', 'apiscrapesources.mcpadapter.io'],
       ['delete', 'mcpadapters.mcpadapter.io'],
@@ -110,7 +113,9 @@ describe('helm install', () => {
     expect(await operated.canI(account, 'watch', 'mcpadapters.mcpadapter.io', 'default')).toBe(false);
     expect(await operated.canI(account, 'get', 'secrets', team.name)).toBe(false);
     expect(await operated.canI(account, 'get', 'namespaces')).toBe(false);
-    expect(await operated.helm('test', 'mcp-operator', '--namespace', home.name, '--logs')).toContain('the operator works');
+    expect(await operated.helm('test', 'mcp-operator', '--namespace', home.name, '--logs')).toContain(
+      'the operator works',
+    );
     await operated.helm('uninstall', 'mcp-operator', '--namespace', home.name, '--wait');
   });
 });
