@@ -1,3 +1,4 @@
+local os = require("os")
 -- The operator rolls the pods whenever this text changes.
 if obj.metadata.annotations == nil then
   obj.metadata.annotations = {}
