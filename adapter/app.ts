@@ -16,7 +16,7 @@ import { tokenAuthentication } from './http/auth.ts';
 import { healthRoute } from './http/health-route.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { OriginPolicy } from './http/origin.ts';
-import { closeServer, createServer } from './http/server.ts';
+import { clientsGone, closeServer, createServer } from './http/server.ts';
 import { CleanupLoop, cleanUp, endExpired } from './sessions/cleanup-loop.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
@@ -33,6 +33,8 @@ import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
  * call's place back, which comes before the last byte.
  */
 const FLUSH_MS = 3_000;
+/** How long clients that keep idle connections have to use them once more and be told that they are at their end. */
+const LEAVE_MS = 3_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
 
@@ -67,6 +69,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const state = await openStore(config, { exit: options.exit, log: (message) => logger.warn(message) });
   const { store, bus } = state;
+  const isShared = config.state_persistence.type === 'redis';
   const sessions = new SessionRegistry(store, {
     maxActive: config.sessions.max_active,
     maxInFlight: config.sessions.max_in_flight_per_session,
@@ -107,7 +110,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     keepAlive,
     toolParameters: new ToolParameters(listTtlMs),
     terminationRetries: config.sessions.upstream_session_termination_retries,
-    isDraining: () => draining,
+    // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
+    refusesSessions: () => draining && !(isShared && state.status().degradedReason === null),
     known: (error) => knownError(error, onError),
   });
 
@@ -210,7 +214,12 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     async stop() {
       draining = true;
       waiting.abort();
-      await running.idle(AbortSignal.timeout(options.shutdownGraceMs));
+      const grace = AbortSignal.timeout(options.shutdownGraceMs);
+      const streams = (): number => running.all().filter((one) => one.isGet).length;
+      const gone =
+        app === undefined ? undefined : clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
+      await Promise.all([running.idle(grace), gone]);
+      await running.idle(grace); // for those that came in the meantime
       for (const exchange of running.all()) exchange.endStream();
       if (app !== undefined) await closeServer(app, FLUSH_MS);
       await cleanup?.stop();

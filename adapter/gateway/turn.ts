@@ -24,7 +24,8 @@ export interface GatewayParts {
   readonly keepAlive: KeepAlive;
   readonly toolParameters: ToolParameters;
   readonly terminationRetries: number;
-  readonly isDraining: () => boolean;
+  /** Whether a session that is opened now would be lost when this replica ends, which is soon. */
+  readonly refusesSessions: () => boolean;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
 }

@@ -110,6 +110,28 @@ export function createServer(options: ServerOptions): FastifyInstance {
   return app;
 }
 
+/**
+ * Resolves when no connection is open but those of `streams` answers without an end, or after `limitMs`. While a server
+ * drains, each answer says that its connection ends with it. A connection that is closed without that may be closed just
+ * as its client sends the next request, and a client must not send a call twice.
+ */
+export async function clientsGone({ server }: FastifyInstance, streams: () => number, limitMs: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const look = (): void =>
+    server.getConnections((error, open) => {
+      if (error !== null || open <= streams()) resolve();
+    });
+  const looking = setInterval(look, SWEEP_MS);
+  const timer = setTimeout(resolve, limitMs);
+  look();
+  try {
+    await promise;
+  } finally {
+    clearInterval(looking);
+    clearTimeout(timer);
+  }
+}
+
 /** Closes the port. Answers that are on their way leave first, for at most `flushMs` milliseconds. */
 export async function closeServer(app: FastifyInstance, flushMs: number): Promise<void> {
   const { server } = app;

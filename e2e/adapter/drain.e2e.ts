@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { Agent, request } from 'node:http';
+import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -7,7 +7,7 @@ import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts
 import { startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
-import { mounted } from './kit/deployment.ts';
+import { mounted, startDeployment } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { EventReader, isMethod, isResponse } from './kit/events.ts';
 import { type Door, drain, initialize, openSession, textOf } from './kit/session.ts';
@@ -100,6 +100,38 @@ describe('SIGTERM', () => {
     upstream.release('slow');
     expect(textOf(await running)).toBe('done');
     expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+  });
+
+  test('answers once more on a connection that a client keeps, and says that it ends with that', async () => {
+    const adapter = await start();
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const ask = async (): Promise<unknown[]> => {
+      const outgoing = request(`${adapter.url}/livez`, { agent }).end();
+      const [incoming] = (await once(outgoing, 'response')) as [IncomingMessage];
+      incoming.resume();
+      await once(incoming, 'end');
+      return [incoming.statusCode, incoming.headers.connection, outgoing.reusedSocket];
+    };
+    expect(await ask()).toEqual([200, 'keep-alive', false]);
+    adapter.kill('SIGTERM');
+    await unready(adapter);
+    expect(await ask()).toEqual([200, 'close', true]);
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+    agent.destroy();
+  });
+
+  test('leaves nobody without a session when other replicas have it too', async () => {
+    const config = { core: { shutdown_grace_seconds: 60 }, servers: [mounted('up', upstream.url)] };
+    await using replicas = await startDeployment({ config });
+    const running = (await openSession(replicas.a)).at(replicas.a).tool('slow');
+    await upstream.waitForMessage('tools/call');
+    replicas.a.kill('SIGTERM');
+    await unready(replicas.a);
+    const session = await openSession(replicas.a);
+    upstream.release('slow');
+    expect(textOf(await running)).toBe('done');
+    expect(await replicas.a.exitsWithin(SOON_MS)).toEqual(DONE);
+    expect(textOf(await session.at(replicas.b).tool('echo', { a: 1 }))).toBe('{"a":1}');
   });
 
   test('lets a call finish on its stream, and ends the session’s own stream without an error', async () => {
