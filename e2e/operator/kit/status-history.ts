@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Cluster } from '../../cluster/cluster.ts';
+import { ApiClient } from '../../../operator/runtime/api-client.ts';
+import { kubeconfigCredentials } from '../../../operator/runtime/kubeconfig-credentials.ts';
+import { ApiError, type KubernetesObject, type Resource } from '../../../operator/runtime/kubernetes.ts';
+import { DEPLOYMENTS, MCP_ADAPTERS } from '../../../operator/runtime/resources.ts';
+import { impossibleStatuses, type Version } from './impossible.ts';
+
+const AGAIN_MS = 50;
+const WATCH_SECONDS = 300;
+
+/**
+ * Every version of the McpAdapters of a namespace and of their Deployments from now on, also those of a moment: where a
+ * watch breaks off, for example because the API server ends, the next one goes on from there.
+ */
+export class StatusHistory implements AsyncDisposable {
+  readonly versions: Version[] = [];
+  readonly #client: ApiClient;
+  readonly #stopping = new AbortController();
+  readonly #gaps: string[] = [];
+  #running: Promise<unknown> = Promise.resolve();
+
+  private constructor(client: ApiClient) {
+    this.#client = client;
+  }
+
+  static async begin(cluster: Cluster, namespace: string): Promise<StatusHistory> {
+    const credentials = await kubeconfigCredentials(cluster.kubeconfig);
+    const history = new StatusHistory(new ApiClient({ credentials, userAgent: 'status-history' }));
+    const follows = [MCP_ADAPTERS, DEPLOYMENTS].map(async (resource) => {
+      const list = await history.#client.list(resource, { namespace });
+      for (const object of list.items) history.#add('MODIFIED', object, resource);
+      return { resource, resourceVersion: list.resourceVersion };
+    });
+    const from = await Promise.all(follows);
+    history.#running = Promise.all(from.map((one) => history.#follow(one.resource, namespace, one.resourceVersion)));
+    return history;
+  }
+
+  /** What was ever said that cannot have been so, as sentences. */
+  impossible(): string[] {
+    return [...this.#gaps, ...impossibleStatuses(this.versions, Date.now())];
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopping.abort();
+    await this.#running;
+    await this.#client.close();
+  }
+
+  async #follow(resource: Resource, namespace: string, from: string): Promise<void> {
+    const { signal } = this.#stopping;
+    let resourceVersion = from;
+    while (!signal.aborted) {
+      try {
+        const where = { namespace, resourceVersion, timeoutSeconds: WATCH_SECONDS };
+        for await (const event of this.#client.watch(resource, where, signal)) {
+          if (event.type === 'ERROR') throw new ApiError(event.code, 'WatchError', event.message);
+          resourceVersion = event.object.metadata.resourceVersion ?? resourceVersion;
+          if (event.type !== 'BOOKMARK') this.#add(event.type, event.object, resource);
+        }
+      } catch (error) {
+        if (!(error instanceof ApiError && error.code === 410)) {
+          await delay(AGAIN_MS, undefined, { signal }).catch(() => undefined);
+          continue;
+        }
+        const list = await this.#client.list(resource, { namespace }).catch(() => undefined);
+        if (list === undefined) continue;
+        // Versions in between are lost, and with them the proof.
+        this.#gaps.push(`the history of ${resource.plural} has a gap: ${error.message}`);
+        resourceVersion = list.resourceVersion;
+      }
+    }
+  }
+
+  #add(type: string, object: KubernetesObject, { kind }: Resource): void {
+    this.versions.push({ at: Date.now(), kind, deleted: type === 'DELETED', object });
+  }
+}
