@@ -117,10 +117,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
  */
 export async function clientsGone({ server }: FastifyInstance, streams: () => number, limitMs: number): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const look = (): void =>
+  const look = (): void => {
     server.getConnections((error, open) => {
       if (error !== null || open <= streams()) resolve();
     });
+  };
   const looking = setInterval(look, SWEEP_MS);
   const timer = setTimeout(resolve, limitMs);
   look();
