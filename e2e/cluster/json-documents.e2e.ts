@@ -14,7 +14,7 @@ async function* toAsync(chunks: readonly string[]): AsyncGenerator<Buffer> {
 test.for([
   ['on one line each', '{"a":{"b":"}\\n{"}}\n{"c":1}\n'],
   ['over several lines', '{\n  "a": {\n    "b": "}\\n{"\n  }\n}\n{\n  "c": 1\n}\n'],
-  ['by the letter', ...'{"a":{"b":"}\\n{"}}\n{\n  "c": 1\n}\n'],
+  ['by the letter', ...Array.from('{"a":{"b":"}\\n{"}}\n{\n  "c": 1\n}\n')],
 ])('objects that kubectl prints %s are read as they come', async ([, ...chunks]) => {
   expect(await read(...chunks)).toEqual([{ a: { b: '}\n{' } }, { c: 1 }]);
 });

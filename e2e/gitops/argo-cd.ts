@@ -127,7 +127,7 @@ export class ArgoCd implements AsyncDisposable {
         (one) => one.kind === kind && one.name === name,
       );
     const live = await this.waitFor(application, (app) => at(resource(app), 'health', 'status') === health);
-    return String(at(resource(live), 'health', 'message') ?? '');
+    return (at(resource(live), 'health', 'message') as string | undefined) ?? '';
   }
 
   /** A crash of the application controller, and its next start. */
