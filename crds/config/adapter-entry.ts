@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { uriScheme } from './network-values.ts';
 import { ToolDefaults } from './core.ts';
 import { inherit } from './inherit.ts';
-import { flag, listOf, maybeEmpty, nonBlank, oneOf, trimmed, trimmedAnd, trimmedOrNull } from './values.ts';
+import { flag, listOf, maybeEmpty, nonBlank, oneOf, orNull, trimmed, trimmedAnd, trimmedOrNull } from './values.ts';
 
 /**
  * Entries of `servers[].adapters`: what the adapter does to the calls of named tools.
@@ -28,10 +28,9 @@ export const UploadConsumer = z.strictObject({
   uri_scheme: uriScheme()
     .describe('Start of the handles that are replaced. Must be the same as `uploads.uri_scheme`.')
     .prefault('upload://'),
-  uri_prefix: flag()
-    .describe('Pass `file://` URIs to the upstream. When false or null, absolute paths.')
-    .nullable()
-    .prefault(null),
+  uri_prefix: orNull(
+    flag().describe('Pass `file://` URIs to the upstream. When false or null, absolute paths.'),
+  ).prefault(null),
   overrides,
 });
 export type UploadConsumer = z.output<typeof UploadConsumer>;
@@ -70,13 +69,12 @@ export const ArtifactProducer = z
     expose_as_resource: flag()
       .describe('Offer these artifacts as MCP resources; takes precedence over `artifacts.expose_as_resources`.')
       .prefault(true),
-    allow_raw_output: flag()
-      .describe(
+    allow_raw_output: orNull(
+      flag().describe(
         'Put the bytes of the file (base64) into the result as well. Null: `overrides.allow_raw_output` decides.',
-      )
-      .nullable()
-      .prefault(null),
-    include_raw_output: flag().describe('Old name of `allow_raw_output`.').nullable().prefault(null),
+      ),
+    ).prefault(null),
+    include_raw_output: orNull(flag().describe('Old name of `allow_raw_output`.')).prefault(null),
     overrides,
   })
   .transform(({ include_raw_output: alias, ...entry }, context) => {

@@ -2,9 +2,11 @@ import { readFileSync } from 'node:fs';
 import { parse } from 'yaml';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { inputSchema, isSchema, type JsonSchema } from '../generate/json-schema.ts';
+import { inputSchema } from '../generate/json-schema.ts';
 import { AdapterConfig } from './adapter.ts';
 import { get, load, problemsOf, put, sample, sampleWith, toYaml } from './testing.ts';
+import { leaves } from './testing/schema-leaves.ts';
+import { NULL_AS_TEXT } from './values.ts';
 
 /** The table of all fields, `testdata/adapter-fields.yaml`: what it holds is explained there. */
 const Field = z.strictObject({
@@ -33,11 +35,12 @@ const fields = Object.entries(written).map(([path, field]) => {
   };
 });
 
+const all = leaves(inputSchema(AdapterConfig));
 const shown = (value: unknown): string => toYaml(value);
 
 describe('every field', () => {
   it('stands in the table', () => {
-    expect(fields.map(({ path }) => path).sort()).toEqual(leaves(inputSchema(AdapterConfig), '').sort());
+    expect(fields.map(({ path }) => path).sort()).toEqual(all.map(({ path }) => path).sort());
   });
 
   it.each(fields)('$path has something that it accepts and something that it refuses', (field) => {
@@ -76,6 +79,36 @@ describe('a value that is allowed', () => {
   });
 });
 
+describe('the text null', () => {
+  const marked = new Set(all.filter(({ schema }) => schema[NULL_AS_TEXT] === true).map(({ path }) => path));
+  const others = fields.filter(({ path, absent }) => !marked.has(path) && absent !== true);
+
+  it.each(fields.filter(({ path, absent }) => marked.has(path) && absent !== true))('$path: means null', (field) => {
+    for (const text of ['null', ' Null ', 'NULL']) {
+      const document = sampleWith(field.with);
+      put(document, field.path, text);
+      expect(get(load(document), field.path)).toBeNull();
+    }
+    expect(problemsOf(toYaml(sampleWith({ [field.path]: 'nil' }))).map(({ path }) => path)).toEqual([field.path]);
+  });
+
+  it.each(others)('$path: is refused or is a text', ({ path, with: with_ }) => {
+    const document = sampleWith(with_);
+    put(document, path, 'null');
+    const text = toYaml(document);
+    if (problemsOf(text).length === 0) expect(get(load(document), path)).toMatch(/null/);
+  });
+
+  it('means null wherever null says something else than leaving the field out', () => {
+    const differs = all.filter(({ schema, path }) => {
+      const isNullable = schema.anyOf?.some(({ type }) => type === 'null') === true;
+      return isNullable && (schema.default !== null || path.startsWith('servers[0].tool_'));
+    });
+    expect(differs.length).toBeGreaterThan(10);
+    expect(differs.map(({ path }) => path).filter((path) => !marked.has(path))).toEqual([]);
+  });
+});
+
 describe('a value that is refused', () => {
   const cases = fields.flatMap(({ path, reject }) =>
     reject.map(([value, part, at]) => ({ path, value, part, at: at ?? path, name: `${path}: ${shown(value)}` })),
@@ -87,19 +120,3 @@ describe('a value that is refused', () => {
     expect(problems[0]?.message).toContain(part);
   });
 });
-
-/** The paths of all fields of a schema, with index 0 for the entries of a list and 0, 1, … for kinds of entries. */
-function leaves(schema: JsonSchema, path: string): string[] {
-  if (schema.properties !== undefined) {
-    const below = path === '' ? '' : `${path}.`;
-    return Object.entries(schema.properties).flatMap(([key, field]) =>
-      isSchema(field) ? leaves(field, `${below}${key}`) : [],
-    );
-  }
-  const { items } = schema;
-  if (isSchema(items) && items.properties !== undefined) return leaves(items, `${path}[0]`);
-  if (isSchema(items) && items.oneOf !== undefined) {
-    return items.oneOf.flatMap((kind, index) => leaves(kind, `${path}[${index}]`));
-  }
-  return [path];
-}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
 import { baseUrlOrNull, headerName, httpMethod, httpPath, ipAddress, origin, proxyAddress } from './network-values.ts';
-import { flag, integer, listOf, maybeEmpty, nonBlank, oneOf, oneOfAnyCase, seconds, text } from './values.ts';
+import { flag, integer, listOf, maybeEmpty, nonBlank, oneOf, oneOfAnyCase, orNull, seconds, text } from './values.ts';
 
 /** Section `core` of the adapter's file. Source: adapter specification, section 2.1. */
 
@@ -16,18 +16,19 @@ export const ToolMetadataSanitization = z.strictObject({
   remove_invisible_characters: flag()
     .describe('Remove zero-width and other invisible formatting characters.')
     .prefault(true),
-  max_tool_title_chars: integer({ min: 1 })
-    .describe('Longest tool title that is forwarded, in characters. Null: no limit.')
-    .nullable()
-    .prefault(256),
-  max_tool_description_chars: integer({ min: 1 })
-    .describe('Longest top-level tool description that is forwarded, in characters. Null: no limit.')
-    .nullable()
-    .prefault(2000),
-  max_schema_text_chars: integer({ min: 1 })
-    .describe('Longest title or description inside a schema that is forwarded, in characters. Null: no limit.')
-    .nullable()
-    .prefault(1000),
+  max_tool_title_chars: orNull(
+    integer({ min: 1 }).describe('Longest tool title that is forwarded, in characters. Null: no limit.'),
+  ).prefault(256),
+  max_tool_description_chars: orNull(
+    integer({ min: 1 }).describe(
+      'Longest top-level tool description that is forwarded, in characters. Null: no limit.',
+    ),
+  ).prefault(2000),
+  max_schema_text_chars: orNull(
+    integer({ min: 1 }).describe(
+      'Longest title or description inside a schema that is forwarded, in characters. Null: no limit.',
+    ),
+  ).prefault(1000),
 });
 export type ToolMetadataSanitization = z.output<typeof ToolMetadataSanitization>;
 
@@ -38,14 +39,12 @@ export const ToolDescriptionPolicy = z.strictObject({
         'characters, `strip` none.',
     )
     .prefault('preserve'),
-  max_tool_description_chars: integer({ min: 1 })
-    .describe('With mode `truncate`: characters kept of a top-level description. Null: all.')
-    .nullable()
-    .prefault(280),
-  max_schema_description_chars: integer({ min: 1 })
-    .describe('With mode `truncate`: characters kept of a description inside a schema. Null: all.')
-    .nullable()
-    .prefault(280),
+  max_tool_description_chars: orNull(
+    integer({ min: 1 }).describe('With mode `truncate`: characters kept of a top-level description. Null: all.'),
+  ).prefault(280),
+  max_schema_description_chars: orNull(
+    integer({ min: 1 }).describe('With mode `truncate`: characters kept of a description inside a schema. Null: all.'),
+  ).prefault(280),
 });
 export type ToolDescriptionPolicy = z.output<typeof ToolDescriptionPolicy>;
 
@@ -107,10 +106,9 @@ const Cors = z.strictObject({
 });
 
 export const ToolDefaults = z.strictObject({
-  tool_call_timeout_seconds: seconds()
-    .describe('Time limit of a tool call to an upstream, in seconds. Null: no limit.')
-    .nullable()
-    .prefault(60),
+  tool_call_timeout_seconds: orNull(
+    seconds().describe('Time limit of a tool call to an upstream, in seconds. Null: no limit.'),
+  ).prefault(60),
   allow_raw_output: flag()
     .describe('Put the bytes of captured files (base64) into the tool result as well.')
     .prefault(false),
@@ -157,10 +155,9 @@ export const Core = z.strictObject({
       'Longest wait at start until every upstream answers, in seconds. After it the adapter starts degraded. 0: no wait.',
     )
     .prefault(60),
-  cleanup_interval_seconds: seconds()
-    .describe('Period of the background removal of expired files and idle sessions, in seconds. Null: never.')
-    .nullable()
-    .prefault(60),
+  cleanup_interval_seconds: orNull(
+    seconds().describe('Period of the background removal of expired files and idle sessions, in seconds. Null: never.'),
+  ).prefault(60),
   public_base_url: baseUrlOrNull()
     .describe(
       'External URL of the adapter, for the URLs it hands out. Null: taken from the request (forwarded headers of a ' +

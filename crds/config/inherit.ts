@@ -1,10 +1,11 @@
 import { z } from 'zod';
+import { orNull, withoutNull } from './values.ts';
 
 /** What stays of a field when its own default and null are taken off: in the variant, null means inherit. */
 type Value<T> = Exclude<T, null | undefined>;
 
 type InheritShape<S extends z.ZodRawShape> = {
-  [K in keyof S]: z.ZodPrefault<z.ZodNullable<z.ZodType<Value<z.output<S[K]>>, Value<z.input<S[K]>>>>>;
+  [K in keyof S]: z.ZodPrefault<z.ZodType<Value<z.output<S[K]>> | null, Value<z.input<S[K]>> | null>>;
 };
 
 /**
@@ -21,7 +22,7 @@ export function inherit<S extends z.ZodRawShape>(
     // What null means in the section itself does not hold here.
     const meaning = value.description?.replace(/ Null: [^.]*\.$/, '') ?? '';
     const description = `${meaning} Null inherits \`${from}.${name}\`.`.trim();
-    return [name, value.describe(description).nullable().prefault(null)];
+    return [name, orNull(value.describe(description)).prefault(null)];
   });
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the compiler cannot follow a mapping over all keys
   return z.strictObject(Object.fromEntries(fields) as InheritShape<S>);
@@ -32,6 +33,9 @@ function bare(field: z.core.$ZodType): z.ZodType {
   if (field instanceof z.ZodDefault || field instanceof z.ZodPrefault || field instanceof z.ZodNullable) {
     return bare(field.unwrap());
   }
-  if (field instanceof z.ZodType) return field;
+  if (field instanceof z.ZodType) {
+    const inner = withoutNull(field);
+    return inner === undefined ? field : bare(inner);
+  }
   throw new TypeError('only schemas of zod itself can be inherited, not of zod/mini');
 }

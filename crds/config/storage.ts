@@ -1,16 +1,15 @@
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
-import { flag, listOf, maybeEmpty, oneOf, seconds, text, trimmed } from './values.ts';
+import { flag, listOf, maybeEmpty, oneOf, orNull, seconds, text, trimmed } from './values.ts';
 
 /** Section `storage` of the adapter's file: where file bytes are kept. Source: adapter specification, section 2.4. */
 export const Storage = z.strictObject({
   root: trimmed()
     .describe('Folder of uploaded and captured files. Persistent, and shared by all replicas and upstreams.')
     .prefault('/data/shared'),
-  max_size: bytes({ min: 0 })
-    .describe('Most bytes of all files together. A write beyond it is refused. Null: no limit.')
-    .nullable()
-    .prefault(null),
+  max_size: orNull(
+    bytes({ min: 0 }).describe('Most bytes of all files together. A write beyond it is refused. Null: no limit.'),
+  ).prefault(null),
   atomic_writes: flag()
     .describe('Write to a temporary file, sync it, then rename it, so that no reader sees half a file.')
     .prefault(true),

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { headerMap, otlpEndpoint } from './network-values.ts';
-import { flag, integer, maybeEmpty, oneOf, seconds, trimmed, trimmedOrNull } from './values.ts';
+import { flag, integer, maybeEmpty, oneOf, orNull, seconds, trimmed, trimmedOrNull } from './values.ts';
 
 /** Section `telemetry` of the adapter's file: export over OTLP. Source: adapter specification, section 2.2. */
 export const Telemetry = z.strictObject({
@@ -34,22 +34,18 @@ export const Telemetry = z.strictObject({
   flush_on_shutdown: flag().describe('Flush at a normal shutdown.').prefault(true),
   flush_on_terminate: flag().describe('Try to drain and flush when the process is terminated.').prefault(true),
   emit_logs: flag().describe('Export the program’s logs as OTel log records too.').prefault(false),
-  log_batch_max_queue_size: integer({ min: 1 })
-    .describe('Queue size of the log batch processor. Null: the SDK decides.')
-    .nullable()
-    .prefault(null),
-  log_batch_max_export_batch_size: integer({ min: 1 })
-    .describe('Most records in a batch of logs. Null: the SDK decides.')
-    .nullable()
-    .prefault(null),
-  log_batch_schedule_delay_millis: integer({ min: 1 })
-    .describe('Time between two exports of logs, in milliseconds. Null: the SDK decides.')
-    .nullable()
-    .prefault(null),
-  log_batch_export_timeout_millis: integer({ min: 1 })
-    .describe('Time limit of one export of logs, in milliseconds. Null: the SDK decides.')
-    .nullable()
-    .prefault(null),
+  log_batch_max_queue_size: orNull(
+    integer({ min: 1 }).describe('Queue size of the log batch processor. Null: the SDK decides.'),
+  ).prefault(null),
+  log_batch_max_export_batch_size: orNull(
+    integer({ min: 1 }).describe('Most records in a batch of logs. Null: the SDK decides.'),
+  ).prefault(null),
+  log_batch_schedule_delay_millis: orNull(
+    integer({ min: 1 }).describe('Time between two exports of logs, in milliseconds. Null: the SDK decides.'),
+  ).prefault(null),
+  log_batch_export_timeout_millis: orNull(
+    integer({ min: 1 }).describe('Time limit of one export of logs, in milliseconds. Null: the SDK decides.'),
+  ).prefault(null),
   service_name: trimmed().describe('OTel resource attribute `service.name`.').prefault('remote-mcp-adapter'),
   service_namespace: trimmedOrNull()
     .describe('OTel resource attribute `service.namespace`. Null or blank: none.')

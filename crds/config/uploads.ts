@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
 import { uriScheme } from './network-values.ts';
-import { flag, seconds } from './values.ts';
+import { flag, orNull, seconds } from './values.ts';
 
 /** Section `uploads` of the adapter's file. Source: adapter specification, section 2.6. */
 export const Uploads = z.strictObject({
@@ -11,10 +11,9 @@ export const Uploads = z.strictObject({
   max_file_bytes: bytes({ min: 1 })
     .describe('Largest file. An upload is stopped as soon as it passes this size.')
     .prefault('10Mi'),
-  ttl_seconds: seconds()
-    .describe('How long a file is kept after its last use, in seconds. Null: as long as its session.')
-    .nullable()
-    .prefault(120),
+  ttl_seconds: orNull(
+    seconds().describe('How long a file is kept after its last use, in seconds. Null: as long as its session.'),
+  ).prefault(120),
   require_sha256: flag()
     .describe('Require the form field `sha256` and refuse a file that does not match it.')
     .prefault(false),

@@ -98,6 +98,25 @@ export function trimmedOrNull(allowed = 'a string or null', check: (value: strin
   return z.preprocess(blankAsNull, z.string({ error: allowed }).refine(check, { error: allowed }).nullable());
 }
 
+/** Marks, in a JSON Schema, a value that may also be the text `null`. */
+export const NULL_AS_TEXT = 'x-null-as-text';
+
+/** The text `null` means null, because `kubectl apply` drops a bare one. Every other value stays as it is. */
+export const nullOfText = (value: unknown): unknown =>
+  typeof value === 'string' && value.trim().toLowerCase() === 'null' ? null : value;
+
+/** The value or null, which may also be written as text. For everything but strings, where `null` may be meant. */
+export function orNull<T extends z.ZodType>(schema: T) {
+  const read = (value: z.input<T> | null): unknown => nullOfText(value);
+  return z.preprocess(read, schema.nullable()).meta({ [NULL_AS_TEXT]: true });
+}
+
+/** What `orNull` was given; undefined for any other schema. */
+export function withoutNull(schema: z.ZodType): z.core.$ZodType | undefined {
+  if (schema.meta()?.[NULL_AS_TEXT] !== true || !(schema instanceof z.ZodPipe)) return undefined;
+  return schema.out instanceof z.ZodNullable ? schema.out.unwrap() : undefined;
+}
+
 /** A list whose entries are all of one kind. */
 export function listOf<T extends z.ZodType>(item: T, allowed = 'a list of strings') {
   return z.array(item, { error: allowed });

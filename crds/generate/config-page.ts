@@ -17,6 +17,8 @@ export function adapterPage(command: string): string {
 whose key stands without a value has its defaults.
 
 ${COMMON}
+- Where a number, a size or a boolean can be null, and wherever null inherits, the text \`"null"\` means null too, because
+  \`kubectl apply\` drops a bare null. In any other field it is a text like others.
 - In a server, null means that the value of \`core\` applies; in an adapter entry, that the value of its server does.
 ${END}`;
   return page(command, 'Configuration of the adapter', introduction, inputSchema(AdapterConfig));

@@ -1,12 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { bytes } from '../config/bytes.ts';
-import { flag, integer, oneOf, seconds, text } from '../config/values.ts';
+import { NULL_AS_TEXT, flag, integer, oneOf, orNull, seconds, text } from '../config/values.ts';
 import { acceptReferences, inputSchema } from './json-schema.ts';
 
 const Sample = z.strictObject({
   port: integer({ min: 1, max: 65_535 }).describe('The port.').prefault(80),
   count: integer({ min: 1 }).nullable().prefault(null),
+  limit: orNull(seconds()).prefault(5),
+  choice: orNull(oneOf(['a', 'b'])).prefault(null),
+  most: orNull(bytes({ min: 0 })).prefault(null),
   wait: seconds().prefault(1),
   on: flag().prefault(true),
   mode: oneOf(['off', 'on']).prefault('off'),
@@ -46,6 +49,13 @@ describe('acceptReferences', () => {
     { port: '80${PORT:-80}' },
     { count: null },
     { count: '${COUNT}' },
+    { limit: null },
+    { limit: ' NULL ' },
+    { limit: '5' },
+    { choice: 'Null' },
+    { choice: 'b' },
+    { most: 'null' },
+    { most: null },
     { wait: '1.5' },
     { on: 'yes' },
     { on: '${ON:-no}' },
@@ -67,6 +77,11 @@ describe('acceptReferences', () => {
     { port: 'http' },
     { port: '' },
     { count: 0 },
+    { count: 'null' },
+    { limit: 'nul' },
+    { limit: 0 },
+    { choice: 'nul' },
+    { most: 'nullB' },
     { on: 'maybe' },
     { mode: 'of' },
     { size: '1.5Mi' },
@@ -79,6 +94,10 @@ describe('acceptReferences', () => {
     { port: '${1X}' },
   ])('refuses %j', (value) => {
     expect(accepts(value)).toBe(false);
+  });
+
+  it('says of null in words that JSON Schema knows', () => {
+    expect(JSON.stringify(acceptReferences(inputSchema(Sample)))).not.toContain(NULL_AS_TEXT);
   });
 
   it('keeps the description and the default outside of the choice', () => {

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { NULL_AS_TEXT } from '../config/values.ts';
 
 /** A piece of a JSON Schema. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
@@ -15,17 +16,18 @@ export function inputSchema(schema: z.ZodType): JsonSchema {
   });
 }
 
-/** Texts that the loader takes for a reference, a number and a boolean. */
+/** Texts that the loader takes for a reference, a number, null and a boolean. */
 const REFERENCE = String.raw`\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}`;
 export const NUMBER = String.raw`^\s*[+-]?[0-9_]*\.?[0-9_]+([eE][+-]?[0-9]+)?\s*$`;
+export const NULL = String.raw`^\s*[Nn][Uu][Ll][Ll]\s*$`;
 export const BOOLEAN = String.raw`^\s*([Tt]([Rr][Uu][Ee])?|[Ff]([Aa][Ll][Ss][Ee])?|[Yy]([Ee][Ss])?|[Nn][Oo]?|[Oo][Nn]|[Oo][Ff][Ff]|[01])\s*$`;
 
 /**
- * The same schema, but every value may also be a text that holds `${VAR}`, and a number or a boolean may stand in
- * quotes, as the loader allows.
+ * The same schema, but every value may also be a text that holds `${VAR}`, and a number, a boolean or null may
+ * stand in quotes, as the loader allows.
  */
 export function acceptReferences(schema: JsonSchema): JsonSchema {
-  const { properties, items, additionalProperties, anyOf, oneOf, ...rest } = schema;
+  const { properties, items, additionalProperties, anyOf, oneOf, [NULL_AS_TEXT]: nullAsText, ...rest } = schema;
   const walked: JsonSchema = { ...rest };
   if (properties !== undefined) walked.properties = mapValues(properties, acceptReferences);
   if (isSchema(items)) walked.items = acceptReferences(items);
@@ -35,6 +37,7 @@ export function acceptReferences(schema: JsonSchema): JsonSchema {
       : additionalProperties;
   }
   if (anyOf !== undefined) walked.anyOf = anyOf.map((branch) => acceptReferences(branch));
+  if (nullAsText === true) walked.anyOf = [...(walked.anyOf ?? []), { type: 'string', pattern: NULL }];
   if (oneOf !== undefined) walked.oneOf = oneOf.map((branch) => acceptReferences(branch));
   return withTextForms(walked);
 }

@@ -186,8 +186,8 @@ export function mcpAdapterCrd(): object {
   const spec = structuralSchema(inputSchema(McpAdapterSpec.omit({ config: true })), { references: false }, 'spec');
   const description =
     'The configuration file of the adapter, exactly as it would stand in the file. Any text may hold `${VAR}` or ' +
-    '`${VAR:-default}`, with variables of `spec.env` and `spec.envFrom`; numbers and booleans may stand as text. Where ' +
-    'null means something, use `kubectl apply --server-side`: a client-side apply leaves null out.';
+    '`${VAR:-default}`, with variables of `spec.env` and `spec.envFrom`; numbers and booleans may stand as text. ' +
+    'Write `"null"` where null means something: a client-side `kubectl apply` leaves a bare null out.';
   return customResourceDefinition({
     kind: 'McpAdapter',
     shortName: 'mcpa',

@@ -3,7 +3,18 @@ import { z } from 'zod';
 import { AdapterConfig } from '../config/adapter.ts';
 import { bytes } from '../config/bytes.ts';
 import { ScraperSettings, Source } from '../config/scraper.ts';
-import { flag, integer, listOf, maybeEmpty, oneOf, oneOfAnyCase, seconds, text, trimmed } from '../config/values.ts';
+import {
+  flag,
+  integer,
+  listOf,
+  maybeEmpty,
+  oneOf,
+  oneOfAnyCase,
+  orNull,
+  seconds,
+  text,
+  trimmed,
+} from '../config/values.ts';
 import { type JsonSchema, inputSchema } from './json-schema.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
@@ -157,6 +168,31 @@ describe('the values of a configuration file', () => {
     expect(schema.type).toBeUndefined();
     expect(schema.description).toBe('Number greater than 0. Default: null.');
     expect(patternOf(schema)).toEqual({ accepted: ['5', '1_000', ' 7 ', '${N}', '8${N}'], refused: ['five', ''] });
+  });
+
+  it.each<[string, z.ZodType, string, string[]]>([
+    ['an integer', orNull(integer({ min: 1 })), '7', ['seven', 'nulls', '']],
+    ['a number', orNull(seconds()), '0.5', ['half', 'a null']],
+    ['a boolean', orNull(flag()), 'off', ['maybe', 'nul']],
+    ['a size', orNull(bytes({ min: 0 })), '5Mi', ['5Zi', 'nullMi']],
+  ])('%s that can be null can be the text null', (_, schema, also, refused) => {
+    const structural = file(schema);
+    const pattern = new RegExp(String(structural['pattern']));
+    expect(structural.nullable).toBe(true);
+    expect(['null', ' NULL ', '${N}', also].filter((one) => !pattern.test(one))).toEqual([]);
+    expect(refused.filter((one) => pattern.test(one))).toEqual([]);
+  });
+
+  it('a word that can be null can be the text null', () => {
+    expect(file(orNull(oneOf(['on'])))).toMatchObject({
+      type: 'string',
+      anyOf: [{ enum: ['on', null] }, { pattern: REFERENCE }, { pattern: expect.stringContaining('[Nn][Uu][Ll][Ll]') }],
+      nullable: true,
+    });
+  });
+
+  it('a text cannot be null as text: it may be meant', () => {
+    expect(() => file(orNull(text()))).toThrow('null as text');
   });
 
   it('a boolean has no type, but 0 and 1 and words', () => {

@@ -1,4 +1,5 @@
-import { BOOLEAN, type JsonSchema, NUMBER, isSchema } from './json-schema.ts';
+import { NULL_AS_TEXT } from '../config/values.ts';
+import { BOOLEAN, type JsonSchema, NULL, NUMBER, isSchema } from './json-schema.ts';
 import { describe } from './value-words.ts';
 
 /** A piece of a structural schema: what a CustomResourceDefinition may say about a value. */
@@ -30,7 +31,7 @@ export interface StructuralOptions {
 export function structuralSchema(schema: JsonSchema, options: StructuralOptions, path = ''): StructuralSchema {
   const { inner, nullable } = withoutNull(schema);
   refuseUnknown(inner, path);
-  const kind = shape(inner, options, path);
+  const kind = withNullAsText(inner, shape(inner, options, path), path);
   // A section or a list whose key stands without a value has its defaults.
   const mayBeEmpty = options.references && inner.default !== undefined && isContainer(kind);
   const description = describe(inner, options);
@@ -49,6 +50,7 @@ const isContainer = ({ type }: StructuralSchema): boolean => type === 'object' |
 /** What is taken over, or becomes something else below. */
 const KNOWN = new Set(
   (
+    `${NULL_AS_TEXT} ` +
     'type description default properties required additionalProperties items anyOf oneOf enum const pattern format ' +
     'minimum maximum exclusiveMinimum exclusiveMaximum multipleOf minLength maxLength minItems maxItems'
   ).split(' '),
@@ -256,6 +258,14 @@ function withoutNull(schema: JsonSchema): { inner: JsonSchema; nullable: boolean
   const [only] = others;
   const inner = others.length === 1 ? withoutNull({ ...only, ...rest }).inner : { ...rest, anyOf: others };
   return { inner, nullable: true };
+}
+
+/** Lets a value that text can stand for be the text `null` as well. */
+function withNullAsText(schema: JsonSchema, kind: StructuralSchema, path: string): StructuralSchema {
+  if (schema[NULL_AS_TEXT] !== true) return kind;
+  if (typeof kind['pattern'] === 'string') return { ...kind, pattern: `${kind['pattern']}|${NULL}` };
+  if (kind.type === 'string' && kind.anyOf !== undefined) return { ...kind, anyOf: [...kind.anyOf, { pattern: NULL }] };
+  throw cannot(path, 'null as text beside such a value');
 }
 
 /** An enum must name null too, or the API server refuses it. */

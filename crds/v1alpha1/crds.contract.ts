@@ -3,6 +3,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 // oxlint-disable-next-line no-restricted-imports -- only a real API server knows what it makes of a CustomResourceDefinition
 import { type ApiServer, startApiServer } from '../../e2e/cluster/api-server.ts';
+import { AdapterConfig } from '../config/adapter.ts';
+import { loadAdapterConfig } from '../config/load.ts';
+import { get, sampleWith } from '../config/testing.ts';
+import { leaves } from '../config/testing/schema-leaves.ts';
+import { NULL_AS_TEXT } from '../config/values.ts';
+import { inputSchema } from '../generate/json-schema.ts';
 import { type Manifest, invalidResources, programProblems, validResources } from './testing.ts';
 import { ResourceApi } from './testing-api.ts';
 
@@ -196,11 +202,33 @@ describe('null', () => {
     return named('nothing', { config: { ...config, uploads: { ttl_seconds: null } } });
   };
 
-  it('survives a server-side apply, which is why the descriptions recommend one', async () => {
+  it('survives a server-side apply', async () => {
     await server.kubectlWith(JSON.stringify(withNull()), 'apply', '--server-side', '-f', '-');
     const read = () => server.kubectl('get', 'mcpa/nothing', '-o', 'jsonpath={.spec.config.uploads}');
     expect(await read()).toBe('{"ttl_seconds":null}');
     expect(await server.kubectlWith(JSON.stringify(withNull()), 'diff', '--server-side', '-f', '-')).toBe('');
+  });
+
+  it('survives a client-side apply as a text, in every field where the program reads it as null', async () => {
+    const paths = leaves(inputSchema(AdapterConfig))
+      .filter(({ schema, path }) => schema[NULL_AS_TEXT] === true && !path.endsWith('include_raw_output'))
+      .map(({ path }) => path);
+    const config = sampleWith(Object.fromEntries(paths.map((path) => [path, 'null'])));
+    const resource = named('text-null', { config });
+    await server.kubectlWith(JSON.stringify(resource), 'apply', '-f', '-');
+    expect(await server.kubectlWith(JSON.stringify(resource), 'apply', '-f', '-')).toContain('unchanged');
+
+    const stored = JSON.parse(
+      await server.kubectl('get', 'mcpa/text-null', '-o', 'jsonpath={.spec.config}'),
+    ) as unknown;
+    expect(stored).toEqual(config);
+    const loaded = loadAdapterConfig(JSON.stringify(stored), {});
+    expect(paths.length).toBeGreaterThan(30);
+    expect(paths.filter((path) => get(loaded, path) !== null)).toEqual([]);
+    // A bare null is what this is for.
+    const bare = named('bare-null', { config: sampleWith({ 'uploads.ttl_seconds': null }) });
+    await server.kubectlWith(JSON.stringify(bare), 'apply', '-f', '-');
+    expect(await server.kubectl('get', 'mcpa/bare-null', '-o', 'jsonpath={.spec.config.uploads}')).toBe('{}');
   });
 });
 

@@ -107,6 +107,12 @@ describe('running calls get the time that they may take', () => {
       { core: { defaults: limit(200) }, servers: [server('http://a', { tool_defaults: limit(null) })] },
       200,
     ],
+    ['no limit, as text', { core: { defaults: limit('Null') } }, 600],
+    [
+      'a server that inherits, as text',
+      { core: { defaults: limit(200) }, servers: [server('http://a', { tool_defaults: limit('null') })] },
+      200,
+    ],
     [
       'shorter than common, for all servers',
       { core: { shutdown_grace_seconds: 1 }, servers: [server('http://a', { tool_defaults: limit(5) })] },

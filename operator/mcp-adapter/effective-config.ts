@@ -5,6 +5,7 @@ import { Core, ToolDefaults } from '../../crds/config/core.ts';
 import { StatePersistence } from '../../crds/config/state-persistence.ts';
 import { Storage } from '../../crds/config/storage.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { nullOfText } from '../../crds/config/values.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { type Connection, connectionsOf } from './connections.ts';
 import { SHUTDOWN_VARIABLE } from './defaults.ts';
@@ -120,7 +121,7 @@ function shutdownSeconds(spec: McpAdapterSpec, resolve: (value: unknown) => unkn
 /** Of all servers and of all tools that override the limit of their server. */
 function longestCall(config: unknown): number {
   const limit = (document: unknown, path: Path, inherited: number | undefined): number => {
-    const value = valueAt(document, [...path, 'tool_call_timeout_seconds']);
+    const value = nullOfText(valueAt(document, [...path, 'tool_call_timeout_seconds']));
     if (isUnknown(value)) return UNLIMITED_CALL;
     if (inherited !== undefined && (value === undefined || value === null)) return inherited;
     return read(ToolDefaults.shape.tool_call_timeout_seconds, value) ?? UNLIMITED_CALL;
