@@ -12,7 +12,8 @@ import { isObject, listAt, numberAt, textAt } from './raw.ts';
  */
 export function ruleProblems(resource: unknown): Problem[] {
   const known = withKnownValues(resource);
-  return RULES.flatMap((rule) => rule(known).map(({ at, message }) => ({ path: dottedPath(at), message })));
+  const violations = [...RULES.flatMap((rule) => rule(known)), ...secretsByReference(resource)];
+  return violations.map(({ at, message }) => ({ path: dottedPath(at), message }));
 }
 
 /** The resource with the values of its own variables in its configuration. */
@@ -139,6 +140,22 @@ const toolPatterns: Rule = (resource) =>
       return reason === undefined ? [] : [{ at, message: `is no valid regular expression (RE2): ${reason}` }];
     }),
   );
+
+/** About what is written, not about what it stands for. The same as the rule of the CRD. */
+const secretsByReference: Rule = (resource) =>
+  [
+    { field: 'token', variable: 'ADAPTER_TOKEN' },
+    { field: 'signing_secret', variable: 'ADAPTER_SIGNING_SECRET' },
+  ].flatMap(({ field, variable }) => {
+    const at = [...CONFIG, 'core', 'auth', field];
+    const written = textAt(resource, ...at) ?? '';
+    // A default is written out as well.
+    if (written.trim() === '' || /\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(written)) return [];
+    const message =
+      'is a secret and has no place in this resource: put it into a Secret, name that in spec.env as ' +
+      `${variable}, and write \${${variable}} here`;
+    return [{ at, message }];
+  });
 
 function patternError(pattern: string): string | undefined {
   try {

@@ -69,6 +69,17 @@ describe('what is accepted', () => {
       'a type of state that comes from the environment',
       { 'spec.config.state_persistence': { type: '${T:-redis}' }, 'spec.replicas': 2, ...shared },
     ],
+    [
+      'secrets that come from variables',
+      {
+        'spec.config.core': { auth: { enabled: true, token: '${A}', signing_secret: 'v1-${B}' } },
+        'spec.env': [
+          { name: 'A', value: 'for-a-try' },
+          { name: 'B', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } },
+        ],
+      },
+    ],
+    ['no secret', { 'spec.config.core': { auth: { enabled: false, token: null, signing_secret: null } } }],
     ['every address', { 'spec.config.core': { host: '::' } }],
     ['a folder beside the reserved ones', { 'spec.config.storage': { root: '/application/data' } }],
   ])('%s', (_, values) => {
@@ -116,6 +127,26 @@ describe('what is refused, with the field and what to do', () => {
       'authentication without a token',
       { 'spec.config.core': { auth: { enabled: true } } },
       'spec.config.core.auth.token is required',
+    ],
+    [
+      'a token that is written out',
+      { 'spec.config.core': { auth: { enabled: true, token: 'hunter2' } } },
+      'spec.config.core.auth.token is a secret and has no place in this resource: put it into a Secret, name that in spec.env as ADAPTER_TOKEN, and write ${ADAPTER_TOKEN} here',
+    ],
+    [
+      'a token that is written out, while nobody needs it',
+      { 'spec.config.core': { auth: { enabled: false, token: 'hunter2' } } },
+      'spec.config.core.auth.token is a secret',
+    ],
+    [
+      'a token with a default',
+      { 'spec.config.core': { auth: { enabled: true, token: '${TOKEN:-hunter2}' } } },
+      'spec.config.core.auth.token is a secret',
+    ],
+    [
+      'a signing secret that is written out',
+      { 'spec.config.core': { auth: { signing_secret: 'hunter2' } } },
+      'spec.config.core.auth.signing_secret is a secret and has no place in this resource',
     ],
     [
       'an undeclared variable',
@@ -283,6 +314,9 @@ describe('what is refused, with the field and what to do', () => {
     expect(
       problems({ 'spec.config.core': config, 'spec.env': [{ name: 'A', value: { s3cret: 1 } }] }).join(),
     ).not.toContain('s3cret');
+    const secrets = { auth: { enabled: true, token: 's3cret', signing_secret: '${A:-s3cret}' } };
+    expect(problems({ 'spec.config.core': secrets })).toHaveLength(2);
+    expect(problems({ 'spec.config.core': secrets }).join()).not.toContain('s3cret');
   });
 });
 
