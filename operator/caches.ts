@@ -1,6 +1,7 @@
+import { leanChild, leanPod, leanResource } from './lean.ts';
 import { ADAPTER_LABEL } from './mcp-adapter/labels.ts';
 import { OptionalCache } from './optional-cache.ts';
-import type { KubernetesApi, KubernetesObject, Resource } from './runtime/kubernetes.ts';
+import type { KubernetesApi, Resource } from './runtime/kubernetes.ts';
 import type { Namespaces } from './runtime/namespaces.ts';
 import type { ReflectorOptions } from './runtime/reflector.ts';
 import {
@@ -82,12 +83,12 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
       ...more,
     });
   const child = (resource: Resource): ScopedReflector =>
-    follow(resource, { labelSelector: MANAGED, labels: OWNER_LABELS });
+    follow(resource, { labelSelector: MANAGED, labels: OWNER_LABELS, transform: leanChild });
   const pods = (label: string): ScopedReflector =>
     follow(PODS, { labelSelector: label, labels: [label], transform: leanPod });
 
-  const adapters = follow(MCP_ADAPTERS);
-  const sources = follow(API_SCRAPE_SOURCES);
+  const adapters = follow(MCP_ADAPTERS, { transform: leanResource });
+  const sources = follow(API_SCRAPE_SOURCES, { transform: leanResource });
   const adapterPods = pods(ADAPTER_LABEL);
   const scraperPods = pods(GROUP_LABEL);
   const children = CHILDREN.map((resource) => ({ resource, cache: child(resource) }));
@@ -113,27 +114,6 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
     },
     async stop() {
       await Promise.all(all.map((cache) => cache.stop()));
-    },
-  };
-}
-
-/** What of a pod is looked at; the rest is most of it. */
-function leanPod(pod: KubernetesObject): KubernetesObject {
-  const { apiVersion, kind, metadata } = pod;
-  const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations } = metadata;
-  const spec = pod['spec'] as { readonly containers?: readonly Record<string, unknown>[] } | undefined;
-  const status = pod['status'] as Record<string, unknown> | undefined;
-  return {
-    apiVersion,
-    kind,
-    metadata: { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations },
-    spec: { containers: spec?.containers?.map(({ name, image, ports }) => ({ name, image, ports })) ?? [] },
-    status: {
-      phase: status?.['phase'],
-      podIP: status?.['podIP'],
-      conditions: status?.['conditions'],
-      initContainerStatuses: status?.['initContainerStatuses'],
-      containerStatuses: status?.['containerStatuses'],
     },
   };
 }

@@ -49,10 +49,16 @@ export class ApiClient implements KubernetesApi {
     return orUndefined(this.#object({ method: 'GET', path: objectPath(resource, name), signal }));
   }
 
-  async list(resource: Resource, selection: Selection, signal?: AbortSignal): Promise<ObjectList> {
+  async list(
+    resource: Resource,
+    selection: Selection,
+    signal?: AbortSignal,
+    keep: (object: KubernetesObject) => KubernetesObject = (object) => object,
+  ): Promise<ObjectList> {
     for (let lists = 1; ; lists++) {
       try {
-        return await this.#pages(resource, selection, lists <= PAGED_LISTS ? this.#pageSize : undefined, signal);
+        const limit = lists <= PAGED_LISTS ? this.#pageSize : undefined;
+        return await this.#pages(resource, selection, { limit, keep, signal });
       } catch (error) {
         // The state that the first page showed has been compacted away before the last one was asked for.
         if (!(error instanceof ApiError) || error.code !== 410 || lists > PAGED_LISTS) throw error;
@@ -63,8 +69,15 @@ export class ApiClient implements KubernetesApi {
   async #pages(
     resource: Resource,
     selection: Selection,
-    limit: number | undefined,
-    signal: AbortSignal | undefined,
+    {
+      limit,
+      keep,
+      signal,
+    }: {
+      readonly limit: number | undefined;
+      readonly keep: (object: KubernetesObject) => KubernetesObject;
+      readonly signal: AbortSignal | undefined;
+    },
   ): Promise<ObjectList> {
     const items: KubernetesObject[] = [];
     let resourceVersion: string | undefined;
@@ -75,7 +88,7 @@ export class ApiClient implements KubernetesApi {
       const page = (await this.#transport.json({ method: 'GET', path, signal })) as Page;
       // Items of built-in kinds come without them in a list, and with them in a watch.
       const { apiVersion, kind } = resource;
-      for (const item of page.items ?? []) items.push({ apiVersion, kind, ...item } as KubernetesObject);
+      for (const item of page.items ?? []) items.push(keep({ apiVersion, kind, ...item } as KubernetesObject));
       resourceVersion ??= page.metadata?.resourceVersion;
       next = page.metadata?.continue;
     } while (next);

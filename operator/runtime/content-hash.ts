@@ -14,9 +14,21 @@ export function hashOf(value: unknown): string {
  * another one.
  */
 export function contentHash(object: KubernetesObject): string {
+  const known = (object as StandIn)[HASH];
+  if (known !== undefined) return known;
   const { apiVersion: _apiVersion, kind: _kind, status: _status, metadata, ...content } = object;
   const { resourceVersion: _version, generation: _generation, managedFields: _fields, ...kept } = metadata;
   return hashOf({ ...content, metadata: kept });
+}
+
+const HASH = Symbol('content hash');
+
+type StandIn = KubernetesObject & { readonly [HASH]?: string };
+
+/** The part of an object that is worth keeping, with the content hash of the whole. Copies of it have the hash too. */
+export function standIn(part: KubernetesObject, whole: KubernetesObject): KubernetesObject {
+  const kept: StandIn = { ...part, [HASH]: contentHash(whole) };
+  return kept;
 }
 
 function sortKeys(_key: string, value: unknown): unknown {

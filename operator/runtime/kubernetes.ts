@@ -84,8 +84,13 @@ export interface ApplyOptions {
 export interface KubernetesApi {
   /** Undefined when there is none. */
   get(resource: Resource, name: Name, signal?: AbortSignal): Promise<KubernetesObject | undefined>;
-  /** All pages. */
-  list(resource: Resource, selection: Selection, signal?: AbortSignal): Promise<ObjectList>;
+  /** All pages. What `keep` makes of each object is collected; default: the object. */
+  list(
+    resource: Resource,
+    selection: Selection,
+    signal?: AbortSignal,
+    keep?: (object: KubernetesObject) => KubernetesObject,
+  ): Promise<ObjectList>;
   /** Ends when the server ends the watch; rejects when the stream breaks or `signal` aborts. Bookmarks are asked for. */
   watch(
     resource: Resource,

@@ -148,9 +148,9 @@ export class Reflector implements WatchedCache {
 
   async #list(signal: AbortSignal): Promise<void> {
     const { api, resource, selection } = this.#options;
-    const list = await api.list(resource, selection, signal);
+    const list = await api.list(resource, selection, signal, (object) => this.#kept(object));
     signal.throwIfAborted();
-    const changes = this.#store.replace(list.items.map((object) => this.#kept(object)));
+    const changes = this.#store.replace(list.items);
     this.#resourceVersion = list.resourceVersion;
     this.#relistAt = this.#now() + this.#timing.relistMs * (0.9 + 0.2 * this.#random());
     this.#count('list');
