@@ -3,12 +3,19 @@ import type { RequestOptions } from 'node:https';
 import type { KubeConfig } from '@kubernetes/client-node';
 
 import { type Connection, type Credentials, refreshed } from './credentials.ts';
+import { plainConnection } from './plain-kubeconfig.ts';
 
 /**
- * The current context of a kubeconfig: `file`, or what kubectl would take ($KUBECONFIG, ~/.kube/config). Tokens,
- * certificates, exec plugins and OIDC as @kubernetes/client-node knows them; it is loaded only here (see in-cluster).
+ * The current context of a kubeconfig: `file`, or what kubectl would take ($KUBECONFIG, ~/.kube/config). Exec plugins,
+ * OIDC and the like as @kubernetes/client-node knows them. It costs 85 MB of resident memory, so it is loaded only here,
+ * and not for a token or a certificate in `file`.
  */
 export async function kubeconfigCredentials(file?: string, now = () => performance.now()): Promise<Credentials> {
+  if (file === undefined || (await plainConnection(file)) === undefined) return libraryCredentials(file, now);
+  return refreshed(async () => (await plainConnection(file)) ?? (await libraryCredentials(file, now)).current(), now);
+}
+
+async function libraryCredentials(file: string | undefined, now: () => number): Promise<Credentials> {
   const { KubeConfig } = await import('@kubernetes/client-node');
   const load = (): KubeConfig => {
     const config = new KubeConfig();
