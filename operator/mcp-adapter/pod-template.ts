@@ -23,6 +23,7 @@ import {
 } from './labels.ts';
 import { overlay } from './overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from './references.ts';
+import { spread } from './spread.ts';
 import { storageVolumeSource } from './storage-claim.ts';
 
 /** The template of the pods, with the user's overlay laid over it. */
@@ -71,13 +72,7 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
     },
     terminationGracePeriodSeconds: gracePeriodSeconds(config),
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
-    topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
-      topologyKey,
-      maxSkew: 1,
-      whenUnsatisfiable: 'ScheduleAnyway',
-      labelSelector: { matchLabels: selectorOf(adapter) },
-      matchLabelKeys: ['pod-template-hash'],
-    })),
+    ...spread(selectorOf(adapter)),
     containers: [container(adapter, config, context, references)],
     volumes: [
       { name: 'config', configMap: { name: configMapName(adapter) } },

@@ -1,6 +1,7 @@
 import { REFERENCES_REVISION, RESTARTED_AT, CONFIG_HASH } from '../mcp-adapter/labels.ts';
 import { overlay } from '../mcp-adapter/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../mcp-adapter/references.ts';
+import { spread } from '../mcp-adapter/spread.ts';
 import { hashOf } from '../runtime/content-hash.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
@@ -78,13 +79,7 @@ function podSpec(plan: ShardPlan, context: Context): object {
     },
     terminationGracePeriodSeconds: plan.effective.shutdownSeconds + LAST_WORK_SECONDS,
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
-    topologySpreadConstraints: ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({
-      topologyKey,
-      maxSkew: 1,
-      whenUnsatisfiable: 'ScheduleAnyway',
-      labelSelector: { matchLabels: shardSelector(group, shard) },
-      matchLabelKeys: ['pod-template-hash'],
-    })),
+    ...spread(shardSelector(group, shard)),
     containers: [container(plan, context, references)],
     volumes: [
       { name: 'config', configMap: { name: configMapName(group, shard) } },
