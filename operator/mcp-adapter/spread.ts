@@ -4,15 +4,16 @@
  * outside of clouds have no zone. Source: Kubernetes, "Pod Topology Spread Constraints", and the scheduler's scoring.
  */
 export function spread(selector: Readonly<Record<string, string>>): object {
-  const labelSelector = { matchLabels: { ...selector } };
-  const podAffinityTerm = { topologyKey: 'topology.kubernetes.io/zone', labelSelector };
+  // Two objects, or YAML would refer from one to the other.
+  const labelSelector = (): object => ({ matchLabels: { ...selector } });
+  const podAffinityTerm = { topologyKey: 'topology.kubernetes.io/zone', labelSelector: labelSelector() };
   return {
     topologySpreadConstraints: [
       {
         topologyKey: 'kubernetes.io/hostname',
         maxSkew: 1,
         whenUnsatisfiable: 'ScheduleAnyway',
-        labelSelector,
+        labelSelector: labelSelector(),
         matchLabelKeys: ['pod-template-hash'],
       },
     ],
