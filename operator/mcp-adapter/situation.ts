@@ -1,6 +1,6 @@
 /** Puts together what a report is made from; greets the adapter when everything else is in place. */
 import { valueAt } from '../../crds/config/tree.ts';
-import type { McpAdapter, McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
@@ -16,6 +16,7 @@ import type { NetworkState, Situation, Verdict } from './report.ts';
 import { configHashOf } from './revision.ts';
 import { rolloutOf } from './rollout.ts';
 import type { StorageState } from './storage-state.ts';
+import { warningsOf } from './warnings.ts';
 
 export interface Outcome {
   readonly observed: Observed;
@@ -42,7 +43,7 @@ export async function situationOf(outcome: Outcome, cluster: Cluster, signal: Ab
     pods: observed.pods,
     health: observed.health,
     handshake: await greeting({ observed, deployment, service, config }, cluster, signal),
-    warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter, config) : [],
+    warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter.spec, config) : [],
     now: cluster.now(),
   };
 }
@@ -68,19 +69,6 @@ function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig
   if (listAt(policy, 'spec', 'policyTypes').includes('Egress')) return { kind: 'restricted' };
   const fields = config === undefined ? [] : unknownConnections(config.connections);
   return { kind: 'open', fields: fields.map((field) => `spec.config.${field}`) };
-}
-
-function warningsOf({ spec }: McpAdapter, { statePathOutside: path }: EffectiveConfig): string[] {
-  if (path === undefined) return [];
-  const mounts = listAt(spec.podOverlay, 'spec', 'containers')
-    .filter((container) => textAt(container, 'name') === 'adapter')
-    .flatMap((container) => listAt(container, 'volumeMounts'))
-    .map((mount) => (textAt(mount, 'mountPath') ?? '').replace(/\/+$/, ''));
-  if (mounts.some((mount) => mount !== '' && path.startsWith(`${mount}/`))) return [];
-  return [
-    `The state file ${path} lies outside of spec.config.storage.root, where nothing is mounted: it is lost with its pod, ` +
-      'or cannot be written at all',
-  ];
 }
 
 interface Scene {
