@@ -122,10 +122,27 @@ describe('mcp-operator local', () => {
     expect(running.stdout()).not.toContain('let-me-in');
   });
 
+  test('runs the sources of a group in one scraper', async () => {
+    const source = (name: string): string => `---
+apiVersion: mcpadapter.io/v1alpha1
+kind: ApiScrapeSource
+metadata: {name: ${name}}
+spec:
+  group: apis
+  scraper: {otelCollectorEndpoint: "http://127.0.0.1:4317"}
+  source: {name: ${name}, frequency: 1h, baseUrl: "http://127.0.0.1:1", endpoint: /x, scrape: {type: instant}}
+`;
+    await write(`${source('a')}${source('b')}`);
+    const running = operator('local', resources, '--port', '0');
+    const [, url] = await running.waitForStdout(/ScrapeGroup +scraper-apis +True +\S* +0 +(\S+)/, START_MS);
+    const health = (await (await fetch(`${url}/healthz`)).json()) as { sources: { name: string }[] };
+    expect(health.sources.map(({ name }) => name).toSorted()).toEqual(['a', 'b']);
+  });
+
   test('without anything to run it says so', async () => {
     expect(await run('local', resources)).toMatchObject({
       code: 1,
-      stderr: expect.stringContaining('nothing to run: the files hold no valid McpAdapter'),
+      stderr: expect.stringContaining('nothing to run: the files hold no valid resource'),
     });
   });
 });
@@ -142,6 +159,23 @@ describe('mcp-operator validate', () => {
       expect.stringMatching(/demo\.yaml:16:9: spec\.config\.servers\[0\]\.mount_path /),
       '1 resource, 2 problems',
     ]);
+  });
+
+  test('says which source of a group contradicts another one', async () => {
+    const source = (name: string, endpoint: string): object => ({
+      apiVersion: 'mcpadapter.io/v1alpha1',
+      kind: 'ApiScrapeSource',
+      metadata: { name },
+      spec: {
+        scraper: { otelCollectorEndpoint: endpoint },
+        source: { name, frequency: '1h', baseUrl: 'http://127.0.0.1:1', endpoint: '/x', scrape: { type: 'instant' } },
+      },
+    });
+    await write(JSON.stringify(source('a', 'http://one:4317')), 'a.json');
+    await write(JSON.stringify(source('b', 'http://two:4317')), 'b.json');
+    const { code, stderr } = await run('validate', '-f', resources);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(/^\S+b\.json:1:\d+: spec .*otelCollectorEndpoint.*\ba\b.*\n2 resources, 1 problem\n$/);
   });
 
   test.for(['examples', 'examples/quickstart'])('is content with %s', async (path) => {

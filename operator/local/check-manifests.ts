@@ -1,23 +1,42 @@
 import type { Problem } from '../../crds/config/problem.ts';
 import { API_VERSION } from '../../crds/v1alpha1/api.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { check } from '../mcp-adapter/check.ts';
+import { prepare } from '../scrape-group/prepare.ts';
 import type { FileProblem, Manifest } from './manifests.ts';
 import { parsePath } from './parse-path.ts';
+import { groupsOf, isSource } from './scrape-groups.ts';
 
 /** A file says nothing about the cluster that it is for, so what that must have is taken to be there. */
 const SERVED = { httpRoutes: true };
 
-/** Every problem of a resource of ours, with its place in the file; none for resources of others. */
-export function checkManifest(manifest: Manifest): FileProblem[] {
-  return problemsOf(manifest).map((problem) => ({
-    ...problem,
-    file: manifest.file,
-    ...(manifest.locate(parsePath(problem.path)) ?? { line: manifest.line }),
-  }));
+/** Every problem of the resources of ours, each with its place in the file, in the order of the files. */
+export function checkManifests(manifests: readonly Manifest[]): FileProblem[] {
+  const refused = new Map(
+    groupsOf(manifests).flatMap(({ sources, group }) =>
+      sources.flatMap((manifest) => {
+        const refusal = group.refusals.get(manifest.object.metadata.name);
+        return refusal === undefined || OWN_REASONS.has(refusal.reason) ? [] : [[manifest, refusal.message] as const];
+      }),
+    ),
+  );
+  return manifests.flatMap((manifest) => {
+    const message = refused.get(manifest);
+    const problems = [...problemsOf(manifest), ...(message === undefined ? [] : [{ path: 'spec', message }])];
+    return problems.map((problem) => ({
+      ...problem,
+      file: manifest.file,
+      ...(manifest.locate(parsePath(problem.path)) ?? { line: manifest.line }),
+    }));
+  });
 }
 
-function problemsOf({ object }: Manifest): readonly Problem[] {
+/** Reasons that a source has by itself, without its group. */
+const OWN_REASONS: ReadonlySet<string> = new Set(['InvalidSpec', 'UndeclaredVariable']);
+
+function problemsOf(manifest: Manifest): readonly Problem[] {
+  const { object } = manifest;
   if (object.apiVersion.split('/')[0] !== API_VERSION.split('/')[0]) return [];
   if (object.apiVersion !== API_VERSION) {
     return [{ path: 'apiVersion', message: `is ${object.apiVersion}; this version knows ${API_VERSION}` }];
@@ -28,7 +47,7 @@ function problemsOf({ object }: Manifest): readonly Problem[] {
       return checked.ok ? [] : checked.problems;
     }
     case 'ApiScrapeSource':
-      return [];
+      return sourceProblems(manifest);
     default:
       return [{ path: 'kind', message: `is ${object.kind}; ${API_VERSION} has McpAdapter and ApiScrapeSource` }];
   }
@@ -40,4 +59,11 @@ export function acceptedAdapter(manifest: Manifest): McpAdapter | undefined {
   if (apiVersion !== API_VERSION || kind !== 'McpAdapter') return undefined;
   const checked = check(manifest.object, SERVED);
   return checked.ok ? checked.adapter : undefined;
+}
+
+function sourceProblems(manifest: Manifest): readonly Problem[] {
+  if (!isSource(manifest))
+    return [{ path: 'spec', message: 'needs source: an entry as in `sources` of the scraper’s file' }];
+  const { problems } = prepare(manifest.object as unknown as ApiScrapeSource);
+  return problems.map(({ path, message }) => ({ path: `spec${path === '' ? '' : '.'}${path}`, message }));
 }

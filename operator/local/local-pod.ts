@@ -8,6 +8,8 @@ export interface LocalContainer {
   /** The program and its arguments, as in the container. */
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  /** Where it starts; undefined: anywhere. */
+  readonly folder: string | undefined;
 }
 
 /** A pod as processes of this machine: what its volumes hold lies in folders, and its ports are free ones. */
@@ -39,6 +41,7 @@ interface Container {
   readonly name: string;
   readonly command?: readonly string[];
   readonly args?: readonly string[];
+  readonly workingDir?: string;
   readonly env?: readonly EnvVar[];
   readonly envFrom?: readonly EnvFrom[];
   readonly ports?: readonly { readonly containerPort: number }[];
@@ -99,6 +102,10 @@ export function localPod(deployment: KubernetesObject, ours: readonly Kubernetes
     containers: containers.map((one) => ({
       name: one.name,
       command: [...(one.command ?? []), ...(one.args ?? [])].map(local),
+      folder:
+        one.workingDir === undefined || withFolders(one.workingDir, places) === one.workingDir
+          ? undefined
+          : local(one.workingDir),
       env: Object.fromEntries(
         Object.entries(variables(one, ours, world, problems)).map(([name, value]) => [name, local(value)]),
       ),

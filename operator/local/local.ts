@@ -1,14 +1,15 @@
 import { watch } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { checkManifest } from './check-manifests.ts';
+import { type Handshake, createHandshake } from '../mcp-adapter/handshake.ts';
+import { checkManifests } from './check-manifests.ts';
 import { describeProblem } from './describe-problem.ts';
 import { freePort, portIfFree } from './free-port.ts';
 import { readManifests } from './manifests.ts';
-import { PodRunner, type PodState } from './pod-runner.ts';
+import { PodRunner } from './pod-runner.ts';
 import { type Health, probe } from './probe.ts';
 import { type Row, table } from './table.ts';
-import { type Workload, keyOf, workloads } from './workload.ts';
+import { type Workload, workloads } from './workload.ts';
 
 export interface LocalOptions {
   /** Files and folders of resources. */
@@ -35,6 +36,8 @@ interface Running {
   readonly url: string;
   /** What keeps it from running, and what differs from the cluster. */
   readonly remarks: readonly string[];
+  /** Whether an MCP client was answered. */
+  answered: boolean;
 }
 
 /**
@@ -46,7 +49,7 @@ export async function runLocal(options: LocalOptions, signal: AbortSignal): Prom
   const local = new Local(options);
   try {
     await local.reconcile();
-    if (local.isEmpty) throw new Error('nothing to run: the files hold no valid McpAdapter');
+    if (local.isEmpty) throw new Error('nothing to run: the files hold no valid resource');
     using _watching = watchPaths(options.paths, local.changed);
     await local.follow(signal);
   } finally {
@@ -59,6 +62,7 @@ class Local {
   readonly #running = new Map<string, Running>();
   /** Where each was reached last, so that it is found there again. */
   readonly #ports = new Map<string, number>();
+  readonly #handshake = createHandshake('local');
   #shown = '';
   #wake: () => void = () => undefined;
   #dirty = false;
@@ -82,17 +86,19 @@ class Local {
   async reconcile(): Promise<void> {
     const { paths, namespace, dataDir, env, print } = this.#options;
     const read = await readManifests(paths, namespace);
-    const invalid = read.manifests.map((manifest) => ({ manifest, problems: checkManifest(manifest) }));
-    const problems = [...read.problems, ...invalid.flatMap((one) => one.problems)];
-    for (const problem of problems) print(describeProblem(problem));
-    const kept = new Set(
-      invalid.filter((one) => one.problems.length > 0).map(({ manifest }) => keyOf(manifest.object)),
-    );
+    const invalid = checkManifests(read.manifests);
+    for (const problem of [...read.problems, ...invalid]) print(describeProblem(problem));
+    const broken = new Set(invalid.map(({ file }) => file));
     const desired = new Map(workloads(read.manifests, resolve(dataDir), env).map((one) => [one.key, one]));
     for (const [key, running] of this.#running) {
       const wanted = desired.get(key);
-      // An invalid edit changes nothing; in a file that cannot be read, anything may stand.
-      if (wanted === undefined && (kept.has(key) || read.problems.length > 0)) continue;
+      // An invalid edit changes nothing, and in a file that cannot be read, anything may stand.
+      if (
+        wanted === undefined &&
+        (read.problems.length > 0 || running.workload.files.some((file) => broken.has(file)))
+      ) {
+        continue;
+      }
       if (wanted?.hash !== running.workload.hash) await this.#end(key, running, wanted === undefined);
     }
     for (const [key, workload] of desired) if (!this.#running.has(key)) await this.#begin(key, workload);
@@ -105,7 +111,7 @@ class Local {
         this.#dirty = false;
         await this.reconcile();
       }
-      const allReady = await this.#observe();
+      const allReady = await this.#observe(signal);
       await this.#pause(this.#dirty ? SETTLE_MS : allReady ? POLL_READY_MS : POLL_UNREADY_MS);
     }
   }
@@ -113,6 +119,7 @@ class Local {
   async stop(): Promise<void> {
     for (const { runner } of [...this.#running.values()].toReversed()) await runner.stop();
     this.#running.clear();
+    await this.#handshake.close();
   }
 
   async #begin(key: string, workload: Workload): Promise<void> {
@@ -128,11 +135,11 @@ class Local {
     const pod = workload.pod((one) => ports.get(one) ?? one);
     await mkdir(workload.folder, { recursive: true, mode: 0o700 });
     const runner = new PodRunner(pod, {
-      line: (container, line) => this.#options.print(container === 'adapter' ? line : `${container}: ${line}`),
+      line: (container, line) => this.#options.print(container === workload.container ? line : `${container}: ${line}`),
       change: () => this.#wake(),
     });
     const url = `http://127.0.0.1:${port}`;
-    this.#running.set(key, { workload, runner, url, remarks: [...pod.problems, ...workload.notes] });
+    this.#running.set(key, { workload, runner, url, remarks: [...pod.problems, ...workload.notes], answered: false });
     if (pod.problems.length === 0) await runner.start();
   }
 
@@ -156,10 +163,11 @@ class Local {
   }
 
   /** Prints the table when it differs from the last one. @returns whether all is well */
-  async #observe(): Promise<boolean> {
+  async #observe(signal: AbortSignal): Promise<boolean> {
     const rows: Row[] = [];
-    for (const { workload, runner, url, remarks } of this.#running.values()) {
-      rows.push(rowOf(workload, url, remarks, runner.state, await probe(url)));
+    for (const running of this.#running.values()) {
+      const health = await probe(running.url);
+      rows.push(rowOf(running, health, health.ready ? await this.#greet(running, signal) : undefined));
     }
     const text = table(rows);
     if (text !== this.#shown) {
@@ -168,6 +176,20 @@ class Local {
       this.#options.onStatus?.(rows);
     }
     return rows.every(({ ready }) => ready === 'True');
+  }
+
+  /** As in a cluster, an adapter is ready only when a client was answered: its upstreams may need a moment more. */
+  async #greet(running: Running, signal: AbortSignal): Promise<Handshake> {
+    const [mountPath] = running.workload.mountPaths;
+    if (running.answered || mountPath === undefined) return { ok: true };
+    try {
+      const greeting = await this.#handshake.shakeHands({ origin: running.url, mountPath }, signal);
+      running.answered = greeting.ok;
+      return greeting;
+    } catch (error) {
+      if (!signal.aborted) throw error;
+      return { ok: false, message: 'stopping' };
+    }
   }
 
   #pause(ms: number): Promise<void> {
@@ -181,22 +203,19 @@ class Local {
   }
 }
 
-function rowOf(
-  { kind, name, mountPaths }: Workload,
-  url: string,
-  remarks: readonly string[],
-  { restarts, reason }: PodState,
-  health: Health,
-): Row {
+function rowOf({ workload, runner, url, remarks }: Running, health: Health, greeting: Handshake | undefined): Row {
+  const { kind, name, mountPaths } = workload;
+  const { restarts, reason } = runner.state;
   const failing = reason === undefined ? [] : [reason];
+  const unanswered = greeting?.ok === false && failing.length === 0 ? [greeting.message] : [];
   return {
     kind,
     name,
-    ready: failing.length > 0 ? 'False' : health.ready ? 'True' : 'Unknown',
+    ready: failing.length > 0 ? 'False' : greeting?.ok === true ? 'True' : 'Unknown',
     upstreams: health.upstreams,
     restarts,
     url: mountPaths.length === 1 ? `${url}${mountPaths[0]}` : url,
-    message: [...failing, ...health.problems, ...remarks].join('; '),
+    message: [...failing, ...unanswered, ...health.problems, ...remarks].join('; '),
   };
 }
 

@@ -58,6 +58,7 @@ export class PodRunner {
       const program = startProgram({
         command: container.command,
         env: { ...inherited(), ...container.env },
+        folder: container.folder,
         onLine: (line) => this.#onLine(container.name, line),
       });
       this.#running.set(container.name, program);

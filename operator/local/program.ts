@@ -30,9 +30,10 @@ const OURS: Readonly<Record<string, string>> = {
 export function startProgram(options: {
   readonly command: readonly string[];
   readonly env: Readonly<Record<string, string>>;
+  readonly folder: string | undefined;
   readonly onLine: (line: string) => void;
 }): Program {
-  const child = start(options.command, options.env);
+  const child = start(options.command, options.env, options.folder);
   const ended = new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(error.message));
     child.once('close', (code, signal) => resolve(signal === null ? `exit code ${code}` : `signal ${signal}`));
@@ -51,11 +52,16 @@ export function startProgram(options: {
   };
 }
 
-function start([name = '', ...args]: readonly string[], env: Readonly<Record<string, string>>): ChildProcess {
+function start(
+  [name = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+  cwd: string | undefined,
+): ChildProcess {
   const ours = OURS[name];
-  if (ours === undefined) return spawn(name, args, { env, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
+  if (ours === undefined) return spawn(name, args, { env, cwd, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   return fork(fileURLToPath(new URL(`${ours}${EXTENSION}`, import.meta.url)), args, {
     env,
+    cwd,
     execArgv: ['--import', WITH_PARENT],
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,

@@ -1,9 +1,10 @@
 import { stringify } from 'yaml';
 import { build } from '../mcp-adapter/build.ts';
-import { acceptedAdapter, checkManifest } from './check-manifests.ts';
+import { acceptedAdapter, checkManifests } from './check-manifests.ts';
 import { type Streams, UsageError, readArgs, runCommand } from './command-line.ts';
 import { describeProblem } from './describe-problem.ts';
 import { readManifests } from './manifests.ts';
+import { groupsOf } from './scrape-groups.ts';
 
 const USAGE = `Usage: mcp-operator render [options] -f PATH...
 
@@ -11,7 +12,7 @@ Prints the objects that the operator would make of the resources in the files, a
 
 Options:
   -f, --filename PATH   a file or a folder; may be repeated
-  --image IMAGE         image of the pods whose resource names none (default: mcp-operator)
+  --image IMAGE         image of the pods whose resource names none (default: mcp-adapter)
   --pod-security WORD   restricted or openshift (default: restricted)
   --namespace NAME      namespace of resources that name none (default: default)
   --help                this text
@@ -43,21 +44,24 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
     if (podSecurity !== 'restricted' && podSecurity !== 'openshift') {
       throw new UsageError(`--pod-security must be restricted or openshift, not "${podSecurity}"`);
     }
+    const image = values.image ?? 'mcp-adapter';
+    const print = (object: object): void => streams.out(`---\n${stringify(object).trimEnd()}`);
     const read = await readManifests(paths, values.namespace ?? 'default');
-    const problems = [...read.problems, ...read.manifests.flatMap(checkManifest)];
+    const problems = [...read.problems, ...checkManifests(read.manifests)];
     for (const problem of problems) streams.err(describeProblem(problem));
     for (const manifest of read.manifests) {
       const adapter = acceptedAdapter(manifest);
       if (adapter === undefined) continue;
       const children = build(adapter, {
-        image: values.image ?? 'mcp-operator',
+        image,
         podSecurity,
         serves: { httpRoutes: true, serviceMonitors: true },
         services: () => undefined,
         referencesRevision: undefined,
       });
-      for (const { object } of children) streams.out(`---\n${stringify(object).trimEnd()}`);
+      for (const { object } of children) print(object);
     }
+    for (const group of groupsOf(read.manifests)) group.objects(image, podSecurity).forEach(print);
     return problems.length > 0 ? 1 : 0;
   });
 }

@@ -1,4 +1,4 @@
-import { checkManifest } from './check-manifests.ts';
+import { checkManifests } from './check-manifests.ts';
 import { type Streams, UsageError, readArgs, runCommand } from './command-line.ts';
 import { describeProblem } from './describe-problem.ts';
 import { readManifests } from './manifests.ts';
@@ -33,7 +33,7 @@ export function validateCommand(args: readonly string[], streams: Streams): Prom
     const paths = [...(values.filename ?? []), ...positionals];
     if (paths.length === 0) throw new UsageError('which files? Give -f with a file or a folder');
     const read = await readManifests(paths, values.namespace ?? 'default');
-    const problems = [...read.problems, ...read.manifests.flatMap(checkManifest)];
+    const problems = [...read.problems, ...checkManifests(read.manifests)];
     for (const problem of problems) streams.err(describeProblem(problem));
     const count = read.manifests.length;
     const found = `${count} resource${count === 1 ? '' : 's'}`;

@@ -9,12 +9,17 @@ import { localAdapter } from './local-config.ts';
 import { type LocalPod, localPod } from './local-pod.ts';
 import type { Manifest } from './manifests.ts';
 import { GRACE_SECONDS } from './pod-runner.ts';
+import { type LocalGroup, groupsOf } from './scrape-groups.ts';
 
 /** What a resource becomes on this machine. */
 export interface Workload {
   readonly key: string;
   readonly kind: string;
   readonly name: string;
+  /** Files that it comes from. */
+  readonly files: readonly string[];
+  /** The container whose lines need no name before them. */
+  readonly container: string;
   /** Port that the program listens on in its pod. */
   readonly port: number;
   /** Paths of the MCP endpoints. */
@@ -45,27 +50,29 @@ export function workloads(
   dataDir: string,
   env: Readonly<Record<string, string | undefined>>,
 ): Workload[] {
-  const data = dataOf(manifests);
-  return manifests.flatMap((manifest) => {
+  const world = { dataDir, data: dataOf(manifests), env };
+  const adapters = manifests.flatMap((manifest) => {
     const adapter = acceptedAdapter(manifest);
-    return adapter === undefined ? [] : [adapterWorkload(adapter, dataDir, data, env)];
+    return adapter === undefined ? [] : [adapterWorkload(adapter, manifest.file, world)];
   });
+  return [...adapters, ...groupsOf(manifests).flatMap((group) => groupWorkloads(group, world))];
 }
 
-/** Tells resources apart. */
-export const keyOf = ({ kind, metadata }: Pick<KubernetesObject, 'kind' | 'metadata'>): string =>
+/** Tells workloads apart. */
+const keyOf = ({ kind, metadata }: Pick<KubernetesObject, 'kind' | 'metadata'>): string =>
   `${kind} ${metadata.namespace ?? 'default'}/${metadata.name}`;
 
 type DataOf = (
   namespace: string,
 ) => (kind: 'Secret' | 'ConfigMap', name: string) => Readonly<Record<string, string>> | undefined;
 
-function adapterWorkload(
-  resource: McpAdapter,
-  dataDir: string,
-  data: DataOf,
-  env: Readonly<Record<string, string | undefined>>,
-): Workload {
+interface World {
+  readonly dataDir: string;
+  readonly data: DataOf;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+function adapterWorkload(resource: McpAdapter, file: string, { dataDir, data, env }: World): Workload {
   const { adapter, notes } = localAdapter(resource);
   const { name, namespace = 'default' } = adapter.metadata;
   const objects = build(adapter, CONTEXT).map((child) => child.object);
@@ -79,11 +86,11 @@ function adapterWorkload(
     key: keyOf(resource),
     kind: 'McpAdapter',
     name,
+    files: [file],
+    container: 'adapter',
     port: config.port,
     mountPaths: config.servers.flatMap(({ mountPath }) => (mountPath === undefined ? [] : [mountPath])),
-    hash: createHash('sha256')
-      .update(JSON.stringify(pod((port) => port)))
-      .digest('hex'),
+    hash: hashOf(pod),
     notes,
     folder,
     retained: adapter.spec.deletionPolicy !== 'Delete',
@@ -91,12 +98,56 @@ function adapterWorkload(
   };
 }
 
+const hashOf = (pod: Workload['pod']): string =>
+  createHash('sha256')
+    .update(JSON.stringify(pod((port) => port)))
+    .digest('hex');
+
+/** One for each shard of the group. */
+function groupWorkloads(group: LocalGroup, { dataDir, data, env }: World): Workload[] {
+  const { namespace, sources } = group;
+  const objects = group.objects('local', 'restricted');
+  return objects
+    .filter(({ kind }) => kind === 'Deployment')
+    .map((deployment) => {
+      const { name } = deployment.metadata;
+      const containerPort = portOf(deployment);
+      const folder = join(dataDir, namespace, name);
+      const pod = (port: (containerPort: number) => number): LocalPod =>
+        listeningHere(localPod(deployment, objects, { folder, data: data(namespace), env, port }), port(containerPort));
+      return {
+        key: `ScrapeGroup ${namespace}/${name}`,
+        kind: 'ScrapeGroup',
+        name,
+        files: [...new Set(sources.map(({ file }) => file))],
+        container: 'scraper',
+        port: containerPort,
+        mountPaths: [],
+        hash: hashOf(pod),
+        notes: [],
+        folder,
+        retained: true,
+        pod,
+      };
+    });
+}
+
+function portOf(deployment: KubernetesObject): number {
+  const { containers } = (
+    deployment['spec'] as { template: { spec: { containers: { ports: { containerPort: number }[] }[] } } }
+  ).template.spec;
+  return containers[0]?.ports[0]?.containerPort ?? 0;
+}
+
+/** Programs of ours that take `--host` and `--port`. */
+const PROGRAMS: ReadonlySet<string> = new Set(['mcp-adapter', 'otel-api-scraper']);
+
 /** On this machine only, and quick to end. */
 function listeningHere(pod: LocalPod, port: number): LocalPod {
   return {
     ...pod,
     containers: pod.containers.map((container) =>
-      container.command[0] === 'mcp-adapter'
+      PROGRAMS.has(container.command[0] ?? '')
         ? {
             ...container,
             command: [...container.command, '--host', '127.0.0.1', '--port', String(port)],
