@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { expect } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import type { Cluster, TestNamespace } from '../../cluster/cluster.ts';
 import { at, type Live } from '../../cluster/kubectl.ts';
@@ -80,9 +81,8 @@ export class Stage implements AsyncDisposable {
       metadata,
       spec: fromSources(image, 'load-main.ts', url),
     });
-    await this.cluster.waitFor('pod', 'client', (pod) => at(pod, 'status', 'phase') === 'Running', {
-      namespace: this.namespace,
-    });
+    const calls = (): Promise<number> => this.insideTally(new Date()).then((tally) => tally.calls);
+    await expect.poll(() => calls().catch(() => 0), { timeout: READY_MS, interval: 500 }).toBeGreaterThan(0);
   }
 
   /** The image that the adapter's pods run. */

@@ -20,8 +20,11 @@ function createPatientServer(): McpServer {
   const inputSchema = z.object({ seconds: z.int().min(1).max(600) });
   server.registerTool('wait', { description: 'Waits.', inputSchema }, async ({ seconds }, call) => {
     const progressToken = call.mcpReq._meta?.progressToken;
+    const began = Date.now();
     for (let progress = 1; progress <= seconds; progress += 1) {
-      await delay(STEP_MS, undefined, { signal: call.mcpReq.signal });
+      // By the clock, so that a busy machine makes it no longer.
+      const restMs = began + progress * STEP_MS - Date.now();
+      await delay(Math.max(0, restMs), undefined, { signal: call.mcpReq.signal });
       if (progressToken === undefined) continue;
       const params = { progressToken, progress, total: seconds };
       await call.mcpReq.notify({ method: 'notifications/progress', params });
