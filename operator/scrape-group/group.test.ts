@@ -68,12 +68,65 @@ describe('a group', () => {
     expect(podFields(made.settings).image).toBe('registry.example/x:1');
   });
 
-  it('names the variable of the admin secret as it is called in the pod', () => {
-    const made = group(
-      first('a', { scraper: { enableAdminApi: true, adminSecretEnv: 'TOKEN' }, env: [{ name: 'TOKEN', value: 'x' }] }),
-    );
-    expect(refusals(made)).toEqual([]);
-    expect(scraperSection(made.settings)['adminSecretEnv']).toBe('A__TOKEN');
+  describe('with an admin secret', () => {
+    const env = [
+      { name: 'TOKEN', value: 'x' },
+      { name: 'NAME', value: 'TOKEN' },
+      { name: 'END', value: 'KEN' },
+    ];
+
+    it.each([
+      ['TOKEN', 'A__TOKEN'],
+      [' TOKEN ', 'A__TOKEN'],
+      ['${NAME}', 'A__${A__NAME}'],
+      ['TO${END}', 'A__TO${A__END}'],
+      ['${NONE:-TOKEN}', 'A__${A__NONE:-TOKEN}'],
+    ])('named %j finds its variable under the name that it has in the pod', (adminSecretEnv, expected) => {
+      const made = group(first('a', { scraper: { enableAdminApi: true, adminSecretEnv }, env }));
+      expect(refusals(made)).toEqual([]);
+      const scraper = scraperSection(made.settings);
+      expect(scraper['adminSecretEnv']).toBe(expected);
+      const pod = Object.fromEntries((made.members[0]?.env ?? []).map(({ name, value }) => [name, value]));
+      // The loader refuses a name whose variable is not set.
+      const text = renderFile(
+        scraper,
+        made.members.map((member) => member.text),
+      );
+      expect(loadScraperConfig(text, pod).scraper.adminSecretEnv).toBe('A__TOKEN');
+    });
+
+    it.each(['', '  '])('named %j has none', (adminSecretEnv) => {
+      const made = group(first('a', { scraper: { adminSecretEnv } }));
+      expect(refusals(made)).toEqual([]);
+      const text = renderFile(
+        scraperSection(made.settings),
+        made.members.map((member) => member.text),
+      );
+      expect(loadScraperConfig(text, {}).scraper.adminSecretEnv).toBeNull();
+    });
+
+    it('agrees only on one variable, whatever it is called', () => {
+      const from = (name: string, key: string) => ({ name, valueFrom: { secretKeyRef: { name: 's', key } } });
+      const wants = (adminSecretEnv: string, ...variables: object[]) => ({
+        scraper: { enableAdminApi: true, adminSecretEnv },
+        env: variables as { name: string }[],
+      });
+      expect(
+        refusals(group(first('a', wants('ONE', from('ONE', 'k'))), source('b', wants('TWO', from('TWO', 'k'))))),
+      ).toEqual([]);
+      expect(
+        refusals(group(first('a', wants('ONE', from('ONE', 'k'))), source('b', wants('ONE', from('ONE', 'other'))))),
+      ).toEqual([expect.stringContaining('b: GroupConflict')]);
+      const name = { name: 'NAME', value: 'ONE' };
+      expect(
+        refusals(
+          group(
+            first('a', wants('${NAME}', name, from('ONE', 'k'))),
+            source('b', wants('${NAME}', name, from('ONE', 'other'))),
+          ),
+        ),
+      ).toEqual([expect.stringContaining('b: GroupConflict')]);
+    });
   });
 
   it('is paused while one of its sources is', () => {

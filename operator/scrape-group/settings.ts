@@ -1,6 +1,7 @@
 import { REDACTED, looksSecret } from '../../crds/config/secret-names.ts';
 import { dottedPath } from '../../crds/config/problem.ts';
 import { redactUrl } from '../../crds/config/redact-url.ts';
+import { hasReference } from '../../crds/config/reference.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { comparable, renamedReferences, variablePrefix } from './variables.ts';
@@ -41,7 +42,7 @@ export function settingsOf({ metadata: { name }, spec }: ApiScrapeSource): Setti
     source: name,
   }));
   const scraper = leaves(spec.scraper, ['scraper']).map(({ path, value: written }) => {
-    if (dottedPath(path) !== NAMES_VARIABLE || typeof written !== 'string') {
+    if (dottedPath(path) !== NAMES_VARIABLE || !isName(written)) {
       return {
         path,
         value: renamedReferences(written, name),
@@ -50,8 +51,10 @@ export function settingsOf({ metadata: { name }, spec }: ApiScrapeSource): Setti
         source: name,
       };
     }
-    const value = written.startsWith('$') ? renamedReferences(written, name) : variablePrefix(name) + written;
-    return { path, value, written, comparable: comparable(`\${${written}}`, spec), source: name };
+    const value = variablePrefix(name) + renamedReferences(written.trim(), name);
+    // Where the name itself comes from a variable, any of them may be meant.
+    const meaning = hasReference(written) ? [written, spec.env, spec.envFrom] : `\${${written.trim()}}`;
+    return { path, value, written, comparable: comparable(meaning, spec), source: name };
   });
   return [...pod, ...scraper];
 }
@@ -59,8 +62,11 @@ export function settingsOf({ metadata: { name }, spec }: ApiScrapeSource): Setti
 /** References of settings that stand there as the bare name of a variable. */
 export function namedVariables(spec: ApiScrapeSource['spec']): unknown {
   const name = valueAt(spec, ['scraper', 'adminSecretEnv']);
-  return typeof name === 'string' && !name.startsWith('$') ? { scraper: { adminSecretEnv: `\${${name}}` } } : {};
+  return isName(name) && !hasReference(name) ? { scraper: { adminSecretEnv: `\${${name.trim()}}` } } : {};
 }
+
+/** Blank text names nothing. */
+const isName = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
 
 /** Why a setting cannot join those of the group; undefined when it can. */
 export function conflictWith(settings: Settings, setting: Setting): string | undefined {
