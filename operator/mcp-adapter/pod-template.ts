@@ -23,6 +23,7 @@ import {
 } from './labels.ts';
 import { overlay } from './overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from './references.ts';
+import { withSidecarDefaults } from './sidecars.ts';
 import { spread } from './spread.ts';
 import { storageVolumeSource } from './storage-claim.ts';
 
@@ -39,7 +40,11 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
         ...revisions(adapter, context, hash),
       },
     },
-    spec: overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}),
+    spec: withSidecarDefaults(
+      overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+      CONTAINER,
+      adapter.spec.image ?? context.image,
+    ),
   };
 }
 

@@ -1,14 +1,19 @@
 /**
- * `npm run generate`: writes the files that are derived from others, beyond those of the schemas. With `--check` it writes
- * nothing, and fails when one differs. deploy/ is rendered by helm; without it, it stays as it is, and the suite
- * `cluster` compares.
+ * `npm run generate`: writes the files that are derived from others: first those of the schemas (crds/generate), then
+ * those that are made of these. With `--check` it writes nothing, and fails when one differs. deploy/ is rendered by helm;
+ * without it, it stays as it is, and the suite `cluster` compares.
  */
+import { spawnSync } from 'node:child_process';
 import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CLUSTER_BIN } from '../../e2e/cluster/kubectl.ts';
 import { ROOT } from '../suite/command.ts';
 import { argoCdConfig } from './argo-cd-config.ts';
 import { plainManifests } from './plain-manifests.ts';
+
+const args = process.argv.slice(2);
+const schemas = spawnSync(process.execPath, [join(ROOT, 'crds/generate/main.ts'), ...args], { stdio: 'inherit' });
+if (schemas.status !== 0) process.exit(schemas.status ?? 1);
 
 const files: Record<string, string> = { 'gitops/argocd/argocd-cm.yaml': await argoCdConfig() };
 const hasHelm = await access(join(CLUSTER_BIN, 'helm')).then(
@@ -26,7 +31,7 @@ if (hasHelm) {
 for (const [path, content] of Object.entries(files)) {
   const current = await readFile(join(ROOT, path), 'utf8').catch(() => undefined);
   if (current === content) continue;
-  if (process.argv[2] === '--check') {
+  if (args[0] === '--check') {
     console.error(`${path} is not up to date; run npm run generate`);
     process.exitCode = 1;
   } else {

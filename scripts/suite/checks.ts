@@ -12,7 +12,7 @@ const STEPS: readonly { readonly name: string; readonly command: readonly string
   { name: 'unused code', command: [tool('knip')] },
   {
     name: 'generated files',
-    command: [process.execPath, 'crds/generate/main.ts', '--check'],
+    command: [process.execPath, 'scripts/generate/main.ts', '--check'],
     repair: 'npm run generate',
   },
 ];
