@@ -1,10 +1,18 @@
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from '../runtime/kubernetes.ts';
 import type { Key } from '../runtime/reconciler.ts';
+import { DENIED_FOR_MS, isDenied } from '../runtime/refusal.ts';
 
 interface Known {
   readonly object: KubernetesObject | undefined;
   readonly until: number;
+  /** Since when it may not be read; undefined when it may. */
+  readonly deniedSince: number | undefined;
 }
+
+/** While it is not clear yet whether it may be read. */
+const DENIED_AGAIN_MS = 1_000;
+/** Nobody asks for it more often than an adapter is looked at. */
+const KEPT_FOR_DENIALS_MS = 60_000;
 
 /**
  * Objects of others that are read by name and kept for a while: too many to be watched for the few that matter. One that
@@ -35,24 +43,38 @@ export class Lookup {
     const text = `${key.namespace}/${key.name}`;
     const known = this.#known.get(text);
     if (known !== undefined && this.#now() < known.until) return known.object;
-    const object = await this.#read(key, signal);
+    const next = await this.#read(key, known, signal);
     this.#dropOld();
-    this.#known.set(text, { object, until: this.#now() + this.#keepMs });
-    return object;
+    this.#known.set(text, next);
+    return next.object;
   }
 
-  async #read(key: Key, signal: AbortSignal): Promise<KubernetesObject | undefined> {
+  async #read(key: Key, known: Known | undefined, signal: AbortSignal): Promise<Known> {
+    const keep = (object: KubernetesObject | undefined): Known => ({
+      object,
+      until: this.#now() + this.#keepMs,
+      deniedSince: undefined,
+    });
     try {
-      return await this.#api.get(this.#resource, key, signal);
+      return keep(await this.#api.get(this.#resource, key, signal));
     } catch (error) {
+      if (isDenied(error)) return this.#denied(known);
       // Names in configurations need not be names of objects.
-      if (error instanceof ApiError && [400, 403, 422].includes(error.code)) return undefined;
+      if (error instanceof ApiError && [400, 403, 422].includes(error.code)) return keep(undefined);
       throw error;
     }
   }
 
+  /** What was known holds until the denial has lasted. */
+  #denied(known: Known | undefined): Known {
+    const now = this.#now();
+    const deniedSince = known?.deniedSince ?? now;
+    if (now - deniedSince >= DENIED_FOR_MS) return { object: undefined, until: now + this.#keepMs, deniedSince };
+    return { object: known?.object, until: now + Math.min(DENIED_AGAIN_MS, this.#keepMs), deniedSince };
+  }
+
   #dropOld(): void {
     const now = this.#now();
-    for (const [text, { until }] of this.#known) if (until <= now) this.#known.delete(text);
+    for (const [text, { until }] of this.#known) if (until + KEPT_FOR_DENIALS_MS <= now) this.#known.delete(text);
   }
 }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Applier, type ApplyReport, type Desired, type Existing } from './apply.ts';
-import type { KubernetesObject, OwnerReference, Resource } from './kubernetes.ts';
+import { ApiError, type KubernetesObject, type OwnerReference, type Resource } from './kubernetes.ts';
 import type { Ownership } from './ownership.ts';
 import {
   AUTOSCALERS,
@@ -11,7 +11,7 @@ import {
   SERVICE_ACCOUNTS,
   STORAGE_CLAIMS,
 } from './resources.ts';
-import { noted, type RealApi, startRealApi, writesOf } from './testing/real-api.ts';
+import { noted, type RealApi, startRealApi, type Verb, writesOf } from './testing/real-api.ts';
 
 const LABELS = { 'app.kubernetes.io/managed-by': 'mcp-operator', 'mcpadapter.io/adapter': 'demo' };
 const SELECTOR = 'app.kubernetes.io/managed-by=mcp-operator,mcpadapter.io/adapter=demo';
@@ -92,8 +92,8 @@ async function existing(): Promise<Existing[]> {
 }
 
 /** An operator that was just started; `run` is one reconcile. */
-function operator() {
-  const { api, requests } = noted(real.api);
+function operator(before?: (verb: Verb) => Promise<void>) {
+  const { api, requests } = noted(real.api, before);
   const clock = { now: 0 };
   const applier = new Applier({
     api,
@@ -412,6 +412,29 @@ describe('what the API server refuses', () => {
     expect(twice.objects[0]?.message).toMatch(/"A"/);
     const monitor = await run([desired(SERVICE_MONITORS, 'demo', { spec: {} })]);
     expect(monitor.objects[0]).toMatchObject({ outcome: 'refused' });
+  });
+
+  it('believes that it may not write only when that lasts: an API server says so while it starts', async () => {
+    const text = 'configmaps "demo-config" is forbidden: User "op" cannot patch resource "configmaps"';
+    const access = { denied: false };
+    const { run, writes, clock } = operator(async (verb) => {
+      if (access.denied && verb === 'apply') throw new ApiError(403, 'Forbidden', text);
+    });
+    await run([configMap({ a: '1' })]);
+    access.denied = true;
+    await expect(run([configMap({ a: '2' })])).rejects.toThrow(text);
+    access.denied = false;
+    expect(outcomes(await run([configMap({ a: '2' })]))).toEqual(['ConfigMap changed']);
+
+    access.denied = true;
+    await expect(run([configMap({ a: '3' })])).rejects.toThrow(text);
+    clock.now += 9_999;
+    await expect(run([configMap({ a: '3' })])).rejects.toThrow(text);
+    clock.now += 1;
+    const [refused] = (await run([configMap({ a: '3' })])).objects;
+    expect(refused).toMatchObject({ outcome: 'refused', message: expect.stringContaining(text) });
+    await run([configMap({ a: '3' })]);
+    expect(writes()).toEqual([]);
   });
 
   it('takes a null as a field that is not there', async () => {

@@ -3,8 +3,9 @@ import { HandOver, onto, type SharedField } from './hand-over.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
 import { type Ownership, prunable, standing } from './ownership.ts';
 import type { Key } from './reconciler.ts';
-import { refusalOf } from './refusal.ts';
+import { DENIED_FOR_MS, isDenied, refusalOf } from './refusal.ts';
 import { isOlder } from './resource-version.ts';
+import { withoutManagedFields, withoutNulls } from './without.ts';
 
 /** An object as it is to be, without owner references. */
 export interface Desired {
@@ -61,7 +62,14 @@ interface Memory {
   readonly resourceVersion: string | undefined;
   /** What the API server answered, until the caches show it. */
   written?: KubernetesObject;
-  readonly refusal?: { readonly message: string; readonly until: number };
+  readonly refusal?: Refusal;
+}
+
+interface Refusal {
+  readonly message: string;
+  readonly since: number;
+  /** It is not asked again before. */
+  readonly until: number;
 }
 
 const WAIT_MS = 2_000;
@@ -217,13 +225,16 @@ export class Applier {
     } catch (error) {
       const message = refusalOf(error, resource, object.metadata.name);
       if (message === undefined) throw error;
+      const since = memory.get(id)?.refusal?.since ?? this.#now();
+      const isBelieved = !isDenied(error) || this.#now() - since >= DENIED_FOR_MS;
       memory.set(id, {
         uid: live?.metadata.uid,
         desired: hashOf(object),
         live: liveHash(live),
         resourceVersion: live?.metadata.resourceVersion,
-        refusal: { message, until: this.#now() + REFUSED_MS },
+        refusal: { message, since, until: isBelieved ? this.#now() + REFUSED_MS : -Infinity },
       });
+      if (!isBelieved) throw error;
       return { ...nameOf(desired), outcome: 'refused', message, object: live };
     }
   }
@@ -270,19 +281,6 @@ function obstacle(live: KubernetesObject | undefined, desired: Desired, ownershi
 function withOwners({ object, owned }: Desired, { owners }: Ownership): KubernetesObject {
   const metadata = owned && owners.length > 0 ? { ...object.metadata, ownerReferences: owners } : object.metadata;
   return withoutNulls({ ...object, metadata }) as KubernetesObject;
-}
-
-/** A null would be applied as a value of its own. Whoever writes it means that the field is not there. */
-function withoutNulls(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutNulls);
-  if (typeof value !== 'object' || value === null) return value;
-  const entries = Object.entries(value).filter(([, member]) => member !== null && member !== undefined);
-  return Object.fromEntries(entries.map(([name, member]) => [name, withoutNulls(member)]));
-}
-
-function withoutManagedFields(object: KubernetesObject): KubernetesObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }
 
 function liveHash(live: KubernetesObject | undefined): string {

@@ -5,6 +5,7 @@ import { pause } from './pause.ts';
 import type { Key } from './reconciler.ts';
 import { MalformedEventError } from './watch-stream.ts';
 import type { Change, Coverage, WatchedCache } from './watched-cache.ts';
+import { withoutManagedFields } from './without.ts';
 
 export interface ReflectorTiming {
   /** How long the API server keeps a watch open, give or take 5 s. */
@@ -52,7 +53,7 @@ const OVERTIME_MS = 30_000;
 /** A watch that ends within this time without a word is a failure, or a broken proxy would make us spin. */
 const SHORT_WATCH_MS = 1_000;
 
-class SilentWatchError extends Error {
+export class SilentWatchError extends Error {
   override readonly name = 'SilentWatchError';
 }
 
@@ -233,9 +234,4 @@ export class Reflector implements WatchedCache {
   #count(what: ReflectorCount): void {
     this.#options.count?.(what);
   }
-}
-
-function withoutManagedFields(object: KubernetesObject): KubernetesObject {
-  const { managedFields: _, ...metadata } = object.metadata;
-  return { ...object, metadata };
 }

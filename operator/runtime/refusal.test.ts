@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { ApiError } from './kubernetes.ts';
-import { refusalOf } from './refusal.ts';
+import { isDenied, refusalOf } from './refusal.ts';
 import { DEPLOYMENTS } from './resources.ts';
 
 describe('refusalOf', () => {
@@ -39,4 +39,15 @@ describe('refusalOf', () => {
     const error = new ApiError(422, 'Invalid', 'x'.repeat(100_000));
     expect(refusalOf(error, DEPLOYMENTS, 'demo')?.length).toBeLessThan(1_200);
   });
+});
+
+it('tells a permission that is missing from a quota and a policy', () => {
+  const says = (code: number, text: string): boolean => isDenied(new ApiError(code, 'Forbidden', text));
+  const user =
+    'services "x" is forbidden: User "system:serviceaccount:a:b" cannot get resource "services" in API group ""';
+  expect(says(403, user)).toBe(true);
+  expect(says(403, 'pods "x" is forbidden: exceeded quota: small')).toBe(false);
+  expect(says(403, 'configmaps "x" is forbidden: namespace a is being terminated')).toBe(false);
+  expect(says(500, user)).toBe(false);
+  expect(isDenied(new Error(user))).toBe(false);
 });

@@ -17,6 +17,20 @@ export function refusalOf(error: unknown, resource: Resource, name: string): str
   return `${resource.kind} ${name} was refused by the API server: ${text}${advice}`;
 }
 
+/**
+ * Whether the API server says that we may not do this at all. It says so of everything for a moment after it has started,
+ * before it has read the roles, so this is only to be believed when it lasts.
+ */
+export function isDenied(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 403 && DENIED.test(error.message);
+}
+
+/** How long it has to last, in milliseconds. */
+export const DENIED_FOR_MS = 10_000;
+
+/** Of the authorizer; quotas and policies say other things. */
+const DENIED = /\bcannot \w+ resource\b/;
+
 /** Not 401 and 409, which pass. 403 is a missing permission, a quota or a policy; 404 a missing kind or namespace. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 403, 404, 405, 413, 415, 422]);
 /** Unknown fields and lists with a key twice, which server-side apply answers with 500. */
