@@ -4,7 +4,7 @@ import { ConfigError, type Problem, dottedPath } from './problem.ts';
 import { type Environment, interpolateAll } from './reference.ts';
 import { type LocatedProblem, schemaProblems } from './schema-problems.ts';
 import type { Path } from './tree.ts';
-import { ScraperConfig, ScraperSettings, Source } from './scraper.ts';
+import { ScraperConfig } from './scraper.ts';
 import { type Position, readYaml } from './yaml-source.ts';
 
 /**
@@ -23,25 +23,16 @@ export function loadScraperConfig(text: string, env: Environment): ScraperConfig
   return loadConfig(ScraperConfig, text, env, adminSecretIsSet);
 }
 
-/**
- * What is wrong with a configuration whose environment is not known: a problem whose value holds a reference is left
- * out, because only the program that resolves it can judge it.
- */
+/** What is wrong with a configuration of the adapter whose environment is not known. */
 export function checkAdapterConfig(document: unknown): Problem[] {
-  return check(AdapterConfig, document);
+  return checkUnresolved(AdapterConfig, document);
 }
 
-/** The same for one entry of `sources` of the scraper's file. */
-export function checkScraperSource(document: unknown): Problem[] {
-  return check(Source, document);
-}
-
-/** The same for a part of the section `scraper`: what is required may be missing. */
-export function checkScraperSettings(document: unknown): Problem[] {
-  return check(ScraperSettings.partial(), document);
-}
-
-function check(schema: z.ZodType, document: unknown): Problem[] {
+/**
+ * What is wrong with a document whose references are not resolved: a problem whose value holds one is left out, because
+ * only the program that resolves it can judge it.
+ */
+export function checkUnresolved(schema: z.ZodType, document: unknown): Problem[] {
   const references = interpolateAll(document, {}).found;
   const open = new Set(references.map(({ path }) => dottedPath(path)));
   const parsed = schema.safeParse(document);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { type JsonSchema, inputSchema, isSchema } from '../generate/json-schema.ts';
-import { checkScraperSettings, checkScraperSource, loadScraperConfig } from './load.ts';
-import { ScraperConfig } from './scraper.ts';
+import { checkUnresolved, loadScraperConfig } from './load.ts';
+import { ScraperConfig, ScraperSettings, Source } from './scraper.ts';
 import { get } from './testing.ts';
 import { loadScraper, scraperProblems, scraperSample, scraperSampleWith } from './testing/scraper-sample.ts';
 
@@ -254,17 +254,18 @@ describe('without the environment', () => {
   const source = { ...(scraperSample()['sources'] as object[])[1], frequency: '${EVERY}', scrape: { type: '${TYPE}' } };
 
   test('a source whose values come from it is fine', () => {
-    expect(checkScraperSource(source)).toEqual([]);
+    expect(checkUnresolved(Source, source)).toEqual([]);
   });
 
   test('what else is wrong with a source is found, with paths below it', () => {
-    const problems = checkScraperSource({ ...source, baseUrl: 'x', auth: { type: 'basic', username: '${U}' } });
+    const problems = checkUnresolved(Source, { ...source, baseUrl: 'x', auth: { type: 'basic', username: '${U}' } });
     expect(problems.map(({ path }) => path)).toEqual(['baseUrl', 'auth.password']);
   });
 
   test('settings may be incomplete, but not wrong', () => {
-    expect(checkScraperSettings({ dryRun: true, servicePort: '${PORT}' })).toEqual([]);
-    expect(checkScraperSettings({ servicePort: 0 }).map(({ path }) => path)).toEqual(['servicePort']);
+    const some = ScraperSettings.partial();
+    expect(checkUnresolved(some, { dryRun: true, servicePort: '${PORT}' })).toEqual([]);
+    expect(checkUnresolved(some, { servicePort: 0 }).map(({ path }) => path)).toEqual(['servicePort']);
   });
 });
 

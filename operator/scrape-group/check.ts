@@ -1,6 +1,6 @@
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { hasReference, interpolateAll } from '../../crds/config/reference.ts';
-import { schemaProblems } from '../../crds/config/schema-problems.ts';
+import { checkUnresolved } from '../../crds/config/load.ts';
+import type { Problem } from '../../crds/config/problem.ts';
+import { hasReference } from '../../crds/config/reference.ts';
 import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
@@ -17,13 +17,20 @@ const MAX_SOURCE_BYTES = 512 * 1024;
  * the program that resolves it.
  */
 export function checkSpec(spec: ApiScrapeSourceSpec): Problem[] {
-  return [...lenient(ApiScrapeSourceSpec, spec), ...variableProblems(spec), ...sizeProblems(spec), ...overlay(spec)];
+  return [
+    ...checkUnresolved(ApiScrapeSourceSpec, spec),
+    ...variableProblems(spec),
+    ...sizeProblems(spec),
+    ...overlay(spec),
+  ];
 }
 
 /** What is wrong with the settings of a group taken together: what no source can know alone. Paths as in the spec. */
 export function checkGroupSettings(scraper: Record<string, unknown>, settings: Settings): Problem[] {
   const known = settings.has(ENDPOINT);
-  const problems = lenient(ScraperConfig, { scraper, sources: [] }).filter(({ path }) => known || path !== ENDPOINT);
+  const problems = checkUnresolved(ScraperConfig, { scraper, sources: [] }).filter(
+    ({ path }) => known || path !== ENDPOINT,
+  );
   const replicas = settings.get('replicas')?.value;
   const backend = settings.get('scraper.fingerprintStore.backend')?.value ?? 'sqlite';
   if (typeof replicas === 'number' && replicas > 1 && backend === 'sqlite') {
@@ -38,18 +45,6 @@ export function checkGroupSettings(scraper: Record<string, unknown>, settings: S
     });
   }
   return problems;
-}
-
-type Checkable = typeof ApiScrapeSourceSpec | typeof ScraperConfig;
-
-function lenient(schema: Checkable, document: unknown): Problem[] {
-  const parsed = schema.safeParse(document);
-  if (parsed.success) return [];
-  const references = interpolateAll(document, {}).found;
-  const open = new Set(references.map(({ path }) => dottedPath(path)));
-  return schemaProblems(parsed.error.issues, { schema, document, references })
-    .map(({ problem }) => problem)
-    .filter(({ path }) => !open.has(path));
 }
 
 /** What would make the API server refuse the pods, and so stop all sources of the group. */
