@@ -17,6 +17,7 @@ import { LeaderElection } from './runtime/leader-election.ts';
 import { measuredApi } from './runtime/measured-api.ts';
 import { type ConditionCount, countConditions, type Metrics } from './runtime/metrics.ts';
 import { namespacesOf } from './runtime/namespaces.ts';
+import { SilentWatchError } from './runtime/reflector.ts';
 import { PrometheusMetrics } from './runtime/prometheus-metrics.ts';
 import { whileLeading } from './runtime/while-leading.ts';
 import { scrapeGroupController } from './scrape-group/controller.ts';
@@ -46,13 +47,21 @@ export interface Operator {
 export function createOperator({ options, credentials, log, version, instance = hostname() }: OperatorParts): Operator {
   const identity = `${instance}_${randomUUID()}`;
   const state = { ready: false, outdated: [] as readonly OutdatedCrd[], leading: () => false };
-  const client = new ApiClient({ credentials, userAgent: `mcp-operator/${version}` });
+  const userAgent = `mcp-operator/${version}`;
+  const client = new ApiClient({ credentials, userAgent });
+  /** The lease has connections of its own: behind slow writes a renewal would come too late. */
+  const leaseClient = new ApiClient({ credentials, userAgent });
   const metrics = new PrometheusMetrics({
     leading: () => state.leading(),
     conditions: () => conditionsOf(caches, state.outdated),
   });
-  const api = measuredApi(client, metrics, () => performance.now());
-  const onError = (error: unknown, where: object): void => log.warn({ ...where, err: error }, 'a watch failed');
+  const now = (): number => performance.now();
+  const api = measuredApi(client, metrics, now);
+  const onError = (error: unknown, where: object): void => {
+    // Where nothing changes, the API server may have nothing to say for minutes; the watch is then only opened anew.
+    const level = error instanceof SilentWatchError ? 'debug' : 'warn';
+    log[level]({ ...where, err: error }, 'a watch failed');
+  };
   const namespaces = namespacesOf(options.namespaces, { api, onError });
   const caches = createCaches({ api, namespaces, onError, onWatch: metrics.watchRestarted });
   const health = new HealthServer({
@@ -60,27 +69,29 @@ export function createOperator({ options, credentials, log, version, instance = 
     metrics: () => metrics.text(),
   });
   const election = new LeaderElection({
-    api,
+    api: measuredApi(leaseClient, metrics, now),
     identity,
     name: options.leaseName,
     namespace: options.leaseNamespace ?? 'default',
+    onError: (error) => log.warn({ err: error, lease: options.leaseName }, 'the lease cannot be had now'),
   });
 
   /** What only one operator does at a time. */
-  const lead = async (api: KubernetesApi, signal: AbortSignal, stopping: AbortSignal): Promise<void> => {
+  const lead = async (leading: () => boolean, signal: AbortSignal, stopping: AbortSignal): Promise<void> => {
     log.info({ identity }, 'leading');
+    const lost = new AbortController();
+    const guarded = whileLeading(api, leading, lost.signal);
     const events = new EventRecorder({
-      api,
+      api: guarded,
       instance,
       suffix: () => randomUUID().replaceAll('-', ''),
       onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
     });
     const hooks = hooksOf(metrics);
-    const parts: ControllerParts = { api, caches, events, log, hooks, options, version };
+    const parts: ControllerParts = { api: guarded, caches, events, log, hooks, options, version };
     await using adapters = mcpAdapterController(parts);
     await using groups = scrapeGroupController(parts);
     const controllers = [adapters.controller, groups.controller];
-    const lost = new AbortController();
     for (const controller of controllers) controller.start(lost.signal);
     await aborted(signal);
     // Whoever is told to stop finishes what it has begun; whoever may have lost the lead must not.
@@ -102,11 +113,10 @@ export function createOperator({ options, credentials, log, version, instance = 
       const checking = watchCrds(api, log, signal, (outdated) => (state.outdated = outdated));
       if (options.leaderElection) {
         state.leading = () => election.leading();
-        const guarded = whileLeading(api, () => election.leading());
-        await election.run((leading) => lead(guarded, leading, signal), signal);
+        await election.run((until) => lead(() => election.leading(), until, signal), signal);
       } else {
         state.leading = () => !signal.aborted;
-        await lead(api, signal, signal);
+        await lead(() => true, signal, signal);
       }
       await checking;
     },
@@ -115,6 +125,7 @@ export function createOperator({ options, credentials, log, version, instance = 
       await namespaces.stop();
       await health.close();
       await client.close();
+      await leaseClient.close();
       await metrics.close();
     },
   };

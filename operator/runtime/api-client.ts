@@ -120,24 +120,35 @@ export class ApiClient implements KubernetesApi {
       // YAML is asked for; JSON is YAML.
       contentType: 'application/apply-patch+yaml',
       body: object,
+      signal: options.signal,
     });
   }
 
-  async create(object: KubernetesObject, resource: Resource): Promise<KubernetesObject> {
+  async create(object: KubernetesObject, resource: Resource, signal?: AbortSignal): Promise<KubernetesObject> {
     if (resource.namespaced && !object.metadata.namespace) throw new TypeError(`${resource.kind} needs a namespace`);
-    return this.#object({ method: 'POST', path: collectionPath(resource, object.metadata.namespace), body: object });
+    return this.#object({
+      method: 'POST',
+      path: collectionPath(resource, object.metadata.namespace),
+      body: object,
+      signal,
+    });
   }
 
-  async replace(object: KubernetesObject, resource: Resource): Promise<KubernetesObject> {
-    return this.#object({ method: 'PUT', path: objectPath(resource, object.metadata), body: object });
+  async replace(object: KubernetesObject, resource: Resource, signal?: AbortSignal): Promise<KubernetesObject> {
+    return this.#object({ method: 'PUT', path: objectPath(resource, object.metadata), body: object, signal });
   }
 
-  async merge(patch: object, resource: Resource, name: Name): Promise<KubernetesObject> {
+  async merge(patch: object, resource: Resource, name: Name, signal?: AbortSignal): Promise<KubernetesObject> {
     const path = objectPath(resource, name);
-    return this.#object({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body: patch });
+    return this.#object({ method: 'PATCH', path, contentType: 'application/merge-patch+json', body: patch, signal });
   }
 
-  async delete(resource: Resource, name: Name, preconditions?: { readonly uid?: string }): Promise<void> {
+  async delete(
+    resource: Resource,
+    name: Name,
+    preconditions?: { readonly uid?: string },
+    signal?: AbortSignal,
+  ): Promise<void> {
     const body = {
       apiVersion: 'v1',
       kind: 'DeleteOptions',
@@ -145,11 +156,11 @@ export class ApiClient implements KubernetesApi {
       ...(preconditions?.uid === undefined ? {} : { preconditions: { uid: preconditions.uid } }),
     };
     try {
-      await orUndefined(this.#transport.json({ method: 'DELETE', path: objectPath(resource, name), body }));
+      await orUndefined(this.#transport.json({ method: 'DELETE', path: objectPath(resource, name), body, signal }));
     } catch (error) {
       const another = error instanceof ApiError && error.code === 409 && preconditions?.uid !== undefined;
       // The one that was meant is gone already, and another has its name.
-      if (!another || (await this.get(resource, name))?.metadata.uid === preconditions.uid) throw error;
+      if (!another || (await this.get(resource, name, signal))?.metadata.uid === preconditions.uid) throw error;
     }
   }
 

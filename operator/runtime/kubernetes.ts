@@ -75,6 +75,7 @@ export interface ApplyOptions {
   readonly force?: boolean;
   /** Only `status` exists. */
   readonly subresource?: 'status';
+  readonly signal?: AbortSignal;
 }
 
 /**
@@ -99,13 +100,18 @@ export interface KubernetesApi {
   ): AsyncIterable<WatchEvent>;
   /** Server-side apply. @returns the object as it is now */
   apply(object: KubernetesObject, resource: Resource, options: ApplyOptions): Promise<KubernetesObject>;
-  create(object: KubernetesObject, resource: Resource): Promise<KubernetesObject>;
+  create(object: KubernetesObject, resource: Resource, signal?: AbortSignal): Promise<KubernetesObject>;
   /** PUT; `metadata.resourceVersion` makes it conditional. */
-  replace(object: KubernetesObject, resource: Resource): Promise<KubernetesObject>;
+  replace(object: KubernetesObject, resource: Resource, signal?: AbortSignal): Promise<KubernetesObject>;
   /** JSON merge patch (RFC 7396). */
-  merge(patch: object, resource: Resource, name: Name): Promise<KubernetesObject>;
+  merge(patch: object, resource: Resource, name: Name, signal?: AbortSignal): Promise<KubernetesObject>;
   /** In the background. Nothing happens when there is none. With `uid`, only the object with that uid. */
-  delete(resource: Resource, name: Name, preconditions?: { readonly uid?: string }): Promise<void>;
+  delete(
+    resource: Resource,
+    name: Name,
+    preconditions?: { readonly uid?: string },
+    signal?: AbortSignal,
+  ): Promise<void>;
   /** Whether the API server serves this resource now. */
   serves(resource: Resource, signal?: AbortSignal): Promise<boolean>;
 }

@@ -91,7 +91,7 @@ it('does not lead after a freeze, before any timer has fired', async () => {
   time += 10_000;
   expect(election.leading()).toBe(false);
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' } };
-  const guarded = whileLeading(api, () => election.leading());
+  const guarded = whileLeading(api, () => election.leading(), new AbortController().signal);
   await expect(guarded.create(pod, PODS)).rejects.toThrow(LeadershipLost);
 });
 

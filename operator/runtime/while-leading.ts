@@ -1,8 +1,11 @@
 import type { KubernetesApi } from './kubernetes.ts';
 import { LeadershipLost } from './leader-election.ts';
 
-/** The API, but writes are refused once another operator may lead: also those of a process that was frozen meanwhile. */
-export function whileLeading(api: KubernetesApi, leading: () => boolean): KubernetesApi {
+/**
+ * The API, but nothing is written once another operator may lead: also not by a process that was frozen meanwhile.
+ * @param lost aborts with leadership, and ends the writes that are under way
+ */
+export function whileLeading(api: KubernetesApi, leading: () => boolean, lost: AbortSignal): KubernetesApi {
   const guard = async <T>(write: () => Promise<T>): Promise<T> => {
     if (!leading()) throw new LeadershipLost('not the leader: nothing is written');
     return write();
@@ -12,10 +15,10 @@ export function whileLeading(api: KubernetesApi, leading: () => boolean): Kubern
     list: (...args) => api.list(...args),
     watch: (...args) => api.watch(...args),
     serves: (...args) => api.serves(...args),
-    apply: (...args) => guard(() => api.apply(...args)),
-    create: (...args) => guard(() => api.create(...args)),
-    replace: (...args) => guard(() => api.replace(...args)),
-    merge: (...args) => guard(() => api.merge(...args)),
-    delete: (...args) => guard(() => api.delete(...args)),
+    apply: (object, resource, options) => guard(() => api.apply(object, resource, { ...options, signal: lost })),
+    create: (object, resource) => guard(() => api.create(object, resource, lost)),
+    replace: (object, resource) => guard(() => api.replace(object, resource, lost)),
+    merge: (patch, resource, name) => guard(() => api.merge(patch, resource, name, lost)),
+    delete: (resource, name, preconditions) => guard(() => api.delete(resource, name, preconditions, lost)),
   };
 }

@@ -12,7 +12,7 @@ import { whileLeading } from '../while-leading.ts';
 const [kubeconfig = '', namespace = '', identity = '', leaseMs = ''] = process.argv.slice(2);
 const api = new ApiClient({ credentials: await kubeconfigCredentials(kubeconfig), userAgent: identity });
 const election = new LeaderElection({ api, namespace, name: 'operator', identity, leaseMs: Number(leaseMs) });
-const guarded = whileLeading(api, () => election.leading());
+const guarded = whileLeading(api, () => election.leading(), new AbortController().signal);
 await election.run(async (signal) => {
   process.stdout.write('leads\n');
   try {
