@@ -1,18 +1,20 @@
-/** `npm run bench`: measures the adapter. See README.md. */
+/** `npm run bench`: measures the adapter and the operator. See README.md. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { catalog, echo, events, large, replicas, sessions, state } from './experiments/calls.ts';
 import { Recorder } from './experiments/experiment.ts';
 import type { Experiment, Trial } from './experiments/experiment.ts';
 import { endurance, huge, idle } from './experiments/memory.ts';
+import { operator } from './experiments/operator.ts';
 import { startup } from './experiments/startup.ts';
+import type { Measurable } from './harness/targets.ts';
 import { judge } from './goals.ts';
 import { describeMachine, runBench } from './harness/run.ts';
 import { parseOptions, usage } from './options.ts';
 import { report } from './report.ts';
 import type { Outcome } from './report.ts';
 
-const experiments: readonly Experiment[] = [
+const experiments: readonly Experiment<Measurable>[] = [
   echo,
   state,
   sessions,
@@ -24,9 +26,10 @@ const experiments: readonly Experiment[] = [
   huge,
   startup,
   endurance,
+  operator,
 ];
 
-async function measure(bench: Trial, experiment: Experiment): Promise<Outcome> {
+async function measure(bench: Trial, experiment: Experiment<Measurable>): Promise<Outcome> {
   const absent = new Map<string, string>();
   const present = experiment.targets.filter((target) => {
     const reason = target.absent(bench);
@@ -49,7 +52,7 @@ async function measure(bench: Trial, experiment: Experiment): Promise<Outcome> {
   };
 }
 
-async function measureAll(bench: Trial, chosen: readonly Experiment[]): Promise<number> {
+async function measureAll(bench: Trial, chosen: readonly Experiment<Measurable>[]): Promise<number> {
   const outcomes: Outcome[] = [];
   const file = resolve(bench.options.json ?? join(bench.root, 'bench/results/latest.json'));
   for (const experiment of chosen) {

@@ -10,6 +10,12 @@ export const metrics = {
   residentGrowth: { title: 'resident memory after 1,000,000 calls over that after 100,000', unit: '×', digits: 2 },
   peakGrowthMb: { title: 'peak growth of resident memory', unit: 'MB', digits: 1 },
   startSeconds: { title: 'start to first 200 of /livez', unit: 's', digits: 3 },
+  reconcilesPerSecond: { title: 'reconciles/s', unit: '/s', digits: 1 },
+  convergeSeconds: { title: 'start to converged', unit: 's', digits: 1 },
+  requestsPerResource: { title: 'API requests per resource', unit: '×', digits: 2 },
+  busySeconds: { title: 'CPU time', unit: 's', digits: 1 },
+  settledMb: { title: 'resident memory, settled', unit: 'MB', digits: 0 },
+  peakMb: { title: 'resident memory, peak', unit: 'MB', digits: 0 },
 } as const;
 
 export type Metric = keyof typeof metrics;

@@ -2,7 +2,7 @@ import type { Goal } from '../goals.ts';
 import type { Bench } from '../harness/bench.ts';
 import { startUpstream } from '../harness/loadgen.ts';
 import type { Upstream } from '../harness/loadgen.ts';
-import type { RunningTarget, Target } from '../harness/targets.ts';
+import type { Measurable, RunningTarget, Target } from '../harness/targets.ts';
 import type { Options } from '../options.ts';
 import type { Sample } from '../samples.ts';
 
@@ -12,13 +12,13 @@ export interface Trial extends Bench {
 }
 
 /** One question to the machine: what is run, and what must come out. */
-export interface Experiment {
+export interface Experiment<T extends Measurable = Target> {
   readonly name: string;
   readonly summary: string;
   readonly long?: boolean;
-  readonly targets: readonly Target[];
+  readonly targets: readonly T[];
   readonly goals: readonly Goal[];
-  run(bench: Trial, record: Recorder, targets: readonly Target[]): Promise<void>;
+  run(bench: Trial, record: Recorder, targets: readonly T[]): Promise<void>;
 }
 
 /** Collects what an experiment finds. */

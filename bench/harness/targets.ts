@@ -15,12 +15,16 @@ import type { Child } from './processes.ts';
 import { onPath } from './setup.ts';
 
 /** Something that can be measured. */
-export interface Target {
+export interface Measurable {
   readonly name: string;
   /** It is a program that `npm run build` makes. */
   readonly built?: boolean;
   /** Why it cannot be measured on this machine, or undefined. */
   absent(bench: Bench): string | undefined;
+}
+
+/** Something that stands between clients and an upstream. */
+export interface Target extends Measurable {
   /** @throws when it does not become healthy */
   start(bench: Bench, upstream: Upstream, nodeFlags?: readonly string[]): Promise<RunningTarget>;
 }
