@@ -131,6 +131,15 @@ it('is ready, with its URL, once the pods serve and MCP answers; then it writes 
   expect(running.writes().slice(before)).toEqual([]);
 });
 
+it('warns beside Ready of a state file that no volume holds', async () => {
+  const demo = resource();
+  const config = { ...spec.config, state_persistence: { disk: { local_path: '/state/adapter.sqlite3' } } };
+  await demo.apply({ ...spec, config });
+  await expect
+    .poll(async () => (await demo.condition('Ready'))?.message, { timeout: 20_000 })
+    .toContain('The state file /state/adapter.sqlite3 lies outside of');
+});
+
 it('writes nothing that changes anything after a restart', async () => {
   const demo = await serving();
   await settle();
