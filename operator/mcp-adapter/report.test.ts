@@ -477,6 +477,28 @@ describe('upstreams and the state store', () => {
     expect(find(gone, 'UpstreamsHealthy')?.status).toBe('Unknown');
     expect(gone.upstreams).toBeUndefined();
   });
+
+  it('does not take the word of pods that run an earlier generation for the newest one', () => {
+    const known: Condition[] = ['UpstreamsHealthy', 'StateStoreReady'].map((type) => ({
+      type,
+      status: 'True',
+      reason: 'Healthy',
+      message: '',
+      observedGeneration: 1,
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    }));
+    const resource = sampleAdapter({ status: { conditions: known }, 'metadata.generation': 2 });
+    const generations = (changes: Partial<Situation>): unknown[] => {
+      const result = report(situation({ resource, ...changes }));
+      return known.map(({ type }) => find(result, type)?.observedGeneration);
+    };
+    expect(generations({ deployment: deploymentWith({ wanted: 2, updated: 1 }) })).toEqual([1, 1]);
+    expect(generations({ paused: true })).toEqual([1, 1]);
+    // All pods are new, but none has said anything yet.
+    expect(generations({ health: [] })).toEqual([1, 1]);
+    // Undefined stands for that of the resource.
+    expect(generations({})).toEqual([undefined, undefined]);
+  });
 });
 
 describe('the network policy', () => {

@@ -68,7 +68,9 @@ export function report(situation: Situation): Report {
       acceptedFinding(verdict),
       ready,
       aboutGeneration(progressFinding(rollout), situation, before),
-      ...healthFindings(situation, rollout, upstreams, before.conditions ?? []),
+      ...healthFindings(situation, rollout, upstreams, before.conditions ?? []).map((finding) =>
+        aboutPods(finding, situation, rollout, before),
+      ),
       storage,
       networkFinding(situation.network),
       ...(situation.paused ? [PAUSED] : []),
@@ -132,6 +134,18 @@ function aboutGeneration(
   return known === undefined ? finding : { ...finding, observedGeneration: known };
 }
 
+/** What pods say is about the generation that all of them were made from. */
+function aboutPods(
+  finding: Finding,
+  { verdict, paused }: Situation,
+  rollout: Rollout,
+  before: McpAdapterStatus,
+): Finding {
+  if (verdict.kind === 'applied' && !paused && rollout.state === 'complete') return finding;
+  const known = before.conditions?.find(({ type }) => type === finding.type)?.observedGeneration;
+  return known === undefined ? finding : { ...finding, observedGeneration: known };
+}
+
 function progressFinding(rollout: Rollout): Finding {
   const say = (status: Finding['status'], reason: string): Finding => ({
     type: 'Progressing',
@@ -164,7 +178,8 @@ function healthFindings(
   return ['UpstreamsHealthy', 'StateStoreReady'].map((type) => {
     const known = before.find((condition) => condition.type === type);
     if (known !== undefined && rollout.available > 0) {
-      return { type, status: known.status, reason: known.reason, message: known.message };
+      const { status, reason, message, observedGeneration } = known;
+      return { type, status, reason, message, ...(observedGeneration === undefined ? {} : { observedGeneration }) };
     }
     return { type, status: 'Unknown', reason: 'NoAnswer', message: 'No pod has said anything about it yet' };
   });
