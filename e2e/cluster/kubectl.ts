@@ -153,12 +153,26 @@ export class Kubectl {
     return await this.run('logs', '-n', namespace, '--all-containers', ...which);
   }
 
-  /** Whether an account (`NAMESPACE:NAME` of a ServiceAccount) may do this; in all namespaces without one. */
+  /**
+   * Whether an account (`NAMESPACE:NAME` of a ServiceAccount) may do this; in all namespaces without one. The resource is
+   * `deployments.apps`, a subresource such as `pods/exec`, or one object: `leases.coordination.k8s.io:NAME`.
+   */
   async canI(serviceAccount: string, verb: string, resource: string, namespace?: string): Promise<boolean> {
-    const as = `--as=system:serviceaccount:${serviceAccount}`;
-    const where = namespace === undefined ? ['--all-namespaces'] : inNamespace(namespace);
-    // Exits with 1 for "no".
-    return (await this.run('auth', 'can-i', verb, resource, as, ...where).catch(() => 'no')).trim() === 'yes';
+    const [, plural, group, name, subresource] =
+      /^([^.:/]+)(?:\.([^:/]+))?(?::([^/]+))?(?:\/(.+))?$/.exec(resource) ?? [];
+    const [home] = serviceAccount.split(':');
+    const review = {
+      apiVersion: 'authorization.k8s.io/v1',
+      kind: 'SubjectAccessReview',
+      spec: {
+        user: `system:serviceaccount:${serviceAccount}`,
+        groups: ['system:serviceaccounts', `system:serviceaccounts:${home}`, 'system:authenticated'],
+        resourceAttributes: { verb, group, resource: plural, subresource, name, namespace },
+      },
+    };
+    // `kubectl auth can-i` answers "no" to what it does not understand.
+    const answer = await this.runWith(JSON.stringify(review), 'create', '-f', '-', '-o', 'json');
+    return at(JSON.parse(answer), 'status', 'allowed') === true;
   }
 
   async *#watch(resource: string, selection: readonly string[], signal: AbortSignal): AsyncGenerator<WatchEvent> {
