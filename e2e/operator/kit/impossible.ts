@@ -31,7 +31,7 @@ export function impossibleStatuses(versions: readonly Version[], now: number): s
   });
 }
 
-const statusOf = ({ object }: Version): McpAdapterStatus => (object['status'] ?? {}) as McpAdapterStatus;
+const statusOf = ({ object }: Version): McpAdapterStatus => object['status'] ?? {};
 
 type Condition = NonNullable<McpAdapterStatus['conditions']>[number];
 
