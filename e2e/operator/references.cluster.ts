@@ -39,6 +39,7 @@ describe('an adapter whose token comes from a Secret', () => {
         const deployment = await rolled(operated, String(change + 1), { ...where, timeoutMs: ROLLED_MS });
         console.log(`new pods ${Math.round((Date.now() - began) / 1_000)} s after the change of the Secret`);
         expect(at(deployment, 'metadata', 'annotations', 'deployment.kubernetes.io/revision')).toBe(`${change + 2}`);
+        await operated.waitForCondition('mcpadapter', 'demo', 'UpstreamsHealthy', 'True', where);
         await expectOnly(url, token);
       }
       expect(await operated.list('replicaset', namespace.name)).toHaveLength(TOKENS.length);
@@ -75,7 +76,7 @@ async function expectOnly(url: string, right: string): Promise<void> {
     const message = await client.callTool('word_count', { text: 'a b' });
     return at(message, 'result', 'structuredContent', 'words');
   };
-  await expect.poll(() => call(right).catch(String), { timeout: 30_000, interval: 200 }).toBe(2);
+  await expect.poll(() => call(right).catch(String), { timeout: 60_000, interval: 200 }).toBe(2);
   for (const wrong of TOKENS.filter((token) => token !== right)) await expect(call(wrong)).rejects.toThrow(/401/);
 }
 
