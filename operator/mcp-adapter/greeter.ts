@@ -5,6 +5,8 @@ interface Known {
   readonly subject: string;
   readonly result: Handshake;
   readonly at: number;
+  /** The first attempt with this subject. */
+  readonly since: number;
 }
 
 /** Pause between two attempts, in milliseconds; events come faster than that. */
@@ -30,7 +32,7 @@ export class Greeter {
   /** What is known, without asking. */
   known(key: Key, subject: string): Handshake | undefined {
     const known = this.#known.get(textOf(key));
-    return known?.subject === subject ? known.result : undefined;
+    return known?.subject === subject ? this.#told(known) : undefined;
   }
 
   /** Takes over what the status says from a time before this process. */
@@ -40,18 +42,24 @@ export class Greeter {
 
   async greet(key: Key, subject: string, target: HandshakeTarget, signal: AbortSignal): Promise<Handshake> {
     const known = this.#known.get(textOf(key));
-    if (known?.subject === subject && (known.result.ok || this.#now() - known.at < RETRY_MS)) return known.result;
-    const result = await this.#shakeHands(target, signal);
-    this.#remember(key, subject, result);
-    return result;
+    if (known?.subject === subject && (known.result.ok || this.#now() - known.at < RETRY_MS)) return this.#told(known);
+    return this.#told(this.#remember(key, subject, await this.#shakeHands(target, signal)));
   }
 
   forget(key: Key): void {
     this.#known.delete(textOf(key));
   }
 
-  #remember(key: Key, subject: string, result: Handshake): void {
-    this.#known.set(textOf(key), { subject, result, at: this.#now() });
+  #remember(key: Key, subject: string, result: Handshake): Known {
+    const at = this.#now();
+    const before = this.#known.get(textOf(key));
+    const known = { subject, result, at, since: before?.subject === subject ? before.since : at };
+    this.#known.set(textOf(key), known);
+    return known;
+  }
+
+  #told({ result, since }: Known): Handshake {
+    return result.ok ? result : { ...result, failingForMs: this.#now() - since };
   }
 }
 

@@ -6,7 +6,12 @@ import { textAt } from './raw.ts';
 /** What came of an MCP `initialize` through the Service. */
 export type Handshake =
   | { readonly ok: true; /** What the answer leaves open, as a sentence. */ readonly note?: string }
-  | { readonly ok: false; readonly message: string };
+  | {
+      readonly ok: false;
+      readonly message: string;
+      /** Since the first failure with what runs now, in milliseconds; undefined: nobody counts. */
+      readonly failingForMs?: number;
+    };
 
 export type ShakeHands = (target: HandshakeTarget, signal: AbortSignal) => Promise<Handshake>;
 

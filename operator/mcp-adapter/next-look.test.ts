@@ -25,6 +25,12 @@ const waiting = { objects: [], settled: false, requeueAfterMs: 1_000 };
 it.each<[string, Partial<Situation>, typeof waiting | undefined, number | undefined]>([
   ['every 15 s while ready', {}, undefined, 15_000],
   ['every 2 s until a young pod has answered', { handshake: undefined, now: at(10) }, undefined, 2_000],
+  [
+    'every 2 s when old pods have just stopped answering',
+    { handshake: { ok: false, message: 'x', failingForMs: 5_000 } },
+    undefined,
+    2_000,
+  ],
   ['less often when it takes long', { handshake: { ok: false, message: 'x' } }, undefined, 15_000],
   [
     'less often before a pod is ready',

@@ -8,7 +8,7 @@ import { readySince } from './revision.ts';
 const STEADY_MS = 15_000;
 /** While an answer may come any moment. */
 const EAGER_MS = 2_000;
-/** For so long after the youngest pod became ready. */
+/** For so long after the youngest pod became ready, or the adapter stopped answering. */
 const EAGER_FOR_MS = 60_000;
 /** An API or a claim that somebody has to make. */
 const MISSING_MS = 60_000;
@@ -27,7 +27,10 @@ export function nextLook(
   if (askable(pods).length > 0) {
     const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     const since = readySince(pods);
-    const young = since !== undefined && now.getTime() - since < EAGER_FOR_MS;
+    const { handshake } = situation;
+    const failingForMs = handshake?.ok === false ? (handshake.failingForMs ?? Infinity) : Infinity;
+    const readyForMs = since === undefined ? Infinity : now.getTime() - since;
+    const young = Math.min(readyForMs, failingForMs) < EAGER_FOR_MS;
     times.push(!ready && young ? EAGER_MS : STEADY_MS);
   }
   return times.length === 0 ? undefined : Math.min(...times);

@@ -12,13 +12,16 @@ export interface ReadyInput {
   readonly problem: PodProblem | undefined;
   readonly storage: Finding;
   readonly handshake: HandshakeState;
-  /** How long all pods have been ready, in milliseconds. */
-  readonly readyForMs: number;
+  /** How long all pods have been ready without an answer, in milliseconds. */
+  readonly unansweredForMs: number;
   readonly warnings: readonly string[];
 }
 
 /** Before what a handshake left open. */
 export const HANDSHAKE_NOTE = 'About the handshake: ';
+
+/** A reason of `Ready`. */
+export const HANDSHAKE_FAILED = 'HandshakeFailed';
 
 /** Upstreams beside the adapter need a moment after it; until then an unanswered handshake is no failure. */
 export const HANDSHAKE_GRACE_MS = 30_000;
@@ -42,9 +45,9 @@ export function readyFinding(input: ReadyInput): Finding {
       const note = handshake.note === undefined ? [] : [`${HANDSHAKE_NOTE}${handshake.note}`];
       return say('True', 'Ready', rollout.message, ...note);
     }
-    return input.readyForMs < HANDSHAKE_GRACE_MS
+    return input.unansweredForMs < HANDSHAKE_GRACE_MS
       ? say('Unknown', 'Progressing', rollout.message, `Waiting for an answer: ${handshake.message}`)
-      : say('False', 'HandshakeFailed', handshake.message);
+      : say('False', HANDSHAKE_FAILED, handshake.message);
   }
   if (storage.status === 'False') return say('False', 'StorageNotReady', storage.message);
   if (rollout.state === 'stuck') {

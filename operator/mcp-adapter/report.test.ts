@@ -431,6 +431,29 @@ describe('an edit that is not applied', () => {
   });
 });
 
+describe('a handshake that fails', () => {
+  const failing = (failingForMs: number, status?: object): string => {
+    const values = status === undefined ? {} : { status };
+    const handshake = { ok: false, message: 'ECONNREFUSED', failingForMs } as const;
+    const ready = find(report(situation({ resource: sampleAdapter(values), handshake })), 'Ready');
+    return `${ready?.status}/${ready?.reason}`;
+  };
+  const before = (reason: string, observedGeneration: number): object => ({
+    conditions: [{ type: 'Ready', status: 'False', reason, message: '', observedGeneration, lastTransitionTime: '' }],
+  });
+
+  it('is waited for, also when the pods are older than their Service', () => {
+    expect(failing(29_999)).toBe('Unknown/Progressing');
+    expect(failing(30_000)).toBe('False/HandshakeFailed');
+  });
+
+  it('stays a failure when another operator sees it for the first time', () => {
+    expect(failing(0, before('HandshakeFailed', 1))).toBe('False/HandshakeFailed');
+    expect(failing(0, before('HandshakeFailed', 0))).toBe('Unknown/Progressing');
+    expect(failing(0, before('PodsRefused', 1))).toBe('Unknown/Progressing');
+  });
+});
+
 describe('upstreams and the state store', () => {
   it('names the upstream and how many pods it does not answer, and stays ready', () => {
     const result = report(situation({ health: [healthWith(['a', '!b']), healthWith(['a', 'b'])] }));

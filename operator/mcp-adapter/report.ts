@@ -9,7 +9,7 @@ import { ADAPTER_LABEL } from './labels.ts';
 import type { PodHealth } from './pod-health.ts';
 import { podProblem } from './pod-problems.ts';
 import { numberAt } from './raw.ts';
-import { type HandshakeState, readyFinding } from './ready.ts';
+import { HANDSHAKE_FAILED, type HandshakeState, readyFinding } from './ready.ts';
 import { configHashOf, newestPods, readySince } from './revision.ts';
 import { type Rollout, rolloutOf } from './rollout.ts';
 import { type StorageState, storageFinding } from './storage-state.ts';
@@ -110,17 +110,28 @@ function readyOf(situation: Situation, rollout: Rollout, storage: Finding): Find
   if (verdict.kind === 'waiting') {
     return { type: 'Ready', status: 'Unknown', reason: 'Progressing', message: verdict.message };
   }
-  const { deployment, pods, now } = situation;
+  const { deployment, pods } = situation;
   const newest = newestPods(deployment, pods);
-  const since = readySince(newest);
   return readyFinding({
     rollout,
     problem: podProblem(newest, situation.resource.metadata.name),
     storage,
     handshake: situation.handshake,
-    readyForMs: since === undefined ? 0 : now.getTime() - since,
+    unansweredForMs: unansweredForMs(situation, newest),
     warnings: situation.warnings,
   });
+}
+
+/** A Service may be younger than its pods, and the network learns of it later still. What had failed goes on failing. */
+function unansweredForMs({ resource, handshake, now }: Situation, newest: readonly KubernetesObject[]): number {
+  const { conditions = [] } = (resource['status'] ?? {}) as McpAdapterStatus;
+  const ready = conditions.find(({ type }) => type === 'Ready');
+  const isKnown =
+    ready?.reason === HANDSHAKE_FAILED && ready.observedGeneration === (resource.metadata.generation ?? 0);
+  const since = readySince(newest);
+  const readyForMs = since === undefined ? 0 : now.getTime() - since;
+  const failingForMs = handshake?.ok === false ? (handshake.failingForMs ?? Infinity) : 0;
+  return isKnown ? Infinity : Math.min(readyForMs, failingForMs);
 }
 
 /** What is said of pods is about the generation that they were made from, which is an earlier one until it is applied. */
