@@ -16,6 +16,8 @@ const LONG_SECONDS = 30;
 const RAW_LONG_CALLS = 6;
 const CALLS_AFTERWARDS = 10;
 const GONE_MS = 180_000;
+/** A minute on a machine that has nothing else to do. */
+const TEST_MS = 600_000;
 const answers: Answers = { sampling: '', elicitation: { action: 'decline' }, roots: [] };
 
 let set: Promise<Stage> | undefined;
@@ -29,7 +31,7 @@ afterAll(async () => {
  * No client notices that pods are replaced: every call of every session gets its result at the first attempt, on
  * connections that are kept open, from inside and outside of the cluster; and so does a call that runs all the while.
  */
-describe('while clients call without a pause', () => {
+describe('while clients call without a pause', { timeout: TEST_MS }, () => {
   test('a change of the configuration', async ({ operated }) => {
     const stage = await staged(operated);
     const before = await podNames(stage);
