@@ -11,7 +11,8 @@ import { SseConnection } from './sse-connection.ts';
 import type { ResponseHead, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-const KEEP_ALIVE_MS = 4_000;
+const KEEP_ALIVE_MS = 2_000;
+const KEEP_ALIVE_MARGIN_MS = 3_000;
 /** How long the other replicas believe in an owner that has fallen silent. */
 const OWNER_LEASE_MS = 5_000;
 const TICK_MS = 1_500;
@@ -67,6 +68,7 @@ export class LegacySseUpstream implements Upstream {
     this.#pool = new Pool(this.#url.origin, {
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls },

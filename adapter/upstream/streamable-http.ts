@@ -6,8 +6,13 @@ import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
 import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
-/** Shorter than the 5 s after which common servers close an idle connection, so that none is used while it closes. */
-const KEEP_ALIVE_MS = 4_000;
+/**
+ * Much shorter than the 5 s after which common servers close an idle connection, so that none is used while it closes:
+ * undici's timers count ticks, and fall behind the clock while the process waits for the processor.
+ */
+const KEEP_ALIVE_MS = 2_000;
+/** The same where a server says how long it keeps connections: so much sooner. */
+const KEEP_ALIVE_MARGIN_MS = 3_000;
 const MAX_REDIRECTS = 3;
 /** Session ids are visible ASCII (MCP 2025-03-26, Streamable HTTP, session management). */
 const SESSION_ID = /^[\x21-\x7e]{1,4096}$/;
@@ -41,6 +46,7 @@ export class StreamableHttpUpstream implements Upstream {
     this.#pool = new Pool(url.origin, {
       pipelining: 1,
       keepAliveTimeout: KEEP_ALIVE_MS,
+      keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
       headersTimeout: 0,
       bodyTimeout: 0,
       connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls },
