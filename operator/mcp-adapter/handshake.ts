@@ -84,7 +84,7 @@ const silent = (url: string): string =>
   `${url} did not answer within ${TIMEOUT_MS / 1000} s; if its NetworkPolicy or another one keeps the operator out, let it in`;
 
 /** @param reply the JSON-RPC answer, or the body of an error */
-export function judge(status: number, reply: unknown, url: string): Handshake {
+function judge(status: number, reply: unknown, url: string): Handshake {
   if (typeof valueAt(reply, ['result', 'protocolVersion']) === 'string') return { ok: true };
   const code = textAt(reply, 'error', 'data', 'code') ?? textAt(reply, 'code');
   if (status === 401) {

@@ -98,7 +98,7 @@ function crash(pod: KubernetesObject, status: unknown, container: string, name: 
  * The last words of a container for people. Programs of ours end with a plain line; lines of a log are JSON with a time
  * in them, which would make a new message of each restart.
  */
-export function terminationText(message: string): string {
+function terminationText(message: string): string {
   const lines = message.split('\n').map((line) => line.trim());
   const plain = lines.filter((line) => line !== '' && !line.startsWith('{'));
   if (plain.length > 0) return shortened(plain.slice(-3).join(' '));

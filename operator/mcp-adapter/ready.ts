@@ -24,7 +24,7 @@ export const HANDSHAKE_NOTE = 'About the handshake: ';
 export const HANDSHAKE_FAILED = 'HandshakeFailed';
 
 /** Upstreams beside the adapter need a moment after it; until then an unanswered handshake is no failure. */
-export const HANDSHAKE_GRACE_MS = 30_000;
+const HANDSHAKE_GRACE_MS = 30_000;
 
 /** `False` only for what somebody must look at; what waiting helps against is `Unknown`. */
 export function readyFinding(input: ReadyInput): Finding {

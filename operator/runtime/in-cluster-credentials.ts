@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { type Credentials, refreshed } from './credentials.ts';
 
 /** Where the kubelet mounts the token of the pod's ServiceAccount. */
-export const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
+const SERVICE_ACCOUNT_DIR = '/var/run/secrets/kubernetes.io/serviceaccount';
 
 /**
  * The pod's ServiceAccount, or undefined outside a pod. Written here rather than taken from @kubernetes/client-node,
@@ -34,7 +34,7 @@ export async function inClusterCredentials(
 }
 
 /** The namespace of the pod, or undefined outside a pod. */
-export async function inClusterNamespace(dir = SERVICE_ACCOUNT_DIR): Promise<string | undefined> {
+async function inClusterNamespace(dir = SERVICE_ACCOUNT_DIR): Promise<string | undefined> {
   try {
     return (await readFile(join(dir, 'namespace'), 'utf8')).trim() || undefined;
   } catch {

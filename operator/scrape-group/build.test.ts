@@ -180,7 +180,7 @@ describe('a group that is too large for one ConfigMap', () => {
       ),
     );
     expect([...fewer].filter(([name, shard]) => before.get(name) !== shard)).toEqual([]);
-  });
+  }, 60_000);
 
   test('moves only what a new shard takes', () => {
     const plans = built(many(2000));
@@ -190,7 +190,7 @@ describe('a group that is too large for one ConfigMap', () => {
     const moved = [...places(next)].filter(([name, shard]) => before.get(name) !== shard);
     expect(moved.every(([, shard]) => shard === next.length)).toBe(true);
     expect(moved.length).toBeLessThan((1.3 * 2000) / next.length);
-  });
+  }, 60_000);
 
   test('stays spread while it shrinks a little, and comes together when it is small', () => {
     const { length } = built(many(2000));

@@ -8,7 +8,7 @@ import type { Member, Prepared } from './prepare.ts';
 import type { Running } from './running.ts';
 import { type Setting, type Settings, conflictWith, scraperSection } from './settings.ts';
 
-export const DEFAULT_GROUP = 'default';
+const DEFAULT_GROUP = 'default';
 
 /** The group that runs a source. */
 export const groupNameOf = ({ spec }: Pick<ApiScrapeSource, 'spec'>): string => spec.group ?? DEFAULT_GROUP;

@@ -6,7 +6,7 @@ export const GROUP_LABEL = `${API_GROUP}/scrape-group`;
 export const SHARD_LABEL = `${API_GROUP}/scrape-shard`;
 
 /** Labels of everything that belongs to a group, and of nothing else. */
-export function groupLabels(group: string): Record<string, string> {
+function groupLabels(group: string): Record<string, string> {
   return {
     'app.kubernetes.io/name': 'api-scraper',
     'app.kubernetes.io/component': 'scraper',

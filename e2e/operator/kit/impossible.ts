@@ -13,7 +13,7 @@ export interface Version {
 }
 
 /** So long may the status tell of pods that are gone: until the operator heard of it, on a busy machine. */
-const LATE_MS = 15_000;
+const LATE_MS = 30_000;
 
 export function impossibleStatuses(versions: readonly Version[], now: number): string[] {
   const adapters = versions.filter(({ kind }) => kind === 'McpAdapter');

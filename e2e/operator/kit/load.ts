@@ -104,7 +104,7 @@ async function openAndClose(url: string): Promise<void> {
 }
 
 /** With the causes: "fetch failed" alone says nothing. */
-export function describe(error: unknown): string {
+function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error ? ` (${String(error.code)})` : '';
   return `${error.message}${code}${error.cause === undefined ? '' : `: ${describe(error.cause)}`}`;

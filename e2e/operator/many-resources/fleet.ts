@@ -25,10 +25,10 @@ export const ADAPTER_CHILDREN = [
 
 const WRITERS = 12;
 
-export const fleetNamespace = (index: number, { namespaces }: FleetSize): string => `team-${index % namespaces}`;
+const fleetNamespace = (index: number, { namespaces }: FleetSize): string => `team-${index % namespaces}`;
 
 /** An adapter such as people write them: two upstreams, state in Redis, a password from a Secret, two pods. */
-export function fleetAdapter(index: number, size: FleetSize): KubernetesObject {
+function fleetAdapter(index: number, size: FleetSize): KubernetesObject {
   return {
     apiVersion: MCP_ADAPTERS.apiVersion,
     kind: MCP_ADAPTERS.kind,
@@ -51,7 +51,7 @@ export function fleetAdapter(index: number, size: FleetSize): KubernetesObject {
 }
 
 /** A source with a token of its own; the first of each group brings the settings of the scraper. */
-export function fleetSource(index: number, size: FleetSize): KubernetesObject {
+function fleetSource(index: number, size: FleetSize): KubernetesObject {
   const group = index % size.groups;
   return {
     apiVersion: API_SCRAPE_SOURCES.apiVersion,

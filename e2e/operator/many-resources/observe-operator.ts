@@ -51,7 +51,7 @@ interface PrometheusSample {
 }
 
 /** The samples of a text in Prometheus' format, whose label values hold no quotes. */
-export function parseSamples(text: string): PrometheusSample[] {
+function parseSamples(text: string): PrometheusSample[] {
   return text.split('\n').flatMap((line) => {
     const match = /^([a-z_]+)(?:\{(.*)\})? (\S+)/i.exec(line);
     if (match === null) return [];
@@ -61,7 +61,7 @@ export function parseSamples(text: string): PrometheusSample[] {
   });
 }
 
-export const WRITES = ['apply', 'create', 'update', 'patch', 'delete'];
+const WRITES = ['apply', 'create', 'update', 'patch', 'delete'];
 
 export function writesIn(requests: OperatorMetrics['requests']): number {
   return WRITES.reduce((sum, verb) => sum + (requests[verb] ?? 0), 0);
