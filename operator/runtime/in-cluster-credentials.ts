@@ -32,12 +32,3 @@ export async function inClusterCredentials(
     return { server, tls: { ca }, headers: { authorization: `Bearer ${token.trim()}` } };
   }, now);
 }
-
-/** The namespace of the pod, or undefined outside a pod. */
-async function inClusterNamespace(dir = SERVICE_ACCOUNT_DIR): Promise<string | undefined> {
-  try {
-    return (await readFile(join(dir, 'namespace'), 'utf8')).trim() || undefined;
-  } catch {
-    return undefined;
-  }
-}
