@@ -12,6 +12,8 @@ const EXAMPLES = ['mcp-adapter', 'mcp-adapter-replicas', 'api-scrape-source'];
 /** Every field that there is, and the rarer ones. Their pods need not run. */
 const GOLDENS = ['full', 'references', 'autoscaling', 'network-services', 'sidecar', 'http-route'];
 const READY_MS = 240_000;
+/** Pods take their time to start on a machine that has much to do. */
+const TEST_MS = 600_000;
 
 /** What Argo CD, Flux, Helm and kustomize write on what they apply. */
 const TRACKING = {
@@ -41,7 +43,7 @@ const KINDS = [...CHILD_KINDS, 'replicaset', 'pod', 'endpointslice'];
 
 describe('after reconciling, nothing differs from what was applied', () => {
   for (const way of [[], ['--server-side']]) {
-    test(`with kubectl apply and kubectl diff ${way.join(' ')}`, async ({ operated }) => {
+    test(`with kubectl apply and kubectl diff ${way.join(' ')}`, { timeout: TEST_MS }, async ({ operated }) => {
       await using namespace = await operated.namespace('diff');
       const where = ['-n', namespace.name];
       const resources = (await applied()).map((resource) => tracked(resource, namespace.name));

@@ -6,6 +6,8 @@ import { test } from '../cluster/test.ts';
 import { PAIR, Patient, SINGLE } from './kit/healing.ts';
 
 const GONE_MS = 120_000;
+/** Pods take their time to start on a machine that has much to do. */
+const TEST_MS = 600_000;
 
 let admitted: Promise<Patient> | undefined;
 const admit = (cluster: Cluster): Promise<Patient> => (admitted ??= Patient.admit(cluster, 'healing'));
@@ -15,7 +17,7 @@ afterAll(async () => {
 });
 
 /** The status tells what is so at every moment, and in the end all is as the resources say. */
-describe('an adapter recovers from', () => {
+describe('an adapter recovers from', { timeout: TEST_MS }, () => {
   test('its only pod being killed', async ({ operated }) => {
     const patient = await admit(operated);
     const [pod] = await operated.list('pod', patient.namespace, `mcpadapter.io/adapter=${SINGLE}`);

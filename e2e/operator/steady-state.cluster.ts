@@ -33,7 +33,6 @@ async function steady(cluster: Cluster): Promise<TestNamespace> {
       adapter('three', shared(3), onRedis('redis')),
       adapter('paused', { paused: true }, memory),
       adapter('invalid', {}, { ...memory, core: { log_level: 'loud' } }),
-      // Half of its requests fail, and it says so every time.
       ...['one', 'two', 'three'].map((name) => source(name, 'steady')),
     ],
     '-n',
@@ -108,8 +107,8 @@ describe('what others write', () => {
       await run('label', kind, name, 'team=agents');
       await run('annotate', kind, name, 'example.com/note=theirs');
     }
-    const sidecar = { name: 'sidecar', image: 'mcp-adapter:0.1.0', command: ['sleep', 'infinity'] };
-    const withSidecar = { spec: { template: { spec: { containers: [{ ...sidecar, command: SLEEP }] } } } };
+    const sidecar = { name: 'sidecar', image: 'mcp-adapter:0.1.0', command: SLEEP };
+    const withSidecar = { spec: { template: { spec: { containers: [sidecar] } } } };
     await run('patch', 'deployment', 'foreign', '--type=strategic', '-p', JSON.stringify(withSidecar));
     await run('rollout', 'restart', 'deployment', 'foreign');
 

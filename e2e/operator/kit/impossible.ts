@@ -12,10 +12,16 @@ export interface Version {
   readonly object: KubernetesObject;
 }
 
+/** Versions between these two were not seen, of this or the other kind. */
+export interface Gap {
+  readonly after: string;
+  readonly until: string;
+}
+
 /** So long may the status tell of pods that are gone: until the operator heard of it, on a busy machine. */
 const LATE_MS = 30_000;
 
-export function impossibleStatuses(versions: readonly Version[], now: number): string[] {
+export function impossibleStatuses(versions: readonly Version[], gaps: readonly Gap[], now: number): string[] {
   const adapters = versions.filter(({ kind }) => kind === 'McpAdapter');
   const deployments = versions.filter(({ kind }) => kind === 'Deployment');
   return [...Map.groupBy(adapters, ({ object }) => object.metadata.name)].flatMap(([name, own]) => {
@@ -24,7 +30,7 @@ export function impossibleStatuses(versions: readonly Version[], now: number): s
     return [
       ...alive.flatMap(inItself),
       ...alive.slice(1).flatMap((version, index) => afterAnother(alive[index] as Version, version)),
-      ...alive.flatMap((version, index) => withPods(version, alive[index - 1], ofIt)),
+      ...alive.flatMap((version, index) => withPods(version, alive[index - 1], ofIt, gaps)),
       ...hashes(alive),
       ...stale(alive, ofIt, now),
     ].map((sentence) => `${name}: ${sentence}`);
@@ -95,11 +101,20 @@ function afterAnother(before: Version, version: Version): string[] {
 }
 
 /** Whoever says "ready" has seen a complete Deployment of that configuration since the status before. */
-function withPods(version: Version, before: Version | undefined, deployments: readonly Version[]): string[] {
+function withPods(
+  version: Version,
+  before: Version | undefined,
+  deployments: readonly Version[],
+  gaps: readonly Gap[],
+): string[] {
   const ready = readyNow(version);
   const known = before && readyNow(before);
   const isNew = ready !== undefined && ready.observedGeneration !== known?.observedGeneration;
   if (!isNew || before === undefined) return [];
+  // What it was said of may be among the versions that nobody saw.
+  const isUnseen = ({ after, until }: Gap): boolean =>
+    BigInt(after) < versionOf(version) && BigInt(until) > versionOf(before);
+  if (gaps.some(isUnseen)) return [];
   const possible = deployments.filter((one, index) => {
     const next = deployments[index + 1];
     return versionOf(one) < versionOf(version) && (next === undefined || versionOf(next) > versionOf(before));

@@ -4,20 +4,20 @@ import { ApiClient } from '../../../operator/runtime/api-client.ts';
 import { kubeconfigCredentials } from '../../../operator/runtime/kubeconfig-credentials.ts';
 import { ApiError, type KubernetesObject, type Resource } from '../../../operator/runtime/kubernetes.ts';
 import { DEPLOYMENTS, MCP_ADAPTERS } from '../../../operator/runtime/resources.ts';
-import { impossibleStatuses, type Version } from './impossible.ts';
+import { type Gap, impossibleStatuses, type Version } from './impossible.ts';
 
 const AGAIN_MS = 50;
 const WATCH_SECONDS = 300;
 
 /**
- * Every version of the McpAdapters of a namespace and of their Deployments from now on, also those of a moment: where a
- * watch breaks off, for example because the API server ends, the next one goes on from there.
+ * Every version of the McpAdapters of a namespace and of their Deployments from now on, also those of a moment. An API
+ * server that was restarted no longer knows versions from before; those that nobody saw are a gap.
  */
 export class StatusHistory implements AsyncDisposable {
   readonly versions: Version[] = [];
   readonly #client: ApiClient;
   readonly #stopping = new AbortController();
-  readonly #gaps: string[] = [];
+  readonly #gaps: Gap[] = [];
   #running: Promise<unknown> = Promise.resolve();
 
   private constructor(client: ApiClient) {
@@ -39,7 +39,7 @@ export class StatusHistory implements AsyncDisposable {
 
   /** What was ever said that cannot have been so, as sentences. */
   impossible(): string[] {
-    return [...this.#gaps, ...impossibleStatuses(this.versions, Date.now())];
+    return impossibleStatuses(this.versions, this.#gaps, Date.now());
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -66,8 +66,8 @@ export class StatusHistory implements AsyncDisposable {
         }
         const list = await this.#client.list(resource, { namespace }).catch(() => undefined);
         if (list === undefined) continue;
-        // Versions in between are lost, and with them the proof.
-        this.#gaps.push(`the history of ${resource.plural} has a gap: ${error.message}`);
+        this.#gaps.push({ after: resourceVersion, until: list.resourceVersion });
+        for (const object of list.items) this.#add('MODIFIED', object, resource);
         resourceVersion = list.resourceVersion;
       }
     }
