@@ -6,7 +6,7 @@ import { at, execute, type Live } from '../cluster/kubectl.ts';
 
 const SCRIPT = join(import.meta.dirname, 'argocd/argocd');
 const START_MS = 120_000;
-const SYNC_MS = 120_000;
+const SYNC_MS = 240_000;
 
 /** How Argo CD recognises what is its own. */
 export type Tracking = 'label' | 'annotation';
@@ -83,8 +83,8 @@ export class ArgoCd implements AsyncDisposable {
     return `http://127.0.0.1:8390/${repository}.git`;
   }
 
-  /** Creates or changes an Application that syncs by itself, prunes and heals. */
-  async apply({ name, repository, path, namespace, syncOptions = [] }: Application): Promise<void> {
+  /** Creates an Application that syncs by itself, prunes and heals. It goes at the end of `await using`. */
+  async apply({ name, repository, path, namespace, syncOptions = [] }: Application): Promise<AsyncDisposable> {
     await this.#cluster.apply({
       apiVersion: 'argoproj.io/v1alpha1',
       kind: 'Application',
@@ -100,6 +100,11 @@ export class ArgoCd implements AsyncDisposable {
         syncPolicy: { automated: { prune: true, selfHeal: true }, syncOptions },
       },
     });
+    return {
+      [Symbol.asyncDispose]: async () => {
+        await this.#cluster.run('-n', 'argocd', 'delete', 'applications.argoproj.io', name, '--ignore-not-found');
+      },
+    };
   }
 
   /** Has it compare the repository with the cluster; resolves when it has. */

@@ -46,7 +46,8 @@ describe.for(variants)('Argo CD, with tracking by %s and %s apply', ([tracking, 
         await argo.publish(name, filesIn('examples', files));
       const examples = await exampleFiles();
       const first = await publish(examples);
-      await argo.apply({ name, repository: name, path: 'examples', namespace: namespace.name, syncOptions });
+      const where = { repository: name, path: 'examples', namespace: namespace.name };
+      await using _application = await argo.apply({ name, ...where, syncOptions });
       const synced = await argo.waitUntilHealthy(name, first);
       expectAsInGit(synced, Object.values(examples).join('---\n'));
       const children = await childrenIn(cluster, namespace.name);
