@@ -32,7 +32,8 @@ async function steady(cluster: Cluster): Promise<TestNamespace> {
       ...redis('redis'),
       adapter('three', shared(3), onRedis('redis')),
       adapter('paused', { paused: true }, memory),
-      adapter('invalid', {}, { ...memory, core: { log_level: 'loud' } }),
+      // Of a variable that it does not declare.
+      adapter('invalid', {}, { ...memory, core: { auth: { enabled: true, token: '${TOKEN}' } } }),
       ...['one', 'two', 'three'].map((name) => source(name, 'steady')),
     ],
     '-n',
@@ -121,7 +122,8 @@ describe('what others write', () => {
     expect(at(deployment, 'spec', 'replicas')).toBe(2);
     const template = at(deployment, 'spec', 'template');
     expect(at(template, 'metadata', 'annotations', 'kubectl.kubernetes.io/restartedAt')).toBeDefined();
-    expect(at(template, 'spec', 'containers')).toMatchObject([{ name: 'adapter' }, { name: 'sidecar' }]);
+    const containers = at(template, 'spec', 'containers') as { readonly name: string }[];
+    expect(containers.map(({ name }) => name).sort()).toEqual(['adapter', 'sidecar']);
     for (const kind of ['deployment', 'service', 'configmap', 'networkpolicy', 'serviceaccount', 'pvc', 'hpa']) {
       const [child] = await operated.list(kind, namespace.name, 'mcpadapter.io/adapter=foreign');
       expect([kind, child?.metadata.labels?.['team'], child?.metadata.annotations?.['example.com/note']]).toEqual([
