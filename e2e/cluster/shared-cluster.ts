@@ -22,9 +22,12 @@ export async function clusterWithOperator(): Promise<Cluster> {
   return cluster;
 }
 
-/** `helm upgrade --install` with the values of the chart, and these. Resolves when the operator is ready. */
+/**
+ * `helm upgrade --install` with the values of the chart, and these; not with those of the last time, which helm keeps
+ * where it gets none. Resolves when the operator is ready.
+ */
 export async function installOperator(cluster: Cluster, ...args: readonly string[]): Promise<void> {
-  const where = ['--namespace', OPERATOR, '--create-namespace', '--wait', '--timeout', '120s'];
+  const where = ['--namespace', OPERATOR, '--create-namespace', '--wait', '--timeout', '120s', '--reset-values'];
   await cluster.helm('upgrade', '--install', OPERATOR, CHART, ...where, ...args);
 }
 
