@@ -61,8 +61,15 @@ async function children(): Promise<KubernetesObject[]> {
 
 const idOf = ({ kind, metadata }: KubernetesObject): string => `${kind} ${metadata.namespace}/${metadata.name}`;
 
-function versions(objects: readonly KubernetesObject[]): Map<string, string | undefined> {
-  return new Map(objects.map((object) => [idOf(object), object.metadata.resourceVersion]));
+/** Of claims the content: the API server stores a claim anew on the first apply after it was made, whatever is applied. */
+function versions(objects: readonly KubernetesObject[]): Map<string, unknown> {
+  return new Map(
+    objects.map((object) => {
+      const { metadata, spec } = object;
+      const isClaim = object.kind === 'PersistentVolumeClaim';
+      return [idOf(object), isClaim ? [metadata.uid, metadata.labels, spec] : metadata.resourceVersion];
+    }),
+  );
 }
 
 /** Kinds of the objects with this label, by namespace and value of the label. */
