@@ -99,7 +99,7 @@ describe('mcp-operator local', () => {
   });
 
   test('starts a program that ended again, and shows it', async () => {
-    const failing = EXAMPLE.replace('[mcp-demo-server, --port, "8931"]', '[mcp-demo-server, --wrong-option]');
+    const failing = EXAMPLE.replace(/\[mcp-demo-server, [^\]]*\]/, '[mcp-demo-server, --wrong-option]');
     await write(failing);
     const running = operator('local', resources, '--port', '0');
     await running.waitForStdout(/McpAdapter +demo +False +\S* +1 .*upstream ended \(exit code \d+\)/, START_MS);

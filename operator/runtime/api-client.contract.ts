@@ -291,7 +291,8 @@ describe('a network that falls silent', () => {
       headers: { authorization: `Bearer ${token}` },
     };
     const credentials = { current: async () => connection, renew: () => {} };
-    const client = new ApiClient({ credentials, userAgent: 'test', timeoutMs: 3_000 });
+    // No more than these three, or the next request might open one of its own.
+    const client = new ApiClient({ credentials, userAgent: 'test', timeoutMs: 3_000, connections: 3 });
     await Promise.all([1, 2, 3].map(() => client.get(NAMESPACES, { name: namespace })));
     expect(proxy.connections).toBe(3);
     proxy.freeze();
