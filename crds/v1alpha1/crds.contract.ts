@@ -37,7 +37,7 @@ const named = (name: string, spec: object = {}): Manifest => {
 };
 
 async function established(): Promise<void> {
-  await server.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s');
+  await server.crdsEstablished();
 }
 
 /** The definition as it was before there were rules. */

@@ -19,6 +19,8 @@ export interface ApiServer extends AsyncDisposable {
   kubectl(...args: string[]): Promise<string>;
   /** As `kubectl`, with text on its standard input. */
   kubectlWith(input: string, ...args: string[]): Promise<string>;
+  /** Waits until every CRD is served. */
+  crdsEstablished(): Promise<void>;
   /** The folder of the server: logs, certificates, process ids. */
   readonly dir: string;
 }
@@ -56,6 +58,18 @@ export async function startApiServer(): Promise<ApiServer> {
     dir,
     kubectl: (...args) => kubectlWith('', ...args),
     kubectlWith,
+    async crdsEstablished() {
+      const wait = ['wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s'];
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          await kubectlWith('', ...wait);
+          return;
+        } catch (error) {
+          // kubectl gives up at once on a new CRD, which has no conditions yet.
+          if (attempt === 50 || !String(error).includes('conditions accessor')) throw error;
+        }
+      }
+    },
     async [Symbol.asyncDispose]() {
       await run(CLUSTER, ['down'], { env, timeout: 60_000 });
       await rm(join(dir, '..'), { recursive: true, force: true });

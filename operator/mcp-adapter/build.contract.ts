@@ -16,7 +16,7 @@ beforeAll(async () => {
   server = await startApiServer();
   const definitions = [HTTP_ROUTES, SERVICE_MONITORS].map(definitionOf);
   await server.kubectlWith(list([...definitions, restrictedNamespace]), 'apply', '-f', '-');
-  await server.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s');
+  await server.crdsEstablished();
 }, START_MS);
 
 afterAll(async () => server[Symbol.asyncDispose](), 90_000);

@@ -38,7 +38,7 @@ let namespace: string;
 beforeAll(async () => {
   real = await startRealApi();
   await real.server.kubectl('apply', '--server-side', '-f', join(import.meta.dirname, '../../crds'));
-  await real.server.kubectl('wait', '--for=condition=Established', 'crd', '--all', '--timeout=30s');
+  await real.server.crdsEstablished();
 }, 21 * 60_000);
 afterAll(async () => {
   await real?.[Symbol.asyncDispose]();
