@@ -1,5 +1,6 @@
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { QuietLast } from './e2e/cluster/quiet-last.ts';
 
 const node = { environment: 'node' as const, pool: 'forks' as const };
 
@@ -13,6 +14,7 @@ const startingPrograms = { maxWorkers: Math.max(2, Math.floor(cores / 2)) };
  */
 export default defineConfig({
   test: {
+    sequence: { sequencer: QuietLast },
     projects: [
       {
         test: {
