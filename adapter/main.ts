@@ -1,12 +1,13 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { packageVersion } from '../crds/runtime/package-version.ts';
 
 enableCompileCache();
 
 const { readOptions, USAGE, UsageError } = await import('./options.ts');
 
-const version = packageVersion();
+const version = packageVersion(import.meta.url);
 process.exit(await main());
 
 async function main(): Promise<number> {
@@ -95,16 +96,4 @@ async function run(
   await adapter.stop();
   logger.info('stopped');
   return 0;
-}
-
-/** From the nearest package.json: beside the sources, or above dist/. */
-function packageVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      return (JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version: string }).version;
-    } catch {
-      continue;
-    }
-  }
-  return '0.0.0';
 }

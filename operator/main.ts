@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { packageVersion } from '../crds/runtime/package-version.ts';
 import { setFlagsFromString } from 'node:v8';
 
 enableCompileCache();
 
-const version = packageVersion();
+const version = packageVersion(import.meta.url);
 const streams = {
   out: (text: string) => void process.stdout.write(`${text}\n`),
   err: (text: string) => void process.stderr.write(`${text}\n`),
@@ -36,7 +36,8 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
 }
 
 async function run(args: readonly string[]): Promise<number> {
-  const { readOptions, USAGE, UsageError } = await import('./options.ts');
+  const { UsageError } = await import('./command-line.ts');
+  const { readOptions, USAGE } = await import('./options.ts');
   let options;
   try {
     options = readOptions(args, process.env);
@@ -88,16 +89,4 @@ function untilSignal(): AbortSignal {
   process.on('SIGTERM', stop);
   process.on('SIGINT', stop);
   return stopping.signal;
-}
-
-/** From the nearest package.json: beside the sources, or above dist/. */
-function packageVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      return (JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version: string }).version;
-    } catch {
-      continue;
-    }
-  }
-  return '0.0.0';
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { USAGE, UsageError, readOptions } from './options.ts';
+import { UsageError } from './command-line.ts';
+import { USAGE, readOptions } from './options.ts';
 
 describe('options', () => {
   it('have defaults', () => {

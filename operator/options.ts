@@ -1,4 +1,4 @@
-import { parseArgs } from 'node:util';
+import { UsageError, readArgs } from './command-line.ts';
 import type { NamespaceScope } from './runtime/namespaces.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
@@ -51,11 +51,6 @@ Options of run, each also as a variable in the environment:
 It ends with 0 after SIGTERM or SIGINT, with 1 when it cannot go on, and with 2 when the command line is wrong.
 `;
 
-/** The command line was wrong; the message says how. */
-export class UsageError extends Error {
-  override readonly name = 'UsageError';
-}
-
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** Options of the command `run`. @throws UsageError */
@@ -82,29 +77,25 @@ export function readOptions(args: readonly string[], env: Environment): Options 
 }
 
 function parse(args: readonly string[]) {
-  try {
-    return parseArgs({
-      args: [...args],
-      allowNegative: true,
-      options: {
-        namespaces: { type: 'string' },
-        'namespace-selector': { type: 'string' },
-        image: { type: 'string' },
-        'otlp-endpoint': { type: 'string' },
-        'pod-security': { type: 'string' },
-        'metrics-port': { type: 'string' },
-        'leader-election': { type: 'boolean' },
-        'lease-name': { type: 'string' },
-        'lease-namespace': { type: 'string' },
-        kubeconfig: { type: 'string' },
-        'log-level': { type: 'string' },
-        version: { type: 'boolean' },
-        help: { type: 'boolean', short: 'h' },
-      },
-    }).values;
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+  return readArgs({
+    args: [...args],
+    allowNegative: true,
+    options: {
+      namespaces: { type: 'string' },
+      'namespace-selector': { type: 'string' },
+      image: { type: 'string' },
+      'otlp-endpoint': { type: 'string' },
+      'pod-security': { type: 'string' },
+      'metrics-port': { type: 'string' },
+      'leader-election': { type: 'boolean' },
+      'lease-name': { type: 'string' },
+      'lease-namespace': { type: 'string' },
+      kubeconfig: { type: 'string' },
+      'log-level': { type: 'string' },
+      version: { type: 'boolean' },
+      help: { type: 'boolean', short: 'h' },
+    },
+  }).values;
 }
 
 const variableOf = (option: string): string => `MCP_OPERATOR_${option.replaceAll('-', '_').toUpperCase()}`;

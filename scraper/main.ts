@@ -1,6 +1,6 @@
 #!/usr/bin/env node
-import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
+import { packageVersion } from '../crds/runtime/package-version.ts';
 import type { LoadedConfig } from './config-file.ts';
 import type { Options } from './options.ts';
 
@@ -8,7 +8,7 @@ enableCompileCache();
 
 const { readOptions, USAGE, UsageError } = await import('./options.ts');
 
-const version = packageVersion();
+const version = packageVersion(import.meta.url);
 process.exit(await main());
 
 async function main(): Promise<number> {
@@ -99,16 +99,4 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   await scraper.stop();
   logger.info('stopped');
   return 0;
-}
-
-/** From the nearest package.json: beside the sources, or above dist/. */
-function packageVersion(): string {
-  for (const path of ['../package.json', '../../package.json']) {
-    try {
-      return (JSON.parse(readFileSync(new URL(path, import.meta.url), 'utf8')) as { version: string }).version;
-    } catch {
-      continue;
-    }
-  }
-  return '0.0.0';
 }

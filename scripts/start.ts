@@ -1,6 +1,6 @@
 /** `npm start`: the resources of examples/quickstart without a cluster, as `mcp-operator local` runs them. */
 import { join } from 'node:path';
-import { UsageError, readArgs } from '../operator/local/command-line.ts';
+import { UsageError, readArgs } from '../operator/command-line.ts';
 import { readPort } from '../operator/local/local-command.ts';
 import { runLocal } from '../operator/local/local.ts';
 import { readableLine } from '../operator/local/log-line.ts';

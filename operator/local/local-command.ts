@@ -1,4 +1,4 @@
-import { type Streams, UsageError, readArgs, runCommand } from './command-line.ts';
+import { type Streams, UsageError, readArgs, runCommand } from '../command-line.ts';
 import { runLocal } from './local.ts';
 import { readableLine } from './log-line.ts';
 

@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
 import { build } from '../mcp-adapter/build.ts';
 import { acceptedAdapter, checkManifests } from './check-manifests.ts';
-import { type Streams, UsageError, readArgs, runCommand } from './command-line.ts';
+import { type Streams, UsageError, readArgs, runCommand } from '../command-line.ts';
 import { describeProblem } from './describe-problem.ts';
 import { readManifests } from './manifests.ts';
 import { groupsOf } from './scrape-groups.ts';

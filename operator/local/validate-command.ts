@@ -1,5 +1,5 @@
 import { checkManifests } from './check-manifests.ts';
-import { type Streams, UsageError, readArgs, runCommand } from './command-line.ts';
+import { type Streams, UsageError, readArgs, runCommand } from '../command-line.ts';
 import { describeProblem } from './describe-problem.ts';
 import { readManifests } from './manifests.ts';
 

@@ -10,9 +10,6 @@ export const CONFIG_FILE = 'config.yaml';
 /** Volume of the folder `config.storage.root`. Sidecars mount it under this name. */
 export const STORAGE_VOLUME = 'storage';
 
-/** User and group of the image. */
-export const USER_ID = 65_532;
-
 export const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
 
 /** Variable that tells the adapter how long running calls may go on after SIGTERM. */

@@ -10,7 +10,6 @@ import {
   RESOURCES,
   SHUTDOWN_VARIABLE,
   STORAGE_VOLUME,
-  USER_ID,
 } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 import {
@@ -25,6 +24,7 @@ import { overlay } from './overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from './references.ts';
 import { withSidecarDefaults } from './sidecars.ts';
 import { spread } from './spread.ts';
+import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
 import { storageVolumeSource } from './storage-claim.ts';
 
 /** The template of the pods, with the user's overlay laid over it. */
@@ -70,11 +70,7 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(spec.imagePullSecrets?.length ? { imagePullSecrets: [...spec.imagePullSecrets] } : {}),
-    securityContext: {
-      runAsNonRoot: true,
-      seccompProfile: { type: 'RuntimeDefault' },
-      ...(context.podSecurity === 'openshift' ? {} : { fsGroup: USER_ID, fsGroupChangePolicy: 'OnRootMismatch' }),
-    },
+    securityContext: podSecurityContext(context.podSecurity),
     terminationGracePeriodSeconds: gracePeriodSeconds(config),
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     ...spread(selectorOf(adapter)),
@@ -94,7 +90,6 @@ function container(
   context: BuildContext,
   references: ReferenceVolumes,
 ): object {
-  const probe = (path: string, timing: object): object => ({ httpGet: { path, port: PORT_NAME }, ...timing });
   return {
     name: CONTAINER,
     image: spec.image ?? context.image,
@@ -112,19 +107,10 @@ function container(
     env: [...(spec.env ?? []), ...shutdownVariable(spec, config)],
     ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
     ports: [{ name: PORT_NAME, containerPort: config.port, protocol: 'TCP' }],
-    startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 60 }),
-    livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
-    readinessProbe: probe('/readyz', { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 2 }),
+    ...probes(PORT_NAME),
     lifecycle: { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } },
     resources: spec.resources ?? RESOURCES,
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      runAsNonRoot: true,
-      ...(context.podSecurity === 'openshift' ? {} : { runAsUser: USER_ID, runAsGroup: USER_ID }),
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: containerSecurityContext(context.podSecurity),
     volumeMounts: [
       { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
       { name: STORAGE_VOLUME, mountPath: config.storageRoot },

@@ -8,7 +8,7 @@ interface Container {
 type PodSpec = Readonly<Record<string, unknown>>;
 
 /** A container without privileges, as the Pod Security Standard `restricted` demands beside what the pod itself has. */
-const SECURITY_CONTEXT = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
+const unprivileged = (): object => ({ allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } });
 
 /**
  * Every container but `ours` gets the image of the adapter when it names none, because that image holds more programs than
@@ -16,7 +16,7 @@ const SECURITY_CONTEXT = { allowPrivilegeEscalation: false, capabilities: { drop
  */
 export function withSidecarDefaults(spec: PodSpec, ours: string, image: string): PodSpec {
   const complete = (container: Container): Container =>
-    container.name === ours ? container : { image, securityContext: SECURITY_CONTEXT, ...container };
+    container.name === ours ? container : { image, securityContext: unprivileged(), ...container };
   const lists = ['initContainers', 'containers'].flatMap((list) => {
     const containers = spec[list];
     return Array.isArray(containers) ? [[list, containers.map((one: Container) => complete(one))] as const] : [];

@@ -1,8 +1,9 @@
 import { deadline } from './deadline.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject } from './kubernetes.ts';
 import { microTime } from './micro-time.ts';
+import { pause } from './pause.ts';
 import { LEASES } from './resources.ts';
-import { pause, within } from './waits.ts';
+import { within } from './waits.ts';
 
 export interface LeaderElectionOptions {
   readonly api: KubernetesApi;

@@ -1,17 +1,3 @@
-/** Ends early, without an error, when `signal` aborts. */
-export function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const end = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const timer = setTimeout(end, Math.max(0, ms));
-    signal.addEventListener('abort', end, { once: true });
-  });
-}
-
 /** Rejects when the API server has not answered in time. What was asked for may happen all the same. */
 export async function within<T>(ms: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;

@@ -2,6 +2,7 @@ import { REFERENCES_REVISION, RESTARTED_AT, CONFIG_HASH } from '../mcp-adapter/l
 import { overlay } from '../mcp-adapter/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../mcp-adapter/references.ts';
 import { spread } from '../mcp-adapter/spread.ts';
+import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
 import { hashOf } from '../runtime/content-hash.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
@@ -14,8 +15,6 @@ import { configMapName, shardLabels, shardName, shardSelector } from './names.ts
 /** Name of the container that runs the scraper. */
 export const CONTAINER = 'scraper';
 export const PORT_NAME = 'http';
-/** User and group of the image. */
-const USER_ID = 65_532;
 const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
 /** Seconds that the program has for its last work after running windows have ended. */
 const LAST_WORK_SECONDS = 10;
@@ -72,11 +71,7 @@ function podSpec(plan: ShardPlan, context: Context): object {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(pod.imagePullSecrets?.length ? { imagePullSecrets: [...pod.imagePullSecrets] } : {}),
-    securityContext: {
-      runAsNonRoot: true,
-      seccompProfile: { type: 'RuntimeDefault' },
-      ...(context.podSecurity === 'openshift' ? {} : { fsGroup: USER_ID, fsGroupChangePolicy: 'OnRootMismatch' }),
-    },
+    securityContext: podSecurityContext(context.podSecurity),
     terminationGracePeriodSeconds: plan.effective.shutdownSeconds + LAST_WORK_SECONDS,
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     ...spread(shardSelector(group, shard)),
@@ -95,7 +90,6 @@ function container(
   context: Context,
   references: ReferenceVolumes,
 ): object {
-  const probe = (path: string, timing: object): object => ({ httpGet: { path, port: PORT_NAME }, ...timing });
   const env = members.flatMap((member) => member.env);
   const envFrom = members.flatMap((member) => member.envFrom);
   return {
@@ -113,18 +107,9 @@ function container(
     ...(env.length > 0 ? { env } : {}),
     ...(envFrom.length > 0 ? { envFrom } : {}),
     ports: [{ name: PORT_NAME, containerPort: port, protocol: 'TCP' }],
-    startupProbe: probe('/livez', { periodSeconds: 2, timeoutSeconds: 5, failureThreshold: 60 }),
-    livenessProbe: probe('/livez', { periodSeconds: 10, timeoutSeconds: 5, failureThreshold: 6 }),
-    readinessProbe: probe('/readyz', { periodSeconds: 5, timeoutSeconds: 5, failureThreshold: 2 }),
+    ...probes(PORT_NAME),
     resources: pod.resources ?? RESOURCES,
-    securityContext: {
-      allowPrivilegeEscalation: false,
-      readOnlyRootFilesystem: true,
-      runAsNonRoot: true,
-      ...(context.podSecurity === 'openshift' ? {} : { runAsUser: USER_ID, runAsGroup: USER_ID }),
-      capabilities: { drop: ['ALL'] },
-      seccompProfile: { type: 'RuntimeDefault' },
-    },
+    securityContext: containerSecurityContext(context.podSecurity),
     volumeMounts: [
       { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
       { name: 'state', mountPath: STATE_FOLDER },
