@@ -21,6 +21,9 @@ export default defineConfig({
           ...node,
           name: 'unit',
           include: ['{crds,adapter,operator,scraper,scripts,bench}/**/*.test.ts'],
+          // Other suites run at the same time.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
           sequence: { groupOrder: 1 },
           maxWorkers: Math.max(2, cores - 1),
         },
