@@ -1,0 +1,10 @@
+/** What a client gets as a response message: JSON text, or parts of it that are not in memory all at once. */
+export type Answer = string | StreamedAnswer;
+
+/** JSON text of one message, without line ends outside of it, in parts. */
+export interface StreamedAnswer {
+  /** Length of all parts together in bytes, where it is known beforehand. */
+  readonly bytes: number | undefined;
+  /** Read once. A failure in the middle ends the connection: half an answer must not look like a whole one. */
+  readonly parts: AsyncIterable<string | Buffer>;
+}

@@ -1,0 +1,37 @@
+import type { AdapterError } from '../errors.ts';
+import type { Answer } from '../exchange/answer.ts';
+import type { Outcome } from '../exchange/exchange.ts';
+import type { Body, Request } from '../exchange/message.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import type { ResponseHead } from '../upstream/upstream.ts';
+import type { Turn } from './turn.ts';
+
+/** What the adapter does to the calls of one tool, before and after the exchange with the upstream. */
+export interface ToolStep {
+  prepare(call: ToolCall): Promise<PreparedCall>;
+}
+
+/** A single tools/call of a session; batches never come here. */
+export interface ToolCall {
+  readonly turn: Turn;
+  readonly record: SessionRecord;
+  readonly body: Body;
+  readonly request: Request;
+  readonly tool: string;
+  /** Milliseconds, null for none. */
+  readonly timeoutMs: number | null;
+}
+
+export type PreparedCall =
+  /** The call goes no further: the JSON text of its result. */
+  | { readonly kind: 'result'; readonly result: string }
+  | { readonly kind: 'error'; readonly error: AdapterError; readonly data?: Record<string, unknown> }
+  | {
+      readonly kind: 'forward';
+      /** What goes upstream; the client's own body where nothing was changed. */
+      readonly body: Body;
+      /** Sees the JSON text of the response message and says what the client gets. */
+      readonly onResponse?: (text: string, head: ResponseHead) => Promise<Answer> | Answer;
+      /** Called once, when the exchange is over, however it ended. Never fails. */
+      readonly onEnd?: (outcome: Outcome) => Promise<void> | undefined;
+    };

@@ -1,0 +1,128 @@
+import type { SessionKey } from './state-store.ts';
+
+/**
+ * What is known of the files of sessions, shared by all replicas; their bytes are elsewhere. Every method is one atomic
+ * step. Times are milliseconds since the epoch and come in as arguments. A file belongs to the session that it was made
+ * in: none is added to a session that is not active, and where the session is gone, `find` and `use` find nothing.
+ * Nothing here asks who the caller is: whoever calls has found the session first, or holds a signed URL.
+ */
+export interface FileRecords {
+  /**
+   * Adds pending files, whose bytes are about to come; all of them or none. `no_session`: it is unknown or has ended.
+   * `limit`: an artifact more than `maxArtifacts` of the session (pending ones count; `artifacts.max_per_session`).
+   */
+  begin(
+    files: readonly FileRecord[],
+    options: { now: number; maxArtifacts: number | null },
+  ): Promise<'begun' | 'no_session' | 'limit'>;
+  /**
+   * Sets how many bytes a pending file takes up in the quotas and extends its lease. Must come before the bytes are
+   * written, so that what lies on the disk never exceeds a quota. When the session's quota is short, committed files of
+   * this session that nobody uses are removed, least recently used first, uploads or artifacts first as `evict` says;
+   * they are returned and their bytes are the caller's to delete. When removing all of them would not do, none is.
+   */
+  reserve(key: FileKey, request: ReserveRequest): Promise<Reserved>;
+  /**
+   * Makes pending files of one session committed, all of them or none, with the final values given here. False: one of
+   * them is gone (its lease had ended, its session was ended), or `guard` names a lock that its owner has lost since.
+   */
+  commit(files: readonly FileRecord[], options: { now: number; guard?: LockGuard }): Promise<boolean>;
+  /** Extends the leases of pending and used files, so that they neither expire nor are evicted until then. */
+  lease(keys: readonly FileKey[], leaseUntil: number): Promise<void>;
+  /** Ends the use of committed files: the lease ends, and the time until they expire begins anew. */
+  release(keys: readonly FileKey[], now: number): Promise<void>;
+
+  /** A committed file that has not expired: `ttlMs` after its last use, null for never. Does not count as a use. */
+  find(key: FileKey, options: { now: number; ttlMs: number | null }): Promise<FileRecord | undefined>;
+  /** As `find`, and counts as a use. With `leaseUntil` the file is kept at least until then. */
+  use(
+    key: FileKey,
+    options: { now: number; ttlMs: number | null; leaseUntil?: number },
+  ): Promise<FileRecord | undefined>;
+  /** Committed files of one kind of a session that have not expired, oldest first. */
+  list(session: SessionKey, kind: FileKind, options: { now: number; ttlMs: number | null }): Promise<FileRecord[]>;
+
+  /** Removes a file, pending or committed. Returns it to one caller only. */
+  remove(key: FileKey): Promise<FileRecord | undefined>;
+  /** Removes all files of a session and returns them. */
+  purge(session: SessionKey): Promise<FileRecord[]>;
+  /**
+   * Removes up to `limit` files that have expired and whose lease is over: committed ones by the time to live of their
+   * kind (null: never), pending ones by their lease alone. Those of tombstoned sessions too.
+   */
+  expire(options: {
+    now: number;
+    uploadTtlMs: number | null;
+    artifactTtlMs: number | null;
+    limit: number;
+  }): Promise<FileRecord[]>;
+  /** Removes the files of up to `limit` sessions that have files but do not exist any more, and returns them. */
+  purgeAbandoned(options: { now: number; limit: number }): Promise<FileRecord[]>;
+
+  /** Which of these ids of files, of any kind, have a record in the session with this id, whatever its server. */
+  known(sessionId: string, fileIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /** The server whose session has this id, active or tombstoned; undefined when there is none or more than one. */
+  ownerOf(sessionId: string): Promise<string | undefined>;
+  /**
+   * Adds committed files that were found on the disk (reconciliation, specification 2.3), to a session that exists.
+   * A file that has a record is left alone. Returns how many were added.
+   */
+  adopt(files: readonly FileRecord[]): Promise<number>;
+  totals(): Promise<FileTotals>;
+}
+
+export type FileKind = 'upload' | 'artifact';
+
+export interface FileKey extends SessionKey {
+  readonly kind: FileKind;
+  /** 32 hexadecimal digits, random. */
+  readonly fileId: string;
+}
+
+export interface FileRecord extends FileKey {
+  readonly state: 'pending' | 'committed';
+  /** Safe as a name in a folder; the last part of the file's path. */
+  readonly filename: string;
+  readonly mimeType: string;
+  /** Of a pending file: what it takes up in the quotas. */
+  readonly sizeBytes: number;
+  /** Hexadecimal; null where it was not computed. */
+  readonly sha256: string | null;
+  /** Of an artifact: the tool that made it. Of an upload: the tool it was asked for, null when it was for any. */
+  readonly toolName: string | null;
+  /** Whether it is offered as an MCP resource. */
+  readonly exposed: boolean;
+  readonly createdAt: number;
+  readonly lastUsedAt: number;
+  /** Until then it neither expires nor is it evicted, because somebody writes or reads it. 0: nobody does. */
+  readonly leaseUntil: number;
+}
+
+export interface ReserveRequest {
+  readonly bytes: number;
+  readonly now: number;
+  readonly leaseUntil: number;
+  /** `storage.max_size`: of all files of all sessions, pending ones included. */
+  readonly maxTotal: number | null;
+  /** `sessions.max_total_session_size`. */
+  readonly maxSession: number | null;
+  /** `sessions.eviction_policy`: the kind that goes first. */
+  readonly evictFirst: FileKind;
+}
+
+export type Reserved =
+  | { readonly state: 'reserved'; readonly evicted: readonly FileRecord[] }
+  /** The file has no pending record any more. */
+  | { readonly state: 'gone' }
+  | { readonly state: 'over'; readonly quota: 'session' | 'storage' };
+
+/** A named lock of the store and who must still hold it. */
+export interface LockGuard {
+  readonly name: string;
+  readonly owner: string;
+}
+
+export interface FileTotals {
+  readonly uploads: { readonly count: number; readonly bytes: number };
+  readonly artifacts: { readonly count: number; readonly bytes: number };
+}
