@@ -31,6 +31,13 @@ export const UploadConsumer = z.strictObject({
   uri_prefix: orNull(
     flag().describe('Pass `file://` URIs to the upstream. When false or null, absolute paths.'),
   ).prefault(null),
+  pass_as: oneOf(['path', 'file_uri', 'url'])
+    .describe(
+      '(new) What the tool gets: `path`, an absolute path; `file_uri`, a `file://` URI; `url`, a presigned URL for tools ' +
+        'that share no folder with the adapter (needs `storage.s3`). Null: `uri_prefix` decides.',
+    )
+    .nullable()
+    .prefault(null),
   overrides,
 });
 export type UploadConsumer = z.output<typeof UploadConsumer>;

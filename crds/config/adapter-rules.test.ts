@@ -204,6 +204,7 @@ const servers: Case[] = [
 
 const entry = 'servers[0].adapters[0]';
 const producer = 'servers[0].adapters[1]';
+const bucket = { bucket: 'files' };
 
 const entries: Case[] = [
   {
@@ -215,6 +216,34 @@ const entries: Case[] = [
     name: 'handles that uploads make',
     values: { 'uploads.uri_scheme': 'IN://', [`${entry}.uri_scheme`]: ' in:// ' },
     problems: [],
+  },
+  ...[
+    [true, 'path'],
+    [true, 'url'],
+    [false, 'file_uri'],
+  ].map(([prefix, form]) => ({
+    name: `files as ${String(form)} with uri_prefix ${String(prefix)}`,
+    values: { 'storage.s3': bucket, [`${entry}.uri_prefix`]: prefix, [`${entry}.pass_as`]: form },
+    problems: [
+      [`${entry}.pass_as`, `is ${String(form)}, which contradicts uri_prefix ${String(prefix)}`],
+    ] satisfies Case['problems'],
+  })),
+  ...[
+    [true, 'file_uri'],
+    [true, null],
+    [false, 'path'],
+    [false, 'url'],
+    [null, 'file_uri'],
+    [null, 'url'],
+  ].map(([prefix, form]) => ({
+    name: `files as ${String(form)} with uri_prefix ${String(prefix)}`,
+    values: { 'storage.s3': bucket, [`${entry}.uri_prefix`]: prefix, [`${entry}.pass_as`]: form },
+    problems: [],
+  })),
+  {
+    name: 'files as URLs without a bucket',
+    values: { [`${entry}.pass_as`]: 'url' },
+    problems: [[`${entry}.pass_as`, 'can be url only when storage.s3 is set']],
   },
   {
     name: 'structured without a key',
@@ -318,6 +347,11 @@ describe('rules beside other problems', () => {
       path: 'storage.artifact_locator_allowed_roots',
     },
     { name: 'a section that is no mapping', values: { core: [] }, path: 'core' },
+    {
+      name: 'an invalid bucket',
+      values: { 'storage.s3': { bucket: '' }, 'servers[0].adapters[0].pass_as': 'url' },
+      path: 'storage.s3.bucket',
+    },
     { name: 'an invalid scheme', values: { 'uploads.uri_scheme': 'x' }, path: 'uploads.uri_scheme' },
   ])('do not judge $name', ({ values, path }) => {
     expect(problemsOf(toYaml(sampleWith(values))).map((problem) => problem.path)).toEqual([path]);

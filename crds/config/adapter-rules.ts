@@ -115,13 +115,30 @@ const overlap = (a: string, b: string): boolean => a === b || a.startsWith(`${b}
 
 const handlesMatchUploads: Rule = (config) => {
   const expected = at(config, 'uploads', 'uri_scheme');
-  return entries(config).flatMap(({ entry, path }) => {
+  return consumers(config).flatMap(({ entry, path }) => {
     const scheme = at(entry, 'uri_scheme');
-    return at(entry, 'type') === 'upload_consumer' && isText(expected) && isText(scheme) && scheme !== expected
+    return isText(expected) && isText(scheme) && scheme !== expected
       ? [{ path: [...path, 'uri_scheme'], message: `must be the same as uploads.uri_scheme, which is ${expected}` }]
       : [];
   });
 };
+
+const onePassing: Rule = (config) =>
+  consumers(config).flatMap(({ entry, path }) => {
+    const [prefix, form] = [at(entry, 'uri_prefix'), at(entry, 'pass_as')];
+    const contradicts =
+      (prefix === true && (form === 'path' || form === 'url')) || (prefix === false && form === 'file_uri');
+    return contradicts
+      ? [{ path: [...path, 'pass_as'], message: `is ${form}, which contradicts uri_prefix ${prefix}; remove one of them` }]
+      : [];
+  });
+
+const urlNeedsS3: Rule = (config) =>
+  at(config, 'storage', 's3') === null
+    ? consumers(config)
+        .filter(({ entry }) => at(entry, 'pass_as') === 'url')
+        .map(({ path }) => ({ path: [...path, 'pass_as'], message: 'can be url only when storage.s3 is set' }))
+    : [];
 
 const structuredNeedsKey: Rule = (config) =>
   entries(config).flatMap(({ entry, path }) =>
@@ -149,6 +166,8 @@ const RULES: readonly Rule[] = [
   uniqueIds,
   separatePaths,
   handlesMatchUploads,
+  onePassing,
+  urlNeedsS3,
   structuredNeedsKey,
 ];
 
@@ -170,3 +189,6 @@ function entries(config: unknown): { entry: unknown; path: Path }[] {
     list(server, 'adapters').map((entry, position) => ({ entry, path: ['servers', index, 'adapters', position] })),
   );
 }
+
+const consumers = (config: unknown): { entry: unknown; path: Path }[] =>
+  entries(config).filter(({ entry }) => at(entry, 'type') === 'upload_consumer');

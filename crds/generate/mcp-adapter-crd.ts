@@ -41,8 +41,13 @@ const sharedState = (spec: string): string => {
 
 const existingClaim = (spec: string): string => `(has(${spec}.storage) && has(${spec}.storage.existingClaim))`;
 const ownClaim = (spec: string): string => `(has(${spec}.storage) && has(${spec}.storage.claim))`;
+/** Pods with a folder each fetch from the bucket what another one has written; a claim must be shared all the same. */
+const bucket = (spec: string): string => {
+  const storage = `${spec}.config.storage`;
+  return `(!${ownClaim(spec)} && has(${storage}) && ${storage} != null && has(${storage}.s3) && ${storage}.s3 != null)`;
+};
 const sharedStorage = (spec: string): string =>
-  `(${existingClaim(spec)} || (${ownClaim(spec)} && has(${spec}.storage.claim.accessModes) && ` +
+  `(${existingClaim(spec)} || ${bucket(spec)} || (${ownClaim(spec)} && has(${spec}.storage.claim.accessModes) && ` +
   `'ReadWriteMany' in ${spec}.storage.claim.accessModes))`;
 
 const OLD = 'oldSelf.value()';
@@ -63,10 +68,10 @@ const SEVERAL_REPLICAS: readonly CelRule[] = [
     // The access modes of a claim cannot change, so there is no need to look at the old ones.
     rule:
       `${replicas('self')} <= 1 || ${sharedStorage('self')} || ` +
-      `(${oldSeveral} && !${existingClaim(OLD)} && ${ownClaim(OLD)} == ${ownClaim('self')})`,
+      `(${oldSeveral} && !${existingClaim(OLD)} && !${bucket(OLD)} && ${ownClaim(OLD)} == ${ownClaim('self')})`,
     message:
-      'more than one replica needs storage.claim with accessModes [ReadWriteMany], or storage.existingClaim: ' +
-      'replicas share their files there',
+      'more than one replica needs storage.claim with accessModes [ReadWriteMany], storage.existingClaim or ' +
+      'config.storage.s3: replicas share their files there',
     fieldPath: '.storage',
     optionalOldSelf: true,
   },

@@ -106,7 +106,7 @@ export const McpAdapterSpec = z.strictObject({
     .min(0)
     .max(1000)
     .optional()
-    .describe('Number of pods. More than 1 needs Redis and storage that is ReadWriteMany. Default: 1.'),
+    .describe('Number of pods. More than 1 needs Redis and storage that is ReadWriteMany, or a bucket. Default: 1.'),
   ...podFields,
   storage: StorageClaim.optional().describe('Where `config.storage.root` is kept. Default: a temporary folder.'),
   deletionPolicy: z

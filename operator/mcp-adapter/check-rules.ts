@@ -79,7 +79,9 @@ const severalReplicas: Rule = (resource) => {
   const storage = valueAt(resource, ['spec', 'storage']);
   if (textAt(storage, 'existingClaim') !== undefined) return problems;
   if (valueAt(storage, ['claim']) === undefined) {
-    const message = `needs claim or existingClaim ${why}: replicas share their files there`;
+    // Each pod has a folder of its own then, and fetches from the bucket what another one has written.
+    if (isObject(valueAt(resource, [...CONFIG, 'storage', 's3']))) return problems;
+    const message = `needs claim or existingClaim ${why}, or spec.config.storage needs s3: replicas share their files there`;
     return [...problems, { at: ['spec', 'storage'], message }];
   }
   if (!listAt(storage, 'claim', 'accessModes').includes('ReadWriteMany')) {

@@ -11,6 +11,7 @@ function problems(values: Record<string, unknown>, available = served): string[]
 }
 
 const redis = { 'spec.config.state_persistence': { type: 'redis', redis: { host: 'redis' } } };
+const bucket = { 'spec.config.storage': { s3: { bucket: 'files' } } };
 const shared = { 'spec.storage': { claim: { size: '1Gi', accessModes: ['ReadWriteMany'] } } };
 const server = { id: 'files', mount_path: '/mcp', upstream: { url: 'http://files:8000/mcp' } };
 
@@ -22,6 +23,7 @@ describe('what is accepted', () => {
       'three replicas with an existing claim',
       { 'spec.replicas': 3, ...redis, 'spec.storage': { existingClaim: 'nfs' } },
     ],
+    ['three replicas that share a bucket', { 'spec.replicas': 3, ...redis, ...bucket }],
     ['no replica', { 'spec.replicas': 0 }],
     [
       'a variable that spec.env declares',
@@ -204,6 +206,11 @@ describe('what is refused, with the field and what to do', () => {
     [
       'several replicas with storage of one node',
       { 'spec.replicas': 2, ...redis, 'spec.storage': { claim: { size: '1Gi' } } },
+      'spec.storage.claim.accessModes must hold ReadWriteMany',
+    ],
+    [
+      'several replicas with a bucket and a claim of one node',
+      { 'spec.replicas': 2, ...redis, ...bucket, 'spec.storage': { claim: { size: '1Gi' } } },
       'spec.storage.claim.accessModes must hold ReadWriteMany',
     ],
     [

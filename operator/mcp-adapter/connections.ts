@@ -25,7 +25,19 @@ export function connectionsOf(config: unknown, stateType: string | undefined): C
     field: `servers[${index}].upstream.url`,
     target: targetOfUrl(valueAt(server, ['upstream', 'url'])),
   }));
-  return [...upstreams, ...redis(config, stateType), ...telemetry(config)];
+  return [...upstreams, ...redis(config, stateType), ...s3(config), ...telemetry(config)];
+}
+
+/** @returns one even where the bucket is wrong: the adapter decides about that */
+function s3(config: unknown): Connection[] {
+  const section = valueAt(config, ['storage', 's3']);
+  if (typeof section !== 'object' || section === null) return [];
+  const endpoint = valueAt(section, ['endpoint']);
+  if (typeof endpoint === 'string' && endpoint.trim() !== '') {
+    return [{ field: 'storage.s3.endpoint', target: targetOfUrl(endpoint) }];
+  }
+  // The name of the host depends on the region, and all of them are outside of the cluster.
+  return [{ field: 'storage.s3', target: { host: 's3.amazonaws.com', ports: [443] } }];
 }
 
 function redis(config: unknown, stateType: string | undefined): Connection[] {

@@ -185,6 +185,20 @@ describe('connections', () => {
   });
 
   test.each([
+    [null, []],
+    [{ bucket: 'files' }, [{ host: 's3.amazonaws.com', ports: [443] }]],
+    [{ bucket: 'files', endpoint: null }, [{ host: 's3.amazonaws.com', ports: [443] }]],
+    [{ bucket: '${SECRET}', endpoint: ' ' }, [{ host: 's3.amazonaws.com', ports: [443] }]],
+    [{ bucket: 'files', endpoint: 'http://minio.tools:9000/' }, [{ host: 'minio.tools', ports: [9000] }]],
+    // Who uses presigned URLs are others.
+    [{ endpoint: 'https://minio', public_endpoint: 'https://s3.example.com:8443' }, [{ host: 'minio', ports: [443] }]],
+    [{ bucket: 'files', endpoint: '${SECRET}' }, [undefined]],
+    ['files', []],
+  ])('to S3: %j', (s3, targets) => {
+    expect(others({ storage: { s3 } }).map(({ target }) => target)).toEqual(targets);
+  });
+
+  test.each([
     [{ endpoint: 'http://otel:4317' }, []],
     [{ enabled: true }, []],
     [{ enabled: true, endpoint: 'otel:4319' }, [{ host: 'otel', ports: [4319] }]],

@@ -37,7 +37,7 @@ export interface EffectiveConfig {
     readonly mountPath: string | undefined;
     readonly url: string | undefined;
   }[];
-  /** Upstreams, then Redis, then telemetry. */
+  /** Upstreams, then Redis, then S3, then telemetry. */
   readonly connections: readonly Connection[];
 }
 
