@@ -8,6 +8,7 @@ const schema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('upstream-closed'), ...session, generation: z.number() }),
   z.object({ type: z.literal('drop-get'), ...session, except: z.string() }),
   z.object({ type: z.literal('cancelled'), ...session, requestId: z.string() }),
+  z.object({ type: z.literal('notify'), ...session, text: z.string() }),
 ]) satisfies z.ZodType<ControlMessage>;
 
 /** A control message as another replica sent it; undefined for one that this release does not know. */

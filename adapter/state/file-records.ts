@@ -1,4 +1,4 @@
-import type { SessionKey } from './state-store.ts';
+import type { SessionKey } from './session-key.ts';
 
 /**
  * What is known of the files of sessions, shared by all replicas; their bytes are elsewhere. Every method is one atomic
@@ -8,8 +8,9 @@ import type { SessionKey } from './state-store.ts';
  */
 export interface FileRecords {
   /**
-   * Adds pending files, whose bytes are about to come; all of them or none. `no_session`: it is unknown or has ended.
-   * `limit`: an artifact more than `maxArtifacts` of the session (pending ones count; `artifacts.max_per_session`).
+   * Adds pending files of one session, whose bytes are about to come; all of them or none. `no_session`: it is unknown
+   * or has ended. `limit`: an artifact more than `maxArtifacts` of the session (`artifacts.max_per_session`; pending
+   * ones count until their lease ends).
    */
   begin(
     files: readonly FileRecord[],
@@ -17,7 +18,7 @@ export interface FileRecords {
   ): Promise<'begun' | 'no_session' | 'limit'>;
   /**
    * Sets how many bytes a pending file takes up in the quotas and extends its lease. Must come before the bytes are
-   * written, so that what lies on the disk never exceeds a quota. When the session's quota is short, committed files of
+   * written, so that what lies on the disk never exceeds a quota. Less than before is always granted. When the session's quota is short, committed files of
    * this session that nobody uses are removed, least recently used first, uploads or artifacts first as `evict` says;
    * they are returned and their bytes are the caller's to delete. When removing all of them would not do, none is.
    */
@@ -27,14 +28,20 @@ export interface FileRecords {
    * them is gone (its lease had ended, its session was ended), or `guard` names a lock that its owner has lost since.
    */
   commit(files: readonly FileRecord[], options: { now: number; guard?: LockGuard }): Promise<boolean>;
-  /** Extends the leases of pending and used files, so that they neither expire nor are evicted until then. */
+  /**
+   * Extends the leases of pending and used files, so that they neither expire nor are evicted until then. A committed
+   * file whose use has ended stays so.
+   */
   lease(keys: readonly FileKey[], leaseUntil: number): Promise<void>;
-  /** Ends the use of committed files: the lease ends, and the time until they expire begins anew. */
+  /**
+   * Ends one use of committed files: the time until they expire begins anew, and the lease ends if nobody else uses
+   * them. Once for each `use` with a lease.
+   */
   release(keys: readonly FileKey[], now: number): Promise<void>;
 
   /** A committed file that has not expired: `ttlMs` after its last use, null for never. Does not count as a use. */
   find(key: FileKey, options: { now: number; ttlMs: number | null }): Promise<FileRecord | undefined>;
-  /** As `find`, and counts as a use. With `leaseUntil` the file is kept at least until then. */
+  /** As `find`, and begins the time until it expires anew. With `leaseUntil` it is kept until then or `release`. */
   use(
     key: FileKey,
     options: { now: number; ttlMs: number | null; leaseUntil?: number },
@@ -56,7 +63,7 @@ export interface FileRecords {
     artifactTtlMs: number | null;
     limit: number;
   }): Promise<FileRecord[]>;
-  /** Removes the files of up to `limit` sessions that have files but do not exist any more, and returns them. */
+  /** Removes the files of up to `limit` sessions that were removed or invalidated, and returns them. */
   purgeAbandoned(options: { now: number; limit: number }): Promise<FileRecord[]>;
 
   /** Which of these ids of files, of any kind, have a record in the session with this id, whatever its server. */
@@ -112,7 +119,7 @@ export interface ReserveRequest {
 
 export type Reserved =
   | { readonly state: 'reserved'; readonly evicted: readonly FileRecord[] }
-  /** The file has no pending record any more. */
+  /** The file has no pending record any more, or its session has ended. */
   | { readonly state: 'gone' }
   | { readonly state: 'over'; readonly quota: 'session' | 'storage' };
 
@@ -122,6 +129,7 @@ export interface LockGuard {
   readonly owner: string;
 }
 
+/** Pending files count with what they take up in the quotas. */
 export interface FileTotals {
   readonly uploads: { readonly count: number; readonly bytes: number };
   readonly artifacts: { readonly count: number; readonly bytes: number };

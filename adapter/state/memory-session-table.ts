@@ -1,6 +1,6 @@
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
-import { keyText } from './stored-session.ts';
+import { isTerminal, keyText } from './stored-session.ts';
 import type { Ending, StoredSession } from './stored-session.ts';
 import { StringPool } from './string-pool.ts';
 
@@ -22,15 +22,29 @@ export class MemorySessionTable implements SessionTable {
   readonly #reservations = new Map<string, number>();
   readonly #locks = new Map<string, Lock>();
   readonly #strings = new StringPool();
+  /** Every server that ever had sessions: there are few, and they stay. */
+  readonly #servers = new Set<string>();
+  readonly #onEnded: (key: SessionKey) => void;
+
+  /** `onEnded` is told of sessions that were removed or invalidated. */
+  constructor(onEnded: (key: SessionKey) => void) {
+    this.#onEnded = onEnded;
+  }
 
   get(key: SessionKey): Row | undefined {
     const text = keyText(key);
     return this.#active.get(text) ?? this.#ended.get(text);
   }
 
+  ofId(sessionId: string): Row[] {
+    const rows = [...this.#servers].map((serverId) => this.get({ serverId, sessionId }));
+    return rows.filter((row) => row !== undefined);
+  }
+
   put({ record, ending }: StoredSession): void {
     const previous = this.get(record);
     if (previous !== undefined) this.delete(previous);
+    this.#servers.add(record.serverId);
     const shared = {
       ...record,
       principal: this.#strings.acquire(record.principal),
@@ -55,6 +69,7 @@ export class MemorySessionTable implements SessionTable {
     this.#ended.delete(text);
     row.ending = ending;
     (ending === null ? this.#active : this.#ended).set(text, row);
+    if (isTerminal(row)) this.#onEnded(row.record);
   }
 
   delete(row: Row): void {
@@ -64,6 +79,7 @@ export class MemorySessionTable implements SessionTable {
     this.#ended.delete(text);
     this.#strings.release(row.record.principal);
     this.#strings.release(row.record.initializeParams);
+    this.#onEnded(row.record);
   }
 
   setLease(row: Row, id: string, until: number): void {

@@ -1,14 +1,43 @@
+import type { FileRecord, FileRecords } from './file-records.ts';
+import type { FileTables } from './file-rules.ts';
+import { MemoryFileTable } from './memory-file-table.ts';
+import { MemoryNonceTable } from './memory-nonce-table.ts';
 import { MemorySessionTable } from './memory-session-table.ts';
+import { TableNonces } from './nonce-table.ts';
+import { newSecret } from './secret.ts';
 import * as rules from './session-rules.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
+import { isTerminal } from './stored-session.ts';
 import type { StoredSession } from './stored-session.ts';
+import { TableFiles } from './table-files.ts';
+import type { UploadNonces } from './upload-nonces.ts';
 
 /**
  * Sessions in this process only. Every method does its work before it returns its promise, so no two of them overlap.
  * It never fails.
  */
 export class MemoryStore implements StateStore {
-  readonly #table = new MemorySessionTable();
+  readonly files: FileRecords;
+  readonly nonces: UploadNonces;
+  readonly #files = new MemoryFileTable((session) => this.#isAlive(session));
+  readonly #table = new MemorySessionTable((session) => this.#files.sessionEnded(session));
+  readonly #nonces = new MemoryNonceTable();
+  readonly #secrets = new Map<string, string>();
+
+  constructor() {
+    const tables: FileTables = { sessions: this.#table, files: this.#files };
+    const step = async <T>(work: (tables: FileTables) => T): Promise<T> => work(tables);
+    this.files = new TableFiles({ step, read: step });
+    this.nonces = new TableNonces(async (work) => work(this.#nonces));
+  }
+
+  async secret(name: string): Promise<string> {
+    const known = this.#secrets.get(name);
+    if (known !== undefined) return known;
+    const secret = newSecret();
+    this.#secrets.set(name, secret);
+    return secret;
+  }
 
   async reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean> {
     return rules.reserve(this.#table, key, options);
@@ -96,6 +125,8 @@ export class MemoryStore implements StateStore {
   }
 
   async clear(): Promise<void> {
+    this.#files.clear();
+    this.#nonces.clear();
     this.#table.clear();
   }
 
@@ -123,5 +154,29 @@ export class MemoryStore implements StateStore {
   /** Takes in what `export` gave; sessions of the same key are replaced. */
   import(sessions: Iterable<StoredSession>): void {
     for (const session of sessions) this.#table.put(session);
+  }
+
+  /** Committed files, for a snapshot; who uses them now stays out. */
+  exportFiles(): FileRecord[] {
+    const records = this.#files.all().map(({ record }) => record);
+    return records.filter(({ state }) => state === 'committed').map((record) => ({ ...record, leaseUntil: 0 }));
+  }
+
+  /** Takes in committed files of sessions that are there; files of the same key are replaced. */
+  importFiles(files: Iterable<FileRecord>): void {
+    for (const record of files) if (this.#isAlive(record)) this.#files.put({ record, uses: 0 });
+  }
+
+  exportSecrets(): Map<string, string> {
+    return new Map(this.#secrets);
+  }
+
+  importSecrets(secrets: Iterable<readonly [string, string]>): void {
+    for (const [name, secret] of secrets) this.#secrets.set(name, secret);
+  }
+
+  #isAlive(session: SessionKey): boolean {
+    const stored = this.#table.get(session);
+    return stored !== undefined && !isTerminal(stored);
   }
 }

@@ -63,7 +63,9 @@ export type ControlMessage =
       readonly generation: number;
     }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
-  | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string };
+  | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string }
+  /** For the session's open event stream, wherever it is: JSON text of a notification of the adapter's own. */
+  | { readonly type: 'notify'; readonly serverId: string; readonly sessionId: string; readonly text: string };
 
 export interface LogEntry {
   readonly id: string;

@@ -140,6 +140,12 @@ export function expireTombstones(table: SessionTable, options: { now: number; li
   });
 }
 
+/** See `FileRecords.ownerOf`. */
+export function ownerOf(table: SessionTable, sessionId: string): string | undefined {
+  const [owner, ...others] = table.ofId(sessionId).filter((row) => !isTerminal(row));
+  return others.length === 0 ? owner?.record.serverId : undefined;
+}
+
 /** Locks run on the store's own clock: they exclude processes, not requests. */
 export function tryLock(
   table: SessionTable,

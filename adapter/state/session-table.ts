@@ -14,6 +14,8 @@ export interface SessionRow extends StoredSession {
  */
 export interface SessionTable {
   get(key: SessionKey): SessionRow | undefined;
+  /** The sessions with this id, whatever their servers. */
+  ofId(sessionId: string): SessionRow[];
   /** Adds a session without leases; replaces one of the same key. */
   put(session: StoredSession): void;
   change(row: SessionRow, changes: Partial<SessionRecord>): void;

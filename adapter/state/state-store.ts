@@ -1,9 +1,25 @@
+import type { FileRecords } from './file-records.ts';
+import type { SessionKey } from './session-key.ts';
+import type { UploadNonces } from './upload-nonces.ts';
+
+export type { SessionKey } from './session-key.ts';
+
 /**
  * The metadata of sessions, shared by all replicas. Every method is one atomic step: two replicas may call any two
  * of them at the same moment. Times are milliseconds since the epoch and come in as arguments, so that the caller's
  * clock decides; expiry that the technology enforces (Redis TTL) is only the safety net behind it.
  */
 export interface StateStore {
+  /** The files of sessions. */
+  readonly files: FileRecords;
+  /** Single-use permissions to upload. */
+  readonly nonces: UploadNonces;
+  /**
+   * 256 random bits in base64url under a name, made by whoever asks first and the same for all replicas from then on;
+   * they outlive a restart where the store does. For signing what the adapter hands out.
+   */
+  secret(name: string): Promise<string>;
+
   /**
    * Takes one of the `maxActive` places for a session that is about to be opened. The place counts until
    * `expiresAt`, so that a replica that dies while opening does not hold it for ever.
@@ -79,7 +95,10 @@ export interface StateStore {
 
   /** Counts for health and metrics: active sessions, tombstones of both kinds and leases that have not expired. */
   counts(now: number): Promise<StateCounts>;
-  /** Discards sessions, tombstones, reservations and leases, but no locks (specification 2.3, `refresh_on_startup`). */
+  /**
+   * Discards sessions, tombstones, reservations, leases, the records of files and nonces, but neither locks nor
+   * secrets (specification 2.3, `refresh_on_startup`).
+   */
   clear(): Promise<void>;
 
   /**
@@ -96,12 +115,6 @@ export interface StateStore {
   ping(): Promise<void>;
   /** Flushes what is pending and frees everything. */
   close(): Promise<void>;
-}
-
-/** A session belongs to one mounted server; the id is minted by the adapter. */
-export interface SessionKey {
-  readonly serverId: string;
-  readonly sessionId: string;
 }
 
 /** Who asks, and when. `principal` is '' when authentication is off. */

@@ -16,6 +16,14 @@ export interface Ending {
 /** Whether the session was invalidated; the first reason stays. */
 export const isTerminal = ({ ending }: StoredSession): boolean => ending !== null && ending.reason !== null;
 
+export const isActive = (stored: StoredSession | undefined): boolean => stored?.ending === null;
+
+/** Whether the session is active, or a tombstone that its client may still find. */
+export function mayComeBack(stored: StoredSession | undefined, now: number): boolean {
+  if (stored === undefined) return false;
+  return stored.ending === null || (stored.ending.reason === null && stored.ending.expiresAt > now);
+}
+
 /** What a caller may know of a stored session. */
 export function seenBy(stored: StoredSession | undefined, caller: Caller): Found {
   if (stored === undefined || stored.record.principal !== caller.principal) return { state: 'unknown' };

@@ -1,4 +1,4 @@
-import type { SessionKey } from './state-store.ts';
+import type { SessionKey } from './session-key.ts';
 
 /** Single-use permissions to upload, shared by all replicas (specification, section 5). */
 export interface UploadNonces {
