@@ -33,6 +33,7 @@ export const ERRORS = {
   storage_quota: { status: 507, rpc: 507, detail: 'The files of all sessions take up all the space that there is.' },
   artifact_limit: { status: 507, rpc: 507, detail: 'The session has as many artifacts as it may have.' },
   storage_busy: { status: 503, rpc: 503, detail: 'Another request works on the same file; try again.' },
+  storage_unavailable: { status: 503, rpc: 503, detail: 'The storage of files is unavailable; try again.' },
   upload_url_invalid: { status: 401, rpc: 401, detail: 'The upload URL is not valid.' },
   download_url_invalid: { status: 401, rpc: 401, detail: 'The download URL is not valid.' },
   unknown_server: { status: 404, rpc: 404, detail: 'There is no server of this name.' },
@@ -98,6 +99,9 @@ export function knownError(error: unknown, onUnexpected: (error: unknown) => voi
     return new AdapterError('state_unavailable', undefined, { cause: error });
   }
   onUnexpected(error);
+  if (error instanceof Error && error.name === 'SecondHomeFailed') {
+    return new AdapterError('storage_unavailable', undefined, { cause: error });
+  }
   return new AdapterError('internal', undefined, { cause: error });
 }
 

@@ -1,15 +1,41 @@
-import type { FileKind, FileRecord } from '../state/file-records.ts';
+import type { FileRecord } from '../state/file-records.ts';
+import type { FilePlace, OpenedFile } from './places.ts';
 
-/** A second home for bytes, outside the shared folder (`storage.s3`). */
+/**
+ * A second home for bytes, outside the shared folder (`storage.s3`). Every method fails with SecondHomeFailed when it
+ * cannot do its work, and with the reason of the signal when that ends it.
+ */
 export interface SecondHome {
-  /** Copies a file that lies at `path`. Ends with the signal. */
-  put(file: FileRecord, path: string, signal?: AbortSignal): Promise<void>;
-  /** A URL by which anybody can read the file for a while. */
-  url(file: FileRecord, options: { expiresInSeconds: number; as: 'attachment' | 'inline' }): Promise<string>;
-  /** Fails with FileRefused `missing` when the object is not there. */
-  get(file: FileRecord, signal?: AbortSignal): Promise<AsyncIterable<Buffer>>;
+  /**
+   * Copies a file that is open already, so that nobody can put another one in its place meanwhile. It is there as a
+   * whole or not at all. Fails with FileRefused `changed` when the bytes are not those of the record.
+   */
+  put(file: FileRecord, source: Pick<OpenedFile, 'size' | 'read'>, signal?: AbortSignal): Promise<void>;
+  /** A URL by which anybody can read the file for a while; at most a week. Does not look whether the file is there. */
+  url(
+    file: FilePlace & Pick<FileRecord, 'mimeType'>,
+    options: { expiresInSeconds: number; as: 'attachment' | 'inline' },
+  ): Promise<string>;
+  /** Fails with FileRefused `missing` when the file is not there, and while reading when it does not come whole. */
+  get(file: FilePlace, signal?: AbortSignal): Promise<AsyncIterable<Buffer>>;
+  has(file: FilePlace, signal?: AbortSignal): Promise<boolean>;
   /** Harmless for what is not there. */
-  remove(files: readonly FileRecord[]): Promise<void>;
-  items(signal: AbortSignal): AsyncIterable<{ kind: FileKind; sessionId: string; fileId: string; modifiedAt: number }>;
+  remove(files: readonly FilePlace[], signal?: AbortSignal): Promise<void>;
+  /** All files, in no order that counts; what was not put here is left out. `modifiedAt` in milliseconds since the epoch. */
+  items(signal: AbortSignal): AsyncIterable<FilePlace & { readonly modifiedAt: number }>;
+  /** Whether it can be used now: fails as everything else would. */
+  check(signal?: AbortSignal): Promise<void>;
   close(): void;
+}
+
+/** Why the second home did not do what was asked. The message is for operators; it holds no secret. */
+export class SecondHomeFailed extends Error {
+  override readonly name = 'SecondHomeFailed';
+  /** `refused`: credentials, rights or the name of the bucket are wrong; `unreachable`: it may work again by itself. */
+  readonly reason: 'refused' | 'unreachable' | 'failed';
+
+  constructor(reason: SecondHomeFailed['reason'], message: string) {
+    super(message);
+    this.reason = reason;
+  }
 }
