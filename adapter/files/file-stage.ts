@@ -1,13 +1,20 @@
 import type { FileKind } from '../state/file-records.ts';
 import type { FilePlace, FileWriter, OpenedFile } from './places.ts';
 
-/** The folder `storage.root`, which all replicas and upstreams share. */
+/**
+ * The folder `storage.root`, which all replicas and upstreams share. Upstreams may put anything into it at any time:
+ * no method follows a link or leaves the root. Failures of the disk itself are StorageFaults.
+ */
 export interface FileStage {
   /** Absolute. */
   pathOf(place: FilePlace): string;
   /** Makes the folder that an upstream shall write the file into. Returns the file's path. */
   prepare(place: FilePlace): Promise<string>;
-  create(place: FilePlace): Promise<FileWriter>;
+  /**
+   * Makes the folder too. The writer fails with FileRefused when somebody removed the folder meanwhile. `atomic` counts
+   * more than `storage.atomic_writes`.
+   */
+  create(place: FilePlace, options?: { readonly atomic: true }): Promise<FileWriter>;
   /** Fails with FileRefused when the file is not there or is not what it should be. */
   open(place: FilePlace): Promise<OpenedFile>;
   /**
@@ -15,24 +22,34 @@ export interface FileStage {
    * (`storage.artifact_locator_policy`). Fails with FileRefused for anything else, whatever it is.
    */
   openOutput(path: string, sessionId: string): Promise<OpenedFile>;
-  /** Whether an item's folder holds a file beside the expected one: `[filename]` newest first, temporary ones left out. */
-  filesIn(place: Omit<FilePlace, 'filename'>): Promise<string[]>;
-  /** Gives a file of an item's folder another name in it. */
+  /** The regular files directly in an item's folder, newest first, temporary ones left out; none without a folder. */
+  filesIn(item: Omit<FilePlace, 'filename'>): Promise<string[]>;
+  /** Gives a file of an item's folder another name in it. FileRefused: it is not there, or the new name is taken. */
   rename(place: FilePlace, filename: string): Promise<void>;
-  /** Removes an item's folder. Follows no link; harmless when there is none. */
+  /** Removes everything but this file from its folder, and makes what a tool has written there survive a crash. */
+  keepOnly(place: FilePlace): Promise<void>;
+  /** Removes an item's folder. Harmless when there is none. */
   removeItem(item: Omit<FilePlace, 'filename'>): Promise<void>;
   /** Removes both folders of a session. */
   removeSession(sessionId: string): Promise<void>;
   /** Everything below `{kind}s/sessions`, read as the consumer goes on; also what is no proper item. */
   items(kind: FileKind, signal: AbortSignal): AsyncIterable<StagedItem>;
+  /** Removes what `items` gave, whatever it is; a session's folder only when it is empty. */
+  removeStray(item: StagedItem): Promise<void>;
+  /** Removes temporary files of an item last written before `olderThan`. Returns how many. */
+  removeTemporary(item: StagedItem, olderThan: number): Promise<number>;
 }
 
 export interface StagedItem {
   readonly kind: FileKind;
-  /** As the folders are called; need not be ids. */
+  /** As the folder is called; need not be an id. */
   readonly sessionId: string;
-  /** Null: something else than a folder of files lies in the session's folder, or the session's folder is empty. */
+  /** The name in the session's folder; null: the session's own entry, which is an empty folder or no folder. */
+  readonly entry: string | null;
+  /** Null when it is no proper item: a folder called by an id in a folder called by an id. */
   readonly fileId: string | null;
+  /** Names of temporary files in a proper item. */
+  readonly temporary: readonly string[];
   /** The newest of the folder and of what it holds, in milliseconds since the epoch. */
   readonly modifiedAt: number;
 }

@@ -14,26 +14,43 @@ export interface OpenedFile extends AsyncDisposable {
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number;
-  /** The bytes from `start` up to and including `end`; all by default. Can be read more than once. */
+  /**
+   * The bytes from `start` up to and including `end`; all by default. Can be read more than once. Never gives more than
+   * `size` bytes; fails with FileRefused `changed` when the file has become shorter.
+   */
   read(range?: { start?: number; end?: number; signal?: AbortSignal }): AsyncIterable<Buffer>;
   close(): Promise<void>;
 }
 
-/** A file that is being written next to its place; it appears there, synced to the disk, with `finish` only. */
+/**
+ * A file that is being written next to its place; it appears there, synced to the disk, with `finish` only. With
+ * `atomic_writes: false` it is written in its place, unsynced. Calls must not overlap.
+ */
 export interface FileWriter {
-  write(chunk: Buffer): Promise<void>;
+  write(chunk: Uint8Array): Promise<void>;
   finish(): Promise<void>;
-  /** Leaves nothing behind, also after a failed `write` or `finish`. */
+  /** Leaves nothing behind, also after a failed `write` or `finish`. Harmless after a `finish` that succeeded. */
   abort(): Promise<void>;
 }
 
 /** Why a file is not given out. The client learns no more than that it is not there. */
 export class FileRefused extends Error {
   override readonly name = 'FileRefused';
-  readonly reason: 'missing' | 'not_a_file' | 'linked' | 'outside' | 'too_large' | 'changed';
+  readonly reason: 'missing' | 'not_a_file' | 'linked' | 'outside' | 'too_large' | 'changed' | 'unreadable';
 
   constructor(reason: FileRefused['reason'], message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.reason = reason;
+  }
+}
+
+/** The disk fails: it is full (`ENOSPC`, `EDQUOT`), broken (`EIO`), not ours (`EACCES`, `EROFS`), … No client's fault. */
+export class StorageFault extends Error {
+  override readonly name = 'StorageFault';
+  readonly code: string;
+
+  constructor(code: string, message: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
   }
 }

@@ -1,0 +1,67 @@
+import { constants } from 'node:fs';
+import { type FileHandle, lstat, open } from 'node:fs/promises';
+import { CAREFULLY, isAt } from './anchored-folder.ts';
+import { onDisk } from './disk-failure.ts';
+import { FileRefused, type OpenedFile } from './places.ts';
+
+const CHUNK_BYTES = 256 * 1024;
+
+/** A regular file at a real path, open for reading. */
+export class DiskFile implements OpenedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly modifiedAt: number;
+  readonly #handle: FileHandle;
+
+  private constructor(handle: FileHandle, file: { path: string; size: number; modifiedAt: number }) {
+    this.#handle = handle;
+    this.path = file.path;
+    this.size = file.size;
+    this.modifiedAt = file.modifiedAt;
+  }
+
+  /**
+   * Everything is checked on what was opened, so it does not matter what is put in its place before or after. A second
+   * name (hard link) would show a file of somebody else under a path of ours.
+   */
+  static async open(path: string, anchored: boolean): Promise<DiskFile> {
+    return onDisk(path, async () => {
+      // Opening a device may already do something. What takes the file's place after this look is refused below.
+      const named = await lstat(path);
+      if (named.isSymbolicLink()) throw new FileRefused('linked', `${path} is a link`);
+      if (!named.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
+      const handle = await open(path, constants.O_RDONLY | CAREFULLY);
+      try {
+        const stats = await handle.stat();
+        if (!stats.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
+        if (stats.nlink !== 1) throw new FileRefused('linked', `${path} has ${stats.nlink} names`);
+        if (!(await isAt(handle, path, anchored))) throw new FileRefused('linked', `${path} leads elsewhere`);
+        return new DiskFile(handle, { path, size: stats.size, modifiedAt: stats.mtimeMs });
+      } catch (error) {
+        await handle.close();
+        throw error;
+      }
+    });
+  }
+
+  async *read({ start = 0, end = this.size - 1, signal }: Parameters<OpenedFile['read']>[0] = {}): AsyncGenerator<Buffer> {
+    const stop = Math.min(end + 1, this.size);
+    for (let position = start; position < stop; ) {
+      signal?.throwIfAborted();
+      // A new one each time: whoever takes the chunk may keep it.
+      const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, stop - position));
+      const { bytesRead } = await onDisk(this.path, () => this.#handle.read(buffer, 0, buffer.length, position));
+      if (bytesRead === 0) throw new FileRefused('changed', `${this.path} has become shorter`);
+      position += bytesRead;
+      yield bytesRead === buffer.length ? buffer : buffer.subarray(0, bytesRead);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.close();
+  }
+}

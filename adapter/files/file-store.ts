@@ -1,0 +1,141 @@
+import { createHash } from 'node:crypto';
+import type { FileKind, FileRecord, FileRecords } from '../state/file-records.ts';
+import type { FileEvents, RemovalReason } from './file-events.ts';
+import type { FileStage } from './file-stage.ts';
+import { type FilePlace, FileRefused, type FileWriter, type OpenedFile } from './places.ts';
+import type { SecondHome } from './second-home.ts';
+
+export interface FileStoreOptions {
+  readonly stage: FileStage;
+  /** `storage.s3`; undefined when it is off. */
+  readonly second?: SecondHome;
+  readonly records: Pick<FileRecords, 'known'>;
+  readonly events: Pick<FileEvents, 'removed'>;
+  /** What was not removed, and why; for the log. */
+  readonly onError: (message: string, error: unknown) => void;
+}
+
+/** Removing is mostly waiting for the disk. */
+const REMOVED_AT_A_TIME = 8;
+const SECOND_HOME_TIMEOUT_MS = 60_000;
+
+/** The bytes of files, in the shared folder and in the second home where there is one. Their records are elsewhere. */
+export class FileStore {
+  readonly stage: FileStage;
+  readonly #second: SecondHome | undefined;
+  readonly #options: FileStoreOptions;
+
+  constructor(options: FileStoreOptions) {
+    this.#options = options;
+    this.stage = options.stage;
+    this.#second = options.second;
+  }
+
+  create(place: FilePlace): Promise<FileWriter> {
+    return this.stage.create(place);
+  }
+
+  /** Copies a finished file to the second home. Must come before its record is committed: from then on it is there. */
+  async secure(file: FileRecord, signal?: AbortSignal): Promise<void> {
+    if (this.#second === undefined) return;
+    await using opened = await this.stage.open(file);
+    await this.#second.put(file, opened, signal);
+  }
+
+  /** Opens a committed file; one that is not in the shared folder is fetched from the second home first. */
+  async open(file: FileRecord, signal?: AbortSignal): Promise<OpenedFile> {
+    try {
+      return await this.stage.open(file);
+    } catch (error) {
+      const missing = error instanceof FileRefused && error.reason === 'missing';
+      if (!missing || this.#second === undefined) throw error;
+    }
+    await this.#fetch(this.#second, file, signal);
+    return this.stage.open(file);
+  }
+
+  /** A URL at the second home by which anybody can read the file; undefined without one. */
+  async url(
+    file: FilePlace & Pick<FileRecord, 'mimeType'>,
+    options: { expiresInSeconds: number; as: 'attachment' | 'inline' },
+  ): Promise<string | undefined> {
+    return this.#second?.url(file, options);
+  }
+
+  /**
+   * Removes the bytes of files whose records are gone. Never fails, and goes on with the others: what could not be
+   * removed has no record and is an orphan.
+   */
+  async discard(files: readonly FileRecord[], reason: RemovalReason): Promise<void> {
+    if (files.length === 0) return;
+    const elsewhere = this.#removeElsewhere(files);
+    const queue = files.values();
+    const workers = Array.from({ length: Math.min(REMOVED_AT_A_TIME, files.length) }, async () => {
+      for (const file of queue) {
+        await this.#quietly(`the bytes of ${file.kind} ${file.fileId}`, () => this.stage.removeItem(file));
+      }
+    });
+    await Promise.all([...workers, elsewhere]);
+    this.#tell(files, reason);
+  }
+
+  /** Removes what else lies in the folders of a session that is gone. Never fails. */
+  async discardSession(sessionId: string): Promise<void> {
+    await this.#quietly(`the folders of session ${sessionId}`, () => this.stage.removeSession(sessionId));
+  }
+
+  /** Never shows a part of it, nor bytes that are not those of the record. */
+  async #fetch(second: SecondHome, file: FileRecord, signal?: AbortSignal): Promise<void> {
+    const bytes = await second.get(file, signal);
+    const writer = await this.stage.create(file, { atomic: true });
+    try {
+      const hash = createHash('sha256');
+      let size = 0;
+      for await (const chunk of bytes) {
+        signal?.throwIfAborted();
+        size += chunk.length;
+        if (size > file.sizeBytes) break;
+        hash.update(chunk);
+        await writer.write(chunk);
+      }
+      const isIt = size === file.sizeBytes && (file.sha256 === null || hash.digest('hex') === file.sha256);
+      if (!isIt) throw new FileRefused('changed', `${file.kind} ${file.fileId} is another one in the second home`);
+      await writer.finish();
+    } catch (error) {
+      await writer.abort();
+      throw error;
+    }
+    await this.#dropIfRemoved(file);
+  }
+
+  /** Its session may have ended since its record was read; nobody would remove the bytes that came after that. */
+  async #dropIfRemoved(file: FileRecord): Promise<void> {
+    const known = await this.#options.records.known(file.sessionId, [file.fileId]);
+    if (known.has(file.fileId)) return;
+    await this.stage.removeItem(file);
+    throw new FileRefused('missing', `${file.kind} ${file.fileId} was removed`);
+  }
+
+  async #removeElsewhere(files: readonly FileRecord[]): Promise<void> {
+    const second = this.#second;
+    if (second === undefined) return;
+    const signal = AbortSignal.timeout(SECOND_HOME_TIMEOUT_MS);
+    await this.#quietly(`${files.length} files in the second home`, () => second.remove(files, signal));
+  }
+
+  async #quietly(what: string, remove: () => Promise<void>): Promise<void> {
+    try {
+      await remove();
+    } catch (error) {
+      this.#options.onError(`${what} could not be removed`, error);
+    }
+  }
+
+  #tell(files: readonly FileRecord[], reason: RemovalReason): void {
+    for (const kind of ['upload', 'artifact'] satisfies FileKind[]) {
+      const removed = files.filter((file) => file.kind === kind);
+      const bytes = removed.reduce((sum, file) => sum + file.sizeBytes, 0);
+      if (removed.length > 0) this.#options.events.removed(kind, reason, removed.length, bytes);
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
+
+/** What a signed upload URL is for. */
+export interface UploadClaim {
+  readonly serverId: string;
+  readonly sessionId: string;
+}
+
+export interface DownloadClaim extends UploadClaim {
+  readonly artifactId: string;
+  readonly filename: string;
+}
+
+/** The parameters of a signed upload URL, well formed but not yet verified. */
+export interface SignedUpload {
+  readonly exp: string;
+  readonly nonce: string;
+  readonly sig: string;
+}
+
+export type Verdict = 'valid' | 'expired' | 'invalid';
+
+/** Unix seconds; far below what a number holds exactly. */
+const EXPIRY = /^[0-9]{1,12}$/;
+const NONCE = /^[0-9a-f]{32}$/;
+const SIGNATURE = /^[0-9a-f]{64}$/;
+
+/**
+ * The query of a signed upload URL, without `?`. `exp` is in seconds since the epoch; the nonce makes it single-use.
+ * Parameters and signed text are those of the original adapter (facts, 2.1).
+ */
+export function uploadQuery(secret: string, claim: UploadClaim & { exp: number; nonce: string }): string {
+  const exp = String(claim.exp);
+  const sig = signature(secret, [claim.serverId, claim.sessionId, exp, claim.nonce]);
+  return `mcp_upload_exp=${exp}&mcp_upload_nonce=${claim.nonce}&mcp_upload_sig=${sig}`;
+}
+
+/** `absent`: the URL was never a signed one. A parameter given twice is `invalid`: two readers could take two values. */
+export function readUploadQuery(query: URLSearchParams): SignedUpload | 'absent' | 'invalid' {
+  const values = only(query, ['mcp_upload_exp', 'mcp_upload_nonce', 'mcp_upload_sig']);
+  if (typeof values === 'string') return values;
+  const [exp = '', nonce = '', sig = ''] = values;
+  return EXPIRY.test(exp) && NONCE.test(nonce) && SIGNATURE.test(sig) ? { exp, nonce, sig } : 'invalid';
+}
+
+/** `now` in milliseconds. Says `expired` only of what was valid before; the last second counts. */
+export function verifyUpload(secret: string, claim: UploadClaim, signed: SignedUpload, now: number): Verdict {
+  const { exp, nonce, sig } = signed;
+  return verdict(isSignature(secret, [claim.serverId, claim.sessionId, exp, nonce], sig), exp, now);
+}
+
+/** The query of a signed download URL, without `?`, good for any number of downloads until `exp` (seconds). */
+export function downloadQuery(secret: string, claim: DownloadClaim & { exp: number }): string {
+  const exp = String(claim.exp);
+  return `mcp_artifact_exp=${exp}&mcp_artifact_sig=${signature(secret, downloadParts(claim, exp))}`;
+}
+
+/** `absent`: the URL was never a signed one. */
+export function verifyDownload(
+  secret: string,
+  claim: DownloadClaim,
+  query: URLSearchParams,
+  now: number,
+): Verdict | 'absent' {
+  const values = only(query, ['mcp_artifact_exp', 'mcp_artifact_sig']);
+  if (typeof values === 'string') return values;
+  const [exp = '', sig = ''] = values;
+  if (!EXPIRY.test(exp)) return 'invalid';
+  return verdict(isSignature(secret, downloadParts(claim, exp), sig), exp, now);
+}
+
+const downloadParts = (claim: DownloadClaim, exp: string): string[] => [
+  claim.serverId,
+  claim.sessionId,
+  claim.artifactId,
+  claim.filename,
+  exp,
+];
+
+function verdict(signed: boolean, exp: string, now: number): Verdict {
+  if (!signed) return 'invalid';
+  return Number(exp) < Math.floor(now / 1000) ? 'expired' : 'valid';
+}
+
+/** The values of parameters that must be there once each. */
+function only(query: URLSearchParams, names: readonly string[]): string[] | 'absent' | 'invalid' {
+  const values = names.map((name) => query.getAll(name));
+  if (values.every((each) => each.length === 0)) return 'absent';
+  return values.every((each) => each.length === 1) ? values.flat() : 'invalid';
+}
+
+function isSignature(secret: string, parts: readonly string[], given: string): boolean {
+  // A line break within a part would let one text stand for two claims.
+  if (!SIGNATURE.test(given) || parts.some((part) => part.includes('\n'))) return false;
+  return timingSafeEqual(Buffer.from(signature(secret, parts)), Buffer.from(given));
+}
+
+function signature(secret: string, parts: readonly string[]): string {
+  return createHmac('sha256', secret).update(parts.join('\n')).digest('hex');
+}
