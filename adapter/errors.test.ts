@@ -1,11 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { AdapterError, type ErrorCode, ERRORS, httpErrorText, knownError, rpcErrorText } from './errors.ts';
+import { SecondHomeFailed } from './files/second-home.ts';
 import { StoreUnavailable } from './state/state-store.ts';
 
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);
 /** What the protocol itself and JSON-RPC define; what SDKs made a custom of for sessions. */
-const OF_THE_PROTOCOL = new Set([-32_700, -32_600, -32_602, -32_603, -32_020, -32_000, -32_001, -32_800]);
+const OF_THE_PROTOCOL = new Set([-32_700, -32_600, -32_602, -32_603, -32_020, -32_000, -32_001, -32_002, -32_042, -32_800]);
 
 describe('the table of errors', () => {
   test.each(CODES)('%s has a status, a sentence and a code that is free to use', (code) => {
@@ -13,7 +14,7 @@ describe('the table of errors', () => {
     expect(status === 200 || (status >= 400 && status < 600)).toBe(true);
     expect(detail).toMatch(/^[A-Z].*\.$/s);
     expect(OF_THE_PROTOCOL.has(rpc) || rpc === status).toBe(true);
-    expect(code).toMatch(/^[a-z_]+$/);
+    expect(code).toMatch(/^[a-z0-9_]+$/);
   });
 
   test('says when to come back where that helps', () => {
@@ -54,6 +55,10 @@ test('any failure is one of the table, and only what nobody expected is told', (
   const down = new StoreUnavailable('down');
   expect(knownError(down, told)).toMatchObject({ code: 'state_unavailable', status: 503, cause: down });
   expect(told).not.toHaveBeenCalled();
+  const noBucket = new SecondHomeFailed('refused', 'the bucket files cannot be used');
+  expect(knownError(noBucket, told)).toMatchObject({ code: 'storage_unavailable', status: 503, cause: noBucket });
+  // People who run it must hear of it; clients do not.
+  expect(told).toHaveBeenLastCalledWith(noBucket);
   for (const failure of [new TypeError('secret'), 'secret', undefined]) {
     expect(knownError(failure, told)).toMatchObject({ code: 'internal', message: ERRORS.internal.detail });
     expect(told).toHaveBeenLastCalledWith(failure);
