@@ -14,6 +14,7 @@ import { sampleMount } from './testing/sample-mount.ts';
 const incoming = (headers: Incoming['headers']): Incoming => ({
   headers,
   reply: new ServerResponse(new IncomingMessage(new Socket())),
+  request: { protocol: 'http', host: 'localhost' },
   principal: '',
   facts: { requestId: 'r' },
 });

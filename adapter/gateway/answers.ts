@@ -1,4 +1,6 @@
 import { type AdapterError, rpcErrorText } from '../errors.ts';
+import { type Answer, surround } from '../exchange/answer.ts';
+import { streamAnswer } from '../exchange/stream-answer.ts';
 import type { Incoming } from './incoming.ts';
 
 /** Answers with one JSON-RPC error for each request in the body. */
@@ -16,18 +18,29 @@ export function sendError(incoming: Incoming, error: AdapterError, idTexts: read
 }
 
 /** Answers with JSON text of a whole message. */
-export function sendJson(
-  { reply, facts }: Incoming,
-  status: number,
-  text: string,
+export function sendJson(incoming: Incoming, status: number, text: string, sessionId: string | undefined): void {
+  const headers = { ...headersOf(incoming, sessionId), 'content-length': Buffer.byteLength(text) };
+  incoming.reply.writeHead(status, headers);
+  incoming.reply.end(text);
+}
+
+/** Answers a request with its result, which may come in parts. Resolves when it has left, or the client has. */
+export async function sendResult(
+  incoming: Incoming,
+  idText: string,
+  result: Answer,
   sessionId: string | undefined,
-): void {
+): Promise<void> {
+  const answer = surround(`{"jsonrpc":"2.0","id":${idText},"result":`, result, '}');
+  if (typeof answer === 'string') sendJson(incoming, 200, answer, sessionId);
+  else await streamAnswer(incoming.reply, 200, headersOf(incoming, sessionId), answer);
+}
+
+function headersOf({ facts }: Incoming, sessionId: string | undefined): Record<string, string | number> {
   const headers: Record<string, string | number> = {
     'content-type': 'application/json',
-    'content-length': Buffer.byteLength(text),
     'x-request-id': facts.requestId,
   };
   if (sessionId !== undefined) headers['mcp-session-id'] = sessionId;
-  reply.writeHead(status, headers);
-  reply.end(text);
+  return headers;
 }

@@ -4,7 +4,7 @@ import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { requireSession } from './admission.ts';
-import { shownAnswer } from './lists.ts';
+import { resumedAnswer } from './lists.ts';
 import { planOf, renew, type Turn } from './turn.ts';
 
 const SECOND_STREAM_ATTEMPTS = 5;
@@ -40,8 +40,8 @@ export async function eventStream(turn: Turn): Promise<void> {
     sessionId,
     timeoutMs: null,
     onTimeout: () => new AdapterError('upstream_timeout'),
-    // The answer to a list may be taken up again here.
-    onResponse: mount.disabled.any ? (text) => shownAnswer(mount, text, undefined) : undefined,
+    // The answer to a list may be taken up again here. The session's own stream has none.
+    onResponse: lastEventId === undefined ? undefined : (text) => resumedAnswer(mount, current, text),
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
     again: async (status) => {
       attempts++;

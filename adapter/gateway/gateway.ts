@@ -113,6 +113,10 @@ export class Gateway {
           setTimeout(() => exchange.finish('cancelled'), CANCEL_GRACE_MS).unref();
         }
         break;
+      case 'notify':
+        // Every message goes to the client on exactly one stream (MCP, Streamable HTTP).
+        for (const exchange of exchanges) if (exchange.isGet && exchange.notify(message.text)) break;
+        break;
       case 'upstream-closed':
         break;
     }

@@ -1,15 +1,18 @@
 import { AdapterError } from '../errors.ts';
-import { Exchange, type Plan } from '../exchange/exchange.ts';
+import { Exchange, type Outcome, type Plan } from '../exchange/exchange.ts';
 import { locate } from '../exchange/json-scan.ts';
-import { type Body, type Message, toolName } from '../exchange/message.ts';
+import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
 import type { Lease } from '../sessions/session-registry.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { listKey } from '../upstream/list-cache.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { refuseDisabled, requireSession } from './admission.ts';
-import { sendJson } from './answers.ts';
-import { listAnswer } from './lists.ts';
+import { sendResult } from './answers.ts';
+import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import { cachedList, listAnswer } from './lists.ts';
+import { answerOwnResource, ownResource } from './resources.ts';
+import type { Mount } from './mount.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
 import { planOf, renew, type Turn } from './turn.ts';
 
@@ -31,15 +34,25 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
       throw new AdapterError('invalid_request', `Batches exist in revision ${BATCH_REVISION} only; send one message.`);
     }
     for (const call of calls) refuseDisabled(mount, call);
+    const step = stepOf(mount, body, calls);
+    const resource = ownResource(mount, body);
+    if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
     await remember(turn, record, body);
     const first = body.messages[0] as Message;
     const list = body.batch || first.kind !== 'request' ? undefined : listKey(first.method, first.params);
-    if (list !== undefined && answerFromCache(turn, record, list, idTexts)) {
-      turn.admitted.finished('ok');
-      return;
+    if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;
+    const asked = { body, record, calls, idTexts, leases, list };
+    if (step !== undefined) {
+      const call = toolCall({ turn, record, body, timeoutMs: longest(limitsOf(mount, calls)) });
+      const exchange = (own: ForwardedCall): void => {
+        const plan = sessionPlan(turn, { ...asked, own });
+        started = true;
+        new Exchange(plan).start();
+      };
+      return await callTool(call, step, exchange, () => leave(turn, leases));
     }
-    const plan = sessionPlan(turn, body, record, calls, idTexts, leases, list);
+    const plan = sessionPlan(turn, { ...asked, own: undefined });
     started = true;
     new Exchange(plan).start();
     const requestId = cancelledRequest(first, body);
@@ -95,39 +108,42 @@ function paramsText(body: Body, message: Message): string {
   return span === undefined ? JSON.stringify(message.params) : body.text.slice(span.start, span.end);
 }
 
-function answerFromCache(
-  { mount, incoming }: Turn,
-  record: SessionRecord,
-  key: string,
-  idTexts: readonly string[],
-): boolean {
+async function answerFromCache(turn: Turn, record: SessionRecord, key: string, request: Request): Promise<boolean> {
+  const { mount, incoming, admitted } = turn;
   if (!mount.lists.enabled) return false;
   const result = mount.lists.get(record, key, Date.now());
   if (result === undefined) return false;
+  const shown = await cachedList(mount, record, request, result);
   incoming.facts.outcome = 'cached';
-  sendJson(incoming, 200, `{"jsonrpc":"2.0","id":${idTexts[0] ?? 'null'},"result":${result}}`, record.sessionId);
+  admitted.finished('ok');
+  await sendResult(incoming, request.idText, shown, record.sessionId);
   return true;
 }
 
-function sessionPlan(
-  turn: Turn,
-  body: Body,
-  record: SessionRecord,
-  calls: readonly Message[],
-  idTexts: readonly string[],
-  leases: readonly Lease[],
-  list: string | undefined,
-): Plan {
+interface SessionExchange {
+  readonly body: Body;
+  readonly record: SessionRecord;
+  readonly calls: readonly Message[];
+  readonly idTexts: readonly string[];
+  readonly leases: readonly Lease[];
+  /** What the answer is kept under. */
+  readonly list: string | undefined;
+  /** What the step of a call has prepared. */
+  readonly own: ForwardedCall | undefined;
+}
+
+function sessionPlan(turn: Turn, { body, record, calls, idTexts, leases, list, own }: SessionExchange): Plan {
   const { parts, mount, incoming } = turn;
   let current = record;
+  const sent = own?.body ?? body;
   const request = (): UpstreamRequest => ({
     method: 'POST',
     session: current,
     headers: mount.headers.forward('POST', incoming.headers, false),
-    body,
+    body: sent,
   });
   const isCall = calls.length > 0;
-  const limits = calls.map((one) => mount.timeoutOf(toolName(one)));
+  const limits = limitsOf(mount, calls);
   return planOf(turn, {
     request: request(),
     idTexts,
@@ -138,7 +154,7 @@ function sessionPlan(
       void cancelUpstream(turn, current, idTexts);
       return timeoutResults(mount, calls, limits);
     },
-    onResponse: listAnswer(mount, body, list, () => current),
+    onResponse: own === undefined ? listAnswer(mount, body, list, () => current) : own.onResponse,
     // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
     onAnswered: isCall && parts.sessions.limitsCalls ? () => leave(turn, leases) : undefined,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
@@ -146,8 +162,17 @@ function sessionPlan(
       current = await renew(turn, current);
       return request();
     }),
-    onFinish: () => leave(turn, leases),
+    onFinish: own?.onEnd === undefined ? () => leave(turn, leases) : (outcome) => endCall(turn, leases, own, outcome),
   });
+}
+
+function limitsOf(mount: Mount, calls: readonly Message[]): (number | null)[] {
+  return calls.map((one) => mount.timeoutOf(toolName(one)));
+}
+
+async function endCall(turn: Turn, leases: readonly Lease[], own: ForwardedCall, outcome: Outcome): Promise<void> {
+  await own.onEnd?.(outcome);
+  await leave(turn, leases);
 }
 
 /**

@@ -4,6 +4,8 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 export interface Incoming {
   readonly headers: IncomingHttpHeaders;
   readonly reply: ServerResponse;
+  /** How the client reached us, as the connection or a trusted proxy says. */
+  readonly request: { readonly protocol: string; readonly host: string };
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
   /** What the access log says about it; filled in on the way. */

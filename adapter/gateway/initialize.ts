@@ -4,6 +4,7 @@ import { locate } from '../exchange/json-scan.ts';
 import type { Body, Request } from '../exchange/message.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
+import { withCapabilities } from './capabilities.ts';
 import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { endUpstream, planOf, type Turn } from './turn.ts';
 
@@ -39,7 +40,7 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       opened = true;
       plan.sessionId = key.sessionId;
       incoming.facts.sessionId = key.sessionId;
-      return text;
+      return withCapabilities(text, { tools: mount.catalog.own.length > 0, resources: mount.resources !== undefined });
     },
     onFinish: () => {
       if (opened) return undefined;

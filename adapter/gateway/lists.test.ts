@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { listAnswer } from './lists.ts';
-import type { Mount } from './mount.ts';
+import { cachedList, listAnswer, resumedAnswer, sessionlessTools } from './lists.ts';
+import type { Mount, MountAdditions } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 
 const record = sessionRecord();
@@ -19,10 +19,11 @@ function body(text: string): Body {
   return parsed;
 }
 const LIST = body('{"jsonrpc":"2.0","id":1,"method":"tools/list"}');
+const PROMPTS = body('{"jsonrpc":"2.0","id":1,"method":"prompts/list"}');
 const CALL = body('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}');
 const BATCH = body('[{"jsonrpc":"2.0","id":1,"method":"tools/list"},{"jsonrpc":"2.0","id":2,"method":"tools/call"}]');
 
-const answer = (mount: Mount, of: Body, list: string | undefined, text: string): string | undefined =>
+const answer = (mount: Mount, of: Body, list: string | undefined, text: string): string | Promise<string> | undefined =>
   listAnswer(mount, of, list, () => record)?.(text);
 
 describe('the answer to a list', () => {
@@ -35,7 +36,7 @@ describe('the answer to a list', () => {
 
   test('of anything but tools is kept as it is', () => {
     const mount = hiding();
-    expect(answer(mount, LIST, 'prompts/list', TOOLS)).toBe(TOOLS);
+    expect(answer(mount, PROMPTS, 'prompts/list', TOOLS)).toBe(TOOLS);
     expect(mount.lists.get(record, 'prompts/list', Date.now())).toBe('{"tools":[{"name":"a"},{"name":"b"}]}');
   });
 
@@ -52,7 +53,7 @@ describe('the answer to a list', () => {
 
   test.each<[string, Mount, Body, string | undefined]>([
     ['nothing is kept and nothing hidden', uncached(), LIST, 'tools/list'],
-    ['nothing is kept of other lists', uncached({ disabled_tools: ['b'] }), LIST, 'prompts/list'],
+    ['nothing is kept of other lists', uncached({ disabled_tools: ['b'] }), PROMPTS, 'prompts/list'],
     ['it is no list', hiding(), CALL, undefined],
     ['it is a batch and nothing is hidden', sampleMount(), BATCH, undefined],
   ])('is not looked at when %s', (_name, mount, of, list) => {
@@ -72,5 +73,93 @@ describe('the answer to a list', () => {
         expect.objectContaining({ code: 'upstream_failed', status: 502 }) as Error,
       );
     }
+  });
+});
+
+const UNKNOWN = '{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"Method not found"}}';
+const RESOURCES = '{"jsonrpc":"2.0","id":1,"result":{"resources":[ {"uri":"a"} ],"nextCursor":"2"}}';
+const LIST_RESOURCES = body('{"jsonrpc":"2.0","id":1,"method":"resources/list"}');
+const MORE_RESOURCES = body('{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"2"}}');
+const LIST_TEMPLATES = body('{"jsonrpc":"2.0","id":1,"method":"resources/templates/list"}');
+
+describe('what the adapter adds', () => {
+  let listed: string[] = [];
+  const additions: MountAdditions = {
+    steps: new Map(),
+    transforms: new Map(),
+    own: [{ name: 'help', definition: '{"name":"help"}' }],
+    resources: { list: async () => listed, owns: () => true, read: async () => undefined },
+  };
+  const adding = (listTtlMs = 60_000): Mount => sampleMount({}, { additions, listTtlMs });
+
+  test.each([60_000, 0])('stands in the list of tools, on its first page (kept for %i ms)', (ttl) => {
+    const mount = adding(ttl);
+    expect(answer(mount, LIST, 'tools/list', ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
+    const more = body('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"2"}}');
+    expect(answer(mount, more, 'tools/list\n2', ONE_TOOL)).toBe(ONE_TOOL);
+    const odd = body('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"filter":"x"}}');
+    expect(answer(mount, odd, undefined, ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
+  });
+
+  test('is all where the upstream has no such thing', async () => {
+    const mount = adding();
+    listed = ['{"uri":"own"}'];
+    expect(answer(mount, LIST, 'tools/list', UNKNOWN)).toBe(
+      '{"jsonrpc":"2.0","id":"x","result":{"tools":[{"name":"help"}]}}',
+    );
+    expect(await answer(mount, LIST_RESOURCES, 'resources/list', UNKNOWN)).toBe(
+      '{"jsonrpc":"2.0","id":"x","result":{"resources":[{"uri":"own"}]}}',
+    );
+    expect(answer(mount, LIST_TEMPLATES, 'resources/templates/list', UNKNOWN)).toBe(
+      '{"jsonrpc":"2.0","id":"x","result":{"resourceTemplates":[]}}',
+    );
+    const other = UNKNOWN.replace('-32601', '-32603');
+    expect(answer(mount, LIST, 'tools/list', other)).toBe(other);
+    expect(answer(sampleMount(), LIST, 'tools/list', UNKNOWN)).toBe(UNKNOWN);
+  });
+
+  test('stands in the list of resources as it is now, beside those that are kept', async () => {
+    const mount = adding();
+    listed = ['{"uri":"1"}'];
+    const shown = (own: string): string => RESOURCES.replace('{"uri":"a"} ]', `{"uri":"a"} ,${own}]`);
+    expect(await answer(mount, LIST_RESOURCES, 'resources/list', RESOURCES)).toBe(shown('{"uri":"1"}'));
+    listed = ['{"uri":"1"}', '{"uri":"2"}'];
+    const kept = mount.lists.get(record, 'resources/list', Date.now());
+    expect(kept).toBe('{"resources":[ {"uri":"a"} ],"nextCursor":"2"}');
+    const [first] = LIST_RESOURCES.messages;
+    if (first === undefined || kept === undefined) throw new Error('nothing');
+    expect(await cachedList(mount, record, first, kept)).toBe(
+      '{"resources":[ {"uri":"a"} ,{"uri":"1"},{"uri":"2"}],"nextCursor":"2"}',
+    );
+    expect(await answer(mount, MORE_RESOURCES, 'resources/list\n2', RESOURCES)).toBe(RESOURCES);
+    listed = [];
+    expect(await answer(mount, LIST_RESOURCES, 'resources/list', RESOURCES)).toBe(RESOURCES);
+  });
+
+  test('stands in the answers of a batch', async () => {
+    listed = ['{"uri":"1"}'];
+    const batch = body(
+      '[{"jsonrpc":"2.0","id":1,"method":"resources/list"},{"jsonrpc":"2.0","id":2,"method":"tools/list"},{"jsonrpc":"2.0","id":3,"method":"ping"}]',
+    );
+    const tools = ONE_TOOL.replace('"id":1', '"id":2');
+    expect(await answer(adding(), batch, undefined, `[${tools}, ${RESOURCES},{"id":3,"result":{}}]`)).toBe(
+      `[${tools.replace('}]', '},{"name":"help"}]')}, ${RESOURCES.replace(' ]', ' ,{"uri":"1"}]')},{"id":3,"result":{}}]`,
+    );
+  });
+
+  test('stands in an answer that is taken up again', async () => {
+    listed = ['{"uri":"1"}'];
+    const mount = adding();
+    expect(resumedAnswer(mount, record, ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
+    expect(await resumedAnswer(mount, record, RESOURCES)).toBe(RESOURCES.replace(' ]', ' ,{"uri":"1"}]'));
+    const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[],"tools":[],"resources":[]}}';
+    expect(resumedAnswer(mount, record, result)).toBe(result);
+    expect(resumedAnswer(sampleMount(), record, 'anything')).toBe('anything');
+  });
+
+  test('is not there without a session', () => {
+    expect(sessionlessTools(adding(), ONE_TOOL)).toBe(ONE_TOOL);
+    expect(sessionlessTools(hiding(), TOOLS)).toBe(ONE_TOOL);
+    expect(sessionlessTools(hiding(), UNKNOWN)).toBe(UNKNOWN);
   });
 });

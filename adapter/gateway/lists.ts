@@ -1,9 +1,25 @@
-import { withVisibleTools } from '../catalog/catalog.ts';
+import { ownToolsOnly, visibleTools } from '../catalog/catalog.ts';
+import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError } from '../errors.ts';
-import { locate } from '../exchange/json-scan.ts';
-import type { Body } from '../exchange/message.ts';
+import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
+import { type Body, isResponseTo, type Message } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from './mount.ts';
+import type { OwnResources } from './own-resources.ts';
+
+/** What a request asks for a list of, as far as the adapter may have something to say about it. */
+interface Listing {
+  readonly kind: 'tools' | 'resources' | 'templates';
+  /** The adapter's own tools and resources stand on the first page. */
+  readonly isFirstPage: boolean;
+}
+
+const KINDS: Readonly<Record<string, Listing['kind']>> = {
+  'tools/list': 'tools',
+  'resources/list': 'resources',
+  'resources/templates/list': 'templates',
+};
+const METHOD_NOT_FOUND = '-32601';
 
 /** How the answer to these requests must be changed or kept on its way; undefined when it passes as it is. */
 export function listAnswer(
@@ -11,39 +27,168 @@ export function listAnswer(
   body: Body,
   list: string | undefined,
   record: () => SessionRecord,
-): ((text: string) => string) | undefined {
-  if (list !== undefined && (mount.lists.enabled || (list.startsWith('tools/list') && mount.disabled.any))) {
-    return (text) => shownList(mount, record(), text, list);
+): ((text: string) => string | Promise<string>) | undefined {
+  if (body.batch) return batchAnswer(mount, body, record);
+  const listing = listingOf(body.messages[0] as Message);
+  const isChanged = changes(mount, listing);
+  if (list === undefined || !mount.lists.enabled) {
+    return isChanged ? (text) => shownMessage(mount, record(), checked(text), listing) : undefined;
   }
-  const listed = mount.disabled.any ? toolListIds(body) : undefined;
-  return listed !== undefined && listed.length > 0 ? (text) => shownAnswer(mount, text, listed) : undefined;
+  return (text) => {
+    const out = isChanged ? sameForAll(mount, checked(text), listing) : text;
+    keep(mount, record(), out, list, isChanged);
+    return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record(), out) : out;
+  };
 }
 
-/** Ids of the requests of a batch that ask for tools; undefined for a single message, whose answer is one anyway. */
-function toolListIds(body: Body): string[] | undefined {
-  if (!body.batch) return undefined;
-  return body.messages.flatMap((message) =>
-    message.kind === 'request' && message.method === 'tools/list' ? [message.idText] : [],
+/** A result that was kept, as this session gets it. */
+export function cachedList(
+  mount: Mount,
+  record: SessionRecord,
+  message: Message,
+  result: string,
+): string | Promise<string> {
+  if (mount.resources === undefined || !hasOwnResources(mount, listingOf(message))) return result;
+  return mount.resources.list(record).then((own) => withResources(result, own));
+}
+
+/** An answer that is taken up again on another stream; what had been asked is not known here. */
+export function resumedAnswer(mount: Mount, record: SessionRecord, text: string): string | Promise<string> {
+  if (!mount.catalog.any && mount.resources === undefined) return text;
+  return eachMessage(checked(text), (message) => {
+    const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
+    if (has('content') || has('contents')) return message;
+    if (has('tools')) return shownMessage(mount, record, message, { kind: 'tools', isFirstPage: true });
+    if (has('resources')) return shownMessage(mount, record, message, { kind: 'resources', isFirstPage: true });
+    return message;
+  });
+}
+
+/** The answer to tools/list where no session is: nothing that needs one is shown. */
+export function sessionlessTools(mount: Mount, text: string): string {
+  const result = locate(checked(text), ['result']);
+  if (result === undefined) return text;
+  const shown = visibleTools(text.slice(result.start, result.end), mount.sessionlessCatalog, true);
+  return splice(text, [{ ...result, with: shown }]);
+}
+
+function listingOf(message: Message): Listing | undefined {
+  const kind = message.kind === 'request' ? KINDS[message.method] : undefined;
+  if (kind === undefined) return undefined;
+  const cursor = message.params['cursor'];
+  return { kind, isFirstPage: cursor === undefined || cursor === null };
+}
+
+function changes(mount: Mount, listing: Listing | undefined): boolean {
+  if (listing?.kind === 'tools') return mount.catalog.any;
+  return listing !== undefined && mount.resources !== undefined;
+}
+
+function hasOwnResources(mount: Mount, listing: Listing | undefined): mount is Mount & { resources: OwnResources } {
+  return mount.resources !== undefined && listing?.kind === 'resources' && listing.isFirstPage;
+}
+
+/** Requests for lists in a batch, whose answers come as an array or one by one. */
+function batchAnswer(
+  mount: Mount,
+  body: Body,
+  record: () => SessionRecord,
+): ((text: string) => string | Promise<string>) | undefined {
+  const asked = body.messages.flatMap((message) => {
+    const listing = listingOf(message);
+    return message.kind === 'request' && changes(mount, listing) ? [{ idText: message.idText, listing }] : [];
+  });
+  if (asked.length === 0) return undefined;
+  return (text) =>
+    eachMessage(checked(text), (message) => {
+      const request = asked.find(({ idText }) => isResponseTo(message, idText));
+      return request === undefined ? message : shownMessage(mount, record(), message, request.listing);
+    });
+}
+
+/** One response message as the client may see it. */
+function shownMessage(
+  mount: Mount,
+  record: SessionRecord,
+  text: string,
+  listing: Listing | undefined,
+): string | Promise<string> {
+  const out = sameForAll(mount, text, listing);
+  return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record, out) : out;
+}
+
+/** What is the same for all sessions, and may be kept. */
+function sameForAll(mount: Mount, text: string, listing: Listing | undefined): string {
+  const result = locate(text, ['result']);
+  if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, text, listing) : text;
+  if (listing?.kind !== 'tools') return text;
+  const shown = visibleTools(text.slice(result.start, result.end), mount.catalog, listing.isFirstPage);
+  return splice(text, [{ ...result, with: shown }]);
+}
+
+/** An upstream without tools or resources does not know their lists; the adapter has told the client of its own. */
+function insteadOfError(mount: Mount, text: string, listing: Listing | undefined): string {
+  if (listing?.kind === 'tools') {
+    return mount.catalog.own.length > 0 && listing.isFirstPage ? answer(text, ownToolsOnly(mount.catalog)) : text;
+  }
+  if (listing === undefined || mount.resources === undefined) return text;
+  return answer(text, listing.kind === 'resources' ? '{"resources":[]}' : '{"resourceTemplates":[]}');
+}
+
+function answer(error: string, result: string): string {
+  const id = locate(error, ['id']);
+  return `{"jsonrpc":"2.0","id":${id === undefined ? 'null' : error.slice(id.start, id.end)},"result":${result}}`;
+}
+
+function isUnknownMethod(text: string): boolean {
+  const code = locate(text, ['error', 'code']);
+  return code !== undefined && text.slice(code.start, code.end) === METHOD_NOT_FOUND;
+}
+
+async function withOwnResources(resources: OwnResources, record: SessionRecord, text: string): Promise<string> {
+  const result = locate(text, ['result']);
+  if (result === undefined) return text;
+  const own = await resources.list(record);
+  return splice(text, [{ ...result, with: withResources(text.slice(result.start, result.end), own) }]);
+}
+
+function withResources(result: string, own: readonly string[]): string {
+  const list = locate(result, ['resources']);
+  if (list === undefined || result.charAt(list.start) !== '[') return result;
+  return splice(result, insertElements(result, list, own));
+}
+
+/** Keeps the result for the next time. */
+function keep(mount: Mount, record: SessionRecord, text: string, list: string, isChecked: boolean): void {
+  const result = locate(text, ['result']);
+  const isValid = (): boolean => isChecked || isJson(text);
+  const isKept =
+    result === undefined
+      ? isValid()
+      : mount.lists.set(record, list, text.slice(result.start, result.end), Date.now(), isValid);
+  if (!isKept) throw notJson();
+}
+
+/** A message, or each of an array of them, after an edit. */
+function eachMessage(text: string, edit: (message: string) => string | Promise<string>): string | Promise<string> {
+  if (!text.trimStart().startsWith('[')) return edit(text);
+  const spans = [...elements(text)];
+  const edited = spans.map(({ start, end }) => edit(text.slice(start, end)));
+  if (edited.every((one) => typeof one === 'string')) return together(text, spans, edited);
+  return Promise.all(edited.map(async (one) => one)).then((all) => together(text, spans, all));
+}
+
+function together(text: string, spans: readonly Span[], edited: readonly string[]): string {
+  return splice(
+    text,
+    spans.map((span, i) => ({ ...span, with: edited[i] ?? '' })),
   );
 }
 
-/** The answer as the client may see it. Where something stands in a text can be said of JSON only. */
-export function shownAnswer(mount: Mount, text: string, idTexts: readonly string[] | undefined): string {
+/** Where something stands in a text can be said of JSON only. */
+function checked(text: string): string {
   if (!isJson(text)) throw notJson();
-  return withVisibleTools(text, mount.disabled, idTexts);
-}
-
-/** The same for one list, which is kept for the next time. */
-function shownList(mount: Mount, record: SessionRecord, text: string, list: string): string {
-  const hides = list.startsWith('tools/list') && mount.disabled.any;
-  const out = hides ? shownAnswer(mount, text, undefined) : text;
-  const result = locate(out, ['result']);
-  const kept =
-    result === undefined
-      ? hides || isJson(out)
-      : mount.lists.set(record, list, out.slice(result.start, result.end), Date.now(), () => hides || isJson(out));
-  if (!kept) throw notJson();
-  return out;
+  return text;
 }
 
 function isJson(text: string): boolean {

@@ -1,4 +1,5 @@
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import { type Catalog, catalog } from '../catalog/catalog.ts';
 import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
 import type { Redact } from '../telemetry/redact.ts';
@@ -7,7 +8,9 @@ import { EraProbe } from '../upstream/era.ts';
 import { ListCache } from '../upstream/list-cache.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import type { OwnResources } from './own-resources.ts';
 import { toolTimeouts } from './settings.ts';
+import type { ToolStep } from './tool-step.ts';
 
 /** One mounted server: its upstream and everything that belongs to it on this replica. */
 export interface Mount {
@@ -23,6 +26,13 @@ export interface Mount {
   readonly era: EraProbe;
   readonly lists: ListCache;
   readonly disabled: DisabledTools;
+  /** What clients with a session see of the tools, and what others do. */
+  readonly catalog: Catalog;
+  readonly sessionlessCatalog: Catalog;
+  /** What is done to the calls of which tools; those of the adapter's own are among them. */
+  readonly steps: ReadonlyMap<string, ToolStep>;
+  /** Undefined when the adapter adds none to the upstream's. */
+  readonly resources: OwnResources | undefined;
   readonly timeoutOf: (tool: string | undefined) => number | null;
   /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
   readonly relaysChallenges: boolean;
@@ -39,10 +49,19 @@ export interface MountOptions {
   readonly redact: Redact;
   readonly warn: (message: string) => void;
   readonly onPing: (serverId: string, ok: boolean, error: string | null) => void;
+  readonly additions?: MountAdditions;
+}
+
+/** What the adapter adds to a server. */
+export interface MountAdditions {
+  readonly steps: ReadonlyMap<string, ToolStep>;
+  readonly transforms: Catalog['transforms'];
+  readonly own: Catalog['own'];
+  readonly resources: OwnResources | undefined;
 }
 
 export function createMount(options: MountOptions): Mount {
-  const { server, upstream, warn } = options;
+  const { server, upstream, warn, additions } = options;
   const { client_headers: clientHeaders } = server.upstream;
   const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
   const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
@@ -86,6 +105,10 @@ export function createMount(options: MountOptions): Mount {
     era: new EraProbe(upstream, policy.timeout_seconds * 1000),
     lists: new ListCache(options.listTtlMs),
     disabled,
+    catalog: catalog({ disabled, transforms: additions?.transforms, own: additions?.own }),
+    sessionlessCatalog: catalog({ disabled }),
+    steps: additions?.steps ?? new Map<string, never>(),
+    resources: additions?.resources,
     timeoutOf: toolTimeouts(server),
     relaysChallenges,
     redact: options.redact,

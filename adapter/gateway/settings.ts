@@ -1,20 +1,25 @@
+import type { AdapterEntry } from '../../crds/config/adapter-entry.ts';
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+
+/** The entry of each tool that something is configured for: the first that names it. */
+export function toolEntries(server: Pick<EffectiveServer, 'adapters'>): Map<string, AdapterEntry> {
+  const entries = new Map<string, AdapterEntry>();
+  for (const entry of server.adapters) {
+    for (const tool of entry.tools) if (!entries.has(tool)) entries.set(tool, entry);
+  }
+  return entries;
+}
 
 /**
  * Time limit of a tool in milliseconds, null for none: `adapters[].overrides`, then `tool_defaults`, then
- * `core.defaults` (specification, section 1, convention 4). A tool belongs to the first entry that names it.
+ * `core.defaults` (specification, section 1, convention 4).
  */
 export function toolTimeouts(server: EffectiveServer): (tool: string | undefined) => number | null {
   const inherited = toMs(server.tool_defaults.tool_call_timeout_seconds);
   const own = new Map<string, number>();
-  const seen = new Set<string>();
-  for (const adapter of server.adapters) {
-    for (const tool of adapter.tools) {
-      if (seen.has(tool)) continue;
-      seen.add(tool);
-      const limit = toMs(adapter.overrides.tool_call_timeout_seconds);
-      if (limit !== null) own.set(tool, limit);
-    }
+  for (const [tool, { overrides }] of toolEntries(server)) {
+    const limit = toMs(overrides.tool_call_timeout_seconds);
+    if (limit !== null) own.set(tool, limit);
   }
   if (own.size === 0) return () => inherited;
   return (tool) => (tool === undefined ? inherited : (own.get(tool) ?? inherited));

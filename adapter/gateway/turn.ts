@@ -51,7 +51,7 @@ export interface OwnPlan {
   readonly again?: Plan['again'];
   readonly onAnswered?: Plan['onAnswered'];
   readonly onListChanged?: Plan['onListChanged'];
-  readonly onFinish: () => Promise<void> | undefined;
+  readonly onFinish: Plan['onFinish'];
 }
 
 /** The plan of the turn's exchange. */
@@ -84,7 +84,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     onFinish: (outcome: Outcome) => {
       incoming.facts.outcome = outcome;
       admitted.finished(outcome);
-      return own.onFinish();
+      return own.onFinish(outcome);
     },
   };
 }

@@ -35,5 +35,6 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway): 
 function accept(mount: Mount, request: FastifyRequest, reply: FastifyReply): Incoming {
   reply.hijack();
   request.facts.serverId = mount.serverId;
-  return { headers: request.headers, reply: reply.raw, principal: request.principal, facts: request.facts };
+  const { headers, principal, facts } = request;
+  return { headers, reply: reply.raw, request, principal, facts };
 }

@@ -1,0 +1,43 @@
+import type { FileKey, FileRecords } from '../state/file-records.ts';
+
+/** How long a lease outlives the work that it covers, and how long one lasts that is renewed. */
+const LEASE_MS = 60_000;
+const RENEW_MS = LEASE_MS / 3;
+
+/** Until when a file is kept that is used for at most so long (null: renewed as long as it takes). */
+export function leaseUntil(now: number, timeoutMs: number | null): number {
+  return now + (timeoutMs ?? 0) + LEASE_MS;
+}
+
+/** Files that a call uses: they neither expire nor are evicted until it ends. */
+export class FileUse {
+  readonly #records: Pick<FileRecords, 'lease' | 'release'>;
+  readonly #keys: readonly FileKey[];
+  readonly #timer: NodeJS.Timeout | undefined;
+  #isOver = false;
+
+  /** Of files that were taken into use with `leaseUntil`. */
+  constructor(records: Pick<FileRecords, 'lease' | 'release'>, keys: readonly FileKey[], timeoutMs: number | null) {
+    this.#records = records;
+    this.#keys = keys;
+    if (timeoutMs === null) this.#timer = setInterval(() => this.#renew(), RENEW_MS).unref();
+  }
+
+  /** Never fails: what is not released is so when the lease ends. */
+  async end(): Promise<void> {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    clearInterval(this.#timer);
+    try {
+      await this.#records.release(this.#keys, Date.now());
+    } catch {
+      // See above.
+    }
+  }
+
+  #renew(): void {
+    this.#records.lease(this.#keys, leaseUntil(Date.now(), null)).catch(() => {
+      // Tried again at the next turn, twice before the lease ends.
+    });
+  }
+}
