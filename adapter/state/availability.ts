@@ -1,6 +1,9 @@
+import { AvailableFiles } from './available-files.ts';
+import type { FileRecords } from './file-records.ts';
 import { SessionMirror } from './session-mirror.ts';
 import { StoreUnavailable } from './state-store.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
+import type { UploadNonces } from './upload-nonces.ts';
 
 /** `state_persistence.unavailable_policy` (specification 2.3). */
 export type UnavailablePolicy = 'fail_closed' | 'exit' | 'fallback_memory';
@@ -59,6 +62,16 @@ const MIRRORED_SESSIONS = 50_000;
  * that this replica last saw and drops that state when the store is back, `exit` has asked for the end.
  */
 export class AvailableStore implements StateStore {
+  readonly files: FileRecords = new AvailableFiles(
+    (operation) => this.#run(operation),
+    () => this.#mirror,
+  );
+  /** Those of an outage are others: a nonce that another replica might take as well would not be single-use. */
+  readonly nonces: UploadNonces = {
+    issue: (nonce, permission, now) => this.#run((store) => store.nonces.issue(nonce, permission, now)),
+    find: (nonce, now) => this.#run((store) => store.nonces.find(nonce, now)),
+    consume: (nonce, now) => this.#run((store) => store.nonces.consume(nonce, now)),
+  };
   readonly #primary: StateStore;
   readonly #options: AvailabilityOptions;
   readonly #stopping = new AbortController();
@@ -113,6 +126,12 @@ export class AvailableStore implements StateStore {
       lastTransitionAt: this.#lastTransitionAt,
       ping: this.#ping,
     };
+  }
+
+  async secret(name: string): Promise<string> {
+    const secret = await this.#run((store) => store.secret(name));
+    this.#mirror?.store.importSecrets([[name, secret]]);
+    return secret;
   }
 
   reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean> {

@@ -146,7 +146,7 @@ export function list(
 }
 
 /** Committed and not expired. */
-const isThere = (record: FileRecord, { now, ttlMs }: Options<'find'>): boolean =>
+export const isThere = (record: FileRecord, { now, ttlMs }: Options<'find'>): boolean =>
   record.state === 'committed' && (ttlMs === null || record.lastUsedAt + ttlMs > now || record.leaseUntil > now);
 
 /** The order of `list`. */

@@ -160,6 +160,4 @@ const newQueues = () => {
 /** Whether a file may stay where it is in its queue. */
 const isLater = (record: FileRecord, before: FileRecord): boolean =>
   record.state === before.state &&
-  (record.state === 'pending'
-    ? record.leaseUntil >= before.leaseUntil
-    : record.lastUsedAt >= before.lastUsedAt);
+  (record.state === 'pending' ? record.leaseUntil >= before.leaseUntil : record.lastUsedAt >= before.lastUsedAt);

@@ -43,7 +43,7 @@ export class MemorySessionTable implements SessionTable {
 
   put({ record, ending }: StoredSession): void {
     const previous = this.get(record);
-    if (previous !== undefined) this.delete(previous);
+    if (previous !== undefined) this.#remove(previous);
     this.#servers.add(record.serverId);
     const shared = {
       ...record,
@@ -73,13 +73,17 @@ export class MemorySessionTable implements SessionTable {
   }
 
   delete(row: Row): void {
+    this.#remove(row);
+    this.#onEnded(row.record);
+  }
+
+  #remove(row: Row): void {
     const text = keyText(row.record);
     this.#dropLeases(row);
     this.#active.delete(text);
     this.#ended.delete(text);
     this.#strings.release(row.record.principal);
     this.#strings.release(row.record.initializeParams);
-    this.#onEnded(row.record);
   }
 
   setLease(row: Row, id: string, until: number): void {

@@ -25,6 +25,8 @@ export interface OpenedState {
 export interface StateStatus {
   /** Stateful operations are refused; `fallback_memory` does not make it so. */
   readonly unavailable: boolean;
+  /** This replica goes on with what it remembers (`fallback_memory`): others may know of more files and sessions. */
+  readonly fallback: boolean;
   /** The health object's `degraded_reason`, null when all is well. */
   readonly degradedReason: string | null;
   /** The health object's `persistence`; names hosts and paths. */
@@ -66,7 +68,7 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
   if (disk.local_path !== null) {
     const file = { path, wal: disk.wal.enabled };
     snapshot = new Snapshot(store, { file, intervalMs: snapshot_interval_seconds * 1000, log: hooks.log });
-    if (!refresh_on_startup) snapshot.load();
+    snapshot.load(refresh_on_startup ? 'secrets' : 'all');
     snapshot.start();
   }
   return {
@@ -74,6 +76,7 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
     bus,
     status: () => ({
       unavailable: false,
+      fallback: false,
       degradedReason: null,
       object: memoryHealth(config.state_persistence, path, snapshot?.status),
     }),
@@ -140,8 +143,9 @@ function opened(parts: { config: StateConfig; path: string; store: AvailableStor
     bus,
     status: () => {
       const availability = store.status();
-      const { unavailable, degradedReason } = availability;
-      return { unavailable, degradedReason, object: persistenceHealth(config.state_persistence, path, availability) };
+      const { unavailable, fallbackActive: fallback, degradedReason } = availability;
+      const object = persistenceHealth(config.state_persistence, path, availability);
+      return { unavailable, fallback, degradedReason, object };
     },
     close: async () => {
       await bus.close();

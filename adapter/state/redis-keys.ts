@@ -14,6 +14,20 @@ export class RedisKeys {
   readonly tombstones: string;
   /** Places taken for sessions that are being opened, by their end. */
   readonly reservations: string;
+  /** Set: the (escaped) servers that have sessions. */
+  readonly servers: string;
+  /** Sessions that have files, by the bytes of these. */
+  readonly fileSessions: string;
+  /** Hash: number (c) and bytes (b) of all uploads (u) and artifacts (a), pending ones too. */
+  readonly fileTotals: string;
+  /** Committed uploads, `<session name>\n<field of the file>`, by their last use. */
+  readonly uploads: string;
+  /** The same for artifacts. */
+  readonly artifacts: string;
+  /** The same for pending files, by the end of their lease. */
+  readonly pendingFiles: string;
+  /** Upload nonces by their end. */
+  readonly nonces: string;
   /** Written by health checks. */
   readonly probe: string;
   /** Channel of control messages. */
@@ -26,6 +40,13 @@ export class RedisKeys {
     this.inFlight = `${base}:in_flight`;
     this.tombstones = `${base}:tombstones`;
     this.reservations = `${base}:reservations`;
+    this.servers = `${base}:servers`;
+    this.fileSessions = `${base}:file_sessions`;
+    this.fileTotals = `${base}:file_totals`;
+    this.uploads = `${base}:uploads`;
+    this.artifacts = `${base}:artifacts`;
+    this.pendingFiles = `${base}:pending_files`;
+    this.nonces = `${base}:nonces`;
     this.probe = `${base}:probe`;
     this.control = `${base}:control`;
   }
@@ -49,6 +70,19 @@ export class RedisKeys {
   /** Sorted set: the session's leases by their end. */
   leases(name: string): string {
     return `${this.#base}:leases:${name}`;
+  }
+
+  /** Hash: the session's files, and like `fileTotals` their totals in fields that begin with #. */
+  files(name: string): string {
+    return `${this.#base}:files:${name}`;
+  }
+
+  nonce(nonce: string): string {
+    return `${this.#base}:nonce:${nonce}`;
+  }
+
+  secret(name: string): string {
+    return `${this.#base}:secret:${name}`;
   }
 
   lock(name: string): string {

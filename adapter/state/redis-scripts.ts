@@ -43,7 +43,7 @@ const DROP_LEASES = `
   end`;
 
 /** Lets the key live at least until the given time. */
-const LIVE_UNTIL = `
+export const LIVE_UNTIL = `
   local function live_until(key, at)
     if redis.call('PEXPIRETIME', key) < tonumber(at) then redis.call('PEXPIREAT', key, at) end
   end`;
@@ -65,7 +65,7 @@ export const RESERVE = redisScript(`
   redis.call('PEXPIRE', KEYS[2], ARGV[6])
   return 1`);
 
-/** hash, leases, active, inFlight, tombstones, reservations · member, lastActiveAt, ttl, fields and values… */
+/** hash, leases, active, inFlight, tombstones, reservations, servers · member, lastActiveAt, ttl, fields and values… */
 export const OPEN = redisScript(`
   ${DROP_LEASES}
   drop_leases(KEYS[2], KEYS[4], ARGV[1])
@@ -75,7 +75,9 @@ export const OPEN = redisScript(`
   redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
   redis.call('PEXPIRE', KEYS[3], ARGV[3])
   redis.call('ZREM', KEYS[5], ARGV[1])
-  redis.call('ZREM', KEYS[6], ARGV[1])`);
+  redis.call('ZREM', KEYS[6], ARGV[1])
+  redis.call('SADD', KEYS[7], string.match(ARGV[1], '^[^:]*'))
+  redis.call('PEXPIRE', KEYS[7], ARGV[3])`);
 
 /**
  * hash, leases, active, inFlight · member, principal, now, lease id, until, maxInFlight or '', ttl, renewBefore
@@ -246,3 +248,9 @@ export const TRY_LOCK = redisScript(`
 /** lock · owner */
 export const UNLOCK = redisScript(`
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`);
+
+/** secret · new secret, ttl → the secret */
+export const SECRET = redisScript(`
+  redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return redis.call('GET', KEYS[1])`);

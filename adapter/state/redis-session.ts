@@ -58,3 +58,9 @@ export function decodeSession(key: SessionKey, reply: RedisReply): StoredSession
     ending: typeof expires === 'string' ? { expiresAt: Number(expires), reason: reason ?? null } : null,
   };
 }
+
+/** When the expiry of a session that a script returned had been renewed last; Infinity when there is none. */
+export function renewedAt(reply: RedisReply): number {
+  const value = Array.isArray(reply) ? reply[SESSION_FIELDS.indexOf('renewedAt')] : null;
+  return typeof value === 'string' ? Number(value) : Infinity;
+}

@@ -87,7 +87,7 @@ describe('RedisStore and its server', () => {
     for (const record of [idle, active, drifted, revived]) await store.open(record);
     const running = lease();
     await store.enter(active, caller(), running);
-    expect(await expiringKeys()).toEqual(new Set(['session', 'leases', 'active', 'in_flight']));
+    expect(await expiringKeys()).toEqual(new Set(['session', 'leases', 'active', 'in_flight', 'servers']));
     await store.renew([{ key: active, lease: { id: running.id, until: now + MINUTE } }]);
     await store.reserve(newRecord(), { maxActive: 99, now, expiresAt: now + MINUTE });
     await store.expireIdle({ now, idleBefore: now - HOUR, tombstoneUntil: now + DAY, limit: 9 });
@@ -99,7 +99,7 @@ describe('RedisStore and its server', () => {
     await store.ping();
 
     expect(await expiringKeys()).toEqual(
-      new Set(['session', 'leases', 'active', 'in_flight', 'tombstones', 'reservations', 'lock', 'probe']),
+      new Set(['session', 'leases', 'active', 'in_flight', 'tombstones', 'reservations', 'servers', 'lock', 'probe']),
     );
     // The index must outlive what it names.
     const [index, tombstone] = await server.use((redis) =>
@@ -155,7 +155,7 @@ describe('RedisStore and its server', () => {
     expect(await store.expireIdle(options)).toEqual([kept]);
     await server.use((redis) => redis.del(`${KEY_BASE}:session:files:${kept.sessionId}`));
     expect(await store.expireTombstones({ now: now + 1, limit: 9 })).toEqual([]);
-    expect(await server.use((redis) => redis.keys('*'))).toEqual([]);
+    expect(await server.use((redis) => redis.keys('*'))).toEqual([`${KEY_BASE}:servers`]);
   });
 
   test('more sessions than one page are expired and cleared', async () => {

@@ -1,8 +1,11 @@
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisReply, RedisScript } from './redis-connection.ts';
+import { RedisFiles } from './redis-files.ts';
 import { RedisKeys } from './redis-keys.ts';
+import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
-import { decodeSession, encodeSession } from './redis-session.ts';
+import { decodeSession, encodeSession, renewedAt } from './redis-session.ts';
+import { newSecret } from './secret.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
 import { seenBy } from './stored-session.ts';
 
@@ -11,6 +14,13 @@ const DAY_MS = 24 * HOUR_MS;
 /** Tombstones stay readable so long after their end, for the cleanup that removes their files. */
 const TOMBSTONE_GRACE_MS = DAY_MS;
 const PROBE_TTL_MS = 60_000;
+/**
+ * What is known of files outlives the session by so much, that is, the grace of its tombstone too: the cleanup finds
+ * all files of a session that has gone.
+ */
+const FILES_GRACE_MS = 2 * DAY_MS;
+/** What was signed with a secret, such as a link to an artifact, holds as long as the secret. */
+const SECRET_TTL_MS = 365 * DAY_MS;
 const PAGE = 100;
 
 export interface RedisStoreOptions {
@@ -25,6 +35,8 @@ export interface RedisStoreOptions {
  * for the cleanups, which take one for each session. Requests of one turn of the event loop are sent together.
  */
 export class RedisStore implements StateStore {
+  readonly files: RedisFiles;
+  readonly nonces: RedisNonces;
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #sessionTtlMs: number;
@@ -37,6 +49,12 @@ export class RedisStore implements StateStore {
     this.#keys = new RedisKeys(options.keyBase);
     this.#sessionTtlMs = Math.ceil(options.sessionTtlMs ?? 30 * DAY_MS);
     this.#keyTtlMs = this.#sessionTtlMs + HOUR_MS;
+    this.files = new RedisFiles(connection, this.#keys, this.#keyTtlMs + FILES_GRACE_MS);
+    this.nonces = new RedisNonces(connection, this.#keys);
+  }
+
+  async secret(name: string): Promise<string> {
+    return String(await this.#run(scripts.SECRET, [this.#keys.secret(name)], [newSecret(), SECRET_TTL_MS]));
   }
 
   async reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean> {
@@ -52,7 +70,7 @@ export class RedisStore implements StateStore {
   async open(record: SessionRecord): Promise<void> {
     const name = this.#keys.name(record);
     const values = [name, record.lastActiveAt, this.#keyTtlMs, ...encodeSession(record)];
-    await this.#run(scripts.OPEN, [...this.#allOf(name), this.#keys.reservations], values);
+    await this.#run(scripts.OPEN, [...this.#allOf(name), this.#keys.reservations, this.#keys.servers], values);
   }
 
   async find(key: SessionKey, caller: Caller): Promise<Found> {
@@ -71,6 +89,7 @@ export class RedisStore implements StateStore {
     const values = [caller.principal, now, call.id, call.until, call.maxInFlight ?? '', this.#keyTtlMs, now - HOUR_MS];
     const keys = [this.#keys.session(name), this.#keys.leases(name), this.#keys.active, this.#keys.inFlight];
     const reply = await this.#run(scripts.ENTER, keys, [name, ...values]);
+    if (renewedAt(reply) < now - HOUR_MS) await this.files.keep(key);
     return reply === 0 ? { state: 'limit' } : seenBy(decodeSession(key, reply), caller);
   }
 
@@ -100,6 +119,7 @@ export class RedisStore implements StateStore {
     const values = [caller.principal, caller.now, options.maxActive ?? '', this.#dead(caller.now), this.#keyTtlMs];
     const keys = [this.#keys.session(name), active, tombstones, reservations];
     const reply = await this.#run(scripts.REVIVE, keys, [name, ...values]);
+    if (reply !== 0) await this.files.keep(key);
     return reply === 0 ? { state: 'limit' } : seenBy(decodeSession(key, reply), caller);
   }
 
@@ -191,7 +211,8 @@ export class RedisStore implements StateStore {
   }
 
   async clear(): Promise<void> {
-    const { active, tombstones, reservations, inFlight } = this.#keys;
+    await Promise.all([this.files.clear(), this.nonces.clear()]);
+    const { active, tombstones, reservations, inFlight, servers } = this.#keys;
     for (const index of [active, tombstones]) {
       let names: string[];
       do {
@@ -199,7 +220,7 @@ export class RedisStore implements StateStore {
         await Promise.all(names.map((name) => this.#run(scripts.REMOVE, this.#allOf(name), [name])));
       } while (names.length > 0);
     }
-    await this.#connection.run((redis) => redis.del(reservations, inFlight));
+    await this.#connection.run((redis) => redis.del(reservations, inFlight, servers));
   }
 
   async tryLock(name: string, owner: string, ttlMs: number): Promise<boolean> {

@@ -1,15 +1,19 @@
+import type { FileKey, FileRecord } from './file-records.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { Found, SessionKey, SessionRecord } from './state-store.ts';
 import { keyText } from './stored-session.ts';
 
 /**
- * The sessions that this replica last saw, as it saw them, for `fallback_memory`. It holds the newest `limit` ones.
+ * The sessions and their committed files that this replica last saw, as it saw them, for `fallback_memory`. It holds
+ * the newest `limit` sessions and twice as many files.
  */
 export class SessionMirror {
   /** What goes on when the store fails. Running calls are not in it. */
   readonly store = new MemoryStore();
   /** In the order in which they were last seen. */
   readonly #seen = new Map<string, SessionKey>();
+  /** The same for files. */
+  readonly #seenFiles = new Map<string, FileKey>();
   readonly #limit: number;
 
   constructor(limit: number) {
@@ -40,6 +44,28 @@ export class SessionMirror {
   removed(key: SessionKey): void {
     this.#seen.delete(keyText(key));
     void this.store.remove(key);
+    void this.store.files.purge(key);
+  }
+
+  /** A store answered with these committed files. */
+  filesSeen(files: readonly FileRecord[]): void {
+    this.store.importFiles(files);
+    for (const { serverId, sessionId, kind, fileId } of files) {
+      const text = fileText({ serverId, sessionId, kind, fileId });
+      this.#seenFiles.delete(text);
+      this.#seenFiles.set(text, { serverId, sessionId, kind, fileId });
+    }
+    for (const oldest of this.#seenFiles.values()) {
+      if (this.#seenFiles.size <= 2 * this.#limit) break;
+      this.filesRemoved([oldest]);
+    }
+  }
+
+  filesRemoved(keys: readonly FileKey[]): void {
+    for (const key of keys) {
+      this.#seenFiles.delete(fileText(key));
+      void this.store.files.remove(key);
+    }
   }
 
   #note(key: SessionKey): void {
@@ -51,3 +77,5 @@ export class SessionMirror {
     if (oldest !== undefined) this.removed(oldest);
   }
 }
+
+const fileText = (key: FileKey): string => `${keyText(key)}\n${key.kind}\n${key.fileId}`;

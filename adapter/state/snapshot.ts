@@ -1,9 +1,12 @@
 import { existsSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import type { FileRecord } from './file-records.ts';
 import type { MemoryStore } from './memory-store.ts';
 import { openDatabase } from './sqlite-database.ts';
 import type { SqliteFile } from './sqlite-database.ts';
+import { SqliteFileTable } from './sqlite-file-table.ts';
+import { SqliteSecrets } from './sqlite-secrets.ts';
 import { SqliteSessionTable } from './sqlite-session-table.ts';
 import type { StoredSession } from './stored-session.ts';
 
@@ -22,7 +25,7 @@ export interface SnapshotStatus {
 const ROWS_PER_TURN = 500;
 
 /**
- * Keeps the sessions of a MemoryStore over a restart (specification 2.3, type `memory` with `disk.local_path`): in a
+ * Keeps the sessions, committed files and secrets of a MemoryStore over a restart (specification 2.3, type `memory` with `disk.local_path`): in a
  * file like that of SqliteStore, replaced as a whole in one transaction. A file that cannot be read or written never
  * stops the adapter; one that could not be read is not overwritten. The status tells.
  */
@@ -53,11 +56,15 @@ export class Snapshot {
     return this.#status;
   }
 
-  /** Fills the store with the last snapshot, if there is one. */
-  load(): void {
+  /** Fills the store with the last snapshot, if there is one, or with nothing but the secrets in it. */
+  load(what: 'all' | 'secrets' = 'all'): void {
     if (!existsSync(this.#file.path)) return;
     try {
-      this.#store.import(this.#withFile((database) => new SqliteSessionTable(database, new Map()).all()));
+      const content = this.#withFile(contentOf);
+      this.#store.importSecrets(content.secrets);
+      if (what === 'secrets') return;
+      this.#store.import(content.sessions);
+      this.#store.importFiles(content.files);
     } catch (error) {
       this.#readable = false;
       this.#failed('read', error);
@@ -79,11 +86,16 @@ export class Snapshot {
   /** Replaces what the file holds with what the store holds now. */
   async save(): Promise<void> {
     if (!this.#readable) return;
-    const sessions = this.#store.export();
+    const content = {
+      sessions: this.#store.export(),
+      files: this.#store.exportFiles(),
+      secrets: this.#store.exportSecrets(),
+    };
+    const { sessions } = content;
     let database: DatabaseSync | undefined;
     try {
       database = openDatabase(this.#file);
-      await replaceSessions(database, sessions);
+      await replaceContent(database, content);
       const tombstones = sessions.filter(({ ending }) => ending !== null).length;
       this.#status = {
         ...this.#status,
@@ -125,13 +137,40 @@ export class Snapshot {
   }
 }
 
-async function replaceSessions(database: DatabaseSync, sessions: readonly StoredSession[]): Promise<void> {
+/** What outlives a restart. */
+interface Content {
+  readonly sessions: readonly StoredSession[];
+  /** Committed ones. */
+  readonly files: readonly FileRecord[];
+  readonly secrets: Iterable<readonly [name: string, secret: string]>;
+}
+
+function contentOf(database: DatabaseSync): Content {
+  const files = new SqliteFileTable(database).all().map(({ record }) => record);
+  return {
+    sessions: new SqliteSessionTable(database, new Map()).all(),
+    // A file that type `disk` wrote holds pending ones and leases too: whoever had them is gone.
+    files: files.filter(({ state }) => state === 'committed').map((record) => ({ ...record, leaseUntil: 0 })),
+    secrets: new SqliteSecrets(database).all(),
+  };
+}
+
+async function replaceContent(database: DatabaseSync, { sessions, files, secrets }: Content): Promise<void> {
   database.exec('BEGIN IMMEDIATE');
-  const table = new SqliteSessionTable(database, new Map());
-  table.clear();
-  for (const [index, session] of sessions.entries()) {
-    table.add(session);
+  const sessionTable = new SqliteSessionTable(database, new Map());
+  const fileTable = new SqliteFileTable(database);
+  const secretTable = new SqliteSecrets(database);
+  sessionTable.clear();
+  fileTable.clear();
+  await inTurns(sessions, (session) => sessionTable.add(session));
+  await inTurns(files, (record) => fileTable.put({ record, uses: 0 }));
+  for (const [name, secret] of secrets) secretTable.add(name, secret);
+  database.exec('COMMIT');
+}
+
+async function inTurns<T>(items: readonly T[], add: (item: T) => void): Promise<void> {
+  for (const [index, item] of items.entries()) {
+    add(item);
     if (index % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();
   }
-  database.exec('COMMIT');
 }

@@ -3,15 +3,25 @@ import { fileFailed } from './commit-queue.ts';
 import type { Transactions } from './commit-queue.ts';
 import { fileIdentity, openDatabase, sqliteFault } from './sqlite-database.ts';
 import type { SqliteFile } from './sqlite-database.ts';
+import { SqliteFileTable } from './sqlite-file-table.ts';
+import { SqliteNonceTable } from './sqlite-nonce-table.ts';
+import { SqliteSecrets } from './sqlite-secrets.ts';
 import { SqliteSessionTable } from './sqlite-session-table.ts';
 import { StoreUnavailable } from './state-store.ts';
 
-interface Open {
+interface Open extends SqliteTables {
   readonly database: DatabaseSync;
-  readonly table: SqliteSessionTable;
   readonly begin: () => void;
   readonly commit: () => void;
   readonly identity: string | undefined;
+}
+
+/** Everything that the state file holds. */
+export interface SqliteTables {
+  readonly sessions: SqliteSessionTable;
+  readonly files: SqliteFileTable;
+  readonly nonces: SqliteNonceTable;
+  readonly secrets: SqliteSecrets;
 }
 
 /** The state file, opened when it is first needed and again after it was damaged, removed or out of reach. */
@@ -26,9 +36,9 @@ export class SqliteConnection implements Transactions {
     this.#file = file;
   }
 
-  /** The table, as of now. Raises what SQLite raises, or StoreUnavailable when the file cannot be opened. */
-  get table(): SqliteSessionTable {
-    return this.#opened().table;
+  /** The tables, as of now. Raises what SQLite raises, or StoreUnavailable when the file cannot be opened. */
+  get tables(): SqliteTables {
+    return this.#opened();
   }
 
   get hasUnsavedActivity(): boolean {
@@ -36,20 +46,20 @@ export class SqliteConnection implements Transactions {
   }
 
   begin(): void {
-    const { begin, table } = this.#opened();
+    const { begin, sessions } = this.#opened();
     begin();
-    table.refresh();
+    sessions.refresh();
   }
 
   commit(): void {
-    const { commit, table } = this.#opened();
+    const { commit, sessions } = this.#opened();
     commit();
-    table.committed();
+    sessions.committed();
   }
 
   abort(error: unknown): 'busy' | 'unavailable' | 'own' {
     const fault = error instanceof StoreUnavailable ? 'unavailable' : sqliteFault(error);
-    this.#open?.table.forget();
+    this.#open?.sessions.forget();
     try {
       // A full disk and some other failures have ended the transaction already.
       if (this.#open?.database.isTransaction) this.#open.database.exec('ROLLBACK');
@@ -97,9 +107,13 @@ export class SqliteConnection implements Transactions {
     }
     const begin = database.prepare('BEGIN IMMEDIATE');
     const commit = database.prepare('COMMIT');
+    const files = new SqliteFileTable(database);
     return {
       database,
-      table: new SqliteSessionTable(database, this.#activity),
+      sessions: new SqliteSessionTable(database, this.#activity, (session) => files.sessionEnded(session)),
+      files,
+      nonces: new SqliteNonceTable(database),
+      secrets: new SqliteSecrets(database),
       begin: () => begin.run(),
       commit: () => commit.run(),
       identity: fileIdentity(this.#file.path),

@@ -9,41 +9,86 @@ export interface SqliteFile {
   readonly wal: boolean;
 }
 
-/** Raised by one with every change of the tables. A file of a newer version is refused: older code would damage it. */
-const SCHEMA_VERSION = 1;
-
-const SCHEMA = `
-  CREATE TABLE sessions (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    server_id TEXT NOT NULL,
-    session_id TEXT NOT NULL,
-    principal TEXT NOT NULL,
-    upstream_session_id TEXT,
-    generation INTEGER NOT NULL,
-    protocol_version TEXT NOT NULL,
-    initialize_params TEXT NOT NULL,
-    log_level TEXT,
-    subscriptions TEXT NOT NULL,
-    lists_generation INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    last_active_at INTEGER NOT NULL,
-    expires_at INTEGER,
-    reason TEXT,
-    UNIQUE (server_id, session_id)
-  );
-  CREATE INDEX active_sessions ON sessions (last_active_at) WHERE expires_at IS NULL;
-  CREATE INDEX tombstones ON sessions (expires_at) WHERE expires_at IS NOT NULL;
-  CREATE TABLE leases (
-    session INTEGER NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL,
-    PRIMARY KEY (session, id)
-  ) WITHOUT ROWID;
-  CREATE TABLE reservations (
-    server_id TEXT NOT NULL, session_id TEXT NOT NULL, expires_at INTEGER NOT NULL,
-    PRIMARY KEY (server_id, session_id)
-  ) WITHOUT ROWID;
-  CREATE TABLE locks (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
-  CREATE TABLE probes (id INTEGER PRIMARY KEY, written_at INTEGER NOT NULL);
-`;
+/**
+ * What each version of the tables adds to the one before, for files of every age. A file of a newer version is refused:
+ * older code would damage it.
+ */
+const SCHEMAS: readonly string[] = [
+  `
+    CREATE TABLE sessions (
+      id INTEGER PRIMARY KEY AUTOINCREMENT,
+      server_id TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      principal TEXT NOT NULL,
+      upstream_session_id TEXT,
+      generation INTEGER NOT NULL,
+      protocol_version TEXT NOT NULL,
+      initialize_params TEXT NOT NULL,
+      log_level TEXT,
+      subscriptions TEXT NOT NULL,
+      lists_generation INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      last_active_at INTEGER NOT NULL,
+      expires_at INTEGER,
+      reason TEXT,
+      UNIQUE (server_id, session_id)
+    );
+    CREATE INDEX active_sessions ON sessions (last_active_at) WHERE expires_at IS NULL;
+    CREATE INDEX tombstones ON sessions (expires_at) WHERE expires_at IS NOT NULL;
+    CREATE TABLE leases (
+      session INTEGER NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL,
+      PRIMARY KEY (session, id)
+    ) WITHOUT ROWID;
+    CREATE TABLE reservations (
+      server_id TEXT NOT NULL, session_id TEXT NOT NULL, expires_at INTEGER NOT NULL,
+      PRIMARY KEY (server_id, session_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE locks (name TEXT PRIMARY KEY, owner TEXT NOT NULL, until INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE probes (id INTEGER PRIMARY KEY, written_at INTEGER NOT NULL);
+  `,
+  `
+    CREATE INDEX sessions_by_id ON sessions (session_id);
+    CREATE TABLE files (
+      session_id TEXT NOT NULL,
+      file_id TEXT NOT NULL,
+      kind TEXT NOT NULL,
+      server_id TEXT NOT NULL,
+      state TEXT NOT NULL,
+      filename TEXT NOT NULL,
+      mime_type TEXT NOT NULL,
+      size_bytes INTEGER NOT NULL,
+      sha256 TEXT,
+      tool_name TEXT,
+      exposed INTEGER NOT NULL,
+      created_at INTEGER NOT NULL,
+      last_used_at INTEGER NOT NULL,
+      lease_until INTEGER NOT NULL,
+      uses INTEGER NOT NULL,
+      PRIMARY KEY (session_id, file_id, kind, server_id)
+    ) WITHOUT ROWID;
+    CREATE INDEX committed_files ON files (kind, last_used_at) WHERE state = 'committed';
+    CREATE INDEX pending_files ON files (lease_until) WHERE state = 'pending';
+    CREATE TABLE file_totals (
+      session_id TEXT NOT NULL, server_id TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+      PRIMARY KEY (session_id, server_id, kind)
+    ) WITHOUT ROWID;
+    CREATE TABLE abandoned_sessions (
+      session_id TEXT NOT NULL, server_id TEXT NOT NULL,
+      PRIMARY KEY (session_id, server_id)
+    ) WITHOUT ROWID;
+    CREATE TABLE nonces (
+      nonce TEXT PRIMARY KEY,
+      server_id TEXT NOT NULL,
+      session_id TEXT NOT NULL,
+      principal TEXT NOT NULL,
+      tool_name TEXT,
+      elicitation_id TEXT,
+      expires_at INTEGER NOT NULL
+    ) WITHOUT ROWID;
+    CREATE INDEX nonces_by_end ON nonces (expires_at);
+    CREATE TABLE secrets (name TEXT PRIMARY KEY, secret TEXT NOT NULL) WITHOUT ROWID;
+  `,
+];
 
 /** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */
 const BUSY_TIMEOUT_MS = 10;
@@ -69,14 +114,14 @@ function prepareDatabase(database: DatabaseSync, wal: boolean): void {
   database.exec('BEGIN IMMEDIATE');
   try {
     const version = Number(database.prepare('PRAGMA user_version').get()?.['user_version']);
-    if (version > SCHEMA_VERSION) {
+    if (version > SCHEMAS.length) {
       throw new Error(
         `${database.location()} has the state schema ${version}, written by a newer release; ` +
-          `this release knows ${SCHEMA_VERSION}`,
+          `this release knows ${SCHEMAS.length}`,
       );
     }
-    if (version < 1) database.exec(SCHEMA);
-    database.exec(`PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT`);
+    for (const schema of SCHEMAS.slice(version)) database.exec(schema);
+    database.exec(`PRAGMA user_version = ${SCHEMAS.length}; COMMIT`);
   } catch (error) {
     if (database.isTransaction) database.exec('ROLLBACK');
     throw error;

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
-import { keyText, parseSubscriptions } from './stored-session.ts';
+import { isTerminal, keyText, parseSubscriptions } from './stored-session.ts';
 import type { Ending, StoredSession } from './stored-session.ts';
 
 interface Row extends SessionRow {
@@ -33,13 +33,22 @@ export class SqliteSessionTable implements SessionTable {
   readonly #written = new Map<number, number>();
   /** One copy of each text that many cached rows carry. */
   readonly #shared = new Map<string, string>();
+  readonly #onEnded: (key: SessionKey) => void;
   #activeRows: number | undefined;
   #dataVersion: unknown;
 
-  /** `activity` outlives the table when the file is opened again. */
-  constructor(database: DatabaseSync, activity: Map<number, number>) {
+  /**
+   * `activity` outlives the table when the file is opened again. `onEnded` is told of sessions that were removed or
+   * invalidated, within the same transaction.
+   */
+  constructor(
+    database: DatabaseSync,
+    activity: Map<number, number>,
+    onEnded: (key: SessionKey) => void = () => undefined,
+  ) {
     this.#sql = statements(database);
     this.#activity = activity;
+    this.#onEnded = onEnded;
   }
 
   /** Drops what another connection may have changed. Call it before every read or step. */
@@ -81,9 +90,13 @@ export class SqliteSessionTable implements SessionTable {
     return columns === undefined ? undefined : this.#cache(cacheKey, columns);
   }
 
+  ofId(sessionId: string): Row[] {
+    return this.#all(this.#sql.selectId.all(sessionId));
+  }
+
   put(session: StoredSession): void {
     const previous = this.get(session.record);
-    if (previous !== undefined) this.delete(previous);
+    if (previous !== undefined) this.#remove(previous);
     this.add(session);
   }
 
@@ -140,9 +153,15 @@ export class SqliteSessionTable implements SessionTable {
     this.#sql.end.run(ending?.expiresAt ?? null, ending?.reason ?? null, row.id);
     if (this.#activeRows !== undefined) this.#activeRows += Number(ending === null) - Number(row.ending === null);
     row.ending = ending;
+    if (isTerminal(row)) this.#onEnded(row.record);
   }
 
   delete(row: Row): void {
+    this.#remove(row);
+    this.#onEnded(row.record);
+  }
+
+  #remove(row: Row): void {
     this.#dropLeases(row);
     this.#sql.delete.run(row.id);
     this.#rows.delete(keyText(row.record));
@@ -310,6 +329,7 @@ function statements(database: DatabaseSync) {
   return {
     dataVersion: sql('PRAGMA data_version'),
     select: sql('SELECT * FROM sessions WHERE server_id = ? AND session_id = ?'),
+    selectId: sql('SELECT * FROM sessions WHERE session_id = ?'),
     selectAll: sql('SELECT * FROM sessions ORDER BY id'),
     selectIdle: sql(
       `SELECT * FROM sessions WHERE expires_at IS NULL AND last_active_at < ?

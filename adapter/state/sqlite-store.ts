@@ -1,10 +1,16 @@
 import { CommitQueue, fileFailed } from './commit-queue.ts';
+import type { FileRecords } from './file-records.ts';
+import { TableNonces } from './nonce-table.ts';
+import { newSecret } from './secret.ts';
 import * as rules from './session-rules.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
+import type { SqliteTables } from './sqlite-connection.ts';
 import { sqliteFault } from './sqlite-database.ts';
 import type { SqliteFile } from './sqlite-database.ts';
 import type { SqliteSessionTable } from './sqlite-session-table.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
+import { TableFiles } from './table-files.ts';
+import type { UploadNonces } from './upload-nonces.ts';
 
 const ACTIVITY_FLUSH_MS = 1_000;
 
@@ -14,6 +20,8 @@ const ACTIVITY_FLUSH_MS = 1_000;
  * the last activity may then be up to a second old.
  */
 export class SqliteStore implements StateStore {
+  readonly files: FileRecords;
+  readonly nonces: UploadNonces;
   readonly #connection: SqliteConnection;
   readonly #commits: CommitQueue;
   #activityTimer: NodeJS.Timeout | undefined;
@@ -24,6 +32,17 @@ export class SqliteStore implements StateStore {
   constructor(file: SqliteFile) {
     this.#connection = new SqliteConnection(file);
     this.#commits = new CommitQueue(this.#connection);
+    this.files = new TableFiles({ step: (work) => this.#stepOnAll(work), read: (work) => this.#read(work) });
+    this.nonces = new TableNonces((work) => this.#stepOnAll(({ nonces }) => work(nonces)));
+  }
+
+  async secret(name: string): Promise<string> {
+    const known = await this.#read(({ secrets }) => secrets.get(name));
+    if (known !== undefined) return known;
+    return this.#stepOnAll(({ secrets }) => {
+      secrets.add(name, newSecret());
+      return secrets.get(name) ?? '';
+    });
   }
 
   reserve(key: SessionKey, options: { maxActive: number; now: number; expiresAt: number }): Promise<boolean> {
@@ -38,16 +57,8 @@ export class SqliteStore implements StateStore {
     return this.#step((table) => rules.open(table, record));
   }
 
-  async find(key: SessionKey, caller: Caller): Promise<Found> {
-    try {
-      const { table } = this.#connection;
-      table.refresh();
-      return rules.find(table, key, caller);
-    } catch (error) {
-      const fault = sqliteFault(error);
-      if (fault === 'busy') return this.#step((table) => rules.find(table, key, caller));
-      throw fault === 'own' ? error : fileFailed(error);
-    }
+  find(key: SessionKey, caller: Caller): Promise<Found> {
+    return this.#read(({ sessions }) => rules.find(sessions, key, caller));
   }
 
   async enter(
@@ -67,7 +78,7 @@ export class SqliteStore implements StateStore {
 
   /** Without limits on calls it waits some milliseconds for other steps to share its commit with. */
   leave(key: SessionKey, leaseId: string): Promise<void> {
-    const leave = (): void => rules.leave(this.#connection.table, key, leaseId);
+    const leave = (): void => rules.leave(this.#connection.tables.sessions, key, leaseId);
     return this.#limited ? this.#commits.run(leave) : this.#commits.runRelaxed(leave);
   }
 
@@ -121,7 +132,11 @@ export class SqliteStore implements StateStore {
   }
 
   clear(): Promise<void> {
-    return this.#step((table) => table.clear());
+    return this.#stepOnAll(({ sessions, files, nonces }) => {
+      files.clear();
+      nonces.clear();
+      sessions.clear();
+    });
   }
 
   tryLock(name: string, owner: string, ttlMs: number): Promise<boolean> {
@@ -156,7 +171,24 @@ export class SqliteStore implements StateStore {
   }
 
   #step<T>(work: (table: SqliteSessionTable) => T): Promise<T> {
-    return this.#commits.run(() => work(this.#connection.table));
+    return this.#stepOnAll(({ sessions }) => work(sessions));
+  }
+
+  #stepOnAll<T>(work: (tables: SqliteTables) => T): Promise<T> {
+    return this.#commits.run(() => work(this.#connection.tables));
+  }
+
+  /** Reads at once, without a transaction. */
+  async #read<T>(work: (tables: SqliteTables) => T): Promise<T> {
+    try {
+      const { tables } = this.#connection;
+      tables.sessions.refresh();
+      return work(tables);
+    } catch (error) {
+      const fault = sqliteFault(error);
+      if (fault === 'busy') return this.#stepOnAll(work);
+      throw fault === 'own' ? error : fileFailed(error);
+    }
   }
 
   #saveActivityLater(): void {

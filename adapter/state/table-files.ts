@@ -1,4 +1,13 @@
-import type { FileKey, FileKind, FileRecord, FileRecords, FileTotals, LockGuard, Reserved, ReserveRequest } from './file-records.ts';
+import type {
+  FileKey,
+  FileKind,
+  FileRecord,
+  FileRecords,
+  FileTotals,
+  LockGuard,
+  Reserved,
+  ReserveRequest,
+} from './file-records.ts';
 import * as rules from './file-rules.ts';
 import type { FileTables } from './file-rules.ts';
 import type { SessionKey } from './session-key.ts';

@@ -1,0 +1,321 @@
+import { redisScript } from './redis-connection.ts';
+
+/*
+ * One atomic step of RedisFiles each; the same decisions as in file-rules.ts. Keys are always given in the order
+ * session, files, fileSessions, fileTotals, uploads, artifacts, pending, and one more where a script says so; the
+ * first two arguments are the session's name and how long keys live. See redis-keys.ts for what the keys hold and
+ * redis-file.ts for how a file is written. Every script leaves an expiry on every key that it writes.
+ */
+
+/** What the session's hash says: active; active or a tombstone that its client may still find; not invalidated. */
+const SESSION = `
+  local session = redis.call('HMGET', KEYS[1], 'principal', 'expiresAt', 'reason')
+  local active = session[1] and not session[2]
+  local alive = session[1] and not session[3]
+  local function may_come_back(now)
+    return alive and (active or tonumber(session[2]) > tonumber(now))
+  end`;
+
+const FILE = `
+  local function decode(field, value)
+    local state, size, used, lease, uses, created, rest =
+      string.match(value, '^(%S+) (%S+) (%S+) (%S+) (%S+) (%S+)(.*)$')
+    return {
+      field = field, kind = string.sub(field, 1, 1), state = state, size = tonumber(size), used = tonumber(used),
+      lease = tonumber(lease), uses = tonumber(uses), created = tonumber(created), rest = rest,
+    }
+  end
+  local function encode(file)
+    return string.format('%s %.0f %.0f %.0f %.0f %.0f', file.state, file.size, file.used, file.lease, file.uses,
+      file.created) .. file.rest
+  end
+  local function read(field)
+    local value = redis.call('HGET', KEYS[2], field)
+    return value and decode(field, value)
+  end
+  local function is_there(file, now, ttl)
+    return file and file.state == 'committed'
+      and (ttl == '' or file.used + tonumber(ttl) > tonumber(now) or file.lease > tonumber(now))
+  end`;
+
+/** All files of the session. Fields that begin with # hold its totals. */
+const FILES = `
+  local function files_of_session()
+    local files = {}
+    local all = redis.call('HGETALL', KEYS[2])
+    for i = 1, #all, 2 do
+      if string.sub(all[i], 1, 1) ~= '#' then files[#files + 1] = decode(all[i], all[i + 1]) end
+    end
+    return files
+  end`;
+
+const TOTALS = `
+  local function bytes_of(key, prefix)
+    local bytes = redis.call('HMGET', key, prefix .. 'ub', prefix .. 'ab')
+    return tonumber(bytes[1] or 0) + tonumber(bytes[2] or 0)
+  end`;
+
+/** `write` and `drop` one file, then `finish` once. */
+const CHANGE = `
+  ${TOTALS}
+  local function index_of(file)
+    if file.state == 'pending' then return KEYS[7] end
+    return file.kind == 'u' and KEYS[5] or KEYS[6]
+  end
+  local function count(kind, files, bytes)
+    for _, totals in ipairs({ { KEYS[2], '#' }, { KEYS[4], '' } }) do
+      if files ~= 0 then redis.call('HINCRBY', totals[1], totals[2] .. kind .. 'c', files) end
+      if bytes ~= 0 then redis.call('HINCRBY', totals[1], totals[2] .. kind .. 'b', bytes) end
+    end
+  end
+  local function write(file, before)
+    local member = ARGV[1] .. '\\n' .. file.field
+    local index = index_of(file)
+    if before and index_of(before) ~= index then redis.call('ZREM', index_of(before), member) end
+    redis.call('HSET', KEYS[2], file.field, encode(file))
+    redis.call('ZADD', index, file.state == 'pending' and file.lease or file.used, member)
+    count(file.kind, before and 0 or 1, file.size - (before and before.size or 0))
+  end
+  local function drop(file)
+    redis.call('HDEL', KEYS[2], file.field)
+    redis.call('ZREM', index_of(file), ARGV[1] .. '\\n' .. file.field)
+    count(file.kind, -1, -file.size)
+  end
+  local function finish()
+    local counts = redis.call('HMGET', KEYS[2], '#uc', '#ac')
+    if tonumber(counts[1] or 0) + tonumber(counts[2] or 0) > 0 then
+      redis.call('ZADD', KEYS[3], bytes_of(KEYS[2], '#'), ARGV[1])
+    else
+      redis.call('DEL', KEYS[2])
+      redis.call('ZREM', KEYS[3], ARGV[1])
+    end
+    for i = 2, 7 do redis.call('PEXPIRE', KEYS[i], ARGV[2]) end
+  end
+  local removed = {}
+  local function remove(file)
+    drop(file)
+    removed[#removed + 1] = file.field
+    removed[#removed + 1] = encode(file)
+  end`;
+
+/** … servers: notes the session's server, so that a session's id is enough to find it. */
+const NOTE_SERVER = `
+  redis.call('SADD', KEYS[8], string.match(ARGV[1], '^[^:]*'))
+  redis.call('PEXPIRE', KEYS[8], ARGV[2])`;
+
+/** … servers · name, ttl, now, maxArtifacts or '', fields and files… → begun, no_session or limit */
+export const BEGIN = redisScript(`
+  ${SESSION} ${FILE} ${FILES} ${CHANGE}
+  if not active then return 'no_session' end
+  local artifacts = 0
+  for i = 5, #ARGV, 2 do
+    if string.sub(ARGV[i], 1, 1) == 'a' then artifacts = artifacts + 1 end
+  end
+  local max = tonumber(ARGV[4])
+  if max and artifacts > 0 and tonumber(redis.call('HGET', KEYS[2], '#ac') or 0) + artifacts > max then
+    for _, file in ipairs(files_of_session()) do
+      local held = file.state == 'committed' or file.lease > tonumber(ARGV[3])
+      if file.kind == 'a' and held then artifacts = artifacts + 1 end
+    end
+    if artifacts > max then return 'limit' end
+  end
+  for i = 5, #ARGV, 2 do write(decode(ARGV[i], ARGV[i + 1]), read(ARGV[i])) end
+  finish()
+  ${NOTE_SERVER}
+  return 'begun'`);
+
+/**
+ * name, ttl, field, bytes, now, leaseUntil, maxTotal or '', maxSession or '', kind that goes first
+ * → gone, session, storage, or fields and files that were evicted…
+ */
+export const RESERVE_BYTES = redisScript(`
+  ${SESSION} ${FILE} ${FILES} ${CHANGE}
+  local file = read(ARGV[3])
+  if not active or not file or file.state ~= 'pending' then return 'gone' end
+  local bytes, now, max_total, max_session = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[7]), tonumber(ARGV[8])
+  local growth = bytes - file.size
+
+  local evicted, free = {}, 0
+  local excess = max_session and growth > 0 and bytes_of(KEYS[2], '#') + growth - max_session or 0
+  if excess > 0 then
+    local candidates = {}
+    for _, other in ipairs(files_of_session()) do
+      if other.state == 'committed' and other.lease <= now and other.size > 0 then
+        candidates[#candidates + 1] = other
+      end
+    end
+    table.sort(candidates, function(a, b)
+      if a.kind ~= b.kind then return a.kind == ARGV[9] end
+      if a.used ~= b.used then return a.used < b.used end
+      if a.created ~= b.created then return a.created < b.created end
+      return a.field < b.field
+    end)
+    for _, other in ipairs(candidates) do
+      if free >= excess then break end
+      evicted[#evicted + 1] = other
+      free = free + other.size
+    end
+    if free < excess then return 'session' end
+  end
+  if max_total and growth > 0 and bytes_of(KEYS[4], '') - free + growth > max_total then return 'storage' end
+
+  for _, other in ipairs(evicted) do remove(other) end
+  write({
+    field = file.field, kind = file.kind, state = file.state, size = bytes, used = file.used,
+    lease = math.max(file.lease, tonumber(ARGV[6])), uses = file.uses, created = file.created, rest = file.rest,
+  }, file)
+  finish()
+  return removed`);
+
+/** … lock, if it must be held · name, ttl, owner of the lock, fields and files… → 1 or 0 */
+export const COMMIT = redisScript(`
+  ${SESSION} ${FILE} ${CHANGE}
+  if not active then return 0 end
+  if KEYS[8] and redis.call('GET', KEYS[8]) ~= ARGV[3] then return 0 end
+  local before = {}
+  for i = 4, #ARGV, 2 do
+    before[i] = read(ARGV[i])
+    if not before[i] or before[i].state ~= 'pending' then return 0 end
+  end
+  for i = 4, #ARGV, 2 do write(decode(ARGV[i], ARGV[i + 1]), before[i]) end
+  finish()
+  return 1`);
+
+/** name, ttl, leaseUntil, fields… */
+export const LEASE = redisScript(`
+  ${FILE} ${CHANGE}
+  for i = 4, #ARGV do
+    local file = read(ARGV[i])
+    if file and file.lease < tonumber(ARGV[3]) and (file.state == 'pending' or file.lease > 0) then
+      file.lease = tonumber(ARGV[3])
+      write(file, file)
+    end
+  end
+  finish()`);
+
+/** name, ttl, now, fields… */
+export const RELEASE = redisScript(`
+  ${FILE} ${CHANGE}
+  for i = 4, #ARGV do
+    local file = read(ARGV[i])
+    if file and file.state == 'committed' then
+      file.uses = math.max(0, file.uses - 1)
+      file.used = math.max(file.used, tonumber(ARGV[3]))
+      if file.uses == 0 then file.lease = 0 end
+      write(file, file)
+    end
+  end
+  finish()`);
+
+/** session, files · field, now, ttlMs or '' → file or null */
+export const FIND_FILE = redisScript(`
+  ${SESSION} ${FILE}
+  local file = read(ARGV[1])
+  return is_there(file, ARGV[2], ARGV[3]) and may_come_back(ARGV[2]) and encode(file)`);
+
+/** name, ttl, field, now, ttlMs or '', leaseUntil or 0 → file or null */
+export const USE = redisScript(`
+  ${SESSION} ${FILE} ${CHANGE}
+  local file = read(ARGV[3])
+  if not is_there(file, ARGV[4], ARGV[5]) or not may_come_back(ARGV[4]) then return false end
+  local now, lease = tonumber(ARGV[4]), tonumber(ARGV[6])
+  if file.lease <= now then file.uses = 0 end
+  if lease > now then file.uses = file.uses + 1 end
+  file.used = math.max(file.used, now)
+  file.lease = math.max(file.lease, lease)
+  write(file, file)
+  redis.call('PEXPIRE', index_of(file), ARGV[2])
+  return encode(file)`);
+
+/** session, files · now → fields and files… */
+export const LIST = redisScript(`
+  ${SESSION}
+  return may_come_back(ARGV[1]) and redis.call('HGETALL', KEYS[2]) or {}`);
+
+/** name, ttl, field → file or null */
+export const REMOVE_FILE = redisScript(`
+  ${FILE} ${CHANGE}
+  local file = read(ARGV[3])
+  if not file then return false end
+  drop(file)
+  finish()
+  return encode(file)`);
+
+/**
+ * name, ttl, 1 to do so only if the session is gone → fields and files that were removed…, 0 if Redis has forgotten
+ * the session's files and the totals are wrong
+ */
+export const PURGE = redisScript(`
+  ${SESSION} ${FILE} ${FILES} ${CHANGE}
+  if redis.call('EXISTS', KEYS[2]) == 0 then
+    return redis.call('ZREM', KEYS[3], ARGV[1]) == 1 and 0 or {}
+  end
+  if ARGV[3] == '1' and alive then return {} end
+  for _, file in ipairs(files_of_session()) do remove(file) end
+  finish()
+  return removed`);
+
+/**
+ * name, ttl, now, upload ttl or '', artifact ttl or '', fields… → how many fields are in no index any more, then
+ * fields and files that were removed…
+ */
+export const EXPIRE_FILES = redisScript(`
+  ${FILE} ${CHANGE}
+  local now = tonumber(ARGV[3])
+  local ttls = { u = tonumber(ARGV[4]), a = tonumber(ARGV[5]) }
+  local forgotten = 0
+  for i = 6, #ARGV do
+    local file = read(ARGV[i])
+    if not file then
+      for index = 5, 7 do forgotten = forgotten + redis.call('ZREM', KEYS[index], ARGV[1] .. '\\n' .. ARGV[i]) end
+    elseif file.lease <= now then
+      local ttl = ttls[file.kind]
+      if file.state == 'pending' or (ttl and file.used + ttl <= now) then remove(file) end
+    end
+  end
+  finish()
+  table.insert(removed, 1, #removed / 2 + forgotten)
+  return removed`);
+
+/** sessions…, files… in the same order → places (from 0) of those whose session or whose files are gone */
+export const GONE = redisScript(`
+  local gone = {}
+  for i = 1, #KEYS / 2 do
+    local session = redis.call('HMGET', KEYS[i], 'principal', 'reason')
+    if not session[1] or session[2] or redis.call('EXISTS', KEYS[#KEYS / 2 + i]) == 0 then gone[#gone + 1] = i - 1 end
+  end
+  return gone`);
+
+/** … servers · name, ttl, fields and files… → how many were added */
+export const ADOPT = redisScript(`
+  ${SESSION} ${FILE} ${CHANGE}
+  if not alive then return 0 end
+  local adopted = 0
+  for i = 3, #ARGV, 2 do
+    if not read(ARGV[i]) then
+      write(decode(ARGV[i], ARGV[i + 1]))
+      adopted = adopted + 1
+    end
+  end
+  finish()
+  ${NOTE_SERVER}
+  return adopted`);
+
+/** … servers · name, ttl: lets everything about the session's files live as long as the session. */
+export const KEEP = redisScript(`
+  for i = 2, 7 do redis.call('PEXPIRE', KEYS[i], ARGV[2]) end
+  ${NOTE_SERVER}`);
+
+/**
+ * fileSessions, fileTotals · what the keys of files begin with, ttl: sums the totals up anew. The keys of files are
+ * not given because there is one for each session.
+ */
+export const RECOUNT = redisScript(`
+  local sums = { uc = 0, ub = 0, ac = 0, ab = 0 }
+  for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
+    for field, sum in pairs(sums) do
+      sums[field] = sum + tonumber(redis.call('HGET', ARGV[1] .. name, '#' .. field) or 0)
+    end
+  end
+  for field, sum in pairs(sums) do redis.call('HSET', KEYS[2], field, sum) end
+  redis.call('PEXPIRE', KEYS[2], ARGV[2])`);
