@@ -33,7 +33,8 @@ export function s3Failure(error: unknown, bucket: string): FileRefused | SecondH
   }
   if (CHANGED.has(name)) return new FileRefused('changed', `the file changed on its way to the bucket ${bucket}`);
   if (name === 'CredentialsProviderError') {
-    const advice = 'there are no credentials for it in the environment: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
+    const advice =
+      'there are no credentials for it in the environment: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
     return new SecondHomeFailed('refused', `the bucket ${bucket} cannot be used: ${advice}`);
   }
   if (REFUSED.has(name) || status === 401 || status === 403) {

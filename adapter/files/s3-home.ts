@@ -78,7 +78,9 @@ export class S3Home implements SecondHome {
 
   async get(file: FilePlace, signal?: AbortSignal): Promise<AsyncIterable<Buffer>> {
     return await this.#do(signal, async (abortSignal) => {
-      const { Body, ContentLength } = await this.#client.send(new GetObjectCommand(this.#object(file)), { abortSignal });
+      const { Body, ContentLength } = await this.#client.send(new GetObjectCommand(this.#object(file)), {
+        abortSignal,
+      });
       const body = Body as Readable;
       if (signal !== undefined) addAbortSignal(signal, body);
       return this.#whole(body, ContentLength, signal);
@@ -131,7 +133,10 @@ export class S3Home implements SecondHome {
       );
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
-      throw new SecondHomeFailed('refused', `there is no bucket ${Bucket} at ${this.#settings.endpoint ?? 'Amazon S3'}`);
+      throw new SecondHomeFailed(
+        'refused',
+        `there is no bucket ${Bucket} at ${this.#settings.endpoint ?? 'Amazon S3'}`,
+      );
     }
   }
 
@@ -158,7 +163,8 @@ export class S3Home implements SecondHome {
         return false;
       }
       const kept = outcome.Errors?.find(({ Code }) => Code !== 'NoSuchKey');
-      if (kept !== undefined) throw Object.assign(new Error(), { name: kept.Code ?? 'Error', $metadata: outcome.$metadata });
+      if (kept !== undefined)
+        throw Object.assign(new Error(), { name: kept.Code ?? 'Error', $metadata: outcome.$metadata });
       return true;
     });
   }

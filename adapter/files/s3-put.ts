@@ -90,15 +90,13 @@ async function putParts(headers: ObjectHeaders, source: Source, partBytes: numbe
   }
 }
 
-type BodyCommand = PutObjectCommand | UploadPartCommand;
-
 /** One request with a body. The SDK does not repeat those, because it cannot read a stream again. */
 async function send(
   source: Source,
   range: Range,
   sha256: string,
   { client, isPassing, signal, pauseMs = PAUSE_MS }: PutOptions,
-  command: (body: Readable, length: number) => BodyCommand,
+  command: (body: Readable, length: number) => PutObjectCommand | UploadPartCommand,
 ): Promise<{ ETag?: string | undefined }> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -117,14 +115,15 @@ async function sendOnce(
   range: Range,
   sha256: string,
   signal: AbortSignal,
-  command: (body: Readable, length: number) => BodyCommand,
+  command: (body: Readable, length: number) => PutObjectCommand | UploadPartCommand,
 ): Promise<{ ETag?: string | undefined }> {
   const length = range.end - range.start + 1;
   const unread = new AbortController();
   const body = Readable.from(exactly(source, range, signal), { objectMode: false });
   // A body that fails does not end its request by itself, which would wait for the rest of the bytes.
   body.once('error', (error) => unread.abort(error));
-  const request = command(body, length);
+  // The types of the two commands have no common form that `send` takes.
+  const request = command(body, length) as PutObjectCommand;
   request.middlewareStack.add(
     (next) => async (args) => {
       const { headers } = args.request as { headers: Record<string, string> };
@@ -134,8 +133,7 @@ async function sendOnce(
     { step: 'build', name: 'signBody' },
   );
   try {
-    // The types of the two commands have no common form that `send` takes.
-    return await client.send(request as PutObjectCommand, { abortSignal: AbortSignal.any([signal, unread.signal]) });
+    return await client.send(request, { abortSignal: AbortSignal.any([signal, unread.signal]) });
   } catch (error) {
     signal.throwIfAborted();
     unread.signal.throwIfAborted();

@@ -129,7 +129,12 @@ const onePassing: Rule = (config) =>
     const contradicts =
       (prefix === true && (form === 'path' || form === 'url')) || (prefix === false && form === 'file_uri');
     return contradicts
-      ? [{ path: [...path, 'pass_as'], message: `is ${form}, which contradicts uri_prefix ${prefix}; remove one of them` }]
+      ? [
+          {
+            path: [...path, 'pass_as'],
+            message: `is ${form}, which contradicts uri_prefix ${prefix}; remove one of them`,
+          },
+        ]
       : [];
   });
 

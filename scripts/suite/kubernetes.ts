@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { whyNotBuilt as whyNoS3Binary } from '../../adapter/files/testing/s3-server.ts';
 import { IS_OWN, SHARED_DIR, whyNotBuilt, whyNotThisMachine } from '../../e2e/cluster/support.ts';
 import { whyNoArgoCd } from '../../e2e/gitops/support.ts';
 import { runCommand } from './command.ts';
@@ -21,6 +22,12 @@ interface Build {
 }
 
 const BUILDS: readonly Build[] = [
+  {
+    what: 'an S3 server (3 minutes on two cores, only this once)',
+    command: [join(import.meta.dirname, '../../adapter/files/testing/build-s3-server')],
+    suites: ['contract', 'e2e'],
+    missing: whyNoS3Binary,
+  },
   {
     what: 'etcd and the API server of Kubernetes (7 minutes on two cores, only this once)',
     command: [script('cluster/build'), 'apiserver'],

@@ -21,13 +21,17 @@ export const S3_START_MS = 15 * 60_000;
 const ANSWER_MS = 15_000;
 const POLL_MS = 20;
 
-/** Why no S3 server can run here, for `context.skip`; undefined when one can. */
+/** Why no S3 server can run here, for `context.skip`; undefined when one can, perhaps after it has been built. */
 export async function whyNoS3Server(): Promise<string | undefined> {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
-  for (const program of [PROGRAM, ...folders.map((folder) => join(folder, 'go'))]) {
-    if (await isExecutable(program)) return undefined;
-  }
-  return `${PROGRAM} is missing, and Go, which it is built with: see ${BUILD}`;
+  for (const folder of folders) if (await isExecutable(join(folder, 'go'))) return undefined;
+  return await whyNotBuilt();
+}
+
+/** Why there is no binary of it. */
+export async function whyNotBuilt(): Promise<string | undefined> {
+  if (await isExecutable(PROGRAM)) return undefined;
+  return `versitygw is not in ${BIN}: run adapter/files/testing/build-s3-server, which needs Go 1.26`;
 }
 
 export class TestS3 {

@@ -1,0 +1,2 @@
+/** A real S3 server, which the contract tests of the adapter start too. */
+export { S3_START_MS, startS3, TestS3, whyNoS3Server } from '../../adapter/files/testing/s3-server.ts';
