@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
 import { FakeUpstream } from './exchange/testing/fake-upstream.ts';
+import type { ReconcileResult } from './files/reconcile-storage.ts';
 import { sampleMount } from './gateway/testing/sample-mount.ts';
 import { type HealthObject, healthObject, publicHealth, type ServerHealth, serverHealth } from './health.ts';
+import type { CleanupReport } from './sessions/cleanup-pass.ts';
 import type { ResponseSink, UpstreamRequest } from './upstream/upstream.ts';
 
 const NOW = 1_700_000_000_000;
@@ -128,6 +130,49 @@ describe('the health object', () => {
     };
     expect(health({ startup }).startup).toEqual(startup);
     expect(health()).not.toHaveProperty('startup');
+  });
+
+  test('says how many files there are, how large they are together, and what the last cleanup did', () => {
+    const files = { uploads: { count: 1, bytes: 10 }, artifacts: { count: 4, bytes: 4096 } };
+    const cleanup: CleanupReport = {
+      expired_sessions: 0,
+      tombstoned_sessions: 2,
+      removed_tombstones: 0,
+      removed_uploads: 3,
+      removed_artifacts: 0,
+      removed_dangling_upload_records: 0,
+      removed_dangling_artifact_records: 0,
+      removed_orphan_files: 1,
+      files: 'done',
+      status: 'ok',
+      finished_at: NOW / 1000,
+      duration_ms: 12,
+    };
+    expect(health({ files, cleanup }).persistence['state_inventory']).toEqual({
+      status: 'ok',
+      sessions_count: 3,
+      tombstones_count: 2,
+      uploads_count: 1,
+      uploads_bytes: 10,
+      artifacts_count: 4,
+      artifacts_bytes: 4096,
+      in_flight_count: 1,
+      last_cleanup: cleanup,
+    });
+  });
+
+  test('shows what became of files without metadata at the start, and to callers without a token only whether', () => {
+    const reconciliation: ReconcileResult = {
+      status: 'error',
+      mode: 'always',
+      reason: 'startup_reconciliation_failed',
+      detail: '/data/shared is not there',
+    };
+    const shown = health({ reconciliation });
+    expect(shown).toMatchObject({ status: 'ok', startup_reconciliation: reconciliation });
+    expect(publicHealth(shown).startup_reconciliation).toEqual({ status: 'error', mode: 'always' });
+    expect(health()).not.toHaveProperty('startup_reconciliation');
+    expect(publicHealth(health())).not.toHaveProperty('startup_reconciliation');
   });
 
   test('says so when the sessions cannot be counted', () => {

@@ -1,4 +1,7 @@
+import type { ReconcileResult } from './files/reconcile-storage.ts';
 import type { Mount } from './gateway/mount.ts';
+import type { CleanupReport } from './sessions/cleanup-pass.ts';
+import type { FileTotals } from './state/file-records.ts';
 import type { StateCounts } from './state/state-store.ts';
 
 /** The health object (specification, section 4; the original's further members in its fact sheet, section 12). */
@@ -9,7 +12,7 @@ export interface HealthObject {
   servers: ServerHealth[];
   persistence: Record<string, unknown>;
   startup?: StartupHealth;
-  startup_reconciliation?: Record<string, unknown>;
+  startup_reconciliation?: ReconcileResult | Pick<ReconcileResult, 'status' | 'mode'>;
   /** Whether files of referenced Secrets or ConfigMaps differ from those at the start. */
   references?: { changed: boolean };
   adapter_wiring: { status_by_server: Record<string, boolean>; ready: boolean };
@@ -55,7 +58,11 @@ export function healthObject(parts: {
   servers: ServerHealth[];
   persistence: PersistenceHealth;
   inventory: StateCounts | undefined;
+  files?: FileTotals | undefined;
+  /** The last pass of the cleanup on this replica. */
+  cleanup?: CleanupReport | undefined;
   startup: StartupHealth | undefined;
+  reconciliation?: ReconcileResult | undefined;
   references?: { changed: boolean };
 }): HealthObject {
   const unhealthy = parts.servers.some((server) => server.status === 'degraded');
@@ -68,7 +75,9 @@ export function healthObject(parts: {
           status: 'ok',
           sessions_count: parts.inventory.sessions,
           tombstones_count: parts.inventory.tombstones,
+          ...filesInventory(parts.files),
           in_flight_count: parts.inventory.inFlight,
+          ...(parts.cleanup === undefined ? {} : { last_cleanup: parts.cleanup }),
         };
   return {
     status: reason === null ? 'ok' : 'degraded',
@@ -77,15 +86,27 @@ export function healthObject(parts: {
     servers: parts.servers,
     persistence: { ...parts.persistence.object, state_inventory: inventory },
     ...(parts.startup === undefined ? {} : { startup: parts.startup }),
+    ...(parts.reconciliation === undefined ? {} : { startup_reconciliation: parts.reconciliation }),
     adapter_wiring: { status_by_server: wiring, ready: true },
     ...(parts.references === undefined ? {} : { references: parts.references }),
     ...(reason === null ? {} : { degraded_reason: reason }),
   };
 }
 
-/** The health object for callers without a token while authentication is on: no hosts, paths or error texts. */
+const filesInventory = (files: FileTotals | undefined): Record<string, number> =>
+  files === undefined
+    ? {}
+    : {
+        uploads_count: files.uploads.count,
+        uploads_bytes: files.uploads.bytes,
+        artifacts_count: files.artifacts.count,
+        artifacts_bytes: files.artifacts.bytes,
+      };
+
+/** The health object for callers without a token while authentication is on: no hosts, paths, ids or error texts. */
 export function publicHealth(health: HealthObject): HealthObject {
   const { status, configured_type, effective_type, fallback_active } = health.persistence;
+  const reconciliation = health.startup_reconciliation;
   return {
     ...health,
     servers: health.servers.map((server) => {
@@ -93,5 +114,8 @@ export function publicHealth(health: HealthObject): HealthObject {
       return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null } };
     }),
     persistence: { status, configured_type, effective_type, fallback_active },
+    ...(reconciliation === undefined
+      ? {}
+      : { startup_reconciliation: { status: reconciliation.status, mode: reconciliation.mode } }),
   };
 }

@@ -133,6 +133,22 @@ export class SessionRegistry {
     }
   }
 
+  /**
+   * As `find`, and notes the activity: an upload (specification 2.5). It counts as no call in flight. Where no limit or
+   * idle time depends on it, the activity is kept to the minute.
+   */
+  async touch(serverId: string, sessionId: string, principal: string): Promise<SessionRecord> {
+    const record = await this.find(serverId, sessionId, principal);
+    const now = Date.now();
+    if (this.#limits.idleTtlMs === null && now - record.lastActiveAt < COARSE_ACTIVITY_MS) return record;
+    const key = { serverId, sessionId };
+    const lease = { id: `${this.#replica}${(this.#counter++).toString(36)}`, until: now + LEASE_MS, maxInFlight: null };
+    const found = await this.#store.enter(key, { principal, now }, lease);
+    if (found.state !== 'active') throw found.state === 'limit' ? new AdapterError('in_flight_limit') : refusal(found);
+    await this.#store.leave(key, lease.id);
+    return found.record;
+  }
+
   /** Whether a session may have only so many tool calls in flight. */
   get limitsCalls(): boolean {
     return this.#limits.maxInFlight !== null;

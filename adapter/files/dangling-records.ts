@@ -1,0 +1,78 @@
+import { lstat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+
+import type { FileDiscard } from '../sessions/session-files.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import { count, type RemovedFiles } from './expire-files.ts';
+import type { FileStage } from './file-stage.ts';
+import type { SecondHome } from './second-home.ts';
+
+export interface DanglingParts {
+  readonly records: Pick<FileRecords, 'page' | 'remove'>;
+  readonly stage: Pick<FileStage, 'pathOf'>;
+  readonly bytes: Pick<FileDiscard, 'discard'>;
+  readonly secondHome: Pick<SecondHome, 'has'> | undefined;
+  /** False while the store is unavailable or replaced by memory: what it says then proves nothing. */
+  readonly usable: () => boolean;
+}
+
+/** Enough to see 100,000 files in an hour, little enough to be no burden on a network file system. */
+const CHECKED_PER_PASS = 2_000;
+const PAGE = 200;
+
+/**
+ * Finds records whose file is gone, some in each pass: somebody has deleted it by hand, or a disk has lost it. A file
+ * that can be fetched back from the second home is not gone.
+ */
+export class DanglingRecords {
+  readonly #parts: DanglingParts;
+  /** Another client of a network file system may see a new file that much later. */
+  readonly #minAgeMs: number;
+  /** Where the next pass goes on; undefined: from the start. */
+  #cursor: string | undefined;
+
+  constructor(parts: DanglingParts, minAgeMs: number) {
+    this.#parts = parts;
+    this.#minAgeMs = minAgeMs;
+  }
+
+  async check(now: number, signal: AbortSignal): Promise<RemovedFiles> {
+    const removed = { uploads: 0, artifacts: 0 };
+    for (let checked = 0; checked < CHECKED_PER_PASS && !signal.aborted; checked += PAGE) {
+      const { files, next } = await this.#parts.records.page(this.#cursor, PAGE);
+      for (const file of files) {
+        if (signal.aborted) return removed;
+        if (file.createdAt + this.#minAgeMs > now || !(await this.#isGone(file, signal))) continue;
+        if (!this.#parts.usable()) return removed;
+        const gone = await this.#parts.records.remove(file);
+        if (gone === undefined) continue; // Somebody else removed it first, which is why the file was not there.
+        await this.#parts.bytes.discard([gone], 'dangling');
+        count(removed, [gone]);
+      }
+      this.#cursor = next;
+      if (next === undefined) break;
+    }
+    return removed;
+  }
+
+  async #isGone(file: FileRecord, signal: AbortSignal): Promise<boolean> {
+    const path = this.#parts.stage.pathOf(file);
+    if (!(await isMissing(path))) return false;
+    // A volume that is not mounted looks the same, but for the folder of all sessions.
+    const allSessions = dirname(dirname(dirname(path)));
+    if (await isMissing(allSessions)) throw new Error(`the folder ${allSessions} is not there`);
+    const { secondHome } = this.#parts;
+    return secondHome === undefined || !(await secondHome.has(file, signal));
+  }
+}
+
+/** Any other failure says nothing about the file. */
+async function isMissing(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return false;
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? error.code : undefined;
+    return code === 'ENOENT' || code === 'ENOTDIR';
+  }
+}

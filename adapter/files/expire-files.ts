@@ -1,0 +1,61 @@
+import type { FileDiscard } from '../sessions/session-files.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+
+export interface FileTimes {
+  /** Milliseconds after the last use; null: as long as the session. */
+  readonly uploadTtlMs: number | null;
+  readonly artifactTtlMs: number | null;
+}
+
+export interface ExpiryParts {
+  readonly records: Pick<FileRecords, 'expire' | 'purgeAbandoned'>;
+  readonly bytes: Pick<FileDiscard, 'discard'>;
+}
+
+/** Small enough for one step of a store, and for what is lost to orphans when the process dies in between. */
+const BATCH = 200;
+const SESSIONS_PER_BATCH = 20;
+
+/**
+ * Removes files whose time is over, uploads and captures that nobody finished, and the files of sessions that are
+ * gone: a DELETE that a crash interrupted, a session that Redis has forgotten. Returns what was removed.
+ */
+export async function expireFiles(
+  { records, bytes }: ExpiryParts,
+  times: FileTimes,
+  now: () => number,
+  signal: AbortSignal,
+): Promise<RemovedFiles> {
+  const removed = { uploads: 0, artifacts: 0 };
+  while (!signal.aborted) {
+    const batch = await records.expire({ now: now(), ...times, limit: BATCH });
+    if (batch.length === 0) break;
+    const [committed, unfinished] = split(batch, (file) => file.state === 'committed');
+    if (committed.length > 0) await bytes.discard(committed, 'expired');
+    if (unfinished.length > 0) await bytes.discard(unfinished, 'failed');
+    count(removed, batch);
+  }
+  while (!signal.aborted) {
+    const batch = await records.purgeAbandoned({ now: now(), limit: SESSIONS_PER_BATCH });
+    if (batch.length === 0) break;
+    await bytes.discard(batch, 'session_ended');
+    count(removed, batch);
+  }
+  return removed;
+}
+
+export interface RemovedFiles {
+  uploads: number;
+  artifacts: number;
+}
+
+/** Adds files to a count of them by kind. */
+export function count(removed: RemovedFiles, files: Iterable<Pick<FileRecord, 'kind'>>): void {
+  for (const { kind } of files) removed[`${kind}s`] += 1;
+}
+
+function split<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
+  const parts: [T[], T[]] = [[], []];
+  for (const item of items) parts[isFirst(item) ? 0 : 1].push(item);
+  return parts;
+}

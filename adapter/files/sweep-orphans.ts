@@ -1,0 +1,141 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
+import type { FileRecords } from '../state/file-records.ts';
+import type { FileEvents } from './file-events.ts';
+import type { FileStage, StagedItem } from './file-stage.ts';
+import { unknownItems } from './unknown-items.ts';
+
+export interface SweepParts {
+  readonly records: Pick<FileRecords, 'known'>;
+  readonly stage: Pick<FileStage, 'items' | 'removeStray' | 'removeTemporary'>;
+  readonly events: Pick<FileEvents, 'removed'>;
+  /** False while the store is unavailable or replaced by memory: what it says then proves nothing. */
+  readonly usable: () => boolean;
+}
+
+export interface SweepOptions {
+  /** `storage.orphan_sweeper_grace_seconds`, in milliseconds. */
+  readonly graceMs: number;
+  readonly now: number;
+  readonly signal: AbortSignal;
+}
+
+export interface Swept {
+  readonly removed: number;
+  /** What could not be removed: how many, and why the first of them not. */
+  readonly failed: number;
+  readonly failure: unknown;
+}
+
+/** Items that the store is asked about at once; others get their turn in between. */
+const BATCH = 100;
+/** No upload goes on without a byte for so long, so nobody writes to an older temporary file any more. */
+const TEMPORARY_MS = 360_000;
+
+/**
+ * Removes what lies under `uploads/` and `artifacts/` without a record, once it is older than the grace (specification
+ * 2.4): what a crash left between record and bytes, and what nobody knows how it got there. The folders are listed
+ * before the store is asked, and a record comes before its folder, so what the store does not know is an orphan.
+ */
+export async function sweepOrphans(parts: SweepParts, options: SweepOptions): Promise<Swept> {
+  const sweep = new Sweep(parts, options);
+  for (const kind of ['upload', 'artifact'] as const) {
+    let batch: ProperItem[] = [];
+    let strays: StagedItem[] = [];
+    const flush = async (): Promise<void> => {
+      await sweep.strays(strays);
+      await sweep.proper(batch);
+      [batch, strays] = [[], []];
+      await nextTurn();
+    };
+    for await (const item of parts.stage.items(kind, options.signal)) {
+      if (isProper(item)) batch.push(item);
+      else strays.push(item);
+      if (batch.length + strays.length >= BATCH) await flush();
+      if (sweep.over) return sweep.result;
+    }
+    await flush();
+  }
+  return sweep.result;
+}
+
+type ProperItem = StagedItem & { readonly fileId: string };
+
+const isProper = (item: StagedItem): item is ProperItem => item.fileId !== null;
+
+class Sweep {
+  readonly #parts: SweepParts;
+  readonly #options: SweepOptions;
+  #removed = 0;
+  #failed = 0;
+  #failure: unknown;
+
+  constructor(parts: SweepParts, options: SweepOptions) {
+    this.#parts = parts;
+    this.#options = options;
+  }
+
+  get over(): boolean {
+    return this.#options.signal.aborted || !this.#parts.usable();
+  }
+
+  get result(): Swept {
+    return { removed: this.#removed, failed: this.#failed, failure: this.#failure };
+  }
+
+  /** Their names are no ids of ours, so no record can mean them. */
+  async strays(items: readonly StagedItem[]): Promise<void> {
+    for (const item of items) {
+      if (this.over) return;
+      // Without an entry it is the empty folder of a session, which is no file.
+      if (this.#isOld(item)) await this.#remove(item, item.entry === null ? 0 : 1);
+    }
+  }
+
+  async proper(items: readonly ProperItem[]): Promise<void> {
+    const candidates = items.filter((item) => this.#isOld(item) || item.temporary.length > 0);
+    if (candidates.length === 0 || this.over) return;
+    const unknown = new Set(await unknownItems(this.#parts.records, candidates));
+    // The answer counts only if the store was itself all the time.
+    if (this.over) return;
+    for (const item of candidates) {
+      if (this.#options.signal.aborted) return;
+      if (!unknown.has(item)) await this.#removeTemporary(item);
+      else if (this.#isOld(item)) await this.#remove(item, 1);
+    }
+  }
+
+  #isOld(item: StagedItem): boolean {
+    return item.modifiedAt + this.#options.graceMs <= this.#options.now;
+  }
+
+  async #remove(item: StagedItem, files: number): Promise<void> {
+    try {
+      await this.#parts.stage.removeStray(item);
+      this.#count(item, files);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  async #removeTemporary(item: ProperItem): Promise<void> {
+    if (item.temporary.length === 0) return;
+    const { graceMs, now } = this.#options;
+    try {
+      this.#count(item, await this.#parts.stage.removeTemporary(item, now - Math.max(graceMs, TEMPORARY_MS)));
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #count({ kind }: StagedItem, files: number): void {
+    if (files === 0) return;
+    this.#removed += files;
+    this.#parts.events.removed(kind, 'orphan', files, 0);
+  }
+
+  #fail(error: unknown): void {
+    this.#failed++;
+    this.#failure ??= error;
+  }
+}

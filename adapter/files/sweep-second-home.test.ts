@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+
+import { MemoryStore } from '../state/memory-store.ts';
+import { sessionRecord } from '../sessions/testing/session-record.ts';
+import { noFileEvents } from './file-events.ts';
+import type { FilePlace } from './places.ts';
+import { sweepSecondHome } from './sweep-second-home.ts';
+import { fileRecord, newId } from './testing/stored-files.ts';
+
+const NOW = 1_700_000_000_000;
+const GRACE_MS = 300_000;
+
+async function sweep(items: readonly (FilePlace & { modifiedAt: number })[], store: MemoryStore, usable = true) {
+  const removed: FilePlace[] = [];
+  const count = await sweepSecondHome(
+    {
+      records: store.files,
+      events: noFileEvents,
+      usable: () => usable,
+      home: {
+        remove: async (files) => void removed.push(...files),
+        async *items() {
+          yield* items;
+        },
+      },
+    },
+    { graceMs: GRACE_MS, now: NOW, signal: new AbortController().signal },
+  );
+  return { count, removed: removed.map(({ fileId }) => fileId) };
+}
+
+describe('copies in the second home', () => {
+  test('go when they have no record and are older than the grace', async () => {
+    const store = new MemoryStore();
+    const session = sessionRecord({ sessionId: newId() });
+    await store.open(session);
+    const known = fileRecord({ serverId: session.serverId, sessionId: session.sessionId, leaseUntil: NOW * 2 });
+    await store.files.begin([known], { now: NOW, maxArtifacts: null });
+    const orphans = Array.from({ length: 250 }, () => fileRecord({ kind: 'artifact' }));
+    const young = fileRecord();
+    const at = (file: FilePlace, modifiedAt: number) => ({ ...file, modifiedAt });
+    const items = [known, ...orphans].map((file) => at(file, NOW - GRACE_MS));
+    const swept = await sweep([...items, at(young, NOW - GRACE_MS + 1)], store);
+    expect(swept).toEqual({ count: 250, removed: orphans.map(({ fileId }) => fileId) });
+  });
+
+  test('stay while the store is not itself', async () => {
+    const items = [{ ...fileRecord(), modifiedAt: 0 }];
+    expect(await sweep(items, new MemoryStore(), false)).toEqual({ count: 0, removed: [] });
+  });
+});

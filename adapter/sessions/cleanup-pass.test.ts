@@ -1,0 +1,212 @@
+import { existsSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+
+import { storedFiles, type StoredFiles } from '../files/testing/stored-files.ts';
+import type { FileRecord } from '../state/file-records.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { type CleanupParts, CleanupPass, type CleanupPassSettings } from './cleanup-pass.ts';
+import { SessionFiles } from './session-files.ts';
+
+const MINUTE_MS = 60_000;
+const SETTINGS: CleanupPassSettings = {
+  intervalMs: MINUTE_MS,
+  idleTtlMs: 10 * MINUTE_MS,
+  allowRevival: true,
+  tombstoneTtlMs: 60 * MINUTE_MS,
+  uploadTtlMs: 2 * MINUTE_MS,
+  artifactTtlMs: 10 * MINUTE_MS,
+  orphanGraceMs: 5 * MINUTE_MS,
+};
+const NONE = {
+  expired_sessions: 0,
+  tombstoned_sessions: 0,
+  removed_tombstones: 0,
+  removed_uploads: 0,
+  removed_artifacts: 0,
+  removed_dangling_upload_records: 0,
+  removed_dangling_artifact_records: 0,
+  removed_orphan_files: 0,
+};
+const never = new AbortController().signal;
+
+describe('a pass of the cleanup over sessions and files', () => {
+  let files: StoredFiles;
+  let ended: string[];
+  let logged: unknown[];
+
+  beforeEach(async () => {
+    files = await storedFiles();
+    ended = [];
+    logged = [];
+  });
+  afterEach(() => files[Symbol.asyncDispose]());
+
+  function pass(settings: Partial<CleanupPassSettings> = {}, changes: Partial<CleanupParts> = {}): CleanupPass {
+    const { store, bytes, stage, events } = files;
+    const parts: CleanupParts = {
+      store,
+      sessionFiles: new SessionFiles(store, bytes, () => expect.unreachable()),
+      bytes,
+      stage,
+      secondHome: undefined,
+      events,
+      usable: () => true,
+      mayRemoveOrphans: () => true,
+      endUpstream: async ({ sessionId }: SessionRecord) => void ended.push(sessionId),
+      log: { info: (counts) => logged.push(counts), warn: (facts) => logged.push(facts) },
+      ...changes,
+    };
+    return new CleanupPass(parts, { ...SETTINGS, ...settings });
+  }
+  const exists = (file: FileRecord): boolean => existsSync(files.pathOf(file));
+  const idle = (): Partial<SessionRecord> => ({ lastActiveAt: Date.now() - SETTINGS.intervalMs * 11 });
+
+  test('that finds nothing to do says nothing', async () => {
+    await files.file(await files.session(), 'upload');
+    const one = pass();
+    expect(one.last).toBeUndefined();
+    await one.run(never);
+    expect(one.last).toEqual({
+      ...NONE,
+      files: 'done',
+      status: 'ok',
+      finished_at: expect.closeTo(Date.now() / 1000, -1),
+      duration_ms: expect.any(Number),
+    });
+    expect(logged).toEqual([]);
+  });
+
+  test('counts what it removed under the names of the original', async () => {
+    const session = await files.session();
+    const old = Date.now() - 60 * MINUTE_MS;
+    await files.file(session, 'upload', { lastUsedAt: old });
+    await files.file(session, 'artifact', { lastUsedAt: old });
+    const orphan = await files.orphan('artifact');
+    await files.age(orphan, old);
+    for (const kind of ['upload', 'artifact', 'artifact'] as const) {
+      await rm(files.pathOf(await files.file(session, kind, { createdAt: old })));
+    }
+    await files.session(idle());
+    const tombstone = await files.session({ lastActiveAt: 0 });
+    const now = Date.now();
+    await files.store.expireIdle({ now, idleBefore: 1, tombstoneUntil: now, limit: 1 });
+    await files.file(await files.session(), 'upload');
+    const one = pass();
+    await one.run(never);
+    const counts = {
+      expired_sessions: 0,
+      tombstoned_sessions: 1,
+      removed_tombstones: 1,
+      removed_uploads: 1,
+      removed_artifacts: 1,
+      removed_dangling_upload_records: 1,
+      removed_dangling_artifact_records: 2,
+      removed_orphan_files: 1,
+    };
+    expect(one.last).toMatchObject(counts);
+    expect(logged).toEqual([counts]);
+    expect(await files.store.find(tombstone, { principal: '', now })).toEqual({ state: 'unknown' });
+  });
+
+  test('leaves a session that becomes a tombstone its files, also under the sweeper', async () => {
+    const session = await files.session(idle());
+    const file = await files.file(session, 'artifact');
+    await files.age(file, Date.now() - 60 * MINUTE_MS);
+    const one = pass();
+    for (let i = 0; i < 2; i++) await one.run(never);
+    expect(exists(file)).toBe(true);
+    expect(ended).toEqual([session.sessionId]);
+    await files.store.revive(session, { principal: '', now: Date.now() }, { maxActive: null });
+    expect(await files.store.files.find(file, { now: Date.now(), ttlMs: null })).toMatchObject({
+      fileId: file.fileId,
+    });
+  });
+
+  test('removes the files with the session that cannot come back', async () => {
+    const session = await files.session(idle());
+    const file = await files.file(session, 'upload');
+    const one = pass({ allowRevival: false });
+    await one.run(never);
+    expect(exists(file)).toBe(false);
+    expect(one.last).toMatchObject({ expired_sessions: 1, tombstoned_sessions: 0, removed_uploads: 1 });
+    expect(ended).toEqual([session.sessionId]);
+  });
+
+  test('removes the files of a tombstone when its time is over', async () => {
+    const session = await files.session(idle());
+    const file = await files.file(session, 'artifact');
+    const one = pass({ tombstoneTtlMs: 1 });
+    await one.run(never);
+    expect(exists(file)).toBe(true);
+    await vi.waitFor(async () => {
+      await one.run(never);
+      expect(exists(file)).toBe(false);
+    });
+    expect(one.last).toMatchObject({ removed_tombstones: 1, removed_artifacts: 1 });
+  });
+
+  test('leaves files to the replica that is at it, but not the sessions', async () => {
+    const session = await files.session(idle());
+    const file = await files.file(session, 'upload', { lastUsedAt: 0 });
+    await files.store.tryLock('cleanup', 'another replica', MINUTE_MS);
+    const one = pass();
+    await one.run(never);
+    expect(one.last).toMatchObject({ files: 'skipped', tombstoned_sessions: 1, removed_uploads: 0 });
+    expect(exists(file)).toBe(true);
+    await files.store.unlock('cleanup', 'another replica');
+    await one.run(never);
+    expect(exists(file)).toBe(false);
+    expect(await files.store.lockHolder('cleanup')).toBeUndefined();
+  });
+
+  test('deletes nothing on the word of the memory that replaces the store', async () => {
+    const session = await files.session(idle());
+    const kept = [await files.file(session, 'upload', { lastUsedAt: 0 }), await files.orphan('upload')];
+    for (const file of kept) await files.age(file, 0);
+    const one = pass({ allowRevival: false }, { usable: () => false });
+    await one.run(never);
+    expect(kept.map(exists)).toEqual([true, true]);
+    expect(one.last).toMatchObject({ files: 'skipped', expired_sessions: 1, removed_uploads: 0 });
+  });
+
+  test('removes no orphans before they could be adopted, or where nobody wants it', async () => {
+    const orphan = await files.orphan('upload');
+    await files.age(orphan, 0);
+    let reconciled = false;
+    const one = pass({}, { mayRemoveOrphans: () => reconciled });
+    await one.run(never);
+    await pass({ orphanGraceMs: null }).run(never);
+    expect(exists(orphan)).toBe(true);
+    reconciled = true;
+    await one.run(never);
+    expect(exists(orphan)).toBe(false);
+  });
+
+  test('rests longer the longer it looked for orphans', async () => {
+    const items = files.stage.items.bind(files.stage);
+    const listed = vi.spyOn(files.stage, 'items').mockImplementation(async function* (kind, signal) {
+      await new Promise((resolve) => setTimeout(resolve, 50));
+      yield* items(kind, signal);
+    });
+    const one = pass();
+    await one.run(never);
+    await one.run(never);
+    expect(listed).toHaveBeenCalledTimes(2);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    await one.run(never);
+    expect(listed).toHaveBeenCalledTimes(4);
+  });
+
+  test('goes on with the rest when a part fails, and fails in the end', async () => {
+    const session = await files.session(idle());
+    const orphan = await files.orphan('upload');
+    await files.age(orphan, 0);
+    vi.spyOn(files.store.files, 'expire').mockRejectedValue(new Error('broken'));
+    const one = pass();
+    await expect(one.run(never)).rejects.toThrow('broken');
+    expect(exists(orphan)).toBe(false);
+    expect(ended).toEqual([session.sessionId]);
+    expect(one.last).toMatchObject({ status: 'error', removed_orphan_files: 1, tombstoned_sessions: 1 });
+  });
+});

@@ -1,0 +1,192 @@
+import { DanglingRecords } from '../files/dangling-records.ts';
+import { count, expireFiles, type FileTimes } from '../files/expire-files.ts';
+import type { FileEvents } from '../files/file-events.ts';
+import type { FileStage } from '../files/file-stage.ts';
+import type { SecondHome } from '../files/second-home.ts';
+import { sweepOrphans } from '../files/sweep-orphans.ts';
+import { sweepSecondHome } from '../files/sweep-second-home.ts';
+import type { SessionRecord, StateStore } from '../state/state-store.ts';
+import { type CleanupSettings, cleanUp, endExpired } from './cleanup-loop.ts';
+import type { FileDiscard, SessionFiles } from './session-files.ts';
+import { whileLocked } from './store-lock.ts';
+
+/** What a pass has done, under the names that dashboards of the original know. */
+export interface CleanupCounts {
+  expired_sessions: number;
+  tombstoned_sessions: number;
+  removed_tombstones: number;
+  removed_uploads: number;
+  removed_artifacts: number;
+  removed_dangling_upload_records: number;
+  removed_dangling_artifact_records: number;
+  removed_orphan_files: number;
+}
+
+/** The last pass of this replica, for the health object. */
+export interface CleanupReport extends CleanupCounts {
+  /** `skipped`: files were left to another replica, or the store was not itself. */
+  readonly files: 'done' | 'skipped';
+  readonly status: 'ok' | 'error';
+  /** Seconds since the epoch. */
+  readonly finished_at: number;
+  readonly duration_ms: number;
+}
+
+export interface CleanupPassSettings extends CleanupSettings, FileTimes {
+  /** Null: orphans are left alone. */
+  readonly orphanGraceMs: number | null;
+}
+
+export interface CleanupParts {
+  readonly store: StateStore;
+  readonly sessionFiles: SessionFiles;
+  readonly bytes: FileDiscard;
+  readonly stage: Pick<FileStage, 'items' | 'pathOf' | 'removeStray' | 'removeTemporary'>;
+  readonly secondHome: Pick<SecondHome, 'has' | 'items' | 'remove'> | undefined;
+  readonly events: Pick<FileEvents, 'removed'>;
+  /** False while the store is unavailable or replaced by memory: bytes are not deleted on its word. */
+  readonly usable: () => boolean;
+  /** Whether files without a record have had their chance to be adopted (reconciliation at start). */
+  readonly mayRemoveOrphans: () => boolean;
+  /** Ends the upstream's session of one that has expired. */
+  readonly endUpstream: (record: SessionRecord) => Promise<void>;
+  readonly log: {
+    info(counts: object, message: string): void;
+    warn(facts: object, message: string): void;
+  };
+}
+
+const LOCK = 'cleanup';
+const LOCK_MS = 60_000;
+/** Network file systems show new files to other machines that late; younger records are not held to be dangling. */
+const MAX_VISIBILITY_DELAY_MS = 60_000;
+/** At most a tenth of the time is spent on looking through folders, however many there are. */
+const REST_FACTOR = 9;
+
+/**
+ * One pass of the cleanup (specification, sections 2.1, 2.4 and 3.1). Sessions first, on every replica, for each of
+ * them is given to one only; then files, on one replica at a time. A part that fails does not keep the others from
+ * their turn. Files of tombstones stay: all that is known has a record, whatever state its session is in.
+ */
+export class CleanupPass {
+  readonly #parts: CleanupParts;
+  readonly #settings: CleanupPassSettings;
+  readonly #dangling: DanglingRecords;
+  /** Not before this time (of `performance.now`) orphans are looked for again. */
+  #sweepAt = 0;
+  #last: CleanupReport | undefined;
+
+  constructor(parts: CleanupParts, settings: CleanupPassSettings) {
+    this.#parts = parts;
+    this.#settings = settings;
+    const { store, bytes, stage, secondHome, usable } = parts;
+    this.#dangling = new DanglingRecords(
+      { records: store.files, bytes, stage, secondHome, usable },
+      Math.min(settings.orphanGraceMs ?? MAX_VISIBILITY_DELAY_MS, MAX_VISIBILITY_DELAY_MS),
+    );
+  }
+
+  get last(): CleanupReport | undefined {
+    return this.#last;
+  }
+
+  /** Fails with the first failure after everything has had its turn. */
+  async run(signal: AbortSignal): Promise<void> {
+    const startedAt = performance.now();
+    const counts = noCounts();
+    const failures: unknown[] = [];
+    let expired: readonly SessionRecord[] = [];
+    let files: CleanupReport['files'] = 'skipped';
+    await attempt(failures, async () => {
+      expired = await this.#sessions(counts);
+    });
+    await attempt(failures, async () => {
+      if (!this.#parts.usable() || signal.aborted) return;
+      const work = (held: AbortSignal): Promise<boolean> => this.#files(counts, failures, held);
+      const done = await whileLocked(this.#parts.store, { name: LOCK, ttlMs: LOCK_MS, signal }, work);
+      if (done === true) files = 'done';
+    });
+    this.#last = {
+      ...counts,
+      files,
+      status: failures.length === 0 ? 'ok' : 'error',
+      finished_at: Date.now() / 1000,
+      duration_ms: Math.round(performance.now() - startedAt),
+    };
+    if (Object.values(counts).some((one) => one > 0)) this.#parts.log.info({ ...counts }, 'cleaned up');
+    await endExpired(expired, this.#parts.endUpstream, signal);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async #sessions(counts: CleanupCounts): Promise<readonly SessionRecord[]> {
+    const { store, sessionFiles, usable } = this.#parts;
+    const { allowRevival } = this.#settings;
+    const { expired, purged } = await cleanUp(store, this.#settings, Date.now());
+    counts[allowRevival ? 'tombstoned_sessions' : 'expired_sessions'] += expired.length;
+    counts.removed_tombstones += purged.length;
+    // What memory says while it replaces the store goes for this replica only; the store's sessions keep their files.
+    if (!usable()) return expired;
+    const removed = { uploads: 0, artifacts: 0 };
+    for (const record of allowRevival ? purged : [...expired, ...purged]) {
+      count(removed, await sessionFiles.purge(record));
+    }
+    counts.removed_uploads += removed.uploads;
+    counts.removed_artifacts += removed.artifacts;
+    return expired;
+  }
+
+  async #files(counts: CleanupCounts, failures: unknown[], signal: AbortSignal): Promise<boolean> {
+    const { store, bytes } = this.#parts;
+    await attempt(failures, async () => {
+      const removed = await expireFiles({ records: store.files, bytes }, this.#settings, Date.now, signal);
+      counts.removed_uploads += removed.uploads;
+      counts.removed_artifacts += removed.artifacts;
+    });
+    await attempt(failures, async () => {
+      const removed = await this.#dangling.check(Date.now(), signal);
+      counts.removed_dangling_upload_records += removed.uploads;
+      counts.removed_dangling_artifact_records += removed.artifacts;
+    });
+    await attempt(failures, async () => {
+      counts.removed_orphan_files += await this.#orphans(signal);
+    });
+    return !signal.aborted;
+  }
+
+  async #orphans(signal: AbortSignal): Promise<number> {
+    const { store, stage, secondHome, events, usable, mayRemoveOrphans, log } = this.#parts;
+    const { orphanGraceMs: graceMs } = this.#settings;
+    const startedAt = performance.now();
+    if (graceMs === null || startedAt < this.#sweepAt || !mayRemoveOrphans() || !usable()) return 0;
+    const options = { graceMs, now: Date.now(), signal };
+    const shared = { records: store.files, events, usable };
+    const swept = await sweepOrphans({ ...shared, stage }, options);
+    if (swept.failed > 0) {
+      log.warn({ files: swept.failed, err: swept.failure }, 'files without a record could not be removed');
+    }
+    const copies = secondHome === undefined ? 0 : await sweepSecondHome({ ...shared, home: secondHome }, options);
+    this.#sweepAt = performance.now() + (performance.now() - startedAt) * REST_FACTOR;
+    return swept.removed + copies;
+  }
+}
+
+function noCounts(): CleanupCounts {
+  return {
+    expired_sessions: 0,
+    tombstoned_sessions: 0,
+    removed_tombstones: 0,
+    removed_uploads: 0,
+    removed_artifacts: 0,
+    removed_dangling_upload_records: 0,
+    removed_dangling_artifact_records: 0,
+    removed_orphan_files: 0,
+  };
+}
+
+async function attempt(failures: unknown[], work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
+  } catch (error) {
+    failures.push(error);
+  }
+}

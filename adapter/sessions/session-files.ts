@@ -1,0 +1,51 @@
+import type { RemovalReason } from '../files/file-events.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import type { SessionKey, StateStore } from '../state/state-store.ts';
+
+/** Removes bytes whose records are gone, wherever they are, and tells telemetry. FileStore does. */
+export interface FileDiscard {
+  /** Goes on with the others when the bytes of one file cannot be removed: they are an orphan from then on. */
+  discard(files: readonly FileRecord[], reason: RemovalReason): Promise<void>;
+  /** Removes what else lies in the folders of a session. */
+  discardSession(sessionId: string): Promise<void>;
+}
+
+/** The files of a session die with it (specification, section 3.1). */
+export class SessionFiles {
+  readonly #store: Pick<StateStore, 'invalidate'> & { readonly files: Pick<FileRecords, 'purge'> };
+  readonly #bytes: FileDiscard;
+  readonly #onError: (error: unknown) => void;
+
+  constructor(
+    store: Pick<StateStore, 'invalidate'> & { readonly files: Pick<FileRecords, 'purge'> },
+    bytes: FileDiscard,
+    onError: (error: unknown) => void,
+  ) {
+    this.#store = store;
+    this.#bytes = bytes;
+    this.#onError = onError;
+  }
+
+  /**
+   * Removes the files of a session that is gone, and returns what they were. It never fails: what a crash or a
+   * failure leaves is found by the cleanup (`purgeAbandoned`, orphans).
+   */
+  async purge(key: SessionKey): Promise<readonly FileRecord[]> {
+    try {
+      const files = await this.#store.files.purge(key);
+      if (files.length > 0) await this.#bytes.discard(files, 'session_ended');
+      await this.#bytes.discardSession(key.sessionId);
+      return files;
+    } catch (error) {
+      this.#onError(error);
+      return [];
+    }
+  }
+
+  /** Makes the session a terminal tombstone and removes its files at once. False: there was no such session. */
+  async invalidate(key: SessionKey, reason: string, expiresAt: number): Promise<boolean> {
+    const invalidated = await this.#store.invalidate(key, reason, expiresAt);
+    if (invalidated) await this.purge(key);
+    return invalidated;
+  }
+}
