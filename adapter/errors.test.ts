@@ -6,7 +6,9 @@ import { StoreUnavailable } from './state/state-store.ts';
 
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);
 /** What the protocol itself and JSON-RPC define; what SDKs made a custom of for sessions. */
-const OF_THE_PROTOCOL = new Set([-32_700, -32_600, -32_602, -32_603, -32_020, -32_000, -32_001, -32_002, -32_042, -32_800]);
+const OF_THE_PROTOCOL = new Set([
+  -32_700, -32_600, -32_602, -32_603, -32_020, -32_000, -32_001, -32_002, -32_042, -32_800,
+]);
 
 describe('the table of errors', () => {
   test.each(CODES)('%s has a status, a sentence and a code that is free to use', (code) => {
