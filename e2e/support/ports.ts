@@ -8,11 +8,11 @@ function boundPort(server: Server): number {
   return address.port;
 }
 
-/** Listens on 127.0.0.1 and resolves with the port; rejects when that is not possible. */
-export function listen(server: Server, port = 0): Promise<number> {
+/** Listens, on 127.0.0.1 by default, and resolves with the port; rejects when that is not possible. */
+export function listen(server: Server, port = 0, host = '127.0.0.1'): Promise<number> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
-    server.listen(port, '127.0.0.1', () => {
+    server.listen(port, host, () => {
       server.off('error', reject);
       resolve(boundPort(server));
     });

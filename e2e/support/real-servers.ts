@@ -39,15 +39,19 @@ const BROWSER_ARGS = [
   '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1',
 ];
 
-/** Starts `@playwright/mcp` with a headless Chromium. Its output files go to a folder that is deleted with it. */
-export async function startPlaywrightServer(transport: UpstreamTransport): Promise<RealServer> {
+/**
+ * Starts `@playwright/mcp` with a headless Chromium. Its output files go to a folder that is deleted with it, or to
+ * `files`; it touches no files elsewhere.
+ */
+export async function startPlaywrightServer(transport: UpstreamTransport, files?: string): Promise<RealServer> {
   const chromium = await findChromium();
   const program = join(dirname(resolve('@playwright/mcp/package.json')), 'cli.js');
   const folder = await mkdtemp(join(tmpdir(), 'playwright-mcp-'));
   const config = join(folder, 'config.json');
   const launchOptions = { executablePath: chromium, headless: true, chromiumSandbox: false, args: BROWSER_ARGS };
   await writeFile(config, JSON.stringify({ browser: { browserName: 'chromium', isolated: true, launchOptions } }));
-  const options = ['--config', config, '--output-dir', join(folder, 'output'), '--host', '127.0.0.1', '--port', '0'];
+  const output = files ?? join(folder, 'output');
+  const options = ['--config', config, '--output-dir', output, '--host', '127.0.0.1', '--port', '0'];
   const removeFolder = (): Promise<void> => rm(folder, { recursive: true, force: true, maxRetries: 5 });
   const { running, port } = await launch([program, ...options], { HOME: folder }).catch(async (error: unknown) => {
     await removeFolder();

@@ -1,0 +1,110 @@
+import { readdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../kit/eventually.ts';
+import { openSession } from '../kit/session.ts';
+import { artifactOf } from './kit/artifacts.ts';
+import { Clients } from './kit/crash-work.ts';
+import { type Crew, startCrew } from './kit/crew.ts';
+import { lying, sizeOf } from './kit/folder.ts';
+import { seeded, seedFrom } from './kit/random.ts';
+import { formFile, statusAndBody, upload } from './kit/uploads.ts';
+
+/** With each kind of state. */
+const CRASHES = 25;
+const SESSION_BYTES = 1_500_000;
+const ALL_BYTES = 8_000_000;
+const GRACE_SECONDS = 1;
+/** More than leases last that a crash leaves behind. */
+const AHEAD_MS = 300_000;
+const CLOCK = fileURLToPath(new URL('kit/clock.ts', import.meta.url));
+
+/**
+ * A replica is killed while it takes uploads, keeps artifacts, evicts and cleans up, at moments that are spread over
+ * the time which all of that takes on this machine.
+ */
+describe.for(['disk', 'redis'] as const)('after crashes, with state in %s,', (state) => {
+  test(
+    'what clients were given is whole or gone, nothing is left over, and the quotas add up',
+    { timeout: 300_000 },
+    async () => {
+      const random = seeded(seedFrom('CRASH_SEED'));
+      await using crew = await startCrew({
+        replicas: state === 'disk' ? 1 : 3,
+        state,
+        config: {
+          core: { cleanup_interval_seconds: 0.1, defaults: { tool_call_timeout_seconds: 30 } },
+          storage: { max_size: ALL_BYTES, orphan_sweeper_grace_seconds: GRACE_SECONDS },
+          sessions: { max_total_session_size: SESSION_BYTES },
+          uploads: { ttl_seconds: 5 },
+          artifacts: { ttl_seconds: null },
+        },
+      });
+      const clients = await Clients.at(crew.at(0), random);
+      const began = performance.now();
+      await clients.work(crew.replicas);
+      const workMs = performance.now() - began;
+
+      let had = 0;
+      for (let round = 0; round < CRASHES; round += 1) {
+        const victim = round % crew.replicas.length;
+        const working = clients.work(crew.replicas);
+        await delay(random() * workMs);
+        crew.at(victim).kill();
+        await working;
+        if (state === 'disk') await crew.restart(victim);
+        else void crew.at(victim).exited;
+        had += await clients.check(crew.at(victim + 1), crew.root);
+        if (state === 'redis') await crew.restart(victim);
+      }
+      expect(had).toBeGreaterThan(CRASHES);
+
+      // From here on no lease of a crashed replica protects anything.
+      for (const index of crew.replicas.keys()) {
+        await crew.restart(index, { NODE_OPTIONS: `--import ${CLOCK}`, CLOCK_AHEAD_MS: String(AHEAD_MS) });
+      }
+      expect(await clients.check(crew.at(0), crew.root)).toBeGreaterThan(0);
+      await nothingLeftOver(crew, clients);
+      await exactlyFull(crew);
+    },
+  );
+});
+
+/** Everything on the disk is a file of the clients that are still there. */
+async function nothingLeftOver(crew: Crew, clients: Clients): Promise<void> {
+  const alive = clients.sessions.map(({ sessionId }) => sessionId);
+  await eventually(() => readdir(join(crew.root, 'uploads/sessions')), 100).toEqual([]);
+  const artifacts = join(crew.root, 'artifacts/sessions');
+  await eventually(async () => (await readdir(artifacts)).filter((id) => !alive.includes(id)), 100).toEqual([]);
+  await eventually(async () => {
+    const listed = await Promise.all(
+      clients.sessions.map(async (session) => {
+        const { result } = await session.at(crew.at(0)).call('resources/list', {});
+        return (result as { resources: { uri: string }[] }).resources.map(({ uri }) => uri.replace('artifact://', ''));
+      }),
+    );
+    const files = (await lying(crew.root)).map(({ path }) => path.replace('artifacts/', ''));
+    const folders = await Promise.all(alive.map((id) => readdir(join(artifacts, id)).catch(() => [])));
+    return { files: files.toSorted(), folders: folders.flat().length, listed: listed.flat().toSorted() };
+  }, 100).toSatisfy(({ files, folders, listed }) => {
+    return folders === listed.length && JSON.stringify(files) === JSON.stringify(listed);
+  });
+}
+
+/** What may still be written is what is missing on the disk, to the byte. */
+async function exactlyFull(crew: Crew): Promise<void> {
+  const free = async (): Promise<number> => ALL_BYTES - sizeOf(await lying(crew.root));
+  for (let left = await free(); left > 0; left = await free()) {
+    const session = await openSession(crew.at(0));
+    const size = Math.min(left, SESSION_BYTES);
+    const args = { output_path: 'fill.bin', size };
+    expect(artifactOf(await session.at(crew.at(0)).tool('write_file', args)).size).toBe(size);
+  }
+  const { sessionId } = await openSession(crew.at(0));
+  expect(await statusAndBody(upload(crew.at(0), sessionId, [formFile('more', 1)]))).toMatchObject([
+    507,
+    { code: 'storage_quota' },
+  ]);
+}

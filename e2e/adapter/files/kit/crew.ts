@@ -1,0 +1,67 @@
+import { type RunningAdapter, startAdapter } from '../../../support/adapter-process.ts';
+import { type FileTools, startFileTools } from '../../../support/file-tools.ts';
+import { type RedisServer, startRedis } from '../../../support/redis.ts';
+import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
+import { merged } from '../../kit/deployment.ts';
+import { sharedFolder } from './folder.ts';
+import { fileConfig } from './settings.ts';
+
+export interface CrewOptions {
+  readonly replicas: number;
+  /** Default: with `redis`. */
+  readonly state?: 'redis' | 'disk';
+  /** Added to `fileConfig`. */
+  readonly config?: JsonObject;
+  /** `storage.root`. Default: a folder that is deleted at the end. */
+  readonly root?: string;
+}
+
+/** Replicas that share a folder and their state, before `file-tools`. */
+export interface Crew extends AsyncDisposable {
+  /** `storage.root`. */
+  readonly root: string;
+  readonly tools: FileTools;
+  readonly redis: RedisServer | undefined;
+  /** As they are now: `restart` replaces one. */
+  readonly replicas: readonly RunningAdapter[];
+  /** Replica `turn` in strict round robin. */
+  at(turn: number): RunningAdapter;
+  /** Starts a replica again where it was, after it has been killed. */
+  restart(index: number, env?: NodeJS.ProcessEnv): Promise<RunningAdapter>;
+}
+
+export async function startCrew(options: CrewOptions): Promise<Crew> {
+  const { replicas: count, state = 'redis', config = {} } = options;
+  await using opened = new AsyncDisposableStack();
+  const root = options.root ?? opened.use(await sharedFolder()).path;
+  const tools = opened.use(await startFileTools());
+  const redis = state === 'redis' ? opened.use(await startRedis()) : undefined;
+  const persistence =
+    redis === undefined ? { type: 'disk' } : { type: 'redis', redis: { host: redis.host, port: redis.port } };
+  const complete = fileConfig(root, tools.url, merged({ state_persistence: persistence }, config));
+
+  const replicas: RunningAdapter[] = [];
+  opened.defer(async () => void (await Promise.all(replicas.map((replica) => replica.stop()))));
+  await Promise.all(
+    Array.from({ length: count }, async (_, index) => (replicas[index] = await startAdapter({ config: complete }))),
+  );
+  const at = (turn: number): RunningAdapter => {
+    const replica = replicas[turn % replicas.length];
+    if (replica === undefined) throw new Error('there are no replicas');
+    return replica;
+  };
+  const running = opened.move();
+  return {
+    root,
+    tools,
+    redis,
+    replicas,
+    at,
+    async restart(index, env) {
+      const { port } = at(index);
+      await at(index).stop();
+      return (replicas[index] = await startAdapter({ config: complete, port, ...(env === undefined ? {} : { env }) }));
+    },
+    [Symbol.asyncDispose]: () => running.disposeAsync(),
+  };
+}

@@ -1,0 +1,34 @@
+/** Signatures made by the test from what is written about them, not with the adapter's own code. */
+import { createHmac } from 'node:crypto';
+
+const sign = (secret: string, lines: readonly unknown[]): string =>
+  createHmac('sha256', secret).update(lines.join('\n')).digest('hex');
+
+export interface UploadSignature {
+  readonly server: string;
+  readonly session: string;
+  /** Seconds since the epoch. */
+  readonly exp: number;
+  readonly nonce: string;
+}
+
+/** Query of an upload URL. */
+export function uploadQuery(secret: string, { server, session, exp, nonce }: UploadSignature): URLSearchParams {
+  const sig = sign(secret, [server, session, exp, nonce]);
+  return new URLSearchParams({ mcp_upload_exp: String(exp), mcp_upload_nonce: nonce, mcp_upload_sig: sig });
+}
+
+export interface DownloadSignature {
+  readonly server: string;
+  readonly session: string;
+  readonly artifact: string;
+  readonly filename: string;
+  /** Seconds since the epoch. */
+  readonly exp: number;
+}
+
+/** Query of a download URL. */
+export function downloadQuery(secret: string, of: DownloadSignature): URLSearchParams {
+  const sig = sign(secret, [of.server, of.session, of.artifact, of.filename, of.exp]);
+  return new URLSearchParams({ mcp_artifact_exp: String(of.exp), mcp_artifact_sig: sig });
+}
