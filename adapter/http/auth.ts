@@ -1,7 +1,10 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
+import type { FastifyRequest } from 'fastify';
+
 import { principalOf } from '../sessions/session-registry.ts';
+import { isOwnOrigin } from './origin.ts';
 
 /**
  * Checks the token of a request (specification, section 5). Returns the caller's principal ('' when authentication
@@ -23,6 +26,16 @@ export function tokenAuthentication(auth: {
     // Digests have one length, so the comparison takes the same time whatever was sent.
     return typeof sent === 'string' && timingSafeEqual(digest(sent), expected) ? principal : undefined;
   };
+}
+
+/**
+ * Lets in a request with a valid signature, on a route that decides itself: the signature stands for the token, and
+ * also for the Origin of a page that came from this server. Throws for a page of somebody else.
+ */
+export function admitSigned(request: FastifyRequest): void {
+  const { refusal } = request;
+  if (refusal === undefined || refusal.code === 'unauthorized') return;
+  if (!isOwnOrigin(request.headers.origin, request.host)) throw refusal;
 }
 
 function digest(text: string): Buffer {

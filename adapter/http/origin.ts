@@ -18,6 +18,16 @@ export function isLoopback(host: string): boolean {
 }
 
 /**
+ * Whether a page with this Origin came from the host that the request was sent to. That alone proves nothing, because a
+ * name can be rebound to any address; who relies on it needs a proof of its own. The scheme is left aside: a proxy
+ * that ends TLS need not say so.
+ */
+export function isOwnOrigin(origin: string | undefined, host: string): boolean {
+  const url = URL.parse(origin ?? '');
+  return url !== null && url.host !== '' && URL.parse(`${url.protocol}//${host}`)?.host === url.host;
+}
+
+/**
  * Who may call from a browser: DNS rebinding and cross-site requests end here (MCP, Streamable HTTP, security
  * warning). An Origin is allowed when it is in `cors.allowed_origins`, is that of `public_base_url`, or is a loopback
  * name while the adapter is bound to loopback; never because it equals the Host.

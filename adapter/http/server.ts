@@ -7,10 +7,16 @@ import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
+import { askForBody, isReadSlowly } from './large-body.ts';
 import type { OriginPolicy } from './origin.ts';
 
-/** Longer than load balancers keep an idle connection (60 s is common), so that they close first. */
-const KEEP_ALIVE_MS = 75_000;
+/**
+ * What clients are told (`Keep-Alive: timeout=5`). Those that heed it close their idle connections themselves, so that
+ * none is left that this side would have to close, at its end, just as the client sends the next request on it.
+ */
+const KEEP_ALIVE_MS = 5_000;
+/** In truth longer than load balancers keep an idle connection (60 s is common), so that they close first. */
+const KEEP_ALIVE_MORE_MS = 70_000;
 const REQUEST_RECEIVE_TIMEOUT_MS = 300_000;
 const SWEEP_MS = 20;
 /** What clients send may be of any length. */
@@ -22,7 +28,18 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Hash of the caller's token, '' when authentication is off. */
     principal: string;
+    /** Only on routes that decide themselves: what else would have been thrown. Undefined: the request may come in. */
+    refusal: AdapterError | undefined;
     facts: RequestFacts;
+  }
+  interface FastifyContextConfig {
+    /**
+     * The route lets in more than those with the token and an allowed Origin, namely who has a signed URL. It must throw
+     * `refusal` unless there is a valid signature and `admitSigned` agrees.
+     */
+    decidesItself?: boolean;
+    /** The route asks for the body itself, with `readSlowly`, when all that can be refused before has been. */
+    asksForBody?: boolean;
   }
 }
 
@@ -57,9 +74,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
       reply.raw.writeHead(400, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
     },
   });
+  app.server.on('checkContinue', (request, response) => {
+    // Asked for the body only once it is wanted: see below.
+    app.server.emit('request', request, response);
+  });
+  app.server.keepAliveTimeoutBuffer = KEEP_ALIVE_MORE_MS;
   app.removeAllContentTypeParsers();
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
   app.decorateRequest('principal', '');
+  app.decorateRequest('refusal', undefined);
   app.decorateRequest('facts', null as unknown as RequestFacts);
 
   const prefix = randomBytes(6).toString('base64url');
@@ -73,7 +96,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
     const { origin, host } = request.headers;
     if (!origins.allowsHost(host)) throw new AdapterError('forbidden_host');
-    if (!origins.allowsOrigin(origin)) throw new AdapterError('forbidden_origin');
+    if (!origins.allowsOrigin(origin)) refuse(request, new AdapterError('forbidden_origin'));
     if (origin !== undefined) {
       origins.decorate(origin, raw);
       if (request.method === 'OPTIONS' && origins.preflight(request.headers, raw)) {
@@ -83,9 +106,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     }
     const principal = options.authenticate(request.headers);
     if (principal === undefined && !PUBLIC_PATHS.has(pathOf(request))) {
-      throw new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`);
+      refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
     }
     request.principal = principal ?? '';
+    if (request.headers.expect !== undefined && request.routeOptions.config.asksForBody !== true) {
+      askForBody(request.raw, raw);
+    }
     done();
   });
 
@@ -108,6 +134,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     void reply.code(known.status).header('content-type', 'application/json').send(text);
   });
   return app;
+}
+
+/** Throws, unless the route decides itself. */
+function refuse(request: FastifyRequest, error: AdapterError): void {
+  if (request.routeOptions.config.decidesItself !== true) throw error;
+  request.refusal ??= error;
 }
 
 /**
@@ -164,6 +196,8 @@ function refuseConnection(
   error: NodeJS.ErrnoException,
   socket: Socket & { _httpMessage?: { headersSent: boolean } },
 ): void {
+  // Node says so once for each request, and goes on reading it unless the connection is closed.
+  if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && isReadSlowly(socket)) return;
   // In the middle of an answer to an earlier request, anything more would be taken for a part of it.
   if (!socket.writable || socket._httpMessage?.headersSent === true) {
     socket.destroy();

@@ -1,0 +1,198 @@
+import { createHash, type Hash } from 'node:crypto';
+
+import mime from 'mime';
+
+import { AdapterError } from '../errors.ts';
+import { newSessionId } from '../sessions/session-registry.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import type { SessionKey } from '../state/state-store.ts';
+import type { FileStore } from './file-store.ts';
+import type { Locks } from './locks.ts';
+import { safeFilename } from './paths.ts';
+import { type FileWriter, StorageFault } from './places.ts';
+import type { Quotas } from './quotas.ts';
+import type { FormFile } from './upload-form.ts';
+
+/** What receiving files works with; one of each per program. */
+export interface UploadParts {
+  readonly records: FileRecords;
+  readonly files: FileStore;
+  readonly quotas: Quotas;
+  readonly locks: Locks;
+  readonly maxFileBytes: number;
+  /** Milliseconds since the epoch. */
+  readonly clock: () => number;
+}
+
+/** How long a file that is being written is kept when nobody says that its writer is alive. */
+export const LEASE_MS = 60_000;
+/** How many bytes are reserved, and written, at once: few at first, so that small files are not held up, then more. */
+const FIRST_STEP_BYTES = 64 * 1024;
+const LARGEST_STEP_BYTES = 1024 * 1024;
+const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
+
+interface Item {
+  record: FileRecord;
+  readonly writer: FileWriter;
+  readonly hash: Hash;
+  /** All bytes that came, and those of them that were reserved and written. */
+  size: number;
+  written: number;
+  held: Buffer[];
+}
+
+/**
+ * The files of one request, which are kept all together or not at all:
+ *
+ *     begin ─ (reserve ─ write)* ─ finish   for each, then   second home ─ lock ─ commit   for all
+ *
+ * Until `commit` nobody else sees any of them. After a failure anywhere, `discard` leaves nothing behind.
+ */
+export class UploadBatch {
+  readonly #parts: UploadParts;
+  readonly #session: SessionKey;
+  readonly #toolName: string | null;
+  readonly #items: Item[] = [];
+
+  constructor(parts: UploadParts, session: SessionKey, toolName: string | null) {
+    this.#parts = parts;
+    this.#session = session;
+    this.#toolName = toolName;
+  }
+
+  /** Takes in one file as it comes. Fails with `file_too_large`, with quota errors, and when the session has ended. */
+  async add(file: FormFile): Promise<void> {
+    // A browser sends a file without name and content where none was chosen.
+    let item = file.filename === '' ? undefined : await this.#begin(file);
+    for await (const chunk of file.content) {
+      item ??= await this.#begin(file);
+      item.size += chunk.length;
+      if (item.size > this.#parts.maxFileBytes) throw tooLarge(item.record.filename, this.#parts.maxFileBytes);
+      item.held.push(chunk);
+      if (item.size - item.written >= stepAfter(item.written)) await this.#write(item);
+    }
+    if (item === undefined) return;
+    if (item.size > item.written) await this.#write(item);
+    await item.writer.finish();
+    const sha256 = item.hash.digest('hex');
+    item.record = { ...item.record, sizeBytes: item.size, sha256 };
+  }
+
+  /** The files so far, in their order. */
+  get records(): readonly FileRecord[] {
+    return this.#items.map((item) => item.record);
+  }
+
+  /** Copies all to the second home, where there is one. */
+  async secure(signal: AbortSignal): Promise<void> {
+    for (const { record } of this.#items) await this.#parts.files.secure(record, signal);
+  }
+
+  /** Makes all of them files of the session. Fails with `session_ended` when there is no such session any more. */
+  async commit(): Promise<readonly FileRecord[]> {
+    const { records, locks, clock } = this.#parts;
+    const { sessionId } = this.#session;
+    const [first] = this.#items;
+    const name =
+      this.#items.length === 1 && first !== undefined
+        ? `upload/${sessionId}/${first.record.fileId}`
+        : `session/${sessionId}`;
+    return locks.hold(name, async (held) => {
+      const now = clock();
+      const final = this.records.map((record): FileRecord => ({
+        ...record,
+        state: 'committed',
+        createdAt: now,
+        lastUsedAt: now,
+        leaseUntil: 0,
+      }));
+      if (await records.commit(final, { now, guard: held.guard })) return final;
+      throw new AdapterError(held.signal.aborted ? 'storage_busy' : 'session_ended');
+    });
+  }
+
+  /** Says that their writer is alive. */
+  async keepAlive(): Promise<void> {
+    const keys = this.records;
+    if (keys.length > 0) await this.#parts.records.lease(keys, this.#parts.clock() + LEASE_MS);
+  }
+
+  /** Removes all traces and returns what to tell the client instead of `error`. Never fails. */
+  async discard(error: unknown): Promise<unknown> {
+    const { records, files } = this.#parts;
+    // Records first: what then is left on the disk after a crash is known to be nobody's.
+    const removed = await Promise.allSettled(this.records.map((record) => records.remove(record)));
+    await Promise.allSettled(this.#items.map((item) => item.writer.abort()));
+    // Where the store does not answer, the files may have been committed a moment ago: then they must be whole.
+    const ours = this.records.filter((_, i) => removed[i]?.status === 'fulfilled');
+    await files.discard(ours, 'failed');
+    if (error instanceof AdapterError) return error;
+    if (error instanceof StorageFault && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+      return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: error });
+    }
+    // Whoever ends a session removes its folders, also from under those who write into them.
+    const taken = removed.some((one) => one.status === 'fulfilled' && one.value === undefined);
+    return taken ? new AdapterError('session_ended', undefined, { cause: error }) : error;
+  }
+
+  async #begin(file: FormFile): Promise<Item> {
+    const { records, files, clock } = this.#parts;
+    const now = clock();
+    const filename = safeFilename(file.filename, 'upload');
+    const record: FileRecord = {
+      ...this.#session,
+      kind: 'upload',
+      fileId: newSessionId(),
+      state: 'pending',
+      filename,
+      mimeType: mediaType(file.mimeType, filename),
+      sizeBytes: 0,
+      sha256: null,
+      toolName: this.#toolName,
+      exposed: false,
+      createdAt: now,
+      lastUsedAt: now,
+      leaseUntil: now + LEASE_MS,
+    };
+    const begun = await records.begin([record], { now, maxArtifacts: null });
+    if (begun !== 'begun') throw new AdapterError('session_ended');
+    const writer = await files.create(record).catch(async (error: unknown) => {
+      await records.remove(record).catch(() => undefined);
+      await files.discard([record], 'failed');
+      throw error;
+    });
+    const item: Item = { record, writer, hash: createHash('sha256'), size: 0, written: 0, held: [] };
+    this.#items.push(item);
+    return item;
+  }
+
+  /** Space first, then the bytes: what lies on the disk never exceeds a quota. */
+  async #write(item: Item): Promise<void> {
+    const { quotas, clock } = this.#parts;
+    const chunks = item.held;
+    item.held = [];
+    await quotas.reserve(item.record, item.size, clock() + LEASE_MS);
+    for (const chunk of chunks) {
+      const written = item.writer.write(chunk);
+      // The disk is busy elsewhere meanwhile.
+      item.hash.update(chunk);
+      await written;
+    }
+    item.written = item.size;
+  }
+}
+
+function stepAfter(written: number): number {
+  return Math.min(LARGEST_STEP_BYTES, Math.max(FIRST_STEP_BYTES, written / 4));
+}
+
+/** The parser says text/plain also where the client said nothing; then the name knows better. */
+function mediaType(sent: string, filename: string): string {
+  const guess = filename.includes('.') ? mime.getType(filename) : null;
+  if (sent === 'text/plain') return guess ?? sent;
+  return MEDIA_TYPE.test(sent) ? sent : (guess ?? 'application/octet-stream');
+}
+
+function tooLarge(filename: string, limit: number): AdapterError {
+  return new AdapterError('file_too_large', `The file ${filename} is larger than ${limit} bytes, which is the limit.`);
+}
