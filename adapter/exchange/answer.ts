@@ -8,3 +8,23 @@ export interface StreamedAnswer {
   /** Read once. A failure in the middle ends the connection: half an answer must not look like a whole one. */
   readonly parts: AsyncIterable<string | Buffer>;
 }
+
+/** The answer with text around it. */
+export function surround(before: string, answer: Answer, after: string): Answer {
+  if (typeof answer === 'string') return before + answer + after;
+  const own = Buffer.byteLength(before) + Buffer.byteLength(after);
+  return {
+    bytes: answer.bytes === undefined ? undefined : answer.bytes + own,
+    parts: surrounded(before, answer.parts, after),
+  };
+}
+
+async function* surrounded(
+  before: string,
+  parts: AsyncIterable<string | Buffer>,
+  after: string,
+): AsyncGenerator<string | Buffer> {
+  yield before;
+  yield* parts;
+  yield after;
+}

@@ -1,61 +1,19 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamRequest } from '../upstream/upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink } from '../upstream/upstream.ts';
+import type { Answer, StreamedAnswer } from './answer.ts';
 import { responseHeaders } from './headers.ts';
-import type { KeepAlive, QuietStream } from './keep-alive.ts';
+import type { QuietStream } from './keep-alive.ts';
+import { ListChangedWatch, saysListChanged } from './list-changed.ts';
 import { isResponseTo } from './message.ts';
-import type { Running, RunningExchanges } from './running.ts';
-import { FrameSplitter, messageFrame, withData } from './sse-frames.ts';
+import type { Outcome, Plan } from './plan.ts';
+import { type Flow, ReplyStream } from './reply-stream.ts';
+import type { Running } from './running.ts';
+import { asData, type Frame, FrameSplitter, openFrame, withData } from './sse-frames.ts';
+import { sendParts } from './stream-answer.ts';
 
-/** What one exchange is to do; everything that differs between kinds of messages. */
-export interface Plan {
-  /** Tells this exchange from others of its session; '' where nobody asks. */
-  readonly id: string;
-  readonly serverId: string;
-  readonly upstream: Upstream;
-  readonly request: UpstreamRequest;
-  readonly reply: ServerResponse;
-  /** Sent as X-Request-Id; stands in the access log too. */
-  readonly requestId: string;
-  readonly keepAlive: KeepAlive;
-  readonly running: RunningExchanges;
-  /** JSON texts of the ids of the requests in the body; they get an error when no answer can come any more. */
-  readonly idTexts: readonly string[];
-  /** Sent as Mcp-Session-Id; `initialize` sets it when the session is open. */
-  sessionId: string | undefined;
-  /** Milliseconds until `onTimeout` is called; null waits as long as the client does. */
-  readonly timeoutMs: number | null;
-  /** The answer when the time is over, as JSON text of a whole message. */
-  readonly onTimeout: () => string | AdapterError;
-  /**
-   * Sees the response message (JSON text) before the client does and returns what the client gets.
-   */
-  readonly onResponse: ((text: string, head: ResponseHead) => Promise<string> | string) | undefined;
-  /** Holds the head of an event stream back until `onResponse` has returned: it decides about a header. */
-  readonly holdHead: boolean;
-  /**
-   * Called when the upstream does not know the session (404, or a 400 that says so), or has a stream open already
-   * (409). Returns the request to send instead, or throws the AdapterError to answer with. Undefined: the answer
-   * goes to the client.
-   */
-  readonly again: ((status: number) => Promise<UpstreamRequest>) | undefined;
-  /** May turn an upstream answer into an error of ours, before anything is sent. */
-  readonly onHead: (head: ResponseHead) => AdapterError | undefined;
-  /**
-   * Called, and awaited, before the last awaited response leaves on an event stream, which the upstream may keep open
-   * for longer. Never fails.
-   */
-  readonly onAnswered: (() => Promise<void> | undefined) | undefined;
-  /** Called, and awaited, before a message that mentions a changed list reaches the client. */
-  readonly onListChanged: (() => Promise<void>) | undefined;
-  /** Any failure as the error to answer with; what is unexpected is logged there. */
-  readonly known: (error: unknown) => AdapterError;
-  /** Called once, when the client's exchange is over. Awaited before the last byte leaves. */
-  readonly onFinish: (outcome: Outcome) => Promise<void> | undefined;
-}
-
-export type Outcome = 'ok' | 'timeout' | 'client_closed' | 'upstream_broke' | ErrorCode;
+export type { Outcome, Plan } from './plan.ts';
 
 type State = 'waiting' | 'collect' | 'inspect' | 'pass' | 'frames' | 'done';
 
@@ -66,8 +24,7 @@ const JOIN_BYTES = 16 << 10;
 /** An answer that has to be read as a whole (a list, a handshake) may be this large. */
 const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
-const LIST_CHANGED = 'list_changed';
-const FRAME_END = 2;
+const FRAME_TAIL = Buffer.from('\n\n');
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
 const PASSED_STATUS = new Set([400, 405, 429, 503]);
 /** How a server that answers 400 instead of 404 says that it does not know the session. */
@@ -82,8 +39,10 @@ const UNKNOWN_SESSION = /(no valid|invalid|unknown) session|session (not found|t
  *        │        ├───▶ collect   small answers, answers that somebody wants to see
  *        │        └───▶ inspect   a 400 that may mean "session terminated"  ──▶ waiting (sent again) or collect
  *        └──────────────▶ done    from every state: end, error, time out, client gone
+ *
+ * In `collect` and `frames`, what the client gets may itself come in parts, while the upstream's data waits.
  */
-export class Exchange implements ResponseSink, QuietStream, Running {
+export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   slot = -1;
   readonly #plan: Plan;
   readonly #res: ServerResponse;
@@ -97,18 +56,20 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   #timer: NodeJS.Timeout | undefined;
   /** Reasons to hold the upstream's data back: a slow client, asynchronous work. */
   #holds = 0;
-  #draining = false;
   #work: Promise<void> | undefined;
   /** The stream carries event ids, so the client can take it up again elsewhere. */
   #resumable = false;
   /** Ids of the requests whose responses have not been seen; those of a batch may come one by one. */
   #awaited: readonly string[];
-  /** Line ends in a row that were written last; at FRAME_END a frame of our own may follow. */
-  #lineEnds = FRAME_END;
-  #wroteSinceTick = false;
-  #tail = '';
+  /** Undefined while nothing of the body has left. */
+  #stream: ReplyStream | undefined;
+  #listChanged: ListChangedWatch | undefined;
   /** Frames that wait for the head. */
   #held = '';
+  /** Messages of our own that wait for the head. */
+  #notices: string[] | undefined;
+  /** A part of an answer has left; nothing but its rest can follow. */
+  #inParts = false;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -157,6 +118,14 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     this.#control?.abort();
     if (this.#mayJustEnd()) void this.#done('ok');
     else this.#answerError(new AdapterError('draining'), 'draining');
+  }
+
+  /** Puts a message of our own into an event stream. False: there is none, or it has ended. */
+  notify(text: string): boolean {
+    if (this.#state === 'done' || (this.#head !== undefined && !this.#eventStream)) return false;
+    if (this.#stream !== undefined) this.#stream.notify(text);
+    else if (!(this.#notices ??= []).includes(text)) this.#notices.push(text);
+    return true;
   }
 
   // ── ResponseSink ───────────────────────────────────────────────────────────────────────────────────────────────
@@ -224,10 +193,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   // ── QuietStream ────────────────────────────────────────────────────────────────────────────────────────────────
 
   keepAlive(): void {
-    if (!this.#wroteSinceTick && this.#lineEnds === FRAME_END && !this.#draining && this.#state !== 'done') {
-      this.#res.write(': keepalive\n\n');
-    }
-    this.#wroteSinceTick = false;
+    if (!this.#isDone()) this.#stream?.keepAlive();
   }
 
   // ── the upstream's answer ──────────────────────────────────────────────────────────────────────────────────────
@@ -280,13 +246,18 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     if (this.#head === undefined || this.#res.headersSent) return;
     this.#res.writeHead(this.#head.status, this.#headers(this.#head, undefined));
     this.#res.flushHeaders();
-    if (this.#eventStream) this.#plan.keepAlive.add(this);
+    const stream = new ReplyStream(this.#res, this, this.#eventStream);
+    this.#stream = stream;
+    if (!this.#eventStream) return;
+    this.#plan.keepAlive.add(this);
+    for (const text of this.#notices ?? []) stream.notify(text);
+    this.#notices = undefined;
   }
 
   #pass(chunk: Buffer): void {
     if (!this.#eventStream) return this.#write(chunk);
     if (!this.#resumable) this.#resumable = mentionsEventId(chunk);
-    if (this.#plan.onListChanged !== undefined && this.#mentionsListChanged(chunk)) {
+    if (this.#plan.onListChanged !== undefined && (this.#listChanged ??= new ListChangedWatch()).sees(chunk)) {
       this.#step(async () => {
         await this.#plan.onListChanged?.();
         this.#write(chunk);
@@ -296,27 +267,21 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     this.#step(() => this.#write(chunk));
   }
 
-  /** The text may be cut anywhere, so the end of the chunks before counts too. */
-  #mentionsListChanged(chunk: Buffer): boolean {
-    const found =
-      chunk.includes(LIST_CHANGED) ||
-      (this.#tail !== '' && (this.#tail + chunk.toString('latin1', 0, LIST_CHANGED.length)).includes(LIST_CHANGED));
-    const kept = LIST_CHANGED.length - 1;
-    const end = chunk.toString('latin1', Math.max(0, chunk.length - kept));
-    this.#tail = end.length < kept ? (this.#tail + end).slice(-kept) : end;
-    return found;
-  }
-
   async #passFrames(chunk: Buffer): Promise<void> {
     const frames = this.#splitter?.push(chunk) ?? [];
     for (const frame of frames) {
       if (frame.id !== undefined) this.#resumable = true;
       let out = frame.raw;
       const { data } = frame;
-      if (data?.includes(LIST_CHANGED)) await this.#plan.onListChanged?.();
+      if (data !== undefined && saysListChanged(data)) await this.#plan.onListChanged?.();
       if (data !== undefined && this.#head !== undefined && this.#isAwaited(data)) {
-        const text = await this.#plan.onResponse?.(data, this.#head);
-        if (text !== undefined && text !== data) out = withData(frame, text);
+        const answer = await this.#plan.onResponse?.(data, this.#head);
+        if (typeof answer === 'object') {
+          await this.#passParts(frame, answer);
+          if (this.#isDone()) return;
+          continue;
+        }
+        if (answer !== undefined && answer !== data) out = withData(frame, answer);
         if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
         if (this.#isDone()) return;
         this.#writeStreamHead();
@@ -325,6 +290,19 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
       else this.#held += out;
     }
+  }
+
+  /** A frame whose data comes in parts. */
+  async #passParts(frame: Frame, answer: StreamedAnswer): Promise<void> {
+    if (this.#isDone()) return;
+    this.#writeStreamHead();
+    this.#write(Buffer.from(this.#takeHeld() + openFrame(frame)));
+    const last = await this.#sendParts(answer, asData);
+    if (last === undefined) return;
+    this.#write(last);
+    if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
+    this.#inParts = false;
+    this.#write(FRAME_TAIL);
   }
 
   #takeHeld(): string {
@@ -371,6 +349,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     if (this.#head === undefined) return;
     const length = this.#head.headers['content-length'];
     this.#res.writeHead(this.#head.status, this.#headers(this.#head, length));
+    this.#stream = new ReplyStream(this.#res, this, false);
     this.#state = 'pass';
     const chunks = this.#chunks;
     this.#chunks = [];
@@ -387,10 +366,49 @@ export class Exchange implements ResponseSink, QuietStream, Running {
     if (this.#plan.onResponse === undefined || head.status !== 200) return this.#endWith(head, this.#chunks);
     const text = this.#collected();
     const answer = this.#plan.onResponse(text, head);
+    if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, text, shown));
+    return this.#endWithAnswer(head, text, answer);
+  }
+
+  #endWithAnswer(head: ResponseHead, text: string, answer: Answer): void | Promise<void> {
+    if (typeof answer === 'object') return this.#endWithParts(head, answer);
     // What was left as it came leaves as the bytes that came.
-    const bytes = (shown: string): readonly Buffer[] => (shown === text ? this.#chunks : [Buffer.from(shown)]);
-    if (typeof answer === 'string') return this.#endWith(head, bytes(answer));
-    return answer.then((shown) => this.#endWith(head, bytes(shown)));
+    return this.#endWith(head, answer === text ? this.#chunks : [Buffer.from(answer)]);
+  }
+
+  async #endWithParts(head: ResponseHead, answer: StreamedAnswer): Promise<void> {
+    if (this.#isDone()) return;
+    this.#chunks = [];
+    this.#res.writeHead(head.status, this.#headers(head, answer.bytes));
+    this.#stream = new ReplyStream(this.#res, this, false);
+    const last = await this.#sendParts(answer, (part) => part);
+    if (last === undefined) return;
+    await this.#settle('ok');
+    if (!this.#res.destroyed) this.#res.end(last);
+  }
+
+  /**
+   * Writes an answer up to its last part, which it returns: before that one leaves, the end must be noted. Undefined: the
+   * exchange is over, and with it the connection where it was not the client who left.
+   */
+  async #sendParts(answer: StreamedAnswer, encode: (part: Buffer) => Buffer): Promise<Buffer | undefined> {
+    clearTimeout(this.#timer);
+    this.#inParts = true;
+    try {
+      const last = await sendParts(answer, async (part) => {
+        this.#write(encode(part));
+        await this.#stream?.drained();
+        return !this.#isDone();
+      });
+      return last === undefined || this.#isDone() ? undefined : encode(last);
+    } catch (error) {
+      if (!this.#isDone()) {
+        this.#control?.abort();
+        void this.#settle(this.#plan.known(error).code);
+        this.#res.destroy();
+      }
+      return undefined;
+    }
   }
 
   #endWith(head: ResponseHead, body: readonly Buffer[]): void | Promise<void> {
@@ -424,23 +442,14 @@ export class Exchange implements ResponseSink, QuietStream, Running {
   // ── the client's side ──────────────────────────────────────────────────────────────────────────────────────────
 
   #write(chunk: Buffer): void {
-    if (this.#isDone()) return;
-    this.#wroteSinceTick = true;
-    this.#lineEnds = lineEnds(this.#lineEnds, chunk);
-    if (this.#res.write(chunk) || this.#draining) return;
-    this.#draining = true;
-    this.#hold();
-    this.#res.once('drain', () => {
-      this.#draining = false;
-      this.#unhold();
-    });
+    if (!this.#isDone()) this.#stream?.write(chunk);
   }
 
-  #hold(): void {
+  hold(): void {
     if (this.#holds++ === 0) this.#control?.pause();
   }
 
-  #unhold(): void {
+  unhold(): void {
     if (--this.#holds === 0) this.#control?.resume();
   }
 
@@ -457,7 +466,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       return this.#fail(error);
     }
     if (pending === undefined) return;
-    this.#hold();
+    this.hold();
     this.#work = pending.catch((error: unknown) => this.#fail(error));
     void this.#drainWork();
   }
@@ -469,7 +478,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       await last;
     }
     this.#work = undefined;
-    this.#unhold();
+    this.unhold();
   }
 
   #isDone(): boolean {
@@ -522,6 +531,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
 
   /** Whether the client loses nothing when its stream ends here: it can resume it, or no answer is left to come. */
   #mayJustEnd(): boolean {
+    if (this.#inParts) return false;
     return this.#res.headersSent && this.#eventStream && (this.#resumable || this.#awaited.length === 0);
   }
 
@@ -553,7 +563,7 @@ export class Exchange implements ResponseSink, QuietStream, Running {
       if (this.#res.destroyed || this.#res.writableEnded) return;
       if (this.#res.headersSent) {
         // Half an answer must not look like a whole one, nor may another answer follow it on this connection.
-        if (this.#eventStream) this.#res.end(`${this.#lineEnds === FRAME_END ? '' : '\n\n'}${messageFrame(text)}`);
+        if (this.#eventStream && !this.#inParts) this.#stream?.endWith(text);
         else this.#res.destroy();
         return;
       }
@@ -593,14 +603,4 @@ function isJson(head: ResponseHead): boolean {
 
 function mentionsEventId(chunk: Buffer): boolean {
   return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
-}
-
-/** How many line ends in a row stand at the end of the chunk, up to FRAME_END; `before` is that of the chunk before. */
-function lineEnds(before: number, chunk: Buffer): number {
-  let ends = chunk.length < 4 ? before : 0;
-  for (const byte of chunk.subarray(-4)) {
-    if (byte === 0x0a) ends = Math.min(ends + 1, FRAME_END);
-    else if (byte !== 0x0d) ends = 0;
-  }
-  return ends;
 }

@@ -169,8 +169,8 @@ export function shapeProblem(text: string, maxDepth: number, base = 0): ShapePro
   return undefined;
 }
 
-/** As the parsers compare that ignore case: the long s is an s to them. */
-function folded(key: string): string {
+/** A key as the parsers compare it that ignore case: the long s is an s to them. */
+export function folded(key: string): string {
   return key.toLowerCase().replaceAll('\u017f', 's');
 }
 

@@ -11,6 +11,7 @@ const one = (changes: Partial<Running> = {}): Running => ({
   isGet: false,
   finish: () => {},
   endStream: () => {},
+  notify: () => false,
   ...changes,
 });
 const never = (): AbortSignal => new AbortController().signal;

@@ -12,6 +12,8 @@ export interface Running extends Slotted {
   readonly isGet: boolean;
   finish(code: ErrorCode): void;
   endStream(): void;
+  /** Puts a message of the adapter's own, as JSON text, into its event stream. False: it cannot be sent there. */
+  notify(text: string): boolean;
 }
 
 /** The exchanges that run on this replica. What other replicas ask for is done to them. */

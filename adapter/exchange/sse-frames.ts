@@ -91,9 +91,19 @@ export function readFrame(raw: string): Frame {
 
 /** The same frame with other data: all its other lines stay. */
 export function withData(frame: Frame, data: string): string {
+  return `${openFrame(frame)}${data.replaceAll('\n', '\ndata: ')}\n\n`;
+}
+
+/** The same frame up to its data, which follows in parts (`asData`) and ends with two line feeds. */
+export function openFrame(frame: Frame): string {
   const others = frame.raw.split(/\r\n|\n|\r/).filter((line) => line !== '' && !/^data(:|$)/.test(line));
-  const lines = data.split('\n').map((line) => `data: ${line}`);
-  return [...others, ...lines].join('\n') + '\n\n';
+  return [...others, 'data: '].join('\n');
+}
+
+/** A part of a frame's data. The same bytes where no line ends within them. */
+export function asData(part: Buffer): Buffer {
+  if (!part.includes(0x0a)) return part;
+  return Buffer.from(part.toString('latin1').replaceAll('\n', '\ndata: '), 'latin1');
 }
 
 /** A frame of our own. Without an id, so that the client's resumption cursor stays the upstream's. */

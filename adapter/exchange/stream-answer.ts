@@ -1,0 +1,59 @@
+import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
+
+import type { StreamedAnswer } from './answer.ts';
+import { ReplyStream } from './reply-stream.ts';
+
+/**
+ * Gives each part but the last to `write`, and returns the last: there may be something left to do before the client
+ * can think that the answer is complete. Undefined when `write` has returned false, because nobody wants more. Fails
+ * when the parts do, and when they are not as many bytes as they were said to be.
+ */
+export async function sendParts(
+  answer: StreamedAnswer,
+  write: (part: Buffer) => Promise<boolean>,
+): Promise<Buffer | undefined> {
+  let size = 0;
+  let last: Buffer | undefined;
+  for await (const part of answer.parts) {
+    if (part.length === 0) continue;
+    const bytes = typeof part === 'string' ? Buffer.from(part) : part;
+    size += bytes.length;
+    if (answer.bytes !== undefined && size > answer.bytes) throw wrongSize(answer.bytes, size);
+    if (last !== undefined && !(await write(last))) return undefined;
+    last = bytes;
+  }
+  if (answer.bytes !== undefined && size !== answer.bytes) throw wrongSize(answer.bytes, size);
+  return last ?? Buffer.alloc(0);
+}
+
+/**
+ * Answers with a body that is streamed, no faster than the client takes it. False: the client went away. Fails as the
+ * parts do, after the connection was destroyed.
+ */
+export async function streamAnswer(
+  reply: ServerResponse,
+  status: number,
+  headers: OutgoingHttpHeaders,
+  answer: StreamedAnswer,
+): Promise<boolean> {
+  try {
+    reply.writeHead(status, answer.bytes === undefined ? headers : { ...headers, 'content-length': answer.bytes });
+    const stream = new ReplyStream(reply, NOTHING_TO_HOLD, false);
+    const last = await sendParts(answer, async (part) => {
+      stream.write(part);
+      await stream.drained();
+      return !reply.destroyed;
+    });
+    if (last === undefined) return false;
+    reply.end(last);
+    return true;
+  } catch (error) {
+    reply.destroy();
+    throw error;
+  }
+}
+
+const NOTHING_TO_HOLD = { hold: (): void => {}, unhold: (): void => {} };
+
+const wrongSize = (expected: number, size: number): Error =>
+  new Error(`an answer of ${expected} bytes had ${size > expected ? 'more' : `only ${size}`}`);

@@ -1,0 +1,29 @@
+import { AdapterError, knownError } from '../../errors.ts';
+import { KeepAlive } from '../keep-alive.ts';
+import type { Plan } from '../plan.ts';
+import { RunningExchanges } from '../running.ts';
+
+/** A plan for one request of a session, with some things about it different. */
+export function testPlan(needed: Pick<Plan, 'upstream' | 'reply'> & Partial<Plan>): Plan {
+  return {
+    id: '',
+    serverId: 's1',
+    request: { method: 'POST', session: undefined, headers: [], body: undefined },
+    requestId: 'request-1',
+    keepAlive: new KeepAlive(2 ** 30),
+    running: new RunningExchanges(),
+    idTexts: ['1'],
+    sessionId: 'session-1',
+    timeoutMs: null,
+    onTimeout: () => new AdapterError('upstream_timeout'),
+    onResponse: undefined,
+    holdHead: false,
+    again: undefined,
+    onHead: () => undefined,
+    onAnswered: undefined,
+    onListChanged: undefined,
+    known: (error) => knownError(error, () => undefined),
+    onFinish: () => undefined,
+    ...needed,
+  };
+}
