@@ -1,0 +1,227 @@
+import { AdapterError } from '../errors.ts';
+import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
+import type { OpenedFile } from '../files/places.ts';
+import type { FileRecord } from '../state/file-records.ts';
+import { fileContent, isTextual } from './artifact-content.ts';
+import type { ProducerOptions, ProducerSettings } from './artifact-producer.ts';
+import { OPEN_PLACE, withAdditions } from './artifact-result.ts';
+import { artifactUri } from './artifact-uri.ts';
+import { leaseUntil } from './file-use.ts';
+import { findOutput } from './find-output.ts';
+import { keepArtifact } from './keep-artifact.ts';
+import type { ToolResult } from './locate-output.ts';
+import type { ToolCall } from './tool-step.ts';
+
+const RENEW_MS = 20_000;
+/** The first revision with resource links in results. */
+const LINK_REVISION = '2025-06-18';
+const QUOTAS = new Set(['session_quota', 'storage_quota']);
+
+/**
+ * The file of one tool call, from the pending record that was begun before the call to the artifact in the result.
+ *
+ *     pending ──answer──▶ capturing ──▶ kept
+ *        └───end────────────┴─ end ───▶ dropped: no record, no bytes
+ */
+export class ArtifactCapture {
+  readonly #options: ProducerOptions;
+  readonly #settings: ProducerSettings;
+  readonly #call: ToolCall;
+  readonly #pending: FileRecord;
+  /** Whether the tool was told where to write. */
+  readonly #wasGiven: boolean;
+  readonly #ended = new AbortController();
+  readonly #renewal: NodeJS.Timeout | undefined;
+  #isCapturing = false;
+  #kept: FileRecord | undefined;
+  /** What the answer is read from. */
+  #opened: OpenedFile | undefined;
+
+  constructor(
+    options: ProducerOptions,
+    settings: ProducerSettings,
+    call: ToolCall,
+    pending: FileRecord,
+    wasGiven: boolean,
+  ) {
+    this.#options = options;
+    this.#settings = settings;
+    this.#call = call;
+    this.#pending = pending;
+    this.#wasGiven = wasGiven;
+    if (call.timeoutMs === null) this.#renewal = setInterval(() => this.#renew(), RENEW_MS).unref();
+  }
+
+  /** What the client gets for the tool's response. Without a file, it is that response and a note. */
+  async answer(text: string): Promise<Answer> {
+    const result = successful(text);
+    if (result === undefined) return text;
+    this.#isCapturing = true;
+    try {
+      const file = await this.#capture(result);
+      if (file === undefined) {
+        if (this.#settings.mode === 'none') return text;
+        return withAdditions(text, { meta: problem('artifact_not_captured', NOT_FOUND) });
+      }
+      return await this.#withArtifact(text, file);
+    } catch (error) {
+      return this.#withProblem(text, error);
+    } finally {
+      this.#isCapturing = false;
+      if (this.#ended.signal.aborted && this.#kept === undefined) await this.#drop();
+    }
+  }
+
+  /** The exchange is over: what has not become an artifact goes. Never fails. */
+  async end(): Promise<void> {
+    if (this.#ended.signal.aborted) return;
+    this.#ended.abort();
+    clearInterval(this.#renewal);
+    const closed = this.#opened?.close();
+    if (this.#kept === undefined && !this.#isCapturing) await this.#drop();
+    await closed?.catch(() => undefined);
+  }
+
+  async #capture(result: ToolResult): Promise<FileRecord | undefined> {
+    const { files, events, onListChanged } = this.#options;
+    const { stage } = files;
+    const found = await findOutput({ ...this.#settings, stage }, this.#pending, this.#wasGiven, result);
+    if (found === undefined) return undefined;
+    const file = await keepArtifact(this.#options, this.#pending, found, {
+      wasGiven: this.#wasGiven,
+      now: () => Date.now(),
+      leaseUntil: () => Math.max(this.#pending.leaseUntil, leaseUntil(Date.now(), null)),
+      signal: this.#ended.signal,
+    });
+    // From here on it is there for everybody; a client that is gone will not have heard of it.
+    if (this.#ended.signal.aborted) return undefined;
+    this.#kept = file;
+    events.captured(file);
+    if (file.exposed) onListChanged(file);
+    return file;
+  }
+
+  async #withArtifact(text: string, file: FileRecord): Promise<Answer> {
+    const { downloadUrl, artifacts } = this.#options;
+    const uri = artifactUri(artifacts.uri_scheme, file);
+    const url = await this.#unlessFailed(async () => downloadUrl?.(file, this.#call));
+    const artifact = {
+      artifact_uri: uri,
+      artifact_id: file.fileId,
+      filename: file.filename,
+      mime_type: file.mimeType,
+      size_bytes: file.sizeBytes,
+      expose_as_resource: file.exposed,
+      ...(url === undefined ? {} : { download_url: url }),
+    };
+    const last: string[] = [];
+    if (this.#settings.rawOutput) {
+      this.#opened = await this.#unlessFailed(() => this.#options.files.open(file, this.#ended.signal));
+      if (this.#opened !== undefined) last.push(rawBlock(file, uri, this.#opened.size));
+    }
+    if (file.exposed && this.#call.record.protocolVersion >= LINK_REVISION) last.push(linkBlock(file, uri));
+    if (url !== undefined && !saysUrl(text, url)) last.push(urlBlock(file, url));
+    const shown = withAdditions(text, { last, meta: { artifact: JSON.stringify(artifact) } });
+    return this.#opened === undefined ? shown : withContent(shown, file, this.#opened);
+  }
+
+  /** The artifact is kept; what is only more comfortable than its URI may be missing. */
+  async #unlessFailed<T>(make: () => Promise<T | undefined>): Promise<T | undefined> {
+    try {
+      return await make();
+    } catch (error) {
+      if (!this.#ended.signal.aborted) this.#known(error);
+      return undefined;
+    }
+  }
+
+  #withProblem(text: string, error: unknown): string {
+    // Nobody is left to be told.
+    if (this.#ended.signal.aborted) return text;
+    const known = this.#known(error);
+    this.#options.events.refused(known.code);
+    const meta = problem(known.code, known.message);
+    if (!QUOTAS.has(known.code)) return withAdditions(text, { meta });
+    const block = { type: 'text', text: `${known.message} The file of the tool was not kept.` };
+    return withAdditions(text, { first: [JSON.stringify(block)], meta, isError: true });
+  }
+
+  /** A file that changes while it is read was not finished. */
+  #known(error: unknown): AdapterError {
+    if ((error as Error).name === 'FileRefused') {
+      return new AdapterError('artifact_not_found', 'The file of the tool could not be read.', { cause: error });
+    }
+    return this.#call.turn.parts.known(error);
+  }
+
+  async #drop(): Promise<void> {
+    const { records, files, warn } = this.#options;
+    try {
+      const removed = await records.remove(this.#pending);
+      await files.discard([removed ?? this.#pending], 'failed');
+    } catch (error) {
+      // Its lease ends, and then it expires.
+      warn(`a file that was not kept could not be removed yet: ${(error as Error).message}`);
+    }
+  }
+
+  #renew(): void {
+    this.#options.records.lease([this.#pending], leaseUntil(Date.now(), null)).catch(() => {
+      // Tried again at the next turn, twice before the lease ends.
+    });
+  }
+}
+
+const NOT_FOUND = 'No file of the tool was found.';
+
+const problem = (code: string, detail: string): Record<string, string> => ({
+  artifact_error: JSON.stringify({ code, detail }),
+});
+
+/** The result in a response; undefined when it is an error, or no result of a tool. */
+function successful(text: string): ToolResult | undefined {
+  let message: { result?: unknown };
+  try {
+    message = JSON.parse(text) as typeof message;
+  } catch {
+    return undefined;
+  }
+  const { result } = message;
+  if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
+  return (result as { isError?: unknown }).isError === true ? undefined : result;
+}
+
+function rawBlock(file: FileRecord, uri: string, size: number): string {
+  const { mimeType } = file;
+  if (mimeType.startsWith('image/')) {
+    return JSON.stringify({ type: 'image', data: '', mimeType, _meta: { size_bytes: size } }).replace(
+      '"data":""',
+      `"data":"${OPEN_PLACE}"`,
+    );
+  }
+  const member = isTextual(mimeType) ? 'text' : 'blob';
+  const resource = JSON.stringify({ uri, mimeType }).slice(0, -1);
+  return `{"type":"resource","resource":${resource},"${member}":"${OPEN_PLACE}"}}`;
+}
+
+function withContent(text: string, file: FileRecord, opened: OpenedFile): StreamedAnswer {
+  const at = text.indexOf(OPEN_PLACE);
+  return fileContent(
+    opened,
+    isTextual(file.mimeType) ? 'text' : 'base64',
+    text.slice(0, at),
+    text.slice(at + OPEN_PLACE.length),
+  );
+}
+
+function linkBlock({ filename, mimeType, sizeBytes, toolName }: FileRecord, uri: string): string {
+  const description = `File that the tool ${toolName ?? ''} produced`;
+  return JSON.stringify({ type: 'resource_link', uri, name: filename, description, mimeType, size: sizeBytes });
+}
+
+function urlBlock({ filename }: FileRecord, url: string): string {
+  return JSON.stringify({ type: 'text', text: `Download ${filename}: ${url}\n[${filename}](${url})` });
+}
+
+/** Whether the tool's own text has the URL already, as it stands in JSON. */
+const saysUrl = (text: string, url: string): boolean => text.includes(JSON.stringify(url).slice(1, -1));

@@ -1,0 +1,139 @@
+import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
+import type { Artifacts } from '../../crds/config/artifacts.ts';
+import { AdapterError } from '../errors.ts';
+import type { FileEvents } from '../files/file-events.ts';
+import type { FileStore } from '../files/file-store.ts';
+import type { Locks } from '../files/locks.ts';
+import { safeFilename } from '../files/paths.ts';
+import type { Quotas } from '../files/quotas.ts';
+import { newSessionId } from '../sessions/session-registry.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import type { SessionKey } from '../state/state-store.ts';
+import { ArtifactCapture } from './artifact-capture.ts';
+import { editedCall } from './edited-call.ts';
+import { leaseUntil } from './file-use.ts';
+import { locateOutput } from './locate-output.ts';
+import { wantedPath, withOutputPath } from './output-argument.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+
+/** What the producers of one server share. */
+export interface ProducerOptions {
+  readonly serverId: string;
+  readonly artifacts: Artifacts;
+  /** `tool_defaults.allow_raw_output` of the server, `core.defaults` resolved. */
+  readonly allowRawOutput: boolean;
+  readonly records: FileRecords;
+  readonly files: FileStore;
+  readonly quotas: Quotas;
+  readonly locks: Locks;
+  readonly events: FileEvents;
+  /** Makes the URL by which an artifact can be downloaded; undefined without `core.allow_artifacts_download`. */
+  readonly downloadUrl: ((file: FileRecord, call: ToolCall) => Promise<string>) | undefined;
+  /** Tells the session that its list of resources has changed. Must not fail. */
+  readonly onListChanged: (session: SessionKey) => void;
+  readonly warn: (message: string) => void;
+}
+
+/** What is the same for all calls of an entry's tools. */
+export interface ProducerSettings {
+  readonly locate: ReturnType<typeof locateOutput>;
+  readonly mode: ArtifactProducer['output_locator']['mode'];
+  readonly exposed: boolean;
+  readonly rawOutput: boolean;
+}
+
+/**
+ * Calls of tools that produce files (specification 2.8): the tool is told where to write, and what it has written becomes
+ * an artifact of the session. Undefined where that changes nothing: the calls pass.
+ */
+export function artifactProducer(entry: ArtifactProducer, options: ProducerOptions): ToolStep | undefined {
+  const { output_locator: locator, output_path_argument: argument } = entry;
+  const locate = locateOutput(locator, options.warn);
+  const findsNothing = argument === null && locator.mode === 'none';
+  if (!options.artifacts.enabled || !entry.persist || findsNothing) return undefined;
+  return new ProducerStep(argument, options, {
+    locate,
+    mode: locator.mode,
+    exposed: options.artifacts.expose_as_resources && entry.expose_as_resource,
+    rawOutput: entry.allow_raw_output ?? entry.overrides.allow_raw_output ?? options.allowRawOutput,
+  });
+}
+
+class ProducerStep implements ToolStep {
+  readonly #argument: string | null;
+  readonly #options: ProducerOptions;
+  readonly #settings: ProducerSettings;
+
+  constructor(argument: string | null, options: ProducerOptions, settings: ProducerSettings) {
+    this.#argument = argument;
+    this.#options = options;
+    this.#settings = settings;
+  }
+
+  async prepare(call: ToolCall): Promise<PreparedCall> {
+    // The result of a task comes with another request, when nobody waits for a file any more (MCP 2025-11-25).
+    if (call.request.params['task'] !== undefined) return { kind: 'forward', body: call.body };
+    const pending = this.#pendingFile(call);
+    const { records, artifacts, events } = this.#options;
+    const begun = await records.begin([pending], { now: pending.createdAt, maxArtifacts: artifacts.max_per_session });
+    if (begun === 'no_session') return { kind: 'error', error: new AdapterError('session_not_found') };
+    if (begun === 'limit') {
+      events.refused('artifact_limit');
+      return { kind: 'result', result: limitReached(artifacts.max_per_session) };
+    }
+    const capture = new ArtifactCapture(this.#options, this.#settings, call, pending, this.#argument !== null);
+    try {
+      const body = await this.#bodyFor(call, pending);
+      return {
+        kind: 'forward',
+        body,
+        onResponse: (text) => capture.answer(text),
+        onEnd: () => capture.end(),
+      };
+    } catch (error) {
+      await capture.end();
+      throw error;
+    }
+  }
+
+  #pendingFile({ record, request, tool, timeoutMs }: ToolCall): FileRecord {
+    const now = Date.now();
+    const fileId = newSessionId();
+    const wanted = this.#argument === null ? undefined : wantedPath(request.params, this.#argument);
+    return {
+      serverId: this.#options.serverId,
+      sessionId: record.sessionId,
+      kind: 'artifact',
+      fileId,
+      state: 'pending',
+      filename: safeFilename(wanted, `artifact-${fileId}`),
+      mimeType: 'application/octet-stream',
+      sizeBytes: 0,
+      sha256: null,
+      toolName: tool,
+      exposed: this.#settings.exposed,
+      createdAt: now,
+      lastUsedAt: now,
+      leaseUntil: leaseUntil(now, timeoutMs),
+    };
+  }
+
+  async #bodyFor(call: ToolCall, pending: FileRecord): Promise<ToolCall['body']> {
+    if (this.#argument === null) return call.body;
+    const path = await this.#options.files.stage.prepare(pending);
+    const text = withOutputPath(call.body.text, this.#argument, path);
+    if (text === undefined) throw new AdapterError('invalid_request', 'The arguments of the tool must be an object.');
+    return editedCall(call.request, text);
+  }
+}
+
+function limitReached(max: number | null): string {
+  const detail =
+    `The session has ${max} artifacts, which is the most that it may have; the tool was not called. ` +
+    'Artifacts go away some time after they were last read.';
+  return JSON.stringify({
+    content: [{ type: 'text', text: detail }],
+    isError: true,
+    _meta: { artifact_error: { code: 'artifact_limit', detail } },
+  });
+}

@@ -1,0 +1,128 @@
+import { posix } from 'node:path';
+
+import { AdapterError } from '../errors.ts';
+import type { FileStage } from '../files/file-stage.ts';
+import type { FileStore } from '../files/file-store.ts';
+import type { Locks } from '../files/locks.ts';
+import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/media-type.ts';
+import { safeFilename } from '../files/paths.ts';
+import { type FilePlace, FileRefused } from '../files/places.ts';
+import type { Quotas } from '../files/quotas.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import type { FoundOutput } from './find-output.ts';
+
+const NAMELESS = 'artifact';
+
+export interface Keeping {
+  readonly records: Pick<FileRecords, 'commit'>;
+  readonly files: Pick<FileStore, 'stage' | 'create' | 'secure'>;
+  readonly quotas: Pick<Quotas, 'reserve'>;
+  readonly locks: Pick<Locks, 'hold'>;
+}
+
+/**
+ * Makes a tool's output the committed file of a pending record. What lies in its folder already keeps its place;
+ * everything else is copied from what was opened and checked. Fails with AdapterError (quotas, `storage_busy`,
+ * `session_ended`), and with the reason of the signal. Closes the output. Leaves bytes behind when it fails.
+ */
+export async function keepArtifact(
+  { records, files, quotas, locks }: Keeping,
+  pending: FileRecord,
+  found: FoundOutput,
+  options: { wasGiven: boolean; now: () => number; leaseUntil: () => number; signal: AbortSignal },
+): Promise<FileRecord> {
+  try {
+    return await locks.hold(`artifact/${pending.sessionId}/${pending.fileId}`, async (held) => {
+      const signal = AbortSignal.any([options.signal, held.signal]);
+      const size = found.kind === 'embedded' ? found.output.bytes.length : found.file.size;
+      await quotas.reserve(pending, size, options.leaseUntil());
+      const now = options.now();
+      const described = await describe(found, options.wasGiven ? pending.filename : undefined);
+      let file: FileRecord = {
+        ...pending,
+        ...described,
+        sizeBytes: size,
+        state: 'committed',
+        lastUsedAt: now,
+        leaseUntil: 0,
+      };
+      if (found.kind === 'own') file = await keepInPlace(files, file, found.filename);
+      else await copy(files, file, found, signal);
+      await files.secure(file, signal);
+      signal.throwIfAborted();
+      const { guard } = held;
+      const kept = await records.commit([file], guard === undefined ? { now } : { now, guard });
+      if (!kept) throw new AdapterError('session_ended');
+      return file;
+    });
+  } finally {
+    if (found.kind !== 'embedded') await found.file.close();
+  }
+}
+
+/** The name, always with an extension where the type has one, and the media type. */
+async function describe(
+  found: FoundOutput,
+  wanted: string | undefined,
+): Promise<Pick<FileRecord, 'filename' | 'mimeType'>> {
+  const name = safeFilename(nameOf(found, wanted), NAMELESS);
+  const declared = found.kind === 'embedded' ? found.output.mimeType : undefined;
+  const mimeType = mediaType(name, await startOf(found), declared);
+  if (posix.extname(name) !== '') return { filename: name, mimeType };
+  const extension = extensionOf(mimeType) || (found.kind === 'embedded' ? '.bin' : '');
+  return { filename: safeFilename(name + extension, NAMELESS), mimeType };
+}
+
+function nameOf(found: FoundOutput, wanted: string | undefined): string | undefined {
+  if (found.kind === 'own') return found.filename;
+  return wanted ?? (found.kind === 'embedded' ? found.output.name : posix.basename(found.file.path));
+}
+
+async function startOf(found: FoundOutput): Promise<Uint8Array> {
+  if (found.kind === 'embedded') return found.output.bytes.subarray(0, MEDIA_TYPE_BYTES);
+  const chunks: Buffer[] = [];
+  for await (const chunk of found.file.read({ end: MEDIA_TYPE_BYTES - 1 })) chunks.push(chunk);
+  return Buffer.concat(chunks);
+}
+
+async function keepInPlace(
+  { stage }: Pick<FileStore, 'stage'>,
+  file: FileRecord,
+  filename: string,
+): Promise<FileRecord> {
+  const kept = { ...file, filename: await renamed(stage, { ...file, filename }, file.filename) };
+  // What else lies there is counted by no quota.
+  await stage.keepOnly(kept);
+  return kept;
+}
+
+/** The better name, or the one that the file has where that is taken. */
+async function renamed(stage: FileStage, place: FilePlace, better: string): Promise<string> {
+  if (place.filename === better) return better;
+  try {
+    await stage.rename(place, better);
+    return better;
+  } catch (error) {
+    const isSafe = safeFilename(place.filename, NAMELESS) === place.filename;
+    if (error instanceof FileRefused && isSafe) return place.filename;
+    throw error;
+  }
+}
+
+async function copy(
+  files: Pick<FileStore, 'create'>,
+  file: FileRecord,
+  found: Exclude<FoundOutput, { kind: 'own' }>,
+  signal: AbortSignal,
+): Promise<void> {
+  const writer = await files.create(file);
+  try {
+    if (found.kind === 'embedded') await writer.write(found.output.bytes);
+    else for await (const chunk of found.file.read({ signal })) await writer.write(chunk);
+    signal.throwIfAborted();
+    await writer.finish();
+  } catch (error) {
+    await writer.abort();
+    throw error;
+  }
+}

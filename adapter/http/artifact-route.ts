@@ -1,0 +1,191 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+
+import { AdapterError } from '../errors.ts';
+import { streamAnswer } from '../exchange/stream-answer.ts';
+import { contentDisposition } from '../files/content-disposition.ts';
+import type { FileEvents } from '../files/file-events.ts';
+import type { FileStore } from '../files/file-store.ts';
+import { contentType } from '../files/media-type.ts';
+import { isId } from '../files/paths.ts';
+import { FileRefused, type OpenedFile } from '../files/places.ts';
+import { type Verdict, verifyDownload } from '../files/signed-url.ts';
+import type { SessionRegistry } from '../sessions/session-registry.ts';
+import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import { admitSigned } from './auth.ts';
+import { byteRange } from './byte-range.ts';
+
+export interface ArtifactRouteOptions {
+  readonly serverIds: readonly string[];
+  /** What download URLs are signed with. */
+  readonly secret: string;
+  /** `artifacts.ttl_seconds`, in milliseconds. */
+  readonly ttlMs: number | null;
+  /** How long the URL of a second home is valid to which a client is sent. */
+  readonly redirectTtlSeconds: number;
+  readonly sessions: Pick<SessionRegistry, 'find'>;
+  readonly records: Pick<FileRecords, 'find' | 'use'>;
+  readonly files: Pick<FileStore, 'open' | 'url'>;
+  readonly events: Pick<FileEvents, 'downloaded'>;
+  /** Any failure as the error to answer with; what is unexpected is logged there. */
+  readonly known: (error: unknown) => AdapterError;
+}
+
+interface Params {
+  readonly server: string;
+  readonly session: string;
+  readonly artifact: string;
+  /** The file's name. */
+  readonly '*'?: string;
+}
+
+type Download = FastifyRequest<{ Params: Params }>;
+
+const EXPIRED: Record<Exclude<Verdict, 'valid'>, string> = {
+  expired: 'The download URL has expired.',
+  invalid: 'The download URL is not valid.',
+};
+
+/**
+ * `GET /artifacts/{server}/{session}/{artifact}[/{filename}]` (specification, section 4): with a signed URL, or with the
+ * token and the session. Whatever is not the caller's own is not there (404).
+ */
+export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOptions): void {
+  const path = '/artifacts/:server/:session/:artifact';
+  for (const url of [path, `${path}/*`]) {
+    app.route<{ Params: Params }>({
+      method: ['GET', 'HEAD'],
+      url,
+      config: { decidesItself: true },
+      handler: async (request, reply) => {
+        try {
+          await download(options, request, reply);
+        } catch (error) {
+          throw options.known(error);
+        }
+        return reply;
+      },
+    });
+    app.route({
+      method: ['POST', 'PUT', 'PATCH', 'DELETE'],
+      url,
+      handler: (_request, reply) => {
+        void reply.header('allow', 'GET, HEAD');
+        throw new AdapterError('method_not_allowed');
+      },
+    });
+  }
+}
+
+async function download(options: ArtifactRouteOptions, request: Download, reply: FastifyReply): Promise<void> {
+  const { records, files, ttlMs } = options;
+  const { server: serverId, session: sessionId, artifact: fileId, '*': filename } = request.params;
+  const key = { serverId, sessionId, kind: 'artifact', fileId } as const;
+  const isKnown = options.serverIds.includes(serverId) && isId(sessionId) && isId(fileId);
+  const find = async (how: 'find' | 'use'): Promise<FileRecord | undefined> =>
+    isKnown ? records[how](key, { now: Date.now(), ttlMs }) : undefined;
+
+  // Only a URL without the name has to be looked up to know what was signed.
+  const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
+  await admit(options, request, signedName);
+  request.facts.serverId = serverId;
+  request.facts.sessionId = sessionId;
+  if (!options.serverIds.includes(serverId)) throw new AdapterError('unknown_server');
+
+  const file = await find(request.method === 'HEAD' ? 'find' : 'use');
+  if (file === undefined || (filename !== undefined && filename !== file.filename)) throw notFound();
+  // What presigned URLs allow is a GET.
+  const elsewhere =
+    request.method === 'HEAD'
+      ? undefined
+      : await files.url(file, { expiresInSeconds: options.redirectTtlSeconds, as: 'attachment' });
+  if (elsewhere !== undefined) {
+    request.facts.outcome = 'ok';
+    void reply.code(307).headers({ location: elsewhere, 'cache-control': 'private, no-store' }).send();
+    return;
+  }
+  await using opened = await files.open(file).catch((error: unknown) => {
+    throw error instanceof FileRefused ? notFound() : error;
+  });
+  await send(options, request, reply, file, opened);
+}
+
+/** Throws unless the caller may have this artifact, if there is one. */
+async function admit({ secret, sessions }: ArtifactRouteOptions, request: Download, filename: string): Promise<void> {
+  const { server: serverId, session: sessionId, artifact: artifactId } = request.params;
+  const query = queryOf(request);
+  const verdict = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, Date.now());
+  if (verdict === 'valid') {
+    admitSigned(request);
+    return;
+  }
+  const refused = verdict === 'absent' ? undefined : new AdapterError('download_url_invalid', EXPIRED[verdict]);
+  if (request.refusal !== undefined) throw refused ?? request.refusal;
+  const own = request.headers['mcp-session-id'] ?? query.get('session_id') ?? undefined;
+  if (own === undefined) throw refused ?? new AdapterError('missing_session');
+  if (own !== sessionId) throw notFound();
+  try {
+    await sessions.find(serverId, sessionId, request.principal);
+  } catch (error) {
+    const isGone = error instanceof AdapterError && error.status === 404;
+    throw isGone ? notFound() : error;
+  }
+}
+
+async function send(
+  { events }: ArtifactRouteOptions,
+  request: Download,
+  reply: FastifyReply,
+  file: FileRecord,
+  opened: OpenedFile,
+): Promise<void> {
+  const { size, modifiedAt } = opened;
+  const lastModified = new Date(modifiedAt).toUTCString();
+  const etag = `"${file.fileId}-${size.toString(16)}-${Math.floor(modifiedAt).toString(16)}"`;
+  const isHead = request.method === 'HEAD';
+  const range = isHead ? ({ kind: 'whole' } as const) : byteRange(request.headers, size, { etag, lastModified });
+  if (range.kind === 'unsatisfiable') {
+    void reply.header('content-range', `bytes */${size}`);
+    throw new AdapterError('range_not_satisfiable');
+  }
+  const { start, end } = range.kind === 'part' ? range : { start: 0, end: size - 1 };
+  const headers = {
+    'content-type': contentType(file.mimeType),
+    'content-disposition': contentDisposition('attachment', file.filename),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': 'sandbox',
+    'cache-control': 'private, no-store',
+    'accept-ranges': 'bytes',
+    etag,
+    'last-modified': lastModified,
+    'x-request-id': request.facts.requestId,
+    ...(range.kind === 'part' ? { 'content-range': `bytes ${start}-${end}/${size}` } : {}),
+  };
+  reply.hijack();
+  request.facts.outcome = 'ok';
+  if (isHead) {
+    reply.raw.writeHead(200, { ...headers, 'content-length': size }).end();
+    return;
+  }
+  const gone = new AbortController();
+  reply.raw.once('close', () => gone.abort());
+  const bytes = end - start + 1;
+  const parts = opened.read({ start, end, signal: gone.signal });
+  try {
+    const isSent = await streamAnswer(reply.raw, range.kind === 'part' ? 206 : 200, headers, { bytes, parts });
+    if (!isSent) request.facts.outcome = 'client_closed';
+    else events.downloaded(file, bytes);
+  } catch (error) {
+    // The connection is gone already; there is nobody to be told.
+    request.facts.outcome = gone.signal.aborted ? 'client_closed' : 'internal';
+    if (!(error instanceof FileRefused) && request.facts.outcome === 'internal') throw error;
+  }
+}
+
+const notFound = (): AdapterError => new AdapterError('artifact_not_found');
+
+const queryOf = (request: FastifyRequest): URLSearchParams => {
+  const at = request.url.indexOf('?');
+  return new URLSearchParams(at === -1 ? '' : request.url.slice(at + 1));
+};
+
+const isSigned = (request: FastifyRequest): boolean => queryOf(request).has('mcp_artifact_sig');
