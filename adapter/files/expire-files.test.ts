@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { FileRecord } from '../state/file-records.ts';
 import { expireFiles, type FileTimes, type RemovedFiles } from './expire-files.ts';
@@ -12,16 +12,18 @@ const never = new AbortController().signal;
 
 describe('files whose time is over', () => {
   let files: StoredFiles;
+  let usable: boolean;
   const now = Date.now();
 
   beforeEach(async () => {
     files = await storedFiles();
+    usable = true;
   });
   afterEach(() => files[Symbol.asyncDispose]());
 
   const expire = (times: FileTimes = TIMES, signal = never): Promise<RemovedFiles> => {
     const { store, bytes } = files;
-    return expireFiles({ records: store.files, bytes }, times, () => now, signal);
+    return expireFiles({ records: store.files, bytes, usable: () => usable }, times, () => now, signal);
   };
   const exists = (file: FileRecord): boolean => existsSync(dirname(files.pathOf(file)));
 
@@ -82,6 +84,25 @@ describe('files whose time is over', () => {
     const session = await files.session();
     for (let i = 0; i < 450; i++) await files.file(session, 'upload', { lastUsedAt: 0 });
     expect(await expire()).toEqual({ uploads: 450, artifacts: 0 });
+  });
+
+  test('stay while memory replaces the store, also when that begins in the middle', async () => {
+    const session = await files.session();
+    const file = await files.file(session, 'upload', { lastUsedAt: 0 });
+    const abandoned = await files.file(await files.session(), 'upload');
+    await files.store.remove(abandoned);
+    usable = false;
+    expect(await expire()).toEqual({ uploads: 0, artifacts: 0 });
+    for (const method of ['expire', 'purgeAbandoned'] as const) {
+      usable = true;
+      vi.spyOn(files.store.files, method).mockImplementation(async () => {
+        usable = false;
+        return [file, abandoned];
+      });
+      if (method === 'purgeAbandoned') vi.spyOn(files.store.files, 'expire').mockResolvedValue([]);
+      expect(await expire()).toEqual({ uploads: 0, artifacts: 0 });
+    }
+    expect([file, abandoned].map(exists)).toEqual([true, true]);
   });
 
   test('stay when the adapter stops', async () => {

@@ -10,6 +10,8 @@ export interface FileTimes {
 export interface ExpiryParts {
   readonly records: Pick<FileRecords, 'expire' | 'purgeAbandoned'>;
   readonly bytes: Pick<FileDiscard, 'discard'>;
+  /** False while the store is unavailable or replaced by memory, which has not seen what others did with a file. */
+  readonly usable: () => boolean;
 }
 
 /** Small enough for one step of a store, and for what is lost to orphans when the process dies in between. */
@@ -21,23 +23,24 @@ const SESSIONS_PER_BATCH = 20;
  * gone: a DELETE that a crash interrupted, a session that Redis has forgotten. Returns what was removed.
  */
 export async function expireFiles(
-  { records, bytes }: ExpiryParts,
+  { records, bytes, usable }: ExpiryParts,
   times: FileTimes,
   now: () => number,
   signal: AbortSignal,
 ): Promise<RemovedFiles> {
   const removed = { uploads: 0, artifacts: 0 };
-  while (!signal.aborted) {
-    const batch = await records.expire({ now: now(), ...times, limit: BATCH });
-    if (batch.length === 0) break;
+  while (!signal.aborted && usable()) {
+    const { uploadTtlMs, artifactTtlMs } = times;
+    const batch = await records.expire({ now: now(), uploadTtlMs, artifactTtlMs, limit: BATCH });
+    if (batch.length === 0 || !usable()) break;
     const [committed, unfinished] = split(batch, (file) => file.state === 'committed');
     if (committed.length > 0) await bytes.discard(committed, 'expired');
     if (unfinished.length > 0) await bytes.discard(unfinished, 'failed');
     count(removed, batch);
   }
-  while (!signal.aborted) {
+  while (!signal.aborted && usable()) {
     const batch = await records.purgeAbandoned({ now: now(), limit: SESSIONS_PER_BATCH });
-    if (batch.length === 0) break;
+    if (batch.length === 0 || !usable()) break;
     await bytes.discard(batch, 'session_ended');
     count(removed, batch);
   }

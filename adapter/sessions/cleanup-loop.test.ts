@@ -6,7 +6,7 @@ import { sessionRecord } from './testing/session-record.ts';
 
 vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
 
-const SETTINGS: CleanupSettings = { intervalMs: 1000, idleTtlMs: 100, allowRevival: true, tombstoneTtlMs: 500 };
+const SETTINGS: CleanupSettings = { idleTtlMs: 100, allowRevival: true, tombstoneTtlMs: 500 };
 
 describe('a pass of the cleanup', () => {
   let store: MemoryStore;

@@ -3,7 +3,6 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 
 export interface CleanupSettings {
-  readonly intervalMs: number;
   /** Null: sessions never expire by idling. */
   readonly idleTtlMs: number | null;
   readonly allowRevival: boolean;

@@ -10,7 +10,6 @@ import { SessionFiles } from './session-files.ts';
 
 const MINUTE_MS = 60_000;
 const SETTINGS: CleanupPassSettings = {
-  intervalMs: MINUTE_MS,
   idleTtlMs: 10 * MINUTE_MS,
   allowRevival: true,
   tombstoneTtlMs: 60 * MINUTE_MS,
@@ -60,7 +59,7 @@ describe('a pass of the cleanup over sessions and files', () => {
     return new CleanupPass(parts, { ...SETTINGS, ...settings });
   }
   const exists = (file: FileRecord): boolean => existsSync(files.pathOf(file));
-  const idle = (): Partial<SessionRecord> => ({ lastActiveAt: Date.now() - SETTINGS.intervalMs * 11 });
+  const idle = (): Partial<SessionRecord> => ({ lastActiveAt: Date.now() - 11 * MINUTE_MS });
 
   test('that finds nothing to do says nothing', async () => {
     await files.file(await files.session(), 'upload');

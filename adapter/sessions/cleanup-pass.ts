@@ -136,9 +136,9 @@ export class CleanupPass {
   }
 
   async #files(counts: CleanupCounts, failures: unknown[], signal: AbortSignal): Promise<boolean> {
-    const { store, bytes } = this.#parts;
+    const { store, bytes, usable } = this.#parts;
     await attempt(failures, async () => {
-      const removed = await expireFiles({ records: store.files, bytes }, this.#settings, Date.now, signal);
+      const removed = await expireFiles({ records: store.files, bytes, usable }, this.#settings, Date.now, signal);
       counts.removed_uploads += removed.uploads;
       counts.removed_artifacts += removed.artifacts;
     });

@@ -1,0 +1,280 @@
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { contentOf, type FileTools, startFileTools } from '../../support/file-tools.ts';
+import { startRedis } from '../../support/redis.ts';
+import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { eventually } from '../kit/eventually.ts';
+import { type InProcessAdapter, startInProcess } from '../kit/in-process.ts';
+import { drain, knownSession, openSession, type Place, type Session } from '../kit/session.ts';
+import { artifactOf, readResource, resourceUris } from './kit/artifacts.ts';
+import { leaveOrphan, lying, type SharedFolder, sharedFolder } from './kit/folder.ts';
+import { fileConfig } from './kit/settings.ts';
+import { contentSeen, type Uploaded, uploadedOne } from './kit/uploads.ts';
+
+const OFTEN = { cleanup_interval_seconds: 0.05 };
+const KEPT = { uploads: { ttl_seconds: null }, artifacts: { ttl_seconds: null } };
+const hexId = (digit: string): string => digit.repeat(32);
+
+let tools: FileTools;
+let folder: SharedFolder;
+let started: AsyncDisposableStack;
+
+beforeAll(async () => {
+  tools = await startFileTools();
+});
+afterAll(() => tools?.stop());
+beforeEach(async () => {
+  folder = await sharedFolder();
+  started = new AsyncDisposableStack();
+});
+afterEach(async () => {
+  await started.disposeAsync();
+  await folder[Symbol.asyncDispose]();
+});
+
+/** An adapter over the folder of this test, once it is ready. */
+async function start(changes: JsonObject = {}): Promise<InProcessAdapter> {
+  const adapter = await startInProcess(fileConfig(folder.path, tools.url, changes));
+  started.use(adapter);
+  await eventually(async () => (await fetch(`${adapter.url}/readyz`)).status).toBe(200);
+  return adapter;
+}
+async function health(place: Place): Promise<JsonObject> {
+  return asObject(await (await fetch(`${place.url}/healthz`)).json());
+}
+const inventory = async (place: Place): Promise<JsonObject> =>
+  asObject(asObject((await health(place)).persistence).state_inventory);
+const names = async (): Promise<string[]> => (await lying(folder.path)).map(({ path }) => path.split('/').at(-1) ?? '');
+
+/** What a tool finds under the handle of an upload; undefined when the adapter does not know it any more. */
+async function seenBy(session: Session, place: Place, handle: string): Promise<unknown> {
+  const { result, error } = await session.at(place).tool('read_file', { path: handle });
+  if (error !== undefined || asObject(result).isError === true) return undefined;
+  const [file] = asObject(asObject(result).structuredContent).files as unknown[];
+  return file;
+}
+const isSeen = (upload: Uploaded): unknown => expect.objectContaining(contentSeen(upload.filename, upload.size));
+const write = async (session: Session, place: Place, name: string) =>
+  artifactOf(await session.at(place).tool('write_file', { output_path: name, seed: name }));
+
+describe('files that nobody uses', () => {
+  test('are removed, each kind after its own time, and the health object tells', async () => {
+    const a = await start({ core: OFTEN, uploads: { ttl_seconds: 0.4 }, artifacts: { ttl_seconds: 600 } });
+    const session = await openSession(a);
+    const upload = await uploadedOne(a, session.sessionId, 'in.bin');
+    await write(session, a, 'out.bin');
+    expect(await inventory(a)).toMatchObject({ uploads_count: 1, uploads_bytes: 1_000, artifacts_count: 1 });
+    await eventually(names).toEqual(['out.bin']);
+    expect(await seenBy(session, a, upload.handle)).toBeUndefined();
+    expect(await inventory(a)).toMatchObject({ uploads_count: 0, artifacts_count: 1, last_cleanup: { status: 'ok' } });
+    expect(a.logs).toContainEqual(expect.objectContaining({ msg: 'cleaned up', removed_uploads: 1 }));
+  });
+
+  test('cannot be read either when there is no cleanup', async () => {
+    const a = await start({ uploads: { ttl_seconds: 0.3 }, artifacts: { ttl_seconds: 0.3 } });
+    const session = await openSession(a);
+    const upload = await uploadedOne(a, session.sessionId, 'in.bin');
+    const artifact = await write(session, a, 'out.bin');
+    await eventually(() => resourceUris(session.at(a))).not.toContain(artifact.uri);
+    expect(await readResource(session.at(a), artifact.uri)).toBeUndefined();
+    await eventually(() => seenBy(session, a, upload.handle), 500).toBeUndefined();
+    expect(await names()).toHaveLength(2);
+    expect(await inventory(a)).not.toHaveProperty('last_cleanup');
+  });
+});
+
+describe('a session that was idle for too long', () => {
+  test('keeps its files as a tombstone, under the sweeper too, and has them when its client is back', async () => {
+    const a = await start({
+      ...KEPT,
+      core: OFTEN,
+      sessions: { idle_ttl_seconds: 0.5 },
+      storage: { orphan_sweeper_grace_seconds: 0 },
+    });
+    const session = await openSession(a);
+    const upload = await uploadedOne(a, session.sessionId, 'in.bin');
+    const artifact = await write(session, a, 'out.bin');
+    await eventually(() => inventory(a)).toMatchObject({ sessions_count: 0, tombstones_count: 1 });
+    const orphan = await leaveOrphan(folder.path, 'upload', hexId('a'), hexId('b'));
+    await eventually(() => existsSync(orphan)).toBe(false);
+    expect(await inventory(a)).toMatchObject({ uploads_count: 1, artifacts_count: 1 });
+    expect(await seenBy(session, a, upload.handle)).toEqual(isSeen(upload));
+    expect(await readResource(session.at(a), artifact.uri)).toEqual(contentOf('out.bin', 1_000));
+  });
+
+  test('loses its files with the end of the tombstone', async () => {
+    const a = await start({ ...KEPT, core: OFTEN, sessions: { idle_ttl_seconds: 0.2, tombstone_ttl_seconds: 0.5 } });
+    const session = await openSession(a);
+    await uploadedOne(a, session.sessionId, 'in.bin');
+    await eventually(async () => (await inventory(a)).tombstones_count).toBe(1);
+    expect(await names()).toEqual(['in.bin']);
+    await eventually(names).toEqual([]);
+    expect(await drain(session.at(a).request('ping'))).toBe(404);
+  });
+
+  test('loses its files at once where it cannot come back', async () => {
+    const a = await start({ ...KEPT, core: OFTEN, sessions: { idle_ttl_seconds: 0.2, allow_revival: false } });
+    const session = await openSession(a);
+    await uploadedOne(a, session.sessionId, 'in.bin');
+    await write(session, a, 'out.bin');
+    await eventually(names).toEqual([]);
+    expect(await inventory(a)).toMatchObject({ sessions_count: 0, tombstones_count: 0, uploads_count: 0 });
+  });
+});
+
+test('a session that its client ends has no files any more', async () => {
+  const a = await start(KEPT);
+  const [session, other] = [await openSession(a), await openSession(a)];
+  await uploadedOne(a, session.sessionId, 'in.bin');
+  await write(session, a, 'out.bin');
+  await uploadedOne(a, other.sessionId, 'other.bin');
+  expect(await drain(session.at(a).end())).toBe(200);
+  expect(await names()).toEqual(['other.bin']);
+  for (const kind of ['uploads', 'artifacts']) {
+    expect(existsSync(join(folder.path, kind, 'sessions', session.sessionId))).toBe(false);
+  }
+  expect(await inventory(a)).toMatchObject({ sessions_count: 1, uploads_count: 1, artifacts_count: 0 });
+});
+
+describe('after a restart', () => {
+  const STATES: Record<string, JsonObject> = {
+    'a memory snapshot': { type: 'memory', disk: { local_path: 'set below' } },
+    SQLite: { type: 'disk' },
+  };
+
+  test.for(Object.keys(STATES))('files of a session are still there with %s', async (name) => {
+    const state = { ...STATES[name] };
+    if (state.type === 'memory') state.disk = { local_path: join(folder.path, 'state', 'snapshot.sqlite3') };
+    const config = { ...KEPT, state_persistence: state };
+    const before = await start(config);
+    const session = await openSession(before);
+    const upload = await uploadedOne(before, session.sessionId, 'in.bin');
+    const artifact = await write(session, before, 'out.bin');
+    await before.adapter.stop();
+
+    const after = await start(config);
+    expect(await health(after)).toMatchObject({
+      startup_reconciliation: { status: 'skipped', mode: 'if_empty', reason: 'repository_not_empty' },
+    });
+    expect(await seenBy(session, after, upload.handle)).toEqual(isSeen(upload));
+    expect(await resourceUris(session.at(after))).toContain(artifact.uri);
+    expect(await readResource(session.at(after), artifact.uri)).toEqual(contentOf('out.bin', 1_000));
+  });
+
+  test('with refresh_on_startup the state is gone and the files stay; mode always finds them again', async () => {
+    const config = { ...KEPT, state_persistence: { type: 'disk', refresh_on_startup: true } };
+    const before = await start(config);
+    const session = await openSession(before);
+    const upload = await uploadedOne(before, session.sessionId, 'in.bin');
+    await before.adapter.stop();
+
+    const empty = await start(config);
+    expect(await inventory(empty)).toMatchObject({ sessions_count: 0, uploads_count: 0 });
+    expect((await health(empty)).startup_reconciliation).toMatchObject({ reason: 'refresh_on_startup_enabled' });
+    expect(await drain(session.at(empty).request('ping'))).toBe(404);
+    expect(await names()).toEqual(['in.bin']);
+    await empty.adapter.stop();
+
+    const state_persistence = { ...config.state_persistence, reconciliation: { mode: 'always' } };
+    const found = await start({ ...config, state_persistence });
+    expect((await health(found)).startup_reconciliation).toMatchObject({ status: 'applied', uploads_backfilled: 1 });
+    expect(await seenBy(session, found, upload.handle)).toEqual(isSeen(upload));
+  });
+});
+
+describe('a storage folder of an earlier installation', () => {
+  const [sid, uploadId, artifactId] = [hexId('1'), hexId('2'), hexId('3')];
+
+  async function lay(kind: string, session: string, id: string, name: string): Promise<string> {
+    const path = join(folder.path, kind, 'sessions', session, id, name);
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(path, contentOf(name, 1_000));
+    return path;
+  }
+
+  test('is taken over: clients go on with the handles and URIs that they have', async () => {
+    await lay('uploads', sid, uploadId, 'in.bin');
+    await lay('artifacts', sid, artifactId, 'picture.png');
+    const odd = await lay('uploads', 'not-an-id', uploadId, 'odd.bin');
+    const a = await start({ ...KEPT, core: OFTEN, state_persistence: { type: 'disk' } });
+    expect((await health(a)).startup_reconciliation).toMatchObject({
+      status: 'applied',
+      repository_empty: true,
+      uploads_backfilled: 1,
+      artifacts_backfilled: 1,
+      sessions_created: 1,
+      unresolved_sessions_count: 0,
+      skipped_entries: 1,
+    });
+    const session = knownSession(sid, '2025-06-18');
+    const handle = `upload://sessions/${sid}/${uploadId}`;
+    expect(await seenBy(session, a, handle)).toMatchObject(contentSeen('in.bin'));
+    const uri = `artifact://sessions/${sid}/${artifactId}/picture.png`;
+    expect(await resourceUris(session.at(a))).toContain(uri);
+    expect(await readResource(session.at(a), uri)).toEqual(contentOf('picture.png', 1_000));
+    expect(await readFile(odd)).toEqual(contentOf('odd.bin', 1_000));
+  });
+
+  test('belongs to who has the token', async () => {
+    await lay('uploads', sid, uploadId, 'in.bin');
+    const a = await start({ ...KEPT, core: { auth: { enabled: true, token: 'secret' } } });
+    const headers = { 'x-mcp-adapter-auth-token': 'secret' };
+    const session = knownSession(sid, '2025-06-18', { headers });
+    const handle = `upload://sessions/${sid}/${uploadId}`;
+    expect(await seenBy(session, a, handle)).toMatchObject(contentSeen('in.bin'));
+    expect(await drain(knownSession(sid, '2025-06-18').at(a).request('ping'))).toBe(401);
+    // Without the token nothing is said but that it was done.
+    expect((await health(a)).startup_reconciliation).toEqual({ status: 'applied', mode: 'if_empty' });
+  });
+
+  test('is left alone, and swept after the grace, when nobody wants it', async () => {
+    const path = await lay('uploads', sid, uploadId, 'in.bin');
+    const state_persistence = { type: 'memory', reconciliation: { mode: 'disabled' } };
+    const a = await start({ state_persistence });
+    expect((await health(a)).startup_reconciliation).toMatchObject({ status: 'disabled' });
+    expect(await drain(knownSession(sid, '2025-06-18').at(a).request('ping'))).toBe(404);
+    expect(existsSync(path)).toBe(true);
+    const storage = { orphan_sweeper_grace_seconds: 0.5 };
+    await start({ core: OFTEN, state_persistence, storage: { ...storage, orphan_sweeper_enabled: false } });
+    await start({ core: OFTEN, state_persistence, storage: { orphan_sweeper_grace_seconds: 3_600 } });
+    const orphan = await leaveOrphan(folder.path, 'artifact', hexId('a'), hexId('b'));
+    expect(existsSync(path)).toBe(true);
+    await start({ core: OFTEN, state_persistence, storage });
+    await eventually(() => [existsSync(path), existsSync(orphan)]).toEqual([false, false]);
+    expect(existsSync(join(folder.path, 'uploads', 'sessions'))).toBe(true);
+  });
+});
+
+test('nothing is swept while memory stands in for Redis, and what is left over is when Redis is back', async () => {
+  await using redis = await startRedis({ appendonly: true });
+  const a = await start({
+    ...KEPT,
+    core: OFTEN,
+    storage: { orphan_sweeper_grace_seconds: 0 },
+    state_persistence: {
+      type: 'redis',
+      unavailable_policy: 'fallback_memory',
+      redis: { host: redis.host, port: redis.port, ping_seconds: 0.2 },
+    },
+  });
+  const session = await openSession(a);
+  const upload = await uploadedOne(a, session.sessionId, 'in.bin');
+  await redis.stop();
+  const fallback = async (): Promise<unknown> => asObject((await health(a)).persistence).fallback_active;
+  await eventually(fallback).toBe(true);
+  const orphan = await leaveOrphan(folder.path, 'upload', hexId('a'), hexId('b'));
+  const passes = async (): Promise<unknown> => asObject((await inventory(a)).last_cleanup).finished_at;
+  for (let pass = 0; pass < 5; pass += 1) {
+    const last = await passes();
+    await eventually(passes).not.toBe(last);
+  }
+  expect([existsSync(orphan), (await names()).toSorted()]).toEqual([true, ['in.bin', 'orphan.bin']]);
+  expect((await inventory(a)).last_cleanup).toMatchObject({ files: 'skipped' });
+
+  await redis.start();
+  await eventually(() => existsSync(orphan)).toBe(false);
+  expect(await names()).toEqual(['in.bin']);
+  expect(await seenBy(session, a, upload.handle)).toEqual(isSeen(upload));
+});
