@@ -14,7 +14,7 @@ import { textOf } from '../kit/session.ts';
 import { artifactError, artifactOf, readResource, resourceUris } from './kit/artifacts.ts';
 import { leaveOrphan } from './kit/folder.ts';
 import { startHalfUpload } from './kit/half-upload.ts';
-import { formFile, statusAndBody, upload, uploadedOne } from './kit/uploads.ts';
+import { formFile, upload, uploadedOne } from './kit/uploads.ts';
 import { type Scene, type SceneOptions, Scenes } from './kit/with-adapter.ts';
 
 /** Fields whose effect another test shows: file → title. */

@@ -114,7 +114,9 @@ describe('a signed URL', () => {
     test('that nobody has issued is refused, however well it is signed', async () => {
       const nonce = randomBytes(16).toString('hex');
       const query = uploadQuery(SECRET, { server: 'up', session: session.sessionId, exp: inSeconds(60), nonce });
-      expect(await statusAndBody(uploadTo(`${adapter.url}/upload/up?${query.toString()}`, [file]))).toEqual(uploadRefused);
+      expect(await statusAndBody(uploadTo(`${adapter.url}/upload/up?${query.toString()}`, [file]))).toEqual(
+        uploadRefused,
+      );
     });
 
     test('is for one session and one server', async () => {
