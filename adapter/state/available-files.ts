@@ -1,6 +1,7 @@
 import type {
   FileKey,
   FileKind,
+  FilePage,
   FileRecord,
   FileRecords,
   FileTotals,
@@ -97,6 +98,10 @@ export class AvailableFiles implements FileRecords {
 
   known(sessionId: string, fileIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#run((store) => store.known(sessionId, fileIds));
+  }
+
+  page(cursor: string | undefined, limit: number): Promise<FilePage> {
+    return this.#run((store) => store.page(cursor, limit));
   }
 
   ownerOf(sessionId: string): Promise<string | undefined> {

@@ -68,6 +68,11 @@ export interface FileRecords {
 
   /** Which of these ids of files, of any kind, have a record in the session with this id, whatever its server. */
   known(sessionId: string, fileIds: readonly string[]): Promise<ReadonlySet<string>>;
+  /**
+   * Committed files of all sessions, some at a time and in no special order: `next` leads on, undefined at the end. One
+   * that is there all along comes at least once; `limit` is about how many.
+   */
+  page(cursor: string | undefined, limit: number): Promise<FilePage>;
   /** The server whose session has this id, active or tombstoned; undefined when there is none or more than one. */
   ownerOf(sessionId: string): Promise<string | undefined>;
   /**
@@ -129,7 +134,12 @@ export interface LockGuard {
   readonly owner: string;
 }
 
-/** Pending files count with what they take up in the quotas. */
+export interface FilePage {
+  readonly files: readonly FileRecord[];
+  readonly next: string | undefined;
+}
+
+/** `count` is of committed files; `bytes` contain what pending ones take up in the quotas. */
 export interface FileTotals {
   readonly uploads: { readonly count: number; readonly bytes: number };
   readonly artifacts: { readonly count: number; readonly bytes: number };

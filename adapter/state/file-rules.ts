@@ -37,7 +37,7 @@ export function begin(
   if (!isActive(sessions.get(session))) return 'no_session';
   const artifacts = begun.filter(({ kind }) => kind === 'artifact').length;
   if (maxArtifacts !== null && artifacts > 0) {
-    const full = files.totals(session).artifacts.count + artifacts > maxArtifacts;
+    const full = files.artifacts(session) + artifacts > maxArtifacts;
     // Whoever died with a pending artifact must not hold its place until the next cleanup.
     if (full && aliveArtifacts(files, session, now) + artifacts > maxArtifacts) return 'limit';
   }

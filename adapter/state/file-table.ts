@@ -1,4 +1,4 @@
-import type { FileKey, FileKind, FileRecord, FileTotals } from './file-records.ts';
+import type { FileKey, FileKind, FilePage, FileRecord, FileTotals } from './file-records.ts';
 import type { SessionKey } from './session-key.ts';
 
 /** What a store keeps of a file. */
@@ -20,8 +20,12 @@ export interface FileTable {
 
   /** All files of a session, pending ones too, in no order. */
   ofSession(session: SessionKey): StoredFile[];
-  /** Of one session, or of all; pending files are in it with what they take up in the quotas. */
+  /** Of one session, or of all. */
   totals(session?: SessionKey): FileTotals;
+
+  /** How many artifacts a session has, pending ones too. */
+  artifacts(session: SessionKey): number;
+  page(cursor: string | undefined, limit: number): FilePage;
 
   /** Up to `limit` committed files of a kind last used at `usedBefore` or earlier, without a lease after `now`. */
   unused(kind: FileKind, options: { usedBefore: number; now: number; limit: number }): StoredFile[];

@@ -1,5 +1,5 @@
 import { DueQueue } from './due-queue.ts';
-import type { FileKey, FileKind, FileRecord, FileTotals } from './file-records.ts';
+import type { FileKey, FileKind, FilePage, FileRecord, FileTotals } from './file-records.ts';
 import type { FileTable, StoredFile } from './file-table.ts';
 import type { SessionKey } from './session-key.ts';
 import { keyText } from './stored-session.ts';
@@ -18,7 +18,10 @@ interface Files {
   readonly totals: Totals;
 }
 
-type Totals = { -readonly [Kind in keyof FileTotals]: { count: number; bytes: number } };
+type Totals = { -readonly [Kind in keyof FileTotals]: { count: number; pending: number; bytes: number } };
+
+/** Who stopped in the middle of so many readers ago begins anew. */
+const READERS = 8;
 
 /** Records of files in maps. */
 export class MemoryFileTable implements FileTable {
@@ -29,6 +32,9 @@ export class MemoryFileTable implements FileTable {
   readonly #isAlive: (session: SessionKey) => boolean;
   #totals = newTotals();
   #queues = newQueues();
+  /** By the cursor that leads on. */
+  readonly #readers = new Map<string, Generator<FileRecord, void>>();
+  #pages = 0;
 
   /** `isAlive`: whether a session is there and was not invalidated. */
   constructor(isAlive: (session: SessionKey) => boolean) {
@@ -72,7 +78,38 @@ export class MemoryFileTable implements FileTable {
   totals(session?: SessionKey): FileTotals {
     const totals = session === undefined ? this.#totals : this.#sessions.get(keyText(session))?.totals;
     const { uploads, artifacts } = totals ?? newTotals();
-    return { uploads: { ...uploads }, artifacts: { ...artifacts } };
+    return {
+      uploads: { count: uploads.count, bytes: uploads.bytes },
+      artifacts: { count: artifacts.count, bytes: artifacts.bytes },
+    };
+  }
+
+  artifacts(session: SessionKey): number {
+    const totals = this.#sessions.get(keyText(session))?.totals.artifacts;
+    return totals === undefined ? 0 : totals.count + totals.pending;
+  }
+
+  page(cursor: string | undefined, limit: number): FilePage {
+    const reader = this.#readers.get(cursor ?? '') ?? this.#committed();
+    this.#readers.delete(cursor ?? '');
+    const files: FileRecord[] = [];
+    while (files.length < limit) {
+      const { value, done } = reader.next();
+      if (done === true) return { files, next: undefined };
+      files.push(value);
+    }
+    this.#pages += 1;
+    const next = String(this.#pages);
+    this.#readers.set(next, reader);
+    for (const oldest of this.#readers.keys()) if (this.#readers.size > READERS) this.#readers.delete(oldest);
+    return { files, next };
+  }
+
+  /** Iterators of maps go on where they were, whatever is added and deleted meanwhile. */
+  *#committed(): Generator<FileRecord, void> {
+    for (const { rows } of this.#sessions.values()) {
+      for (const { record } of rows.values()) if (record.state === 'committed') yield record;
+    }
   }
 
   unused(kind: FileKind, { usedBefore, now, limit }: { usedBefore: number; now: number; limit: number }): Row[] {
@@ -131,10 +168,10 @@ export class MemoryFileTable implements FileTable {
     this.#count(files, row.record, -1);
   }
 
-  #count(files: Files, { kind, sizeBytes }: FileRecord, sign: 1 | -1): void {
+  #count(files: Files, { kind, state, sizeBytes }: FileRecord, sign: 1 | -1): void {
     const name = kind === 'upload' ? 'uploads' : 'artifacts';
     for (const totals of [files.totals, this.#totals]) {
-      totals[name].count += sign;
+      totals[name][state === 'pending' ? 'pending' : 'count'] += sign;
       totals[name].bytes += sign * sizeBytes;
     }
   }
@@ -144,7 +181,10 @@ const KINDS: readonly FileKind[] = ['upload', 'artifact'];
 
 const rowKey = ({ kind, fileId }: { kind: FileKind; fileId: string }): string => `${kind} ${fileId}`;
 
-const newTotals = (): Totals => ({ uploads: { count: 0, bytes: 0 }, artifacts: { count: 0, bytes: 0 } });
+const newTotals = (): Totals => ({
+  uploads: { count: 0, pending: 0, bytes: 0 },
+  artifacts: { count: 0, pending: 0, bytes: 0 },
+});
 
 const queueOf = ({ state, kind }: FileRecord): FileKind | 'pending' => (state === 'pending' ? 'pending' : kind);
 

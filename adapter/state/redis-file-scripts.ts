@@ -62,28 +62,39 @@ const CHANGE = `
     if file.state == 'pending' then return KEYS[7] end
     return file.kind == 'u' and KEYS[5] or KEYS[6]
   end
-  local function count(kind, files, bytes)
-    for _, totals in ipairs({ { KEYS[2], '#' }, { KEYS[4], '' } }) do
-      if files ~= 0 then redis.call('HINCRBY', totals[1], totals[2] .. kind .. 'c', files) end
-      if bytes ~= 0 then redis.call('HINCRBY', totals[1], totals[2] .. kind .. 'b', bytes) end
-    end
+  local function add(field, number)
+    if number == 0 then return end
+    redis.call('HINCRBY', KEYS[2], '#' .. field, number)
+    redis.call('HINCRBY', KEYS[4], field, number)
+  end
+  local function count(file, sign)
+    add(file.kind .. (file.state == 'pending' and 'p' or 'c'), sign)
+    add(file.kind .. 'b', sign * file.size)
   end
   local function write(file, before)
     local member = ARGV[1] .. '\\n' .. file.field
     local index = index_of(file)
-    if before and index_of(before) ~= index then redis.call('ZREM', index_of(before), member) end
     redis.call('HSET', KEYS[2], file.field, encode(file))
+    if before and index_of(before) ~= index then redis.call('ZREM', index_of(before), member) end
     redis.call('ZADD', index, file.state == 'pending' and file.lease or file.used, member)
-    count(file.kind, before and 0 or 1, file.size - (before and before.size or 0))
+    if not before then
+      count(file, 1)
+    elseif before.state ~= file.state or before.size ~= file.size then
+      count(before, -1)
+      count(file, 1)
+    end
   end
   local function drop(file)
     redis.call('HDEL', KEYS[2], file.field)
     redis.call('ZREM', index_of(file), ARGV[1] .. '\\n' .. file.field)
-    count(file.kind, -1, -file.size)
+    count(file, -1)
   end
   local function finish()
-    local counts = redis.call('HMGET', KEYS[2], '#uc', '#ac')
-    if tonumber(counts[1] or 0) + tonumber(counts[2] or 0) > 0 then
+    local files = 0
+    for _, number in ipairs(redis.call('HMGET', KEYS[2], '#uc', '#up', '#ac', '#ap')) do
+      files = files + tonumber(number or 0)
+    end
+    if files > 0 then
       redis.call('ZADD', KEYS[3], bytes_of(KEYS[2], '#'), ARGV[1])
     else
       redis.call('DEL', KEYS[2])
@@ -112,7 +123,8 @@ export const BEGIN = redisScript(`
     if string.sub(ARGV[i], 1, 1) == 'a' then artifacts = artifacts + 1 end
   end
   local max = tonumber(ARGV[4])
-  if max and artifacts > 0 and tonumber(redis.call('HGET', KEYS[2], '#ac') or 0) + artifacts > max then
+  local counts = redis.call('HMGET', KEYS[2], '#ac', '#ap')
+  if max and artifacts > 0 and tonumber(counts[1] or 0) + tonumber(counts[2] or 0) + artifacts > max then
     for _, file in ipairs(files_of_session()) do
       local held = file.state == 'committed' or file.lease > tonumber(ARGV[3])
       if file.kind == 'a' and held then artifacts = artifacts + 1 end
@@ -311,7 +323,7 @@ export const KEEP = redisScript(`
  * not given because there is one for each session.
  */
 export const RECOUNT = redisScript(`
-  local sums = { uc = 0, ub = 0, ac = 0, ab = 0 }
+  local sums = { uc = 0, up = 0, ub = 0, ac = 0, ap = 0, ab = 0 }
   for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     for field, sum in pairs(sums) do
       sums[field] = sum + tonumber(redis.call('HGET', ARGV[1] .. name, '#' .. field) or 0)

@@ -1,6 +1,7 @@
 import type {
   FileKey,
   FileKind,
+  FilePage,
   FileRecord,
   FileRecords,
   FileTotals,
@@ -187,6 +188,27 @@ export class RedisFiles implements FileRecords {
         values.some((ofServer) => typeof (ofServer[2 * index] ?? ofServer[2 * index + 1]) === 'string'),
       ),
     );
+  }
+
+  async page(cursor: string | undefined, limit: number): Promise<FilePage> {
+    const { uploads, artifacts } = this.#keys;
+    const [index = '', from = ''] =
+      cursor?.startsWith(`${artifacts}\n`) || cursor?.startsWith(`${uploads}\n`) ? cursor.split('\n') : [uploads, '0'];
+    const [to, reply] = await this.#connection.run((redis) => redis.zscan(index, from, 'COUNT', limit));
+    const members = reply.filter((_, place) => place % 2 === 0).map((member) => member.split('\n'));
+    const groups = Map.groupBy(members, ([name = '']) => name);
+    const files = await Promise.all(
+      Array.from(groups, async ([name, group]) => {
+        const fields = group.map(([, field = '']) => field);
+        const values = await this.#connection.run((redis) => redis.hmget(this.#keys.files(name), ...fields));
+        return decodeFiles(
+          this.#keys.parse(name),
+          fields.flatMap((field, place) => [field, values[place] ?? null]),
+        );
+      }),
+    );
+    const next = to === '0' ? (index === uploads ? `${artifacts}\n0` : undefined) : `${index}\n${to}`;
+    return { files: files.flat().filter(({ state }) => state === 'committed'), next };
   }
 
   async ownerOf(sessionId: string): Promise<string | undefined> {

@@ -18,7 +18,7 @@ export class RedisKeys {
   readonly servers: string;
   /** Sessions that have files, by the bytes of these. */
   readonly fileSessions: string;
-  /** Hash: number (c) and bytes (b) of all uploads (u) and artifacts (a), pending ones too. */
+  /** Hash: how many uploads (u) and artifacts (a) are committed (c) and pending (p), and their bytes (b). */
   readonly fileTotals: string;
   /** Committed uploads, `<session name>\n<field of the file>`, by their last use. */
   readonly uploads: string;

@@ -69,7 +69,8 @@ const SCHEMAS: readonly string[] = [
     CREATE INDEX committed_files ON files (kind, last_used_at) WHERE state = 'committed';
     CREATE INDEX pending_files ON files (lease_until) WHERE state = 'pending';
     CREATE TABLE file_totals (
-      session_id TEXT NOT NULL, server_id TEXT NOT NULL, kind TEXT NOT NULL, count INTEGER NOT NULL, bytes INTEGER NOT NULL,
+      session_id TEXT NOT NULL, server_id TEXT NOT NULL, kind TEXT NOT NULL,
+      count INTEGER NOT NULL, pending INTEGER NOT NULL, bytes INTEGER NOT NULL,
       PRIMARY KEY (session_id, server_id, kind)
     ) WITHOUT ROWID;
     CREATE TABLE abandoned_sessions (

@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import type { FileKey, FileKind, FileTotals } from './file-records.ts';
+import type { FileKey, FileKind, FilePage, FileTotals } from './file-records.ts';
 import type { FileTable, StoredFile } from './file-table.ts';
 import type { SessionKey } from './session-key.ts';
 
@@ -20,17 +20,16 @@ export class SqliteFileTable implements FileTable {
   }
 
   put({ record, uses }: StoredFile): void {
-    const { kind, sizeBytes } = record;
-    const before = this.#sql.selectSize.get(record.sessionId, record.fileId, kind, record.serverId);
+    const before = this.#sql.selectShare.get(record.sessionId, record.fileId, record.kind, record.serverId);
     this.#sql.put.run(
       record.sessionId,
       record.fileId,
-      kind,
+      record.kind,
       record.serverId,
       record.state,
       record.filename,
       record.mimeType,
-      sizeBytes,
+      record.sizeBytes,
       record.sha256,
       record.toolName,
       Number(record.exposed),
@@ -39,13 +38,17 @@ export class SqliteFileTable implements FileTable {
       record.leaseUntil,
       uses,
     );
-    this.#count(record, kind, before === undefined ? 1 : 0, sizeBytes - Number(before?.['size_bytes'] ?? 0));
+    this.#count(record, before === undefined ? NONE : shareOf(before), {
+      committed: Number(record.state === 'committed'),
+      pending: Number(record.state === 'pending'),
+      bytes: record.sizeBytes,
+    });
   }
 
   delete({ sessionId, fileId, kind, serverId }: FileKey): void {
     const removed = this.#sql.delete.get(sessionId, fileId, kind, serverId);
     if (removed === undefined) return;
-    this.#count({ sessionId, serverId }, kind, -1, -Number(removed['size_bytes']));
+    this.#count({ sessionId, serverId, kind }, shareOf(removed), NONE);
     this.#sql.dropEmptyTotals.run(sessionId, serverId);
     this.#sql.dropAbandoned.run(sessionId, serverId);
   }
@@ -61,6 +64,19 @@ export class SqliteFileTable implements FileTable {
       return { count: Number(row?.['count'] ?? 0), bytes: Number(row?.['bytes'] ?? 0) };
     };
     return { uploads: of('upload'), artifacts: of('artifact') };
+  }
+
+  artifacts({ sessionId, serverId }: SessionKey): number {
+    return Number(this.#sql.countArtifacts.get(sessionId, serverId)?.['n'] ?? 0);
+  }
+
+  page(cursor: string | undefined, limit: number): FilePage {
+    const [sessionId = '', fileId = '', kind = '', serverId = ''] = cursor?.split('\n') ?? [];
+    const files = this.#sql.selectPage
+      .all(sessionId, fileId, kind, serverId, limit)
+      .map((columns) => storedFile(columns).record);
+    const last = files.length < limit ? undefined : files.at(-1);
+    return { files, next: last && [last.sessionId, last.fileId, last.kind, last.serverId].join('\n') };
   }
 
   unused(kind: FileKind, { usedBefore, now, limit }: { usedBefore: number; now: number; limit: number }): StoredFile[] {
@@ -97,13 +113,30 @@ export class SqliteFileTable implements FileTable {
     return this.#sql.selectAll.all().map(storedFile);
   }
 
-  #count(session: SessionKey, kind: FileKind, files: number, bytes: number): void {
-    if (files === 0 && bytes === 0) return;
-    for (const { sessionId, serverId } of [session, ALL]) {
-      this.#sql.addTotals.run(sessionId, serverId, kind, files, bytes);
-    }
+  #count({ sessionId, serverId, kind }: Omit<FileKey, 'fileId'>, before: Share, after: Share): void {
+    const committed = after.committed - before.committed;
+    const pending = after.pending - before.pending;
+    const bytes = after.bytes - before.bytes;
+    if (committed === 0 && pending === 0 && bytes === 0) return;
+    this.#sql.addTotals.run(sessionId, serverId, kind, committed, pending, bytes);
+    this.#sql.addTotals.run(ALL.sessionId, ALL.serverId, kind, committed, pending, bytes);
   }
 }
+
+/** What one file adds to the totals. */
+interface Share {
+  readonly committed: number;
+  readonly pending: number;
+  readonly bytes: number;
+}
+
+const NONE: Share = { committed: 0, pending: 0, bytes: 0 };
+
+const shareOf = (columns: Columns): Share => ({
+  committed: Number(columns['state'] === 'committed'),
+  pending: Number(columns['state'] === 'pending'),
+  bytes: Number(columns['size_bytes']),
+});
 
 type Columns = Record<string, SQLOutputValue>;
 
@@ -136,9 +169,13 @@ function statements(database: DatabaseSync) {
   const SESSION = 'session_id = ? AND server_id = ?';
   return {
     select: sql(`SELECT * FROM files WHERE ${FILE}`),
-    selectSize: sql(`SELECT size_bytes FROM files WHERE ${FILE}`),
+    selectShare: sql(`SELECT state, size_bytes FROM files WHERE ${FILE}`),
     selectSession: sql(`SELECT * FROM files WHERE ${SESSION}`),
     selectAll: sql('SELECT * FROM files'),
+    selectPage: sql(
+      `SELECT * FROM files WHERE (session_id, file_id, kind, server_id) > (?, ?, ?, ?) AND state = 'committed'
+       ORDER BY session_id, file_id, kind, server_id LIMIT ?`,
+    ),
     selectKnown: sql('SELECT 1 FROM files WHERE session_id = ? AND file_id = ?'),
     selectUnused: sql(
       `SELECT * FROM files WHERE state = 'committed' AND kind = ? AND last_used_at <= ? AND lease_until <= ?
@@ -156,15 +193,17 @@ function statements(database: DatabaseSync) {
          exposed = excluded.exposed, created_at = excluded.created_at, last_used_at = excluded.last_used_at,
          lease_until = excluded.lease_until, uses = excluded.uses`,
     ),
-    delete: sql(`DELETE FROM files WHERE ${FILE} RETURNING size_bytes`),
+    delete: sql(`DELETE FROM files WHERE ${FILE} RETURNING state, size_bytes`),
     clearFiles: sql('DELETE FROM files'),
 
     selectTotals: sql(`SELECT kind, count, bytes FROM file_totals WHERE ${SESSION}`),
+    countArtifacts: sql(`SELECT count + pending AS n FROM file_totals WHERE ${SESSION} AND kind = 'artifact'`),
     addTotals: sql(
-      `INSERT INTO file_totals (session_id, server_id, kind, count, bytes) VALUES (?, ?, ?, ?, ?)
-       ON CONFLICT DO UPDATE SET count = count + excluded.count, bytes = bytes + excluded.bytes`,
+      `INSERT INTO file_totals (session_id, server_id, kind, count, pending, bytes) VALUES (?, ?, ?, ?, ?, ?)
+       ON CONFLICT DO UPDATE SET count = count + excluded.count, pending = pending + excluded.pending,
+         bytes = bytes + excluded.bytes`,
     ),
-    dropEmptyTotals: sql(`DELETE FROM file_totals WHERE ${SESSION} AND count = 0`),
+    dropEmptyTotals: sql(`DELETE FROM file_totals WHERE ${SESSION} AND count = 0 AND pending = 0`),
     clearTotals: sql('DELETE FROM file_totals'),
 
     selectAbandoned: sql(

@@ -1,6 +1,7 @@
 import type {
   FileKey,
   FileKind,
+  FilePage,
   FileRecord,
   FileRecords,
   FileTotals,
@@ -85,6 +86,10 @@ export class TableFiles implements FileRecords {
 
   known(sessionId: string, fileIds: readonly string[]): Promise<ReadonlySet<string>> {
     return this.#steps.read(({ files }) => files.known(sessionId, fileIds));
+  }
+
+  page(cursor: string | undefined, limit: number): Promise<FilePage> {
+    return this.#steps.read(({ files }) => files.page(cursor, limit));
   }
 
   ownerOf(sessionId: string): Promise<string | undefined> {
