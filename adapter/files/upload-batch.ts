@@ -117,8 +117,8 @@ export class UploadBatch {
     if (keys.length > 0) await this.#parts.records.lease(keys, this.#parts.clock() + LEASE_MS);
   }
 
-  /** Removes all traces and returns what to tell the client instead of `error`. Never fails. */
-  async discard(error: unknown): Promise<unknown> {
+  /** Removes all traces and returns what to tell the client instead of `reason`. Never fails. */
+  async discard(reason: unknown): Promise<unknown> {
     const { records, files } = this.#parts;
     // Records first: what then is left on the disk after a crash is known to be nobody's.
     const removed = await Promise.allSettled(this.records.map((record) => records.remove(record)));
@@ -126,13 +126,13 @@ export class UploadBatch {
     // Where the store does not answer, the files may have been committed a moment ago: then they must be whole.
     const ours = this.records.filter((_, i) => removed[i]?.status === 'fulfilled');
     await files.discard(ours, 'failed');
-    if (error instanceof AdapterError) return error;
-    if (error instanceof StorageFault && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
-      return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: error });
+    if (reason instanceof AdapterError) return reason;
+    if (reason instanceof StorageFault && (reason.code === 'ENOSPC' || reason.code === 'EDQUOT')) {
+      return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: reason });
     }
     // Whoever ends a session removes its folders, also from under those who write into them.
     const taken = removed.some((one) => one.status === 'fulfilled' && one.value === undefined);
-    return taken ? new AdapterError('session_ended', undefined, { cause: error }) : error;
+    return taken ? new AdapterError('session_ended', undefined, { cause: reason }) : reason;
   }
 
   async #begin(file: FormFile): Promise<Item> {

@@ -64,13 +64,13 @@ export function readForm(
     body.off('data', onData).off('end', onEnd).off('error', onLost).off('close', onLost);
     signal.removeEventListener('abort', onAbort);
   };
-  const fail = (error: unknown): void => {
+  const fail = (reason: unknown): void => {
     if (ended) return;
     stop();
     body.pause();
     // Whoever reads a file learns of it there, and has cleaned up when the form fails.
-    for (const file of open) file.destroy(error as Error);
-    void queue.then(() => reject(error as Error));
+    for (const file of open) file.destroy(reason as Error);
+    void queue.then(() => reject(reason as Error));
   };
   const malformed = (detail: string): void => fail(new AdapterError('invalid_multipart', detail));
   const onAbort = (): void => fail(signal.reason);
@@ -139,11 +139,11 @@ export function readForm(
     );
   }
   parser.on('file', (name, file, filename, _encoding, mimeType) => {
-    const { push } = file;
+    const push = file.push.bind(file);
     // What the parser hands on is counted where it does so: it may wait for its reader for a while.
     file.push = (chunk: Buffer | null) => {
       useful += chunk?.length ?? 0;
-      return push.call(file, chunk);
+      return push(chunk);
     };
     onFile(name, file, filename, mimeType);
   });
