@@ -15,7 +15,8 @@ const REFUSED = new Set([
   'SignatureDoesNotMatch',
 ]);
 const CHANGED = new Set(['BadDigest', 'XAmzContentSHA256Mismatch', 'IncompleteBody']);
-const MISSING = new Set(['NoSuchKey', 'NotFound']);
+/** With the names that the SDK gives to answers without a body. */
+const MISSING = new Set(['NoSuchKey', 'NotFound', 'Unknown', 'UnknownError']);
 /** The server can do this, but not now. */
 const BUSY = new Set(['SlowDown', 'RequestTimeout', 'ThrottlingException']);
 
@@ -28,16 +29,18 @@ export function s3Failure(error: unknown, bucket: string): FileRefused | SecondH
   const { name, code, status } = detailsOf(error);
   const what = [name, code, status === undefined ? undefined : `HTTP ${status}`].filter((part) => part !== undefined);
   const why = what.join(', ');
-  if (MISSING.has(name) || (status === 404 && name !== 'NoSuchBucket')) {
-    return new FileRefused('missing', `the bucket ${bucket} does not hold the file`);
-  }
   if (CHANGED.has(name)) return new FileRefused('changed', `the file changed on its way to the bucket ${bucket}`);
   if (name === 'CredentialsProviderError') {
     const advice =
       'there are no credentials for it in the environment: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
     return new SecondHomeFailed('refused', `the bucket ${bucket} cannot be used: ${advice}`);
   }
-  if (REFUSED.has(name) || status === 401 || status === 403) {
+  if (MISSING.has(name) && status === 404) {
+    return new FileRefused('missing', `the bucket ${bucket} does not hold the file`);
+  }
+  // Servers have errors of their own for accounts and buckets that they do not know.
+  const isUnknown = status === 404 && name !== 'NoSuchUpload';
+  if (REFUSED.has(name) || status === 401 || status === 403 || isUnknown) {
     return new SecondHomeFailed('refused', `the bucket ${bucket} cannot be used: ${why}`);
   }
   if (status === undefined || status >= 500 || status === 429 || BUSY.has(name)) {

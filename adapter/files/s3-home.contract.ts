@@ -120,7 +120,7 @@ describe.skipIf(unavailable !== undefined)(`a bucket${unavailable === undefined 
       const home = open();
       const record = recordOf('what was uploaded');
       const swapped = await sources.of('what is there now');
-      await expect(home.put(record, swapped)).rejects.toMatchObject({ name: 'Error', reason: 'changed' });
+      await expect(home.put(record, swapped)).rejects.toMatchObject({ name: 'FileRefused', reason: 'changed' });
       expect(await home.has(record)).toBe(false);
     });
 
@@ -281,7 +281,7 @@ describe.skipIf(unavailable !== undefined)(`a bucket${unavailable === undefined 
 
     test('an unknown key', async () => {
       vi.stubEnv('AWS_ACCESS_KEY_ID', 'KUNKNOWN');
-      expect(await failure(open(), 'refused')).toContain('HTTP 403');
+      expect(await failure(open(), 'refused')).toContain('UserNotFound');
     });
 
     test('no credentials', async () => {
@@ -367,7 +367,7 @@ describe.skipIf(unavailable !== undefined)(`a bucket${unavailable === undefined 
   test('a large file goes through without being held in memory', async () => {
     const home = open();
     const chunk = Buffer.alloc(MiB, 'x');
-    const size = 200 * MiB;
+    const size = 256 * MiB;
     const source = {
       size,
       read: async function* ({ start = 0, end = size - 1 } = {}) {
@@ -387,6 +387,7 @@ describe.skipIf(unavailable !== undefined)(`a bucket${unavailable === undefined 
       clearInterval(watch);
       await home.remove([record]);
     }
-    expect((most - before) / MiB).toBeLessThan(64);
+    // What was read and waits for the next garbage collection counts too.
+    expect((most - before) / MiB).toBeLessThan(128);
   });
 });

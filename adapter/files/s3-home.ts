@@ -94,8 +94,10 @@ export class S3Home implements SecondHome {
       );
       return true;
     } catch (error) {
-      if (error instanceof FileRefused && error.reason === 'missing') return false;
-      throw error;
+      if (!(error instanceof FileRefused)) throw error;
+      // The answer to HEAD has no body, so that it may be the whole bucket that is not there.
+      await this.check(signal);
+      return false;
     }
   }
 

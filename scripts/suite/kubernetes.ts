@@ -23,7 +23,7 @@ interface Build {
 
 const BUILDS: readonly Build[] = [
   {
-    what: 'an S3 server (3 minutes on two cores, only this once)',
+    what: 'an S3 server (5 minutes on two cores, only this once)',
     command: [join(import.meta.dirname, '../../adapter/files/testing/build-s3-server')],
     suites: ['contract', 'e2e'],
     missing: whyNoS3Binary,
