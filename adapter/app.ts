@@ -5,23 +5,35 @@ import { effectiveServer } from '../crds/config/effective-server.ts';
 import { secretsOf } from '../crds/config/redact-config.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
-import { knownError } from './errors.ts';
+import { AdapterError, knownError } from './errors.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
+import { fileTools } from './file-tools.ts';
+import { noFileEvents } from './files/file-events.ts';
+import { ReconciliationAtStart } from './files/reconcile-at-start.ts';
+import { reconcileStorage } from './files/reconcile-storage.ts';
+import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { createMount, type Mount } from './gateway/mount.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
+import { ToolSchemas } from './gateway/tool-schemas.ts';
 import { healthObject, publicHealth, serverHealth, type HealthObject, type StartupHealth } from './health.ts';
+import { artifactRoute } from './http/artifact-route.ts';
 import { tokenAuthentication } from './http/auth.ts';
+import { baseUrl, type Listening } from './http/base-url.ts';
 import { healthRoute } from './http/health-route.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { OriginPolicy } from './http/origin.ts';
 import { clientsGone, closeServer, createServer } from './http/server.ts';
-import { CleanupLoop, cleanUp, endExpired } from './sessions/cleanup-loop.ts';
-import { SessionRegistry } from './sessions/session-registry.ts';
+import { uploadRoute } from './http/upload-route.ts';
+import { fileTimes, openFiles, storesFiles } from './open-files.ts';
+import { CleanupLoop } from './sessions/cleanup-loop.ts';
+import { CleanupPass } from './sessions/cleanup-pass.ts';
+import { SessionFiles } from './sessions/session-files.ts';
+import { principalOf, SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
+import { SigningSecret } from './signing-secret.ts';
 import { openStore } from './state/open-store.ts';
-import type { SessionRecord } from './state/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
 import { redactor } from './telemetry/redact.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
@@ -33,10 +45,15 @@ import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
  * call's place back, which comes before the last byte.
  */
 const FLUSH_MS = 3_000;
-/** How long clients that keep idle connections have to use them once more and be told that they are at their end. */
-const LEAVE_MS = 3_000;
+/**
+ * How long clients that keep idle connections have to use them once more and be told that they are at their end, or to
+ * close them: longer than the 5 s that they were told to keep them.
+ */
+const LEAVE_MS = 6_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
+/** How long a replica waits with being ready for files that reconciliation looks through. */
+const RECONCILE_PATIENCE_MS = 120_000;
 
 export interface AdapterOptions {
   readonly config: AdapterConfig;
@@ -58,6 +75,16 @@ export interface Adapter {
   health(authenticated: boolean): Promise<HealthObject>;
 }
 
+/** Where nothing is configured that stores files. */
+const NO_BYTES = { discard: () => Promise.resolve(), discardSession: () => Promise.resolve() };
+const NO_UPLOADS = { receive: () => Promise.reject(new AdapterError('uploads_disabled')) };
+const NO_STAGE = {
+  items: async function* () {},
+  pathOf: () => '',
+  removeStray: () => Promise.resolve(),
+  removeTemporary: () => Promise.resolve(0),
+};
+
 /** Builds the adapter from its configuration: every part is made here and given only what it needs. */
 export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const { config, logger, version } = options;
@@ -75,10 +102,27 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     maxInFlight: config.sessions.max_in_flight_per_session,
     idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
   });
+  const known = (error: unknown): AdapterError => knownError(error, onError);
+  const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
+  const events = noFileEvents;
+  const opened = storesFiles(config) ? await openFiles(config, { store, events, onError: onFileError }) : undefined;
+  const { auth } = core;
+  const secret = new SigningSecret(auth.enabled ? (auth.signing_secret ?? auth.token) : null, () =>
+    store.secret('signing'),
+  );
+  await secret.load();
+  const notices = new ClientNotices(bus, onError);
+  const sessionFiles = new SessionFiles(store, opened?.files ?? NO_BYTES, onError);
+  bus.onControl((message) => {
+    if (message.type === 'session-ended') opened?.uploads.sessionEnded(message.serverId, message.sessionId);
+  });
+  let listening: Listening = { host: core.host, port: core.port };
+
   const keepAlive = new KeepAlive();
   const running = new RunningExchanges();
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
 
+  const schemas = new ToolSchemas(listTtlMs);
   const servers = config.servers.map((server) => effectiveServer(config, server));
   const mounts: Mount[] = servers.map((server) => {
     const { url, transport, insecure_tls: insecureTls } = server.upstream;
@@ -96,6 +140,18 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       version,
       redact,
       warn,
+      additions:
+        opened &&
+        fileTools(server, {
+          config,
+          store,
+          opened,
+          secret,
+          schemas,
+          notices,
+          baseUrl: ({ request }) => baseUrl(core.public_base_url, request, listening),
+          warn: (_serverId, message) => warn(message),
+        }),
       onPing: (serverId, ok, error) => {
         if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');
       },
@@ -105,6 +161,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     store,
     bus,
     sessions,
+    sessionFiles,
     upstreamSessions: new UpstreamSessions(store),
     running,
     keepAlive,
@@ -112,7 +169,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
     refusesSessions: () => draining && !(isShared && state.status().degradedReason === null),
-    known: (error) => knownError(error, onError),
+    known,
   });
 
   const authenticate = tokenAuthentication(core.auth);
@@ -127,11 +184,45 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     logger,
   };
 
+  /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
+  const usable = (): boolean => {
+    const { unavailable, degradedReason } = state.status();
+    return opened !== undefined && !unavailable && degradedReason === null;
+  };
+  const times = fileTimes(config);
+  let reconciliation: ReconciliationAtStart | undefined;
+  const pass = new CleanupPass(
+    {
+      store,
+      sessionFiles,
+      bytes: opened?.files ?? NO_BYTES,
+      stage: opened?.files.stage ?? NO_STAGE,
+      secondHome: opened?.secondHome,
+      events,
+      usable,
+      mayRemoveOrphans: () => reconciliation?.settled === true,
+      endUpstream: async (record) => {
+        const mount = mounts.find(({ serverId }) => serverId === record.serverId);
+        if (mount === undefined || mount.breaker.state(Date.now()) === 'open') return;
+        await mount.upstream.endSession(record, mount.headers.base('DELETE', undefined), END_SESSION_MS);
+      },
+      log: logger,
+    },
+    {
+      idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
+      allowRevival: config.sessions.allow_revival,
+      tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
+      orphanGraceMs: config.storage.orphan_sweeper_enabled ? config.storage.orphan_sweeper_grace_seconds * 1000 : null,
+      ...times,
+    },
+  );
+
   let startup: StartupHealth | undefined;
   const health = async (authenticated: boolean): Promise<HealthObject> => {
     const now = Date.now();
     const status = state.status();
     const counts = await store.counts(now).catch(() => undefined);
+    const totals = await store.files.totals().catch(() => undefined);
     // Without a limit or an idle time no call is counted in the store; then this replica's own count is said.
     const inventory =
       counts === undefined ? undefined : { ...counts, inFlight: Math.max(counts.inFlight, running.posts) };
@@ -143,7 +234,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       }),
       persistence: { degradedReason: status.degradedReason, object: status.object },
       inventory,
+      files: totals,
+      cleanup: pass.last,
       startup,
+      reconciliation: reconciliation?.result,
       references: references === undefined ? undefined : { changed: references.changed() },
     });
     const shown = authenticated ? full : publicHealth(full);
@@ -158,25 +252,39 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     core.cleanup_interval_seconds === null
       ? undefined
       : new CleanupLoop(
-          async (signal) => {
-            const settings = {
-              intervalMs: (core.cleanup_interval_seconds ?? 60) * 1000,
-              idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
-              allowRevival: config.sessions.allow_revival,
-              tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
-            };
-            const { expired } = await cleanUp(store, settings, Date.now());
-            const end = async (record: SessionRecord): Promise<void> => {
-              const mount = mounts.find(({ serverId }) => serverId === record.serverId);
-              if (mount === undefined || mount.breaker.state(Date.now()) === 'open') return;
-              await mount.upstream.endSession(record, mount.headers.base('DELETE', undefined), END_SESSION_MS);
-            };
-            await endExpired(expired, end, signal);
-            if (expired.length > 0) logger.info({ sessions: expired.length }, 'idle sessions expired');
-          },
+          (signal) => pass.run(signal),
           core.cleanup_interval_seconds * 1000,
           (error) => logger.error({ err: error }, 'cleanup failed; it is tried again'),
         );
+  const reconcile = (): ReconciliationAtStart | undefined => {
+    if (opened === undefined) return undefined;
+    const { stage } = opened.files;
+    const { reconciliation: settings, refresh_on_startup: refreshed } = config.state_persistence;
+    const reconciled = {
+      mode: settings.mode,
+      refreshed,
+      serverIds: config.servers.map(({ id }) => id),
+      legacyServerId: settings.legacy_server_id,
+      principal: auth.enabled && auth.token !== null ? principalOf(auth.token) : '',
+      version,
+      exposed: config.artifacts.expose_as_resources,
+      ...times,
+    };
+    return new ReconciliationAtStart((signal) => reconcileStorage({ store, stage, usable }, reconciled, signal), {
+      mode: settings.mode,
+      patienceMs: RECONCILE_PATIENCE_MS,
+      onError: (error) => logger.error({ err: error }, 'reconciliation of storage failed; it is tried again'),
+      onResult: (result) => {
+        if (result.status !== 'applied') return;
+        logger.info({ ...result }, 'files without metadata were adopted');
+        if (result.unresolved_sessions_count === 0) return;
+        logger.warn(
+          { sessions: result.unresolved_sessions_count },
+          'files of sessions of unknown servers were left alone',
+        );
+      },
+    });
+  };
 
   let app: ReturnType<typeof createServer> | undefined;
   const waiting = new AbortController();
@@ -190,11 +298,48 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         authenticate(headers as Parameters<typeof authenticate>[0]) !== undefined;
       const notReady = (): string | undefined => {
         if (draining) return 'draining';
-        return state.status().unavailable ? 'state_store_unavailable' : undefined;
+        if (state.status().unavailable) return 'state_store_unavailable';
+        return reconciliation?.pending === true ? 'reconciling' : undefined;
       };
       healthRoute(app, { health, notReady }, isAuthenticated);
       for (const mount of mounts) mcpRoute(app, mount, gateway);
+      uploadRoute(app, {
+        path: core.upload_path,
+        enabled: config.uploads.enabled,
+        servers: new Set(config.servers.map(({ id }) => id)),
+        authEnabled: auth.enabled,
+        get secret() {
+          return secret.value;
+        },
+        nonces: store.nonces,
+        sessions,
+        uploads: opened?.uploads ?? NO_UPLOADS,
+        uriScheme: config.uploads.uri_scheme,
+        maxFileBytes: config.uploads.max_file_bytes,
+        requireSha256: config.uploads.require_sha256,
+        onUploaded: ({ elicitationId, ...session }) => {
+          if (elicitationId !== null) notices.elicitationComplete(session, elicitationId);
+        },
+        known,
+        clock: Date.now,
+      });
+      if (core.allow_artifacts_download && opened !== undefined) {
+        artifactRoute(app, {
+          serverIds: config.servers.map(({ id }) => id),
+          get secret() {
+            return secret.value;
+          },
+          ttlMs: times.artifactTtlMs,
+          redirectTtlSeconds: config.storage.s3?.presign_ttl_seconds ?? 0,
+          sessions,
+          records: store.files,
+          files: opened.files,
+          events,
+          known,
+        });
+      }
       await app.listen({ host, port, backlog: 4096 });
+      reconciliation = reconcile();
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(
         pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.reach() ?? Promise.resolve(true) })),
@@ -208,25 +353,29 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         if (!waiting.signal.aborted) for (const mount of pinged) mount.ping?.start();
       });
       const address = app.server.address() as AddressInfo;
+      listening = { host, port: address.port };
       const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
       return `http://${name.replace('0.0.0.0', '127.0.0.1')}:${address.port}`;
     },
     async stop() {
       draining = true;
       waiting.abort();
+      await reconciliation?.stop();
       const grace = AbortSignal.timeout(options.shutdownGraceMs);
       const streams = (): number => running.all().filter((one) => one.isGet).length;
       const gone =
         app === undefined ? undefined : clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
-      await Promise.all([running.idle(grace), gone]);
+      await Promise.all([running.idle(grace), gone, opened?.uploads.idle(grace)]);
       await running.idle(grace); // for those that came in the meantime
       for (const exchange of running.all()) exchange.endStream();
+      await opened?.uploads.close();
       if (app !== undefined) await closeServer(app, FLUSH_MS);
       await cleanup?.stop();
       await Promise.all(mounts.map(async (mount) => mount.ping?.stop()));
       sessions.stop();
       keepAlive.stop();
       await Promise.all(mounts.map((mount) => mount.upstream.close()));
+      await opened?.close();
       await state.close();
       await references?.stop();
     },

@@ -71,7 +71,7 @@ export class Gateway {
   }
 
   async delete(mount: Mount, incoming: Incoming): Promise<void> {
-    const { sessions, bus } = this.#parts;
+    const { sessions, sessionFiles, bus } = this.#parts;
     try {
       requireHeaders(mount, incoming);
       const sessionId = requireSession(incoming);
@@ -80,7 +80,7 @@ export class Gateway {
       const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE };
       // Told first, so that running calls end by this and not by what ending the upstream session does to them.
       const told = bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
-      await Promise.all([told, endUpstream(turn, record)]);
+      await Promise.all([told, endUpstream(turn, record), sessionFiles.purge(record)]);
       incoming.facts.outcome = 'ok';
       incoming.reply.writeHead(200, { 'content-length': 0, 'x-request-id': incoming.facts.requestId }).end();
     } catch (error) {

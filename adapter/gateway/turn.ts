@@ -2,6 +2,7 @@ import type { AdapterError } from '../errors.ts';
 import type { Outcome, Plan } from '../exchange/exchange.ts';
 import type { KeepAlive } from '../exchange/keep-alive.ts';
 import type { RunningExchanges } from '../exchange/running.ts';
+import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import type { MessageBus } from '../state/message-bus.ts';
@@ -19,6 +20,7 @@ export interface GatewayParts {
   readonly store: StateStore;
   readonly bus: MessageBus;
   readonly sessions: SessionRegistry;
+  readonly sessionFiles: Pick<SessionFiles, 'purge'>;
   readonly upstreamSessions: UpstreamSessions;
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;

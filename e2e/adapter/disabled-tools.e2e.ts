@@ -21,7 +21,9 @@ describe('a disabled tool', () => {
     const server = mounted('up', upstream.url, { disabled_tools: HIDDEN });
     const adapter = opened.use(await startInProcess({ core, servers: [server] }));
     const running = opened.move();
-    const visible = [...upstream.tools.keys()].filter((name) => name !== 'slow' && !name.startsWith('b'));
+    const shown = [...upstream.tools.keys()].filter((name) => name !== 'slow' && !name.startsWith('b'));
+    // What the adapter adds comes last.
+    const visible = [...shown, 'up_get_upload_url'];
     return { upstream, adapter, visible, [Symbol.asyncDispose]: () => running.disposeAsync() };
   }
 

@@ -10,7 +10,10 @@ const START_TIMEOUT_MS = 20_000;
 const POLL_MS = 20;
 
 export interface AdapterOptions {
-  /** The configuration file: its text, written as it is, or an object, in which `core.host` is 127.0.0.1 by default. */
+  /**
+   * The configuration file: its text, written as it is, or an object, in which `core.host` is 127.0.0.1 by default and
+   * `storage.root` a folder that goes with the process.
+   */
   readonly config: string | Record<string, unknown>;
   /** Variables for `${VAR}` in the configuration; nothing else of this process's environment gets through. */
   readonly env?: NodeJS.ProcessEnv;
@@ -59,7 +62,7 @@ export async function runAdapter(options: AdapterOptions): Promise<Exit & { stdo
 async function launch({ config, env, port = 0, args: more = [] }: AdapterOptions): Promise<RunningProcess> {
   const folder = await mkdtemp(join(tmpdir(), 'adapter-config-'));
   const file = join(folder, 'config.yaml');
-  const text = typeof config === 'string' ? config : JSON.stringify(withLoopback(config), null, 2);
+  const text = typeof config === 'string' ? config : JSON.stringify(withDefaults(config, folder), null, 2);
   await writeFile(file, text);
   const args = [MAIN, '--config', file, '--host', '127.0.0.1', '--port', String(port), ...more];
   const running = startProcess(process.execPath, args, env);
@@ -67,9 +70,10 @@ async function launch({ config, env, port = 0, args: more = [] }: AdapterOptions
   return running;
 }
 
-const withLoopback = (config: Record<string, unknown>): Record<string, unknown> => ({
+const withDefaults = (config: Record<string, unknown>, folder: string): Record<string, unknown> => ({
   ...config,
   core: { host: '127.0.0.1', ...(typeof config.core === 'object' ? config.core : {}) },
+  storage: { root: join(folder, 'storage'), ...(typeof config.storage === 'object' ? config.storage : {}) },
 });
 
 async function waitUntilLive(running: RunningProcess, url: string): Promise<void> {

@@ -1,3 +1,6 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { type Adapter, createAdapter } from '../../../adapter/app.ts';
 import { createLogger, type LogLevel } from '../../../adapter/telemetry/logger.ts';
 import { redactor } from '../../../adapter/telemetry/redact.ts';
@@ -25,13 +28,15 @@ export interface InProcessOptions {
 }
 
 /**
- * One replica in this process, for tests that need neither signals nor exit codes. Its state is in memory, and it
- * neither pings nor waits at start unless the configuration says so.
+ * One replica in this process, for tests that need neither signals nor exit codes. Its state is in memory, its files
+ * in a temporary folder, and it neither pings nor waits at start unless the configuration says so.
  */
 export async function startInProcess(config: JsonObject, options: InProcessOptions = {}): Promise<InProcessAdapter> {
   const { env = {}, logLevel = 'debug', shutdownGraceMs = 0, host = '127.0.0.1' } = options;
   const quiet = { max_start_wait_seconds: 0, cleanup_interval_seconds: null, upstream_ping: { enabled: false } };
-  const text = JSON.stringify(merged({ core: quiet, state_persistence: { type: 'memory' } }, config));
+  const root = await mkdtemp(join(tmpdir(), 'adapter-'));
+  const defaults = { core: quiet, state_persistence: { type: 'memory' }, storage: { root } };
+  const text = JSON.stringify(merged(defaults, config));
   const loaded = loadAdapterConfig(text, env);
   const logs: JsonObject[] = [];
   const logger = createLogger(logLevel, redactor(secretsOf(loaded)), {
@@ -47,5 +52,9 @@ export async function startInProcess(config: JsonObject, options: InProcessOptio
     },
   });
   const url = (await adapter.listen(host, 0)).replace('0.0.0.0', '127.0.0.1');
-  return { adapter, port: Number(new URL(url).port), url, logs, [Symbol.asyncDispose]: () => adapter.stop() };
+  const dispose = async (): Promise<void> => {
+    await adapter.stop();
+    await rm(root, { recursive: true, force: true });
+  };
+  return { adapter, port: Number(new URL(url).port), url, logs, [Symbol.asyncDispose]: dispose };
 }

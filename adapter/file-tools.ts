@@ -1,0 +1,119 @@
+import type { AdapterConfig } from '../crds/config/adapter.ts';
+import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-entry.ts';
+import type { EffectiveServer } from '../crds/config/effective-server.ts';
+import { UploadUrls } from './files/upload-urls.ts';
+import { mountAdditions } from './gateway/additions.ts';
+import { artifactProducer } from './gateway/artifact-producer.ts';
+import { artifactResources } from './gateway/artifact-resources.ts';
+import type { ClientNotices } from './gateway/client-notices.ts';
+import { downloadUrl } from './gateway/download-url.ts';
+import type { Incoming } from './gateway/incoming.ts';
+import type { MountAdditions } from './gateway/mount.ts';
+import type { ToolSchemas } from './gateway/tool-schemas.ts';
+import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.ts';
+import { uploadUrlTool, type UploadUrlTool } from './gateway/upload-url-tool.ts';
+import { fileTimes, type OpenedFiles } from './open-files.ts';
+import type { SigningSecret } from './signing-secret.ts';
+import type { StateStore } from './state/state-store.ts';
+
+export interface FileToolParts {
+  readonly config: AdapterConfig;
+  readonly store: StateStore;
+  readonly opened: OpenedFiles;
+  readonly secret: SigningSecret;
+  readonly schemas: ToolSchemas;
+  readonly notices: ClientNotices;
+  /** How the client of a request reaches the adapter, without a slash at the end. */
+  readonly baseUrl: (incoming: Incoming) => string;
+  readonly warn: (serverId: string, message: string) => void;
+}
+
+/** How long presigned URLs are good for where no bucket is configured that could make them. */
+const NO_URL_SECONDS = 0;
+
+/** What files add to the tools and resources of a server. */
+export function fileTools(server: EffectiveServer, parts: FileToolParts): MountAdditions {
+  const { config, opened } = parts;
+  const { files, quotas, locks, events } = opened;
+  const records = parts.store.files;
+  const shared = { serverId: server.id, records, files, quotas, locks, events, artifacts: config.artifacts };
+  return mountAdditions(server, {
+    uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,
+    uriScheme: config.uploads.uri_scheme,
+    consumer: (entry, helper) => consumer(server, entry, helper, parts),
+    producer: (entry: ArtifactProducer) =>
+      artifactProducer(entry, {
+        ...shared,
+        allowRawOutput: server.tool_defaults.allow_raw_output,
+        downloadUrl: downloads(parts),
+        onListChanged: (session) => parts.notices.resourcesChanged(session),
+        warn: (message) => parts.warn(server.id, message),
+      }),
+    artifacts: () => artifactResources(shared),
+  });
+}
+
+function uploadUrl(server: EffectiveServer, { config, store, secret, baseUrl }: FileToolParts): UploadUrlTool {
+  const { core, uploads } = config;
+  return uploadUrlTool({
+    serverId: server.id,
+    urls: new UploadUrls({
+      nonces: store.nonces,
+      get secret() {
+        return secret.value;
+      },
+      path: core.upload_path,
+      ttlSeconds: core.auth.signed_upload_ttl_seconds,
+      clock: Date.now,
+    }),
+    baseUrl,
+    authEnabled: core.auth.enabled,
+    ttlSeconds: core.auth.signed_upload_ttl_seconds,
+    maxFileBytes: uploads.max_file_bytes,
+    requireSha256: uploads.require_sha256,
+    uriScheme: uploads.uri_scheme,
+  });
+}
+
+function consumer(
+  server: EffectiveServer,
+  entry: UploadConsumer,
+  helper: UploadUrlTool | undefined,
+  { config, store, opened, schemas }: FileToolParts,
+): UploadConsumerStep {
+  return new UploadConsumerStep({
+    serverId: server.id,
+    path: entry.file_path_argument.split('.'),
+    uriScheme: config.uploads.uri_scheme,
+    passAs: entry.pass_as ?? (entry.uri_prefix === true ? 'file_uri' : 'path'),
+    urlTtlSeconds: config.storage.s3?.presign_ttl_seconds ?? NO_URL_SECONDS,
+    enabled: config.uploads.enabled,
+    ttlMs: fileTimes(config).uploadTtlMs,
+    helper: helper?.name,
+    records: store.files,
+    files: opened.files,
+    schemas,
+    offer: helper && ((call, elicitationId) => helper.offer(call, elicitationId)),
+  });
+}
+
+function downloads({
+  config,
+  opened,
+  secret,
+  baseUrl,
+}: FileToolParts): Parameters<typeof artifactProducer>[1]['downloadUrl'] {
+  const { core, artifacts } = config;
+  if (!core.allow_artifacts_download) return undefined;
+  return (file, call) =>
+    downloadUrl(
+      {
+        secret: secret.value,
+        ttlSeconds: artifacts.ttl_seconds ?? core.auth.signed_upload_ttl_seconds,
+        files: opened.files,
+      },
+      file,
+      baseUrl(call.turn.incoming),
+      Date.now(),
+    );
+}

@@ -1,0 +1,121 @@
+import type { AdapterConfig } from '../crds/config/adapter.ts';
+import { chooseLocks } from './files/choose-locks.ts';
+import { DiskStage } from './files/disk-stage.ts';
+import type { FileTimes } from './files/expire-files.ts';
+import type { FileEvents } from './files/file-events.ts';
+import { FileStore } from './files/file-store.ts';
+import type { Locks } from './files/locks.ts';
+import { openSecondHome } from './files/open-second-home.ts';
+import { Quotas } from './files/quotas.ts';
+import type { SecondHome } from './files/second-home.ts';
+import { Uploads } from './files/uploads.ts';
+import type { StateStore } from './state/state-store.ts';
+
+/** Everything that holds bytes of files. */
+export interface OpenedFiles {
+  readonly files: FileStore;
+  readonly quotas: Quotas;
+  readonly locks: Locks;
+  readonly events: FileEvents;
+  readonly secondHome: SecondHome | undefined;
+  readonly uploads: Uploads;
+  close(): Promise<void>;
+}
+
+/** Whether anything is configured that stores files; only then the folder has to be there. */
+export function storesFiles({ uploads, artifacts, servers }: AdapterConfig): boolean {
+  const isProducer = (one: AdapterConfig['servers'][number]): boolean =>
+    one.adapters.some((entry) => entry.type === 'artifact_producer' && entry.persist);
+  return uploads.enabled || (artifacts.enabled && servers.some(isProducer));
+}
+
+export const fileTimes = ({ uploads, artifacts }: Pick<AdapterConfig, 'uploads' | 'artifacts'>): FileTimes => ({
+  uploadTtlMs: toMs(uploads.ttl_seconds),
+  artifactTtlMs: toMs(artifacts.ttl_seconds),
+});
+
+/** Fails with a sentence for the log when the folder cannot be used. */
+export async function openFiles(
+  config: AdapterConfig,
+  parts: {
+    readonly store: StateStore;
+    readonly events: FileEvents;
+    readonly onError: (message: string, error: unknown) => void;
+  },
+): Promise<OpenedFiles> {
+  const { storage, sessions, uploads } = config;
+  const { store, events } = parts;
+  const records = store.files;
+  const stage = await openStage(config);
+  const secondHome = await openSecondHome(storage.s3);
+  const files = new FileStore({
+    stage,
+    records,
+    events,
+    onError: parts.onError,
+    ...(secondHome && { second: secondHome }),
+  });
+  const locks = chooseLocks(storage.lock_mode, {
+    stateType: config.state_persistence.type,
+    root: storage.root,
+    store,
+  });
+  const quotas = new Quotas({
+    records,
+    files,
+    limits: {
+      maxTotal: storage.max_size,
+      maxSession: sessions.max_total_session_size,
+      evictFirst: sessions.eviction_policy === 'lru_uploads_then_artifacts' ? 'upload' : 'artifact',
+    },
+    times: fileTimes(config),
+    clock: Date.now,
+  });
+  const received = new Uploads({
+    records,
+    files,
+    quotas,
+    locks,
+    events,
+    maxFileBytes: uploads.max_file_bytes,
+    requireSha256: uploads.require_sha256,
+    clock: Date.now,
+  });
+  return {
+    files,
+    quotas,
+    locks,
+    events,
+    secondHome,
+    uploads: received,
+    async close() {
+      await received.close();
+      await locks.close();
+      secondHome?.close();
+    },
+  };
+}
+
+async function openStage({ storage, state_persistence }: AdapterConfig): Promise<DiskStage> {
+  const { root, artifact_locator_policy: policy } = storage;
+  try {
+    return await DiskStage.open({
+      root,
+      access: storage.access,
+      atomicWrites: storage.atomic_writes,
+      locatorRoots: policy === 'allow_configured_roots' ? storage.artifact_locator_allowed_roots : [],
+      forbidden: state_persistence.disk.local_path === null ? [] : [state_persistence.disk.local_path],
+    });
+  } catch (error) {
+    const detail = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `storage.root ${root} cannot be used: ${detail}. Make it a folder that this user may write, or set uploads.enabled ` +
+        'to false and configure no artifact_producer.',
+      { cause: error },
+    );
+  }
+}
+
+function toMs(seconds: number | null): number | null {
+  return seconds === null ? null : seconds * 1000;
+}
