@@ -9,6 +9,9 @@ const UNKNOWN = 'application/octet-stream';
 /** `type/subtype` (RFC 6838, section 4.2), without parameters. */
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
+/** Where the registry's first extension is one that nobody uses. */
+const USUAL_EXTENSIONS: ReadonlyMap<string, string> = new Map([['audio/mpeg', '.mp3']]);
+
 const SIGNATURES: readonly (readonly [type: string, ...parts: (readonly [at: number, bytes: string])[]])[] = [
   ['application/pdf', [0, '%PDF-']],
   ['image/png', [0, '\x89PNG\r\n\x1a\n']],
@@ -34,6 +37,8 @@ export function mediaType(filename: string, start: Uint8Array, declared?: string
 
 /** The extension, with its dot, that files of a type have; '' when there is none in particular. */
 export function extensionOf(type: string): string {
+  const usual = USUAL_EXTENSIONS.get(type);
+  if (usual !== undefined) return usual;
   const extension = type === UNKNOWN ? null : mime.getExtension(type);
   return extension === null ? '' : `.${extension}`;
 }
