@@ -1,5 +1,17 @@
 import { constants, type Dirent, type Stats } from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, opendir, readlink, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  opendir,
+  readlink,
+  realpath,
+  rename,
+  rmdir,
+  stat,
+  unlink,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { diskFailure, errorCode, onDisk } from './disk-failure.ts';
 import { isComponent } from './paths.ts';
@@ -33,14 +45,18 @@ export class AnchoredFolder implements AsyncDisposable {
 
   /** Opens the folder at a real path; one that a link leads to is refused. */
   static async open(path: string, anchored: boolean): Promise<AnchoredFolder> {
-    return onDisk(path, async () => AnchoredFolder.#opened(path, path, anchored));
+    return onDisk(path, () => AnchoredFolder.#opened(path, path, { anchored, checked: true }));
   }
 
-  static async #opened(path: string, reachedBy: string | Buffer, anchored: boolean): Promise<AnchoredFolder> {
+  static async #opened(
+    path: string,
+    reachedBy: string | Buffer,
+    { anchored, checked }: { anchored: boolean; checked: boolean },
+  ): Promise<AnchoredFolder> {
     const handle = await open(reachedBy, constants.O_RDONLY | constants.O_DIRECTORY | CAREFULLY);
     const folder = new AnchoredFolder(path, handle, anchored);
     try {
-      if (reachedBy === path) await folder.check();
+      if (checked) await folder.check();
     } catch (error) {
       await folder.close();
       throw error;
@@ -50,18 +66,15 @@ export class AnchoredFolder implements AsyncDisposable {
 
   /** Fails when the folder is not at its path any more: renamed, removed, or hidden by another one. */
   async check(): Promise<void> {
-    if (!(await isAt(this.#handle, this.path, this.#anchored))) {
+    if (!(await onDisk(this.path, () => isAt(this.#handle, this.path, this.#anchored)))) {
       throw new FileRefused('changed', `${this.path} leads elsewhere or was removed`);
     }
   }
 
   async openFolder(name: string): Promise<AnchoredFolder> {
     const path = this.pathOf(name);
-    return onDisk(path, async () => {
-      const folder = await AnchoredFolder.#opened(path, this.#at(name), this.#anchored);
-      if (!this.#anchored) await folder.check();
-      return folder;
-    });
+    const anchored = this.#anchored;
+    return onDisk(path, () => AnchoredFolder.#opened(path, this.#at(name), { anchored, checked: !anchored }));
   }
 
   /** Opens a folder, making it when it is missing; two may make it at once. */

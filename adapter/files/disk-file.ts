@@ -44,9 +44,13 @@ export class DiskFile implements OpenedFile {
     });
   }
 
-  async *read({ start = 0, end = this.size - 1, signal }: Parameters<OpenedFile['read']>[0] = {}): AsyncGenerator<Buffer> {
+  async *read({
+    start = 0,
+    end = this.size - 1,
+    signal,
+  }: Parameters<OpenedFile['read']>[0] = {}): AsyncGenerator<Buffer> {
     const stop = Math.min(end + 1, this.size);
-    for (let position = start; position < stop; ) {
+    for (let position = start; position < stop;) {
       signal?.throwIfAborted();
       // A new one each time: whoever takes the chunk may keep it.
       const buffer = Buffer.allocUnsafeSlow(Math.min(CHUNK_BYTES, stop - position));

@@ -51,7 +51,14 @@ async function* sessionItems(
     await using opened = folder;
     const proper = isId(sessionId) && isId(name);
     const { temporary, modifiedAt } = await contents(opened);
-    yield { kind, sessionId, entry: name, fileId: proper ? name : null, temporary: proper ? temporary : [], modifiedAt };
+    yield {
+      kind,
+      sessionId,
+      entry: name,
+      fileId: proper ? name : null,
+      temporary: proper ? temporary : [],
+      modifiedAt,
+    };
   }
 }
 

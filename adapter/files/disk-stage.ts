@@ -37,7 +37,7 @@ const PERMISSIONS = {
 } as const;
 
 /** Somebody may remove an empty folder just when we are about to put something into it. */
-const MAKING_ATTEMPTS = 5;
+const MAKING_ATTEMPTS = 20;
 const VANISHED: ReadonlySet<FileRefused['reason']> = new Set(['missing', 'changed']);
 /** A tool may fill its folder with any number of files; nobody looks at more of them. */
 const MOST_FILES = 1_000;

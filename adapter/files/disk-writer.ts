@@ -26,7 +26,10 @@ export class DiskWriter implements FileWriter {
   #position = 0;
   #state: 'writing' | 'finished' | 'aborted' = 'writing';
 
-  private constructor(file: { folder: AnchoredFolder; name: string; temporary: string; handle: FileHandle }, options: DiskWriterOptions) {
+  private constructor(
+    file: { folder: AnchoredFolder; name: string; temporary: string; handle: FileHandle },
+    options: DiskWriterOptions,
+  ) {
     this.#folder = file.folder;
     this.#name = file.name;
     this.#written = file.temporary;
@@ -49,7 +52,7 @@ export class DiskWriter implements FileWriter {
 
   async write(chunk: Uint8Array): Promise<void> {
     await onDisk(this.#path, async () => {
-      for (let offset = 0; offset < chunk.length; ) {
+      for (let offset = 0; offset < chunk.length;) {
         const { bytesWritten } = await this.#handle.write(chunk, offset, chunk.length - offset, this.#position);
         offset += bytesWritten;
         this.#position += bytesWritten;

@@ -49,7 +49,8 @@ describe('a safe file name', () => {
   });
 
   test('a name of many bytes per letter stays within 150 bytes', () => {
-    expect(Buffer.byteLength(safeFilename(`a${'🐘'.repeat(300)}b.png`, 'upload'))).toBe(150);
+    // 150 would end in an underscore.
+    expect(Buffer.byteLength(safeFilename(`${'🐘a'.repeat(200)}.png`, 'upload'))).toBe(149);
   });
 
   test.each([
