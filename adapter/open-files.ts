@@ -22,6 +22,9 @@ export interface OpenedFiles {
   close(): Promise<void>;
 }
 
+/** As often, or more often, a session is kept while an upload of it goes on. */
+const MAX_RENEW_MS = 20_000;
+
 /** Whether anything is configured that stores files; only then the folder has to be there. */
 export function storesFiles({ uploads, artifacts, servers }: AdapterConfig): boolean {
   const isProducer = (one: AdapterConfig['servers'][number]): boolean =>
@@ -47,7 +50,7 @@ export async function openFiles(
   const { store, events } = parts;
   const records = store.files;
   const stage = await openStage(config);
-  const secondHome = await openSecondHome(storage.s3);
+  const secondHome = await openSecondHome(storage.s3, parts.onError);
   const files = new FileStore({
     stage,
     records,
@@ -80,6 +83,10 @@ export async function openFiles(
     maxFileBytes: uploads.max_file_bytes,
     requireSha256: uploads.require_sha256,
     clock: Date.now,
+    // A session must not expire under a slow upload.
+    ...(sessions.idle_ttl_seconds !== null && {
+      renewMs: Math.min(MAX_RENEW_MS, (sessions.idle_ttl_seconds * 1000) / 3),
+    }),
   });
   return {
     files,

@@ -80,8 +80,10 @@ export const Storage = z.strictObject({
     .transform((roots) => roots.map((root) => root.trim()).filter((root) => root !== ''))
     .describe('More folders that files may be taken from. Required when the policy is `allow_configured_roots`.'),
   s3: S3.describe(
-    '(new) Also keep uploads and artifacts in a bucket. Downloads are then redirected to presigned URLs of it. Credentials come from ' +
-      'the environment only (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and what else the AWS SDK knows). Null: under `root` only.',
+    '(new) Also keep uploads and artifacts in a bucket. Downloads are then redirected to presigned URLs of it, and replicas ' +
+      'need no common folder. Credentials come from the environment only (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and ' +
+      'what else the AWS SDK knows); they need `s3:ListBucket`, `s3:GetObject`, `s3:PutObject` and `s3:DeleteObject`. Null: ' +
+      'files are under `root` only.',
   )
     .nullable()
     .prefault(null),
