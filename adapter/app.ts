@@ -140,18 +140,16 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       version,
       redact,
       warn,
-      additions:
-        opened &&
-        fileTools(server, {
-          config,
-          store,
-          opened,
-          secret,
-          schemas,
-          notices,
-          baseUrl: ({ request }) => baseUrl(core.public_base_url, request, listening),
-          warn: (_serverId, message) => warn(message),
-        }),
+      additions: fileTools(server, {
+        config,
+        store,
+        opened,
+        secret,
+        schemas,
+        notices,
+        baseUrl: ({ request }) => baseUrl(core.public_base_url, request, listening),
+        warn,
+      }),
       onPing: (serverId, ok, error) => {
         if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');
       },

@@ -1,6 +1,7 @@
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-entry.ts';
 import type { EffectiveServer } from '../crds/config/effective-server.ts';
+import { AdapterError } from './errors.ts';
 import { UploadUrls } from './files/upload-urls.ts';
 import { mountAdditions } from './gateway/additions.ts';
 import { artifactProducer } from './gateway/artifact-producer.ts';
@@ -9,6 +10,7 @@ import type { ClientNotices } from './gateway/client-notices.ts';
 import { downloadUrl } from './gateway/download-url.ts';
 import type { Incoming } from './gateway/incoming.ts';
 import type { MountAdditions } from './gateway/mount.ts';
+import type { ToolStep } from './gateway/tool-step.ts';
 import type { ToolSchemas } from './gateway/tool-schemas.ts';
 import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.ts';
 import { uploadUrlTool, type UploadUrlTool } from './gateway/upload-url-tool.ts';
@@ -19,38 +21,55 @@ import type { StateStore } from './state/state-store.ts';
 export interface FileToolParts {
   readonly config: AdapterConfig;
   readonly store: StateStore;
-  readonly opened: OpenedFiles;
+  /** Undefined where nothing stores files: uploads are off, and nothing is produced. */
+  readonly opened: OpenedFiles | undefined;
   readonly secret: SigningSecret;
   readonly schemas: ToolSchemas;
   readonly notices: ClientNotices;
   /** How the client of a request reaches the adapter, without a slash at the end. */
   readonly baseUrl: (incoming: Incoming) => string;
-  readonly warn: (serverId: string, message: string) => void;
+  readonly warn: (message: string) => void;
 }
 
 /** How long presigned URLs are good for where no bucket is configured that could make them. */
 const NO_URL_SECONDS = 0;
+/** For tools that refuse their calls before they look for a file. */
+const NO_FILES = {
+  open: () => Promise.reject(new AdapterError('uploads_disabled')),
+  url: () => Promise.resolve(undefined),
+};
 
 /** What files add to the tools and resources of a server. */
 export function fileTools(server: EffectiveServer, parts: FileToolParts): MountAdditions {
   const { config, opened } = parts;
-  const { files, quotas, locks, events } = opened;
-  const records = parts.store.files;
-  const shared = { serverId: server.id, records, files, quotas, locks, events, artifacts: config.artifacts };
   return mountAdditions(server, {
     uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,
     uriScheme: config.uploads.uri_scheme,
     consumer: (entry, helper) => consumer(server, entry, helper, parts),
-    producer: (entry: ArtifactProducer) =>
-      artifactProducer(entry, {
-        ...shared,
-        allowRawOutput: server.tool_defaults.allow_raw_output,
-        downloadUrl: downloads(parts),
-        onListChanged: (session) => parts.notices.resourcesChanged(session),
-        warn: (message) => parts.warn(server.id, message),
-      }),
-    artifacts: () => artifactResources(shared),
+    producer: (entry) => (opened === undefined ? undefined : producer(server, entry, opened, parts)),
+    artifacts: () => (opened === undefined ? undefined : artifactResources(artifactParts(server, opened, parts))),
   });
+}
+
+function producer(
+  server: EffectiveServer,
+  entry: ArtifactProducer,
+  opened: OpenedFiles,
+  parts: FileToolParts,
+): ToolStep | undefined {
+  const { notices, warn } = parts;
+  return artifactProducer(entry, {
+    ...artifactParts(server, opened, parts),
+    allowRawOutput: server.tool_defaults.allow_raw_output,
+    downloadUrl: downloads(opened, parts),
+    onListChanged: (session) => notices.resourcesChanged(session),
+    warn,
+  });
+}
+
+function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, store }: FileToolParts) {
+  const { files, quotas, locks, events } = opened;
+  return { serverId: server.id, records: store.files, files, quotas, locks, events, artifacts: config.artifacts };
 }
 
 function uploadUrl(server: EffectiveServer, { config, store, secret, baseUrl }: FileToolParts): UploadUrlTool {
@@ -91,18 +110,16 @@ function consumer(
     ttlMs: fileTimes(config).uploadTtlMs,
     helper: helper?.name,
     records: store.files,
-    files: opened.files,
+    files: opened?.files ?? NO_FILES,
     schemas,
     offer: helper && ((call, elicitationId) => helper.offer(call, elicitationId)),
   });
 }
 
-function downloads({
-  config,
-  opened,
-  secret,
-  baseUrl,
-}: FileToolParts): Parameters<typeof artifactProducer>[1]['downloadUrl'] {
+function downloads(
+  opened: OpenedFiles,
+  { config, secret, baseUrl }: FileToolParts,
+): Parameters<typeof artifactProducer>[1]['downloadUrl'] {
   const { core, artifacts } = config;
   if (!core.allow_artifacts_download) return undefined;
   return (file, call) =>

@@ -37,7 +37,9 @@ export function mountAdditions(server: EffectiveServer, parts: AdditionParts): M
     if (step === undefined) continue;
     steps.set(tool, step);
     if (entry.type === 'artifact_producer') isProducer = true;
-    else transforms.set(tool, guidance(server, entry, parts.uriScheme, helper?.name));
+    // While uploads are off there is nothing that a model could do.
+    else if (parts.uploadUrl !== undefined)
+      transforms.set(tool, guidance(server, entry, parts.uriScheme, helper?.name));
   }
   if (helper !== undefined) steps.set(helper.name, helper.step);
   return {
