@@ -80,16 +80,18 @@ async function download(options: ArtifactRouteOptions, request: Download, reply:
   const { records, files, ttlMs } = options;
   const { server: serverId, session: sessionId, artifact: fileId, '*': filename } = request.params;
   const key = { serverId, sessionId, kind: 'artifact', fileId } as const;
-  const isKnown = options.serverIds.includes(serverId) && isId(sessionId) && isId(fileId);
+  const isServer = options.serverIds.includes(serverId);
+  const isKnown = isServer && isId(sessionId) && isId(fileId);
+  // Set in any case: else the path is logged, with the session in it.
+  request.facts.serverId = isServer ? serverId : '';
   const find = async (how: 'find' | 'use'): Promise<FileRecord | undefined> =>
     isKnown ? records[how](key, { now: Date.now(), ttlMs }) : undefined;
 
   // Only a URL without the name has to be looked up to know what was signed.
   const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
   await admit(options, request, signedName);
-  request.facts.serverId = serverId;
+  if (!isServer) throw new AdapterError('unknown_server');
   request.facts.sessionId = sessionId;
-  if (!options.serverIds.includes(serverId)) throw new AdapterError('unknown_server');
 
   const file = await find(request.method === 'HEAD' ? 'find' : 'use');
   if (file === undefined || (filename !== undefined && filename !== file.filename)) throw notFound();
