@@ -4,6 +4,7 @@ import type { UnavailablePolicy } from './availability.ts';
 import { MemoryStore } from './memory-store.ts';
 import { StoreUnavailable } from './state-store.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord } from './state-store.ts';
+import { addFile, beginFile, T } from './testing/files.ts';
 
 const PING_MS = 5_000;
 
@@ -180,6 +181,21 @@ describe('AvailableStore', () => {
       ]);
     });
 
+    test('files, nonces and secrets are refused too', async () => {
+      await create('fail_closed').start();
+      primary.failure = down;
+      await failingEnter();
+      const refused = [
+        () => store.files.totals(),
+        () => store.files.begin([], { now: T, maxArtifacts: null }),
+        () => store.files.page(undefined, 9),
+        () => store.nonces.find('nonce', T),
+        () => store.secret('signing'),
+      ];
+      await expect(enter()).rejects.toThrow(StoreUnavailable);
+      for (const ask of refused) await expect(ask()).rejects.toThrow(StoreUnavailable);
+    });
+
     test('pings alone find the outage and its end', async () => {
       await create('fail_closed').start();
       primary.failure = down;
@@ -278,6 +294,53 @@ describe('AvailableStore', () => {
         effectiveType: 'memory',
         degradedReason: 'fallback_memory_activated_by_state_store',
       });
+    });
+
+    test('files that this replica saw can be used on, with the same secret', async () => {
+      await create('fallback_memory').start();
+      const session = newRecord('one');
+      await store.open(session);
+      const keep = { now: T, ttlMs: null };
+      const [made, used, evicted, removed, pending] = [
+        await addFile(store, session, { sizeBytes: 10 }),
+        // Made by another replica: known here since it was used.
+        await addFile(primary, session, { kind: 'artifact', sizeBytes: 20 }),
+        await addFile(store, session, { lastUsedAt: 1, sizeBytes: 5 }),
+        await addFile(store, session),
+        await beginFile(store, session),
+      ];
+      const unseen = await addFile(primary, session);
+      await store.files.use(used, keep);
+      await store.files.reserve(pending, {
+        bytes: 5,
+        maxSession: 35,
+        maxTotal: null,
+        leaseUntil: T,
+        now: T,
+        evictFirst: 'upload',
+      });
+      await store.files.remove(removed);
+      const secret = await store.secret('signing');
+      primary.failure = down;
+      await vi.advanceTimersByTimeAsync(PING_MS + 300);
+      expect(store.status().fallbackActive).toBe(true);
+
+      expect(await store.files.find(made, keep)).toEqual(made);
+      expect(await store.files.list(session, 'artifact', keep)).toEqual([used]);
+      const asked = [made, used, evicted, removed, pending, unseen].map(({ fileId }) => fileId);
+      expect(await store.files.known('one', asked)).toEqual(new Set([made.fileId, used.fileId]));
+      expect(await store.files.totals()).toEqual({
+        uploads: { count: 1, bytes: 10 },
+        artifacts: { count: 1, bytes: 20 },
+      });
+      expect(await store.files.commit([pending], { now: T })).toBe(false);
+      expect(await addFile(store, session)).toMatchObject({ state: 'committed' });
+      expect(await store.secret('signing')).toBe(secret);
+
+      primary.failure = undefined;
+      await vi.advanceTimersByTimeAsync(PING_MS);
+      expect(await store.files.list(session, 'artifact', keep)).toEqual([used]);
+      expect(await store.files.find(unseen, keep)).toEqual(unseen);
     });
 
     test('an interruption of a moment is bridged without it', async () => {

@@ -8,8 +8,11 @@ import type { StoreClients } from './testing/state-stores.ts';
 const at = (now: number, ttlMs: number | null = MINUTE) => ({ now, ttlMs });
 const never = { now: T, uploadTtlMs: null, artifactTtlMs: null, limit: 99 };
 const ids = (files: Iterable<{ fileId: string }>): string[] => Array.from(files, ({ fileId }) => fileId).sort();
-const evictedBy = (reserved: Reserved): readonly FileRecord[] | string =>
-  reserved.state === 'reserved' ? reserved.evicted : JSON.stringify(reserved);
+/** What a step that was granted has evicted. */
+function evictedBy(reserved: Reserved): readonly FileRecord[] {
+  if (reserved.state !== 'reserved') throw new Error(JSON.stringify(reserved));
+  return reserved.evicted;
+}
 
 for (const technology of stateStores) {
   describe(`files of ${technology.name}`, () => {
@@ -268,7 +271,7 @@ for (const technology of stateStores) {
         const results = await Promise.all(
           pending.map((file, index) => (index % 2 ? a : b).files.reserve(file, request(10, { maxSession: 200 }))),
         );
-        const evicted = results.flatMap(evictedBy);
+        const evicted = results.flatMap((reserved) => evictedBy(reserved));
         expect(evicted).toHaveLength(10);
         expect(new Set(evicted)).toEqual(new Set(files.slice(0, 10)));
         expect(await bytes(b)).toBe(200);

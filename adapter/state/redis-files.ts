@@ -151,7 +151,7 @@ export class RedisFiles implements FileRecords {
     return expired;
   }
 
-  async purgeAbandoned({ limit }: { limit: number }): Promise<FileRecord[]> {
+  async purgeAbandoned({ limit }: { now: number; limit: number }): Promise<FileRecord[]> {
     const { fileSessions, fileTotals } = this.#keys;
     const purged: FileRecord[] = [];
     let [sessions, kept, lost] = [0, 0, false];

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { SessionMirror } from './session-mirror.ts';
 import type { SessionRecord } from './state-store.ts';
+import { newFile } from './testing/files.ts';
 
 const newRecord = (sessionId: string, changes: Partial<SessionRecord> = {}): SessionRecord => ({
   serverId: 'files',
@@ -56,4 +57,24 @@ test('beyond the limit the session that was not seen for the longest time goes',
   mirror.removed(newRecord('one'));
   mirror.opened(newRecord('four'));
   expect(ids(mirror).sort()).toEqual(['four', 'three']);
+});
+
+test('files go with their session, and beyond twice the limit those that were not seen for the longest time', async () => {
+  const mirror = new SessionMirror(1);
+  mirror.opened(newRecord('one'));
+  const [first, second, third] = ['1', '2', '3'].map((fileId) =>
+    newFile(newRecord('one'), { state: 'committed', fileId, leaseUntil: 0 }),
+  );
+  if (first === undefined || second === undefined || third === undefined) throw new Error('three files');
+  const kept = (): string[] => mirror.store.exportFiles().map(({ fileId }) => fileId);
+  mirror.filesSeen([first, second]);
+  mirror.filesSeen([first]);
+  mirror.filesSeen([third]);
+  expect(kept().sort()).toEqual(['1', '3']);
+  mirror.filesRemoved([first]);
+  expect(kept()).toEqual(['3']);
+  mirror.filesSeen([newFile(newRecord('unknown'), { state: 'committed' })]);
+  expect(kept()).toEqual(['3']);
+  mirror.opened(newRecord('two'));
+  expect(kept()).toEqual([]);
 });

@@ -7,6 +7,7 @@ import { MemoryStore } from './memory-store.ts';
 import { Snapshot } from './snapshot.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { SessionRecord } from './state-store.ts';
+import { addFile, beginFile, T } from './testing/files.ts';
 
 const newRecord = (sessionId: string): SessionRecord => ({
   serverId: 'files',
@@ -66,6 +67,35 @@ describe('Snapshot', () => {
     expect(await after.find(newRecord('active'), caller)).toEqual({ state: 'active', record: newRecord('active') });
     expect(await after.find(newRecord('idle'), caller)).toMatchObject({ state: 'tombstoned', expiresAt: 9_000 });
     expect(after.export()).toEqual(store.export());
+  });
+
+  test('committed files and secrets are there again, pending files, leases and nonces are not', async () => {
+    const store = new MemoryStore();
+    const session = newRecord('active');
+    await store.open(session);
+    const file = await addFile(store, session, { kind: 'artifact', sizeBytes: 9 });
+    await store.files.use(file, { now: T, ttlMs: null, leaseUntil: T + 1 });
+    await beginFile(store, session, { sizeBytes: 4 });
+    await store.nonces.issue('nonce', { ...session, toolName: null, elicitationId: null, expiresAt: 9e15 }, T);
+    const secret = await store.secret('signing');
+    const removed = newRecord('removed');
+    await store.open(removed);
+    const lost = await addFile(store, removed);
+    await store.remove(removed);
+    await snapshotOf(store).save();
+
+    const after = loaded();
+    expect(await after.files.find(file, { now: T, ttlMs: null })).toEqual(file);
+    expect(await after.files.totals()).toEqual({ uploads: { count: 0, bytes: 0 }, artifacts: { count: 1, bytes: 9 } });
+    expect(await after.files.known('removed', [lost.fileId])).toEqual(new Set());
+    expect(await after.nonces.find('nonce', T)).toBeUndefined();
+    expect(await after.secret('signing')).toBe(secret);
+
+    const fresh = new MemoryStore();
+    snapshotOf(fresh).load('secrets');
+    expect(fresh.export()).toEqual([]);
+    expect(fresh.exportFiles()).toEqual([]);
+    expect(await fresh.secret('signing')).toBe(secret);
   });
 
   test('what was removed since the last snapshot is gone from the next', async () => {

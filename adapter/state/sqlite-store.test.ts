@@ -9,6 +9,7 @@ import { SqliteSessionTable } from './sqlite-session-table.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { StoreUnavailable } from './state-store.ts';
 import type { SessionRecord } from './state-store.ts';
+import { addFile, beginFile, newFile } from './testing/files.ts';
 
 const T = 1_700_000_000_000;
 const DAY = 86_400_000;
@@ -84,6 +85,59 @@ describe('SqliteStore', () => {
     expect(await after.find(active, caller())).toEqual({ state: 'active', record });
     expect((await after.find(idle, caller())).state).toBe('tombstoned');
     expect(await after.find(drifted, caller())).toMatchObject({ state: 'invalidated', reason: 'drift' });
+  });
+
+  test('files with their totals, nonces and secrets survive a restart', async () => {
+    const before = openStore();
+    const session = newRecord();
+    await before.open(session);
+    const file = await addFile(before, session, { kind: 'artifact', sizeBytes: 7 });
+    const pending = await beginFile(before, session, { sizeBytes: 5 });
+    const permission = { ...session, principal: 'p', toolName: null, elicitationId: 'e', expiresAt: T + DAY };
+    await before.nonces.issue('nonce', permission, T);
+    const secret = await before.secret('signing');
+    await before.close();
+
+    const after = openStore();
+    expect(await after.files.find(file, { now: T, ttlMs: null })).toEqual(file);
+    expect(await after.files.totals()).toEqual({
+      uploads: { count: 0, bytes: 5 },
+      artifacts: { count: 1, bytes: 7 },
+    });
+    expect(await after.files.remove(pending)).toEqual(pending);
+    expect(await after.nonces.consume('nonce', T)).toMatchObject({ elicitationId: 'e', expiresAt: T + DAY });
+    expect(await after.secret('signing')).toBe(secret);
+  });
+
+  test('a file of the release before files is taken over with its sessions', async () => {
+    const session = newRecord();
+    const before = openStore();
+    await before.open(session);
+    await before.close();
+    inFile((database) => {
+      database.exec(`DROP TABLE files; DROP TABLE file_totals; DROP TABLE abandoned_sessions; DROP TABLE nonces;
+        DROP TABLE secrets; DROP INDEX sessions_by_id; PRAGMA user_version = 1`);
+    });
+    const after = openStore();
+    expect(await after.find(session, caller())).toEqual({ state: 'active', record: session });
+    const file = await addFile(after, session);
+    expect(await after.files.find(file, { now: T, ttlMs: null })).toEqual(file);
+    expect(await after.files.ownerOf(session.sessionId)).toBe('files');
+    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(2);
+  });
+
+  test('a step on files that fails alone leaves files and totals as they were', async () => {
+    const store = openStore();
+    const session = newRecord();
+    await store.open(session);
+    const file = await addFile(store, session);
+    const outcomes = await Promise.allSettled([
+      store.files.begin([newFile(session, { createdAt: Number.NaN })], { now: T, maxArtifacts: null }),
+      store.files.begin([newFile(session, { sizeBytes: 3 })], { now: T, maxArtifacts: null }),
+    ]);
+    expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(await store.files.totals()).toMatchObject({ uploads: { count: 1, bytes: 3 } });
+    expect(await store.files.list(session, 'upload', { now: T, ttlMs: null })).toEqual([file]);
   });
 
   test('a WAL file is turned into one without when WAL is switched off', async () => {
