@@ -11,7 +11,7 @@ export interface ExpiryParts {
   readonly records: Pick<FileRecords, 'expire' | 'purgeAbandoned'>;
   readonly bytes: Pick<FileDiscard, 'discard'>;
   /** False while the store is unavailable or replaced by memory, which has not seen what others did with a file. */
-  readonly usable: () => boolean;
+  readonly usable?: () => boolean;
 }
 
 /** Small enough for one step of a store, and for what is lost to orphans when the process dies in between. */
@@ -23,7 +23,7 @@ const SESSIONS_PER_BATCH = 20;
  * gone: a DELETE that a crash interrupted, a session that Redis has forgotten. Returns what was removed.
  */
 export async function expireFiles(
-  { records, bytes, usable }: ExpiryParts,
+  { records, bytes, usable = () => true }: ExpiryParts,
   times: FileTimes,
   now: () => number,
   signal: AbortSignal,

@@ -100,6 +100,8 @@ export class CleanupPass {
     await attempt(failures, async () => {
       expired = await this.#sessions(counts);
     });
+    // Beside the files: an upstream that does not answer holds up only the end of the pass.
+    const ending = endExpired(expired, this.#parts.endUpstream, signal);
     await attempt(failures, async () => {
       if (!this.#parts.usable() || signal.aborted) return;
       const work = (held: AbortSignal): Promise<boolean> => this.#files(counts, failures, held);
@@ -114,7 +116,7 @@ export class CleanupPass {
       duration_ms: Math.round(performance.now() - startedAt),
     };
     if (Object.values(counts).some((one) => one > 0)) this.#parts.log.info({ ...counts }, 'cleaned up');
-    await endExpired(expired, this.#parts.endUpstream, signal);
+    await ending;
     if (failures.length > 0) throw failures[0];
   }
 
