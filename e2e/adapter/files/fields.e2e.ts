@@ -13,7 +13,9 @@ import { uploadsFields } from './fields/uploads.ts';
 import { Scenes } from './kit/with-adapter.ts';
 
 /** Fields whose effect another test shows: the file, and the title of a test or of its group. */
-const ELSEWHERE: Record<string, readonly [file: string, title: string]> = {};
+const ELSEWHERE: Record<string, readonly [file: string, title: string]> = {
+  'storage.s3': ['e2e/adapter/files/s3.e2e.ts', 'a tool of any replica gets an upload as a URL that it can read'],
+};
 
 /** Every field of sections 2.4, 2.6, 2.7 and of the entries in 2.8 changes something that a user sees. */
 const SECTIONS = /^(storage|uploads|artifacts|servers\[0\]\.adapters\[\d\])\./;

@@ -9,6 +9,9 @@ import { BOUNDARY, END, filePart, MULTIPART, part, send } from './kit/multipart.
 import { formFile, statusAndBody, upload, uploadedOne } from './kit/uploads.ts';
 import { STATE, startVictim, type Victim } from './kit/victim.ts';
 
+/** What the router does not know is not even an artifact. */
+const notThere = expect.stringMatching(/^(artifact_)?not_found$/) as string;
+
 describe('a client that wants files which are not its own', () => {
   let victim: Victim;
   let adapter: InProcessAdapter;
@@ -94,11 +97,9 @@ describe('a client that wants files which are not its own', () => {
     });
 
     test.for(IDS)('%j of a download', async (id) => {
-      const path = `/artifacts/up/${encodeURIComponent(id)}/${'0'.repeat(32)}`;
-      expect(await statusAndBody(fetch(adapter.url + path, { headers: { 'mcp-session-id': id } }))).toEqual([
-        404,
-        { code: 'artifact_not_found', detail: expect.any(String) as string },
-      ]);
+      const url = `${adapter.url}/artifacts/up/${encodeURIComponent(id)}/${'0'.repeat(32)}`;
+      const { status, body } = await send(url, [], { 'mcp-session-id': id }, 'GET');
+      expect([status, asObject(body).code]).toEqual([404, notThere]);
     });
   });
 
@@ -110,15 +111,14 @@ describe('a client that wants files which are not its own', () => {
       'ID/..%2f..%2f..%2f..%2fstate%2fadapter_state.sqlite3',
       'ID/..',
       'ID/out.bin%00.png',
-      'ID/out.bin/',
-      'ID/%FF',
+      'ID/out%2ebin%2f..',
       'id/out.bin',
     ])('%s', async (path) => {
       const session = await victim.open();
       const { id } = artifactOf(await session.at(adapter).tool('write_file', { output_path: 'out.bin' }));
       const url = `${adapter.url}/artifacts/up/${session.sessionId}/${path.replace('ID', id)}`;
       const { status, body } = await send(url, [], { 'mcp-session-id': session.sessionId }, 'GET');
-      expect([status, asObject(body).code]).toEqual([404, expect.stringMatching(/^(artifact_)?not_found$/)]);
+      expect([status, asObject(body).code]).toEqual([404, notThere]);
     });
   });
 

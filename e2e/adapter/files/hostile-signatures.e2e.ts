@@ -204,7 +204,10 @@ describe('a signed URL', () => {
       const other = await openSession(adapter, { headers: AUTH });
       expect(await statusAndBody(fetch(url, { headers: own }))).toEqual([401, { code: 'unauthorized', detail: text }]);
       const notThere = [404, { code: 'artifact_not_found', detail: text }];
-      expect(await statusAndBody(fetch(url, { headers: AUTH }))).toEqual(notThere);
+      expect(await statusAndBody(fetch(url, { headers: AUTH }))).toEqual([
+        400,
+        { code: 'missing_session', detail: text },
+      ]);
       const wrong = { ...AUTH, 'mcp-session-id': other.sessionId };
       expect(await statusAndBody(fetch(url, { headers: wrong }))).toEqual(notThere);
       expect((await bytesOf(fetch(url, { headers: { ...AUTH, ...own } }))).toString()).toBe('hello');

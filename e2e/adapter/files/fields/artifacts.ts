@@ -10,7 +10,7 @@ import { type FieldTest, injected, isFailed, later, write } from './field-test.t
 /** Section 2.7 of the specification. */
 export function artifactsFields(field: FieldTest): void {
   field('artifacts.enabled', [
-    { config: { artifacts: { enabled: false } }, entries: injected },
+    { config: { artifacts: { enabled: false }, uploads: { enabled: false } }, entries: injected },
     async ({ root, door, lying, session }) => {
       const path = join(root, 'its-own.bin');
       const message = await door.tool('write_file', { output_path: path, seed: 'own' });

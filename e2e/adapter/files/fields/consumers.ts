@@ -48,7 +48,7 @@ export function consumersFields(field: FieldTest): void {
   ]);
   for (const [name, uri, none] of [
     ['uri_prefix', { uri_prefix: true }, { uri_prefix: false }],
-    ['pass_as', { pass_as: 'file_uri' }, { pass_as: 'path', uri_prefix: true }],
+    ['pass_as', { pass_as: 'file_uri' }, { pass_as: 'path' }],
   ] as const) {
     const entry = (more: JsonObject) => [
       { type: 'upload_consumer', tools: ['read_uri'], file_path_argument: 'uri', ...more },

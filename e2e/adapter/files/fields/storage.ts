@@ -10,7 +10,7 @@ import { leaveOrphan } from '../kit/folder.ts';
 import { startHalfUpload } from '../kit/half-upload.ts';
 import { formFile, upload, uploadedOne } from '../kit/uploads.ts';
 import type { Scene } from '../kit/with-adapter.ts';
-import { type FieldTest, producer, write } from './field-test.ts';
+import { type Case, type FieldTest, producer, write } from './field-test.ts';
 
 /** Section 2.4 of the specification. */
 export function storageFields(field: FieldTest): void {
@@ -100,6 +100,21 @@ export function storageFields(field: FieldTest): void {
       await stat(young);
     },
   ]);
+
+  /** Locks of files are files, too. */
+  const locksByFile = async ({ root, adapter, session, door }: Scene): Promise<boolean> => {
+    await uploadedOne(adapter, session.sessionId, 'a');
+    artifactOf(await write(door));
+    return await stat(join(root, 'state/locks')).then(
+      () => true,
+      () => false,
+    );
+  };
+  const mode = (lock_mode: string, locks: boolean): Case => [
+    { config: { storage: { lock_mode } } },
+    async (scene) => expect([lock_mode, await locksByFile(scene)]).toEqual([lock_mode, locks]),
+  ];
+  field('storage.lock_mode', mode('none', false), mode('process', false), mode('file', true), mode('auto', true));
 
   const structured = producer({ output_locator: { mode: 'structured', output_path_key: 'file.path' } });
   const elsewhere = async ({ door }: Scene): Promise<JsonObject> => {

@@ -1,5 +1,5 @@
-import { once } from 'node:events';
-import { request, type IncomingMessage } from 'node:http';
+import { type ClientRequest, type IncomingMessage, request } from 'node:http';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 export const BOUNDARY = 'the-boundary';
 export const MULTIPART = `multipart/form-data; boundary=${BOUNDARY}`;
@@ -44,13 +44,24 @@ export function send(
   void (async () => {
     for (const chunk of chunks) {
       if (answered || req.destroyed) return;
-      if (!req.write(chunk)) await Promise.race([once(req, 'drain'), once(req, 'close'), promise]);
+      if (!req.write(chunk)) await writable(req);
       // Lets an answer in between.
-      await new Promise((next) => setImmediate(next));
+      await nextTurn();
     }
     req.end();
   })().catch(reject);
   return promise.finally(() => req.destroy());
+}
+
+/** Resolves when there is room for more, or nobody who takes it. */
+function writable(req: ClientRequest): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      req.off('drain', done).off('response', done).off('close', done);
+      resolve();
+    };
+    req.on('drain', done).on('response', done).on('close', done);
+  });
 }
 
 async function answerOf(res: IncomingMessage): Promise<RawAnswer> {
