@@ -17,16 +17,10 @@ export interface LockParts {
 
 /** The locks of `storage.lock_mode` (specification, section 2.4). The schema refuses `redis` with another state type. */
 export function chooseLocks(mode: Storage['lock_mode'], { stateType, root, store }: LockParts): Locks {
-  switch (mode === 'auto' ? automatic(stateType) : mode) {
-    case 'none':
-      return new NoLocks();
-    case 'process':
-      return new ProcessLocks();
-    case 'file':
-      return new PolledLocks(new FileLock(join(root, 'state', 'locks')));
-    case 'redis':
-      return new PolledLocks(new RedisLock(store));
-  }
+  const chosen = mode === 'auto' ? automatic(stateType) : mode;
+  if (chosen === 'none') return new NoLocks();
+  if (chosen === 'process') return new ProcessLocks();
+  return new PolledLocks(chosen === 'file' ? new FileLock(join(root, 'state', 'locks')) : new RedisLock(store));
 }
 
 const automatic = (stateType: LockParts['stateType']): 'redis' | 'file' => (stateType === 'redis' ? 'redis' : 'file');

@@ -235,9 +235,9 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
     const sessionId = newId();
     await stored(stage, place());
     const sessions = join(root, 'uploads', 'sessions');
-    let over = false;
+    const over = new AbortController();
     const sweeper = (async () => {
-      while (!over) {
+      while (!over.signal.aborted) {
         await stage.removeStray({
           kind: 'upload',
           sessionId,
@@ -256,7 +256,7 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
         await stage.removeItem(at);
       }
     } finally {
-      over = true;
+      over.abort();
       await sweeper;
     }
     expect((await readdir(sessions)).length).toBeLessThanOrEqual(2);

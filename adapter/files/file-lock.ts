@@ -30,14 +30,14 @@ export class FileLock implements PolledLock {
   readonly #folder: string;
   #gate: DatabaseSync | undefined;
   #gateIdentity: string | undefined;
-  #swept: Promise<void> | undefined;
+  #swept = false;
 
   constructor(folder: string) {
     this.#folder = folder;
   }
 
   async take(name: string): Promise<TakenLock | undefined> {
-    this.#swept ??= this.#sweep();
+    if (!this.#swept) void this.#sweep();
     const lock = this.#lock(`${createHash('sha256').update(name).digest('hex').slice(0, 32)}${SUFFIX}`);
     if (lock === undefined) return undefined;
     return {
@@ -78,9 +78,12 @@ export class FileLock implements PolledLock {
 
   /** Removes the files of holders that died. */
   async #sweep(): Promise<void> {
+    this.#swept = true;
     try {
       for (const file of await readdir(this.#folder)) {
-        const left = file.endsWith(SUFFIX) ? this.#lock(file) : undefined;
+        // Most are of holders that have given their lock back meanwhile.
+        if (!file.endsWith(SUFFIX) || fileIdentity(join(this.#folder, file)) === undefined) continue;
+        const left = this.#lock(file);
         if (left !== undefined) await this.#release(left);
       }
     } catch {

@@ -59,7 +59,7 @@ export class LockQueue {
   close(): void {
     this.#closed = true;
     for (const { waiters } of this.#lines.values()) {
-      for (const waiter of [...waiters]) waiter.fail(new AdapterError('draining'));
+      for (const waiter of waiters.splice(0)) waiter.fail(new AdapterError('draining'));
     }
   }
 

@@ -21,6 +21,7 @@ export class Quotas {
   readonly #limits: QuotaLimits;
   readonly #times: FileTimes;
   readonly #clock: () => number;
+  readonly #usable: (() => boolean) | undefined;
   #expiring: Promise<unknown> | undefined;
 
   constructor(options: {
@@ -30,12 +31,15 @@ export class Quotas {
     times: FileTimes;
     /** Milliseconds since the epoch. */
     clock: () => number;
+    /** False while the store is replaced by memory, which has not seen what others did with a file. */
+    usable?: () => boolean;
   }) {
     this.#records = options.records;
     this.#files = options.files;
     this.#limits = options.limits;
     this.#times = options.times;
     this.#clock = options.clock;
+    this.#usable = options.usable;
   }
 
   /**
@@ -62,7 +66,7 @@ export class Quotas {
   /** `storage.max_size` evicts nothing, but does not count what only waits for the next cleanup. */
   #expire(): Promise<unknown> {
     this.#expiring ??= expireFiles(
-      { records: this.#records, bytes: this.#files },
+      { records: this.#records, bytes: this.#files, usable: this.#usable },
       this.#times,
       this.#clock,
       AbortSignal.timeout(EXPIRE_TIMEOUT_MS),
