@@ -25,7 +25,7 @@ export interface UploadRouteOptions {
   readonly secret: string;
   readonly nonces: UploadNonces;
   readonly sessions: Pick<SessionRegistry, 'touch'>;
-  readonly uploads: Uploads;
+  readonly uploads: Pick<Uploads, 'receive'>;
   readonly uriScheme: string;
   readonly maxFileBytes: number;
   readonly requireSha256: boolean;
