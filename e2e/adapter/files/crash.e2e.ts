@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../kit/eventually.ts';
 import { openSession } from '../kit/session.ts';
-import { artifactOf } from './kit/artifacts.ts';
+import { artifactOf, resourceUris } from './kit/artifacts.ts';
 import { Clients } from './kit/crash-work.ts';
 import { type Crew, startCrew } from './kit/crew.ts';
 import { lying, sizeOf } from './kit/folder.ts';
@@ -79,15 +79,17 @@ async function nothingLeftOver(crew: Crew, clients: Clients): Promise<void> {
   const artifacts = join(crew.root, 'artifacts/sessions');
   await eventually(async () => (await readdir(artifacts)).filter((id) => !alive.includes(id)), 100).toEqual([]);
   await eventually(async () => {
-    const listed = await Promise.all(
-      clients.sessions.map(async (session) => {
-        const { result } = await session.at(crew.at(0)).call('resources/list', {});
-        return (result as { resources: { uri: string }[] }).resources.map(({ uri }) => uri.replace('artifact://', ''));
-      }),
-    );
+    const listed = await Promise.all(clients.sessions.map((session) => resourceUris(session.at(crew.at(0)))));
     const files = (await lying(crew.root)).map(({ path }) => path.replace('artifacts/', ''));
     const folders = await Promise.all(alive.map((id) => readdir(join(artifacts, id)).catch(() => [])));
-    return { files: files.toSorted(), folders: folders.flat().length, listed: listed.flat().toSorted() };
+    return {
+      files: files.toSorted(),
+      folders: folders.flat().length,
+      listed: listed
+        .flat()
+        .map((uri) => uri.replace('artifact://', ''))
+        .toSorted(),
+    };
   }, 100).toSatisfy(({ files, folders, listed }) => {
     return folders === listed.length && JSON.stringify(files) === JSON.stringify(listed);
   });

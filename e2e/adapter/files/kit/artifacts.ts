@@ -29,11 +29,15 @@ export function artifactOf(message: JsonObject): Artifact {
 /** `_meta.artifact_error` of a tool's result; undefined when there is none. */
 export const artifactError = (message: JsonObject): unknown => asObject(asObject(message.result)._meta).artifact_error;
 
-/** URIs of the resources that a session is offered. */
+/** What every server has that takes uploads. */
+const WORKFLOW = 'doc://upload_workflow.md';
+
+/** URIs of the artifacts that a session is offered as resources. */
 export async function resourceUris(door: Door): Promise<string[]> {
   const { result } = await door.call('resources/list', {});
   const { resources } = asObject(result);
-  return (Array.isArray(resources) ? resources : []).map((resource) => String(asObject(resource).uri));
+  const uris = (Array.isArray(resources) ? resources : []).map((resource) => String(asObject(resource).uri));
+  return uris.filter((uri) => uri !== WORKFLOW);
 }
 
 /** The bytes of a resource; undefined when there is none. */

@@ -3,6 +3,8 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 import { expect } from 'vitest';
 import { findChromium } from '../../../support/chromium.ts';
 
+const PATIENCE_MS = 15_000;
+
 export type { Page } from 'playwright-core';
 
 /** A browser that runs as root and without a display. */
@@ -18,6 +20,7 @@ export async function withTab(
 ): Promise<void> {
   const context = await browser.newContext(options);
   try {
+    context.setDefaultTimeout(PATIENCE_MS);
     const page = await context.newPage();
     const complaints: string[] = [];
     const hosts = new Set<string>();
