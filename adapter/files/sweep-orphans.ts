@@ -51,8 +51,9 @@ export async function sweepOrphans(parts: SweepParts, options: SweepOptions): Pr
     for await (const item of parts.stage.items(kind, options.signal)) {
       if (isProper(item)) batch.push(item);
       else strays.push(item);
-      if (batch.length + strays.length >= BATCH) await flush();
+      if (batch.length + strays.length < BATCH) continue;
       if (sweep.over) return sweep.result;
+      await flush();
     }
     await flush();
   }
@@ -85,8 +86,9 @@ class Sweep {
 
   /** Their names are no ids of ours, so no record can mean them. */
   async strays(items: readonly StagedItem[]): Promise<void> {
+    if (this.over) return;
     for (const item of items) {
-      if (this.over) return;
+      if (this.#options.signal.aborted) return;
       // Without an entry it is the empty folder of a session, which is no file.
       if (this.#isOld(item)) await this.#remove(item, item.entry === null ? 0 : 1);
     }

@@ -197,6 +197,24 @@ describe('a pass of the cleanup over sessions and files', () => {
     expect(listed).toHaveBeenCalledTimes(4);
   });
 
+  test('does not rest after it was held up by a store that failed', async () => {
+    const orphan = await files.orphan('upload');
+    await files.age(orphan, 0);
+    let usable = true;
+    const known = files.store.files.known.bind(files.store.files);
+    vi.spyOn(files.store.files, 'known').mockImplementationOnce(async (sessionId, ids) => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      usable = false;
+      return known(sessionId, ids);
+    });
+    const one = pass({}, { usable: () => usable });
+    await one.run(never);
+    expect(exists(orphan)).toBe(true);
+    usable = true;
+    await one.run(never);
+    expect(exists(orphan)).toBe(false);
+  });
+
   test('goes on with the rest when a part fails, and fails in the end', async () => {
     const session = await files.session(idle());
     const orphan = await files.orphan('upload');

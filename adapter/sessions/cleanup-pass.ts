@@ -62,6 +62,7 @@ const LOCK_MS = 60_000;
 const MAX_VISIBILITY_DELAY_MS = 60_000;
 /** At most a tenth of the time is spent on looking through folders, however many there are. */
 const REST_FACTOR = 9;
+const MAX_REST_MS = 600_000;
 
 /**
  * One pass of the cleanup (specification, sections 2.1, 2.4 and 3.1). Sessions first, on every replica, for each of
@@ -167,7 +168,9 @@ export class CleanupPass {
       log.warn({ files: swept.failed, err: swept.failure }, 'files without a record could not be removed');
     }
     const copies = secondHome === undefined ? 0 : await sweepSecondHome({ ...shared, home: secondHome }, options);
-    this.#sweepAt = performance.now() + (performance.now() - startedAt) * REST_FACTOR;
+    // One that a failing store held up and ended says nothing about how long looking takes.
+    const now = performance.now();
+    if (usable() && !signal.aborted) this.#sweepAt = now + Math.min((now - startedAt) * REST_FACTOR, MAX_REST_MS);
     return swept.removed + copies;
   }
 }
