@@ -112,6 +112,7 @@ describe('artifacts as resources', () => {
     const uris = [
       uriOf(other),
       uriOf({ ...other, sessionId: session.sessionId }),
+      uriOf({ ...own, sessionId: other.sessionId }),
       uriOf(hidden),
       uriOf(expired),
       uriOf(lost),

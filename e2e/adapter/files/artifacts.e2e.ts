@@ -1,0 +1,186 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
+import { contentOf, type FileTools, sha256Of, startFileTools } from '../../support/file-tools.ts';
+import { connectV1 } from '../../support/real-client-v1.ts';
+import { connectV2 } from '../../support/real-client-v2.ts';
+import type { Answers, RealClient } from '../../support/real-client.ts';
+import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { type InProcessAdapter, startInProcess } from '../kit/in-process.ts';
+import { type Door, openSession } from '../kit/session.ts';
+import { artifactOf, bytesOf } from './kit/artifacts.ts';
+import { lying, type SharedFolder, sharedFolder } from './kit/folder.ts';
+import { fileConfig, withEntries } from './kit/settings.ts';
+
+const ANSWERS: Answers = { sampling: '', elicitation: { action: 'decline' }, roots: [] };
+const GIVEN = { type: 'artifact_producer', output_path_argument: 'output_path' };
+const RAW = { ...GIVEN, tools: ['write_file'], allow_raw_output: true };
+
+let tools: FileTools;
+beforeAll(async () => {
+  tools = await startFileTools();
+});
+afterAll(() => tools?.stop());
+
+describe.each([
+  ['v1', connectV1],
+  ['v2', connectV2],
+] as const)('a client of SDK %s', (_version, connect) => {
+  let adapter: InProcessAdapter;
+  let client: RealClient;
+  let folder: SharedFolder;
+
+  beforeAll(async () => {
+    folder = await sharedFolder();
+    const entries = withEntries(tools.url, RAW, { ...GIVEN, tools: ['write_text', 'fail'] });
+    adapter = await startInProcess(fileConfig(folder.path, tools.url, entries));
+    client = await connect({ url: `${adapter.url}/mcp/up`, transport: 'streamable_http', answers: ANSWERS });
+  });
+  afterAll(async () => {
+    await client?.close();
+    await adapter?.[Symbol.asyncDispose]();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  const listed = async (): Promise<JsonObject[]> => {
+    const { resources } = await client.request('resources/list');
+    return (resources as unknown[]).map(asObject).filter(({ uri }) => String(uri).startsWith('artifact://'));
+  };
+
+  test('hears of the file of a tool, sees it in the result and in the list, reads it and downloads it', async () => {
+    expect(asObject(client.initialized.capabilities).resources).toEqual({ listChanged: true });
+    const text = '# Grüße\n';
+    const result = await client.callTool('write_text', { output_path: '/anywhere/notes.md', text });
+    const artifact = artifactOf({ result });
+    expect(artifact).toMatchObject({ filename: 'notes.md', mimeType: 'text/markdown', size: Buffer.byteLength(text) });
+    await client.waitForMessage(({ method }) => method === 'notifications/resources/list_changed');
+    const shown = { uri: artifact.uri, name: 'notes.md', mimeType: 'text/markdown', size: artifact.size };
+    expect(result.content).toEqual([
+      { type: 'text', text: 'wrote it' },
+      expect.objectContaining({ type: 'resource_link', ...shown }),
+      { type: 'text', text: expect.stringContaining(artifact.downloadUrl ?? 'no URL') as string },
+    ]);
+    expect(await listed()).toEqual([expect.objectContaining(shown)]);
+    expect(await client.request('resources/read', { uri: artifact.uri })).toEqual({
+      contents: [{ uri: artifact.uri, mimeType: 'text/markdown', text }],
+    });
+    const whole = await fetch(artifact.downloadUrl ?? '');
+    expect(whole.headers.get('content-type')).toBe('text/markdown; charset=utf-8');
+    expect((await bytesOf(whole)).toString()).toBe(text);
+    const part = await fetch(artifact.downloadUrl ?? '', { headers: { range: 'bytes=2-' } });
+    expect([part.status, (await bytesOf(part)).toString()]).toEqual([206, 'Grüße\n']);
+  });
+
+  test('gets the bytes themselves where that is allowed', async () => {
+    const result = await client.callTool('write_file', { output_path: 'a.bin', size: 300_001 });
+    const { resource } = asObject((result.content as unknown[])[1]);
+    const { blob, ...named } = asObject(resource);
+    expect(named).toEqual({ uri: artifactOf({ result }).uri, mimeType: 'application/octet-stream' });
+    expect(Buffer.from(String(blob), 'base64').equals(contentOf('seed', 300_001))).toBe(true);
+  });
+
+  test('finds nothing of a tool that failed', async () => {
+    const before = await listed();
+    const result = await client.callTool('fail', { output_path: 'b.bin', writes: true });
+    expect(result).toEqual({ content: [{ type: 'text', text: 'it went wrong' }], isError: true });
+    expect(await listed()).toEqual(before);
+    expect(await lying(folder.path)).toHaveLength(before.length);
+  });
+});
+
+describe('an artifact of 200 MB', () => {
+  const SIZE = 200 << 20;
+  const HASH = sha256Of(contentOf('large', SIZE));
+  let adapter: RunningAdapter;
+  let folder: SharedFolder;
+  let door: Door;
+
+  beforeAll(async () => {
+    folder = await sharedFolder();
+    const entries = withEntries(tools.url, RAW, { ...GIVEN, tools: ['write_sibling'] });
+    adapter = await startAdapter({ config: fileConfig(folder.path, tools.url, entries) });
+    door = (await openSession(adapter)).at(adapter);
+    // What the program needs for itself is not what is measured.
+    await door.tool('write_file', { output_path: 'small.bin', size: 1_000_000 });
+  });
+  afterAll(async () => {
+    await adapter?.stop();
+    await folder?.[Symbol.asyncDispose]();
+  });
+
+  const residentBytes = async (): Promise<number> =>
+    Number(/^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${adapter.pid}/status`, 'utf8'))?.[1]) * 1024;
+
+  /** How much more memory the adapter had at its peak while this was done. */
+  async function grown(work: () => Promise<void>): Promise<number> {
+    const before = await residentBytes();
+    let peak = before;
+    const done = new AbortController();
+    const watching = (async () => {
+      while (!done.signal.aborted) {
+        peak = Math.max(peak, await residentBytes());
+        await delay(10);
+      }
+    })();
+    try {
+      await work();
+    } finally {
+      done.abort();
+      await watching;
+    }
+    return (peak - before) / (1 << 20);
+  }
+
+  /** Hash of the blob in an answer that does not fit into memory. */
+  async function hashOfBlob(response: Response): Promise<string> {
+    const hash = createHash('sha256');
+    const decoder = new TextDecoder();
+    let rest = '';
+    let state: 'before' | 'in' | 'after' = 'before';
+    for await (const chunk of response.body ?? []) {
+      rest += decoder.decode(chunk, { stream: true });
+      const start = state === 'before' ? rest.indexOf('"blob":"') : -1;
+      if (start !== -1) {
+        state = 'in';
+        rest = rest.slice(start + '"blob":"'.length);
+      }
+      if (state !== 'in') continue;
+      const end = rest.indexOf('"');
+      const usable = end === -1 ? rest.length - (rest.length % 4) : end;
+      hash.update(Buffer.from(rest.slice(0, usable), 'base64'));
+      if (end !== -1) state = 'after';
+      rest = rest.slice(usable);
+    }
+    expect(rest).toMatch(/^"\}.*\}\s*$/s);
+    return hash.digest('hex');
+  }
+
+  test('leaves in the result, in resources/read and as a download, while the memory stays flat', async (context) => {
+    if (process.platform !== 'linux') context.skip('memory is read from /proc');
+    const figures: Record<string, number> = {};
+    figures.result = await grown(async () => {
+      const args = { output_path: 'large.bin', seed: 'large', size: SIZE };
+      expect(await hashOfBlob(await door.request('tools/call', { name: 'write_file', arguments: args }))).toBe(HASH);
+    });
+    const { result } = await door.call('resources/list');
+    const resources = (asObject(result).resources as unknown[]).map(asObject);
+    const { uri } = asObject(resources.find(({ name }) => name === 'large.bin'));
+    figures.read = await grown(async () => {
+      const response = await door.request('resources/read', { uri });
+      expect(Number(response.headers.get('content-length'))).toBeGreaterThan((SIZE / 3) * 4);
+      expect(await hashOfBlob(response)).toBe(HASH);
+    });
+    figures.download = await grown(async () => {
+      const hash = createHash('sha256');
+      const [, , sessionId = '', id] = String(uri).slice('artifact:/'.length).split('/');
+      const url = `${adapter.url}/artifacts/up/${sessionId}/${id}`;
+      const response = await fetch(url, { headers: { 'mcp-session-id': sessionId } });
+      for await (const chunk of response.body ?? []) hash.update(chunk);
+      expect(hash.digest('hex')).toBe(HASH);
+    });
+    console.log('memory over idle in MiB at most:', figures);
+    expect(Math.max(...Object.values(figures))).toBeLessThan(64);
+  });
+});
