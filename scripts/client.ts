@@ -1,4 +1,7 @@
 /** `npm run -s client -- URL [TOOL [ARGUMENTS]]`: a small MCP client for a terminal. */
+import { openAsBlob } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { type CallToolResult, Client, StreamableHTTPClientTransport, type Tool } from '@modelcontextprotocol/client';
 
@@ -8,6 +11,9 @@ Speaks to the MCP server at URL. Without TOOL it lists the tools; with TOOL it c
 ARGUMENTS is a JSON object, for example '{"text":"hello world"}'.
 
 Options:
+  --upload ARGUMENT=FILE  uploads the file to the adapter and passes its handle as this argument; several files of one
+                          argument become a list
+  --save FOLDER           writes the files that the tool produced into this folder
   --header 'NAME: VALUE'  sent with every request; may be given several times
   --timeout SECONDS       for each request (default 60; progress starts it anew)
   --help                  this text
@@ -21,6 +27,9 @@ interface Call {
   readonly args: Record<string, unknown>;
   readonly headers: Record<string, string>;
   readonly timeoutMs: number;
+  /** Argument and file. */
+  readonly uploads: readonly (readonly [string, string])[];
+  readonly saveTo: string | undefined;
 }
 
 class UsageError extends Error {}
@@ -34,6 +43,8 @@ function readCall(argv: readonly string[]): Call | 'help' {
       options: {
         header: { type: 'string', multiple: true, default: [] },
         timeout: { type: 'string', default: '60' },
+        upload: { type: 'string', multiple: true, default: [] },
+        save: { type: 'string' },
         help: { type: 'boolean', short: 'h', default: false },
       },
     });
@@ -48,7 +59,21 @@ function readCall(argv: readonly string[]): Call | 'help' {
   if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(' ')}; quote the JSON object`);
   const timeoutMs = Number(parsed.values.timeout) * 1000;
   if (!(timeoutMs > 0)) throw new UsageError('--timeout takes a number of seconds');
-  return { url: new URL(url), tool, args: readObject(json), headers: readHeaders(parsed.values.header), timeoutMs };
+  return {
+    url: new URL(url),
+    tool,
+    args: readObject(json),
+    headers: readHeaders(parsed.values.header),
+    timeoutMs,
+    uploads: parsed.values.upload.map(readUpload),
+    saveTo: parsed.values.save,
+  };
+}
+
+function readUpload(text: string): [string, string] {
+  const at = text.indexOf('=');
+  if (at < 1 || at === text.length - 1) throw new UsageError(`--upload takes ARGUMENT=FILE, not "${text}"`);
+  return [text.slice(0, at), text.slice(at + 1)];
 }
 
 function readObject(json: string): Record<string, unknown> {
@@ -75,7 +100,7 @@ function readHeaders(lines: readonly string[]): Record<string, string> {
 }
 
 /** @returns the exit code */
-async function run({ url, tool, args, headers, timeoutMs }: Call): Promise<number> {
+async function run({ url, tool, args, headers, timeoutMs, uploads, saveTo }: Call): Promise<number> {
   const client = new Client({ name: 'terminal', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
   const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers } });
   const timeout = { timeout: timeoutMs };
@@ -89,9 +114,10 @@ async function run({ url, tool, args, headers, timeoutMs }: Call): Promise<numbe
       return 0;
     }
     console.log(`tools: ${tools.map((one) => one.name).join(', ')}`);
-    console.log(`${tool} ${JSON.stringify(args)} →`);
+    const passed = { ...args, ...(await upload(client, tools, uploads)) };
+    console.log(`${tool} ${JSON.stringify(passed)} →`);
     const result = await client.callTool(
-      { name: tool, arguments: args },
+      { name: tool, arguments: passed },
       {
         ...timeout,
         resetTimeoutOnProgress: true,
@@ -101,11 +127,52 @@ async function run({ url, tool, args, headers, timeoutMs }: Call): Promise<numbe
       },
     );
     console.log(describeResult(result));
+    if (saveTo !== undefined) await save(client, result, saveTo);
     return result.isError === true ? 1 : 0;
   } finally {
     // Ends the session on the server; one without sessions, or one that is gone, need not answer.
     await transport.terminateSession().catch(() => undefined);
     await client.close();
+  }
+}
+
+/** Uploads the files where the adapter's own tool says. @returns their handles, by argument */
+async function upload(
+  client: Client,
+  tools: readonly Tool[],
+  files: readonly (readonly [string, string])[],
+): Promise<Record<string, string | string[]>> {
+  const passed: Record<string, string | string[]> = {};
+  for (const [argument, group] of Map.groupBy(files, ([name]) => name)) {
+    const helper = tools.find(({ name }) => name.endsWith('_get_upload_url'));
+    if (helper === undefined) throw new Error('this server takes no uploads: it has no tool *_get_upload_url');
+    const { structuredContent } = await client.callTool({ name: helper.name, arguments: {} });
+    const { upload_url: target, headers } = structuredContent as {
+      upload_url: string;
+      headers: Record<string, string>;
+    };
+    const form = new FormData();
+    for (const [, file] of group) form.append('file', await openAsBlob(file), basename(file));
+    const response = await fetch(target, { method: 'POST', headers, body: form });
+    const answer = (await response.json()) as { upload_handles: string[]; detail?: string };
+    if (!response.ok) throw new Error(`the upload was refused (${response.status}): ${answer.detail ?? ''}`);
+    const [first = '', ...more] = answer.upload_handles;
+    passed[argument] = more.length === 0 ? first : answer.upload_handles;
+  }
+  return passed;
+}
+
+/** Reads the resources that the result links to. */
+async function save(client: Client, { content }: CallToolResult, folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true });
+  for (const block of content) {
+    if (block.type !== 'resource_link') continue;
+    const { contents } = await client.readResource({ uri: block.uri });
+    for (const part of contents) {
+      const path = join(folder, basename(block.name));
+      await writeFile(path, 'text' in part ? part.text : Buffer.from(part.blob, 'base64'));
+      console.log(`saved ${path}`);
+    }
   }
 }
 

@@ -1,3 +1,4 @@
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type CallToolResult, McpServer } from '@modelcontextprotocol/server';
 import { z } from 'zod';
@@ -39,15 +40,18 @@ export function createDemoServer(): McpServer {
       inputSchema: z.object({ csv }),
       annotations: { readOnlyHint: true },
     },
-    (args) => {
-      const { columns, rows } = summarize(args.csv);
-      const lines = columns.map(({ name, numbers }) =>
-        numbers === undefined
-          ? `${name}: text`
-          : `${name}: minimum ${numbers.minimum}, mean ${numbers.mean}, maximum ${numbers.maximum}`,
-      );
-      return text([`${rows.length} rows, ${columns.length} columns`, ...lines].join('\n'));
+    (args) => text(describeTable(args.csv)),
+  );
+
+  server.registerTool(
+    'csv_file_summary',
+    {
+      title: 'Summarize a table in a file',
+      description: 'As csv_summary, for a table in a file.',
+      inputSchema: z.object({ file: z.string().describe('Path of a CSV file.') }),
+      annotations: { readOnlyHint: true },
     },
+    async ({ file }) => text(describeTable(await readFile(file, 'utf8'))),
   );
 
   server.registerTool(
@@ -58,11 +62,23 @@ export function createDemoServer(): McpServer {
       inputSchema: z.object({ title: z.string().describe('The heading of the report.'), csv }),
       annotations: { readOnlyHint: true },
     },
-    ({ title, csv: table }) => {
-      const { columns, rows } = summarize(table);
-      const names = columns.map(({ name }) => name);
-      const body = [names, names.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
-      return text([`# ${title}`, '', `${rows.length} rows.`, '', ...body].join('\n'));
+    ({ title, csv: table }) => text(report(title, table)),
+  );
+
+  server.registerTool(
+    'save_report',
+    {
+      title: 'Write a report to a file',
+      description: 'As make_report, into a file.',
+      inputSchema: z.object({
+        title: z.string().describe('The heading of the report.'),
+        csv,
+        path: z.string().describe('Where to write the report.').optional(),
+      }),
+    },
+    async ({ title, csv: table, path = 'report.md' }) => {
+      await writeFile(path, report(title, table));
+      return text('The report is written.');
     },
   );
 
@@ -87,6 +103,23 @@ export function createDemoServer(): McpServer {
   );
 
   return server;
+}
+
+function describeTable(csv: string): string {
+  const { columns, rows } = summarize(csv);
+  const lines = columns.map(({ name, numbers }) =>
+    numbers === undefined
+      ? `${name}: text`
+      : `${name}: minimum ${numbers.minimum}, mean ${numbers.mean}, maximum ${numbers.maximum}`,
+  );
+  return [`${rows.length} rows, ${columns.length} columns`, ...lines].join('\n');
+}
+
+function report(title: string, csv: string): string {
+  const { columns, rows } = summarize(csv);
+  const names = columns.map(({ name }) => name);
+  const body = [names, names.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`);
+  return [`# ${title}`, '', `${rows.length} rows.`, '', ...body].join('\n');
 }
 
 const text = (content: string): CallToolResult => ({ content: [{ type: 'text', text: content }] });
