@@ -18,7 +18,7 @@ const ESCAPES: Readonly<Record<string, string>> = {
 };
 
 /** Builds a page: everything put in is escaped, but what was built in this way itself. For text and quoted attributes. */
-export function html(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
+export function markup(strings: TemplateStringsArray, ...values: readonly Content[]): Html {
   let text = strings[0] ?? '';
   for (const [i, value] of values.entries()) text += render(value) + (strings[i + 1] ?? '');
   return new Html(text);

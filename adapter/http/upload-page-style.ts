@@ -35,5 +35,6 @@ progress { display: block; width: 100%; height: 1rem; accent-color: var(--accent
 .done { color: var(--good); }
 dl { margin: .25rem 0; }
 dd { display: flex; gap: .75rem; align-items: start; margin: 0 0 .5rem; }
-dd code, .all code { flex: 1; padding: .35rem 0; overflow-wrap: anywhere; user-select: all; font: .9rem/1.4 ui-monospace, monospace; }
+dd code, .all code { flex: 1; padding: .35rem 0; overflow-wrap: anywhere; white-space: pre-line;
+  user-select: all; font: .9rem/1.4 ui-monospace, monospace; }
 `;

@@ -3,11 +3,14 @@ import { hash } from 'node:crypto';
 import type { AdapterError } from '../errors.ts';
 import { MAX_FILES } from '../files/upload-form.ts';
 import type { FileRecord } from '../state/file-records.ts';
-import { Html, html } from './upload-page-html.ts';
+import { Html, markup } from './upload-page-html.ts';
 import { uploadPageScript } from './upload-page-script.ts';
 import { UPLOAD_PAGE_STYLE } from './upload-page-style.ts';
 
 const SCRIPT = `(${uploadPageScript.toString()})(globalThis);`;
+/** Nothing may come between the tags and what is hashed. */
+const SCRIPT_ELEMENT = new Html(`<script>${SCRIPT}</script>`);
+const STYLE_ELEMENT = new Html(`<style>${UPLOAD_PAGE_STYLE}</style>`);
 const hashOf = (text: string): string => `'sha256-${hash('sha256', text, 'base64')}'`;
 
 /** Of every page here. No byte comes from elsewhere, nothing else runs, and nobody shows it in a frame. */
@@ -46,14 +49,14 @@ export interface UploadPageView extends Asking {
 /** The page of a signed upload URL that is still good. */
 export function uploadPage(view: UploadPageView): string {
   const until = new Date(view.expiresAt).toISOString();
-  const hashField = html`<p class="field" id="hash">
+  const hashField = markup`<p class="field" id="hash">
     <label for="sha256">SHA-256 of the file</label>
     <input type="text" id="sha256" name="sha256" autocomplete="off" spellcheck="false" aria-describedby="hash-note" />
     <span class="quiet" id="hash-note">This server asks for it: 64 hexadecimal digits.</span>
   </p>`;
   return page(
     'Upload files',
-    html`<p>${asking(view)}</p>
+    markup`<p>${asking(view)}</p>
       <p class="problem" id="problem" role="alert" hidden></p>
       <form
         method="post"
@@ -94,18 +97,18 @@ export interface UploadedPageView extends Asking {
 export function uploadedPage(view: UploadedPageView): string {
   const { files, handle } = view;
   const one = files.length === 1;
-  const all = html`<h2>All handles</h2>
+  const all = markup`<h2>All handles</h2>
     <dl>
       <dt>One on each line</dt>
       <dd><code data-copy="all handles">${files.map(handle).join('\n')}</code></dd>
     </dl>`;
   return page(
     one ? 'The file is uploaded' : `${files.length} files are uploaded`,
-    html`<p class="done">${asking(view, 'has')} You can close this page.</p>
+    markup`<p class="done">${asking(view, 'has')} You can close this page.</p>
       <p>Give the ${one ? 'handle' : 'handles'} to your assistant if it asks for ${one ? 'it' : 'them'}.</p>
       ${files.map(
         (file) =>
-          html`<h2>${file.filename}</h2>
+          markup`<h2>${file.filename}</h2>
             <p class="quiet">${sized(file.sizeBytes)}, ${file.mimeType}</p>
             <dl>
               <dt>Handle</dt>
@@ -123,12 +126,12 @@ export function refusedPage(error: AdapterError): string {
   const isOver = error.code === 'upload_url_invalid';
   return page(
     isOver ? 'This link cannot be used' : 'Nothing was uploaded',
-    html`<p class="problem" role="alert">${error.message}</p>
+    markup`<p class="problem" role="alert">${error.message}</p>
       <p>
         ${
           isOver
             ? 'Links to this page work once and for a short time. Ask your assistant for a new one.'
-            : html`No file of this upload was kept. <a href="">See whether the link still works</a>, or ask your
+            : markup`No file of this upload was kept. <a href="">See whether the link still works</a>, or ask your
                 assistant for a new one.`
         }
       </p>`,
@@ -136,32 +139,30 @@ export function refusedPage(error: AdapterError): string {
 }
 
 function asking({ serverId, toolName }: Asking, verb: 'asks' | 'has' = 'asks'): Html {
-  const tool = toolName === null ? undefined : html`, for its tool <strong>${toolName}</strong>`;
-  const server = html`The MCP server <strong>${serverId}</strong>`;
-  return verb === 'asks' ? html`${server} asks you for files${tool}.` : html`${server} has what it asked for${tool}.`;
+  const tool = toolName === null ? undefined : markup`, for its tool <strong>${toolName}</strong>`;
+  const server = markup`The MCP server <strong>${serverId}</strong>`;
+  return verb === 'asks'
+    ? markup`${server} asks you for files${tool}.`
+    : markup`${server} has what it asked for${tool}.`;
 }
 
 function page(title: string, content: Html): string {
-  return html`<!doctype html>
+  return markup`<!doctype html>
     <html lang="en">
       <head>
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title}</title>
-        <style>
-          ${new Html(UPLOAD_PAGE_STYLE)}
-        </style>
+        ${STYLE_ELEMENT}
       </head>
       <body>
         <main data-upload>
           <h1 tabindex="-1">${title}</h1>
           ${content}
         </main>
-        <script>
-          ${new Html(SCRIPT)};
-        </script>
+        ${SCRIPT_ELEMENT}
       </body>
-    </html> `.text;
+    </html>`.text;
 }
 
 function sized(bytes: number): string {
