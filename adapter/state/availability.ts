@@ -153,6 +153,12 @@ export class AvailableStore implements StateStore {
     return found;
   }
 
+  async touch(key: SessionKey, caller: Caller): Promise<Found> {
+    const found = await this.#run((store) => store.touch(key, caller));
+    this.#mirror?.found(key, found);
+    return found;
+  }
+
   async enter(
     key: SessionKey,
     caller: Caller,

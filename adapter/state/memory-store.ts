@@ -55,6 +55,10 @@ export class MemoryStore implements StateStore {
     return rules.find(this.#table, key, caller);
   }
 
+  async touch(key: SessionKey, caller: Caller): Promise<Found> {
+    return rules.touch(this.#table, key, caller);
+  }
+
   async enter(
     key: SessionKey,
     caller: Caller,

@@ -56,6 +56,21 @@ const PLACES_TAKEN = `
     return redis.call('ZCARD', active) + redis.call('ZCARD', reservations)
   end`;
 
+/** Notes that an active session was used, and renews its expiry if that was last done before `renew_before`. */
+const NOTE_ACTIVITY = `
+  local function note_activity(now, ttl, renew_before)
+    if tonumber(now) > tonumber(${LAST_ACTIVE}) then
+      redis.call('HSET', KEYS[1], 'lastActiveAt', now)
+      redis.call('ZADD', KEYS[3], now, ARGV[1])
+      ${LAST_ACTIVE} = now
+    end
+    if tonumber(${RENEWED}) < tonumber(renew_before) then
+      redis.call('HSET', KEYS[1], 'renewedAt', now)
+      redis.call('PEXPIRE', KEYS[1], ttl)
+      redis.call('PEXPIRE', KEYS[3], ttl)
+    end
+  end`;
+
 /** active, reservations · member, maxActive, now, dead, expiresAt, ttl → 1 or 0 */
 export const RESERVE = redisScript(`
   ${PLACES_TAKEN}
@@ -85,6 +100,7 @@ export const OPEN = redisScript(`
  */
 export const ENTER = redisScript(`
   ${READ_SESSION}
+  ${NOTE_ACTIVITY}
   if ${PRINCIPAL} ~= ARGV[2] or ${EXPIRES} then return session end
   if ARGV[6] ~= '' then
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])
@@ -95,16 +111,14 @@ export const ENTER = redisScript(`
   redis.call('PEXPIRE', KEYS[2], ARGV[7])
   redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1] .. '\\n' .. ARGV[4])
   redis.call('PEXPIRE', KEYS[4], ARGV[7])
-  if tonumber(ARGV[3]) > tonumber(${LAST_ACTIVE}) then
-    redis.call('HSET', KEYS[1], 'lastActiveAt', ARGV[3])
-    redis.call('ZADD', KEYS[3], ARGV[3], ARGV[1])
-    ${LAST_ACTIVE} = ARGV[3]
-  end
-  if tonumber(${RENEWED}) < tonumber(ARGV[8]) then
-    redis.call('HSET', KEYS[1], 'renewedAt', ARGV[3])
-    redis.call('PEXPIRE', KEYS[1], ARGV[7])
-    redis.call('PEXPIRE', KEYS[3], ARGV[7])
-  end
+  note_activity(ARGV[3], ARGV[7], ARGV[8])
+  return session`);
+
+/** hash, leases, active · member, principal, now, ttl, renewBefore → session */
+export const TOUCH = redisScript(`
+  ${READ_SESSION}
+  ${NOTE_ACTIVITY}
+  if ${PRINCIPAL} == ARGV[2] and not ${EXPIRES} then note_activity(ARGV[3], ARGV[4], ARGV[5]) end
   return session`);
 
 /** leases, inFlight · member, ttl, id and until… */

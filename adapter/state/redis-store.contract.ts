@@ -142,7 +142,10 @@ describe('RedisStore and its server', () => {
     for (const ttl of await ttls()) expect(ttl).toBeGreaterThan(DAY);
     await shorten();
     await store.enter(record, caller(record.lastActiveAt + HOUR + MINUTE), lease());
+    await store.touch(record, caller(record.lastActiveAt + HOUR + MINUTE));
     for (const ttl of await ttls()) expect(ttl).toBeLessThanOrEqual(MINUTE);
+    await store.touch(record, caller(record.lastActiveAt + 2 * HOUR + MINUTE));
+    for (const ttl of await ttls()) expect(ttl).toBeGreaterThan(DAY);
   });
 
   test('a session that Redis expired early leaves no trace behind', async () => {

@@ -79,6 +79,15 @@ export class RedisStore implements StateStore {
     return seenBy(decodeSession(key, fields), caller);
   }
 
+  async touch(key: SessionKey, caller: Caller): Promise<Found> {
+    const name = this.#keys.name(key);
+    const { principal, now } = caller;
+    const keys = [this.#keys.session(name), this.#keys.leases(name), this.#keys.active];
+    const reply = await this.#run(scripts.TOUCH, keys, [name, principal, now, this.#keyTtlMs, now - HOUR_MS]);
+    if (renewedAt(reply) < now - HOUR_MS) await this.files.keep(key);
+    return seenBy(decodeSession(key, reply), caller);
+  }
+
   async enter(
     key: SessionKey,
     caller: Caller,

@@ -27,6 +27,14 @@ export function find(table: SessionTable, key: SessionKey, caller: Caller): Foun
   return seenBy(table.get(key), caller);
 }
 
+export function touch(table: SessionTable, key: SessionKey, caller: Caller): Found {
+  const row = table.get(key);
+  const found = seenBy(row, caller);
+  if (row === undefined || found.state !== 'active') return found;
+  if (caller.now > row.record.lastActiveAt) table.touch(row, caller.now);
+  return { state: 'active', record: row.record };
+}
+
 export function enter(
   table: SessionTable,
   key: SessionKey,

@@ -109,6 +109,33 @@ describe('SqliteStore', () => {
     expect(await after.secret('signing')).toBe(secret);
   });
 
+  test('nothing is left of files that are gone but the totals of all', async () => {
+    const store = openStore();
+    const [one, two, three] = [newRecord(), newRecord(), newRecord()];
+    for (const session of [one, two, three]) {
+      await store.open(session);
+      await beginFile(store, session);
+      await addFile(store, session, { kind: 'artifact', sizeBytes: 3 });
+    }
+    const rows = (): unknown =>
+      inFile((database) =>
+        database
+          .prepare(
+            `SELECT (SELECT count(*) FROM files) AS files, (SELECT count(*) FROM abandoned_sessions) AS abandoned,
+               (SELECT count(*) FROM file_totals) AS totals`,
+          )
+          .get(),
+      );
+    expect(rows()).toEqual({ files: 6, abandoned: 0, totals: 8 });
+    await store.remove(two);
+    await store.invalidate(three, 'drift', T + DAY);
+    expect(rows()).toEqual({ files: 6, abandoned: 2, totals: 8 });
+    await store.files.purge(one);
+    await store.files.purge(two);
+    await store.files.purgeAbandoned({ now: T, limit: 9 });
+    expect(rows()).toEqual({ files: 0, abandoned: 0, totals: 2 });
+  });
+
   test('a file of the release before files is taken over with its sessions', async () => {
     const session = newRecord();
     const before = openStore();

@@ -61,6 +61,12 @@ export class SqliteStore implements StateStore {
     return this.#read(({ sessions }) => rules.find(sessions, key, caller));
   }
 
+  async touch(key: SessionKey, caller: Caller): Promise<Found> {
+    const found = await this.#step((table) => rules.touch(table, key, caller));
+    if (this.#connection.hasUnsavedActivity) this.#saveActivityLater();
+    return found;
+  }
+
   async enter(
     key: SessionKey,
     caller: Caller,

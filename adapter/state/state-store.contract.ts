@@ -112,6 +112,28 @@ for (const technology of stateStores) {
       });
     });
 
+    describe('touch', () => {
+      test('it reads the session and notes the activity, without a call', async () => {
+        const record = await opened({ lastActiveAt: T - MINUTE });
+        const touched = { state: 'active', record: { ...record, lastActiveAt: T } };
+        expect(await b.touch(record, alice(T))).toEqual(touched);
+        expect(await a.touch(record, alice(T - 1_000))).toEqual(touched);
+        expect(await expire(b, { idleBefore: T })).toEqual([]);
+        expect(await a.counts(T)).toEqual({ sessions: 1, tombstones: 0, inFlight: 0 });
+        expect(await expire(b, { idleBefore: T + 1 })).toHaveLength(1);
+      });
+
+      test('only the session of the caller, and only an active one, is touched', async () => {
+        const record = await opened({ lastActiveAt: T - MINUTE });
+        expect(await b.touch(record, mallory(T))).toEqual({ state: 'unknown' });
+        expect(await a.find(record, alice(T))).toEqual({ state: 'active', record });
+        const ended = await tombstoned(T + DAY);
+        expect(await b.touch(ended, alice(T))).toMatchObject({ state: 'tombstoned', expiresAt: T + DAY });
+        expect(await b.touch(newKey(), alice(T))).toEqual({ state: 'unknown' });
+        expect(await a.counts(T)).toMatchObject({ sessions: expect.any(Number), tombstones: 1 });
+      });
+    });
+
     describe('reserve and release', () => {
       test('active sessions and reservations share the places', async () => {
         await opened();
@@ -623,9 +645,9 @@ for (const technology of stateStores) {
       });
 
       test('a lock that is not extended ends by itself', async () => {
-        await a.tryLock('reinit', 'one', 100);
-        expect(await b.tryLock('reinit', 'two', 100)).toBe(false);
-        await expect.poll(() => b.lockHolder('reinit')).toBeUndefined();
+        await a.tryLock('reinit', 'one', 1_000);
+        expect(await b.tryLock('reinit', 'two', 1_000)).toBe(false);
+        await expect.poll(() => b.lockHolder('reinit'), { timeout: 10_000 }).toBeUndefined();
         expect(await b.tryLock('reinit', 'two', MINUTE)).toBe(true);
         await a.unlock('reinit', 'one');
         expect(await a.lockHolder('reinit')).toBe('two');

@@ -33,6 +33,8 @@ export interface StateStore {
 
   /** Reads a session. Another principal's session, an expired tombstone and an unknown id are all `unknown`. */
   find(key: SessionKey, caller: Caller): Promise<Found>;
+  /** As `find`, and notes the activity, which is no call: an upload. */
+  touch(key: SessionKey, caller: Caller): Promise<Found>;
   /**
    * Starts a tool call: reads the session, counts the call as in flight until `leaseUntil` and notes the activity.
    * `limit`: `maxInFlight` calls are already running (expired leases do not count); that is no activity.
