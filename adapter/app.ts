@@ -105,7 +105,13 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const known = (error: unknown): AdapterError => knownError(error, onError);
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   const events = noFileEvents;
-  const opened = storesFiles(config) ? await openFiles(config, { store, events, onError: onFileError }) : undefined;
+  const opened = storesFiles(config)
+    ? await openFiles(config, { store, events, onError: onFileError }).catch(async (error: unknown) => {
+        await state.close();
+        await references?.stop();
+        throw error;
+      })
+    : undefined;
   const { auth } = core;
   const secret = new SigningSecret(auth.enabled ? (auth.signing_secret ?? auth.token) : null, () =>
     store.secret('signing'),

@@ -46,13 +46,13 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (step !== undefined) {
       const call = toolCall({ turn, record, body, timeoutMs: longest(limitsOf(mount, calls)) });
       const exchange = (own: ForwardedCall): void => {
-        const plan = sessionPlan(turn, { ...asked, own });
+        const plan = sessionPlan(turn, asked, own);
         started = true;
         new Exchange(plan).start();
       };
       return await callTool(call, step, exchange, () => leave(turn, leases));
     }
-    const plan = sessionPlan(turn, { ...asked, own: undefined });
+    const plan = sessionPlan(turn, asked, undefined);
     started = true;
     new Exchange(plan).start();
     const requestId = cancelledRequest(first, body);
@@ -128,11 +128,11 @@ interface SessionExchange {
   readonly leases: readonly Lease[];
   /** What the answer is kept under. */
   readonly list: string | undefined;
-  /** What the step of a call has prepared. */
-  readonly own: ForwardedCall | undefined;
 }
 
-function sessionPlan(turn: Turn, { body, record, calls, idTexts, leases, list, own }: SessionExchange): Plan {
+/** `own` is what the step of a call has prepared. */
+function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | undefined): Plan {
+  const { body, record, calls, idTexts, leases, list } = asked;
   const { parts, mount, incoming } = turn;
   let current = record;
   const sent = own?.body ?? body;
