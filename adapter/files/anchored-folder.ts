@@ -1,18 +1,17 @@
-import { constants, type Dirent, type Stats } from 'node:fs';
 import {
-  type FileHandle,
-  lstat,
-  mkdir,
-  open,
-  opendir,
-  readlink,
-  realpath,
-  rename,
-  rmdir,
-  stat,
-  unlink,
-} from 'node:fs/promises';
+  closeSync,
+  constants,
+  type Dirent,
+  fchmod,
+  fstat,
+  fsync,
+  open as openDescriptor,
+  readlinkSync,
+  type Stats,
+} from 'node:fs';
+import { type FileHandle, lstat, mkdir, open, opendir, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { diskFailure, errorCode, onDisk } from './disk-failure.ts';
 import { isComponent } from './paths.ts';
 import { FileRefused } from './places.ts';
@@ -24,22 +23,33 @@ const PERMISSIONS = 0o777;
 const FIXED_PERMISSIONS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP']);
 const ENTRIES_AT_A_TIME = 128;
 
+const descriptor = {
+  open: promisify(openDescriptor),
+  stat: promisify(fstat),
+  chmod: promisify(fchmod),
+  sync: promisify(fsync),
+};
+
 /**
  * An open folder whose entries are reached through its descriptor: whoever renames a folder above it, or puts a link
  * there, cannot lead us elsewhere. Linux has paths for that, /proc/self/fd/N/name; on other systems (`anchored` false)
  * the real path is compared around each step, which leaves a narrow gap.
  *
  * Names of entries are bytes, one character each (latin1), because an upstream may choose names that are no UTF-8.
+ *
+ * A FileHandle would cost a turn of the thread pool for each look at /proc and each closing, which wait for nothing.
+ * Whoever opens one closes it, after everything that works in it has ended: the number may then mean another folder.
  */
-export class AnchoredFolder implements AsyncDisposable {
+export class AnchoredFolder implements Disposable {
   /** Where it was when it was opened; real, without links. */
   readonly path: string;
-  readonly #handle: FileHandle;
+  /** -1 when it is closed. */
+  #fd: number;
   readonly #anchored: boolean;
 
-  private constructor(path: string, handle: FileHandle, anchored: boolean) {
+  private constructor(path: string, fd: number, anchored: boolean) {
     this.path = path;
-    this.#handle = handle;
+    this.#fd = fd;
     this.#anchored = anchored;
   }
 
@@ -53,12 +63,12 @@ export class AnchoredFolder implements AsyncDisposable {
     reachedBy: string | Buffer,
     { anchored, checked }: { anchored: boolean; checked: boolean },
   ): Promise<AnchoredFolder> {
-    const handle = await open(reachedBy, constants.O_RDONLY | constants.O_DIRECTORY | CAREFULLY);
-    const folder = new AnchoredFolder(path, handle, anchored);
+    const fd = await descriptor.open(reachedBy, constants.O_RDONLY | constants.O_DIRECTORY | CAREFULLY);
+    const folder = new AnchoredFolder(path, fd, anchored);
     try {
       if (checked) await folder.check();
     } catch (error) {
-      await folder.close();
+      folder.close();
       throw error;
     }
     return folder;
@@ -66,7 +76,7 @@ export class AnchoredFolder implements AsyncDisposable {
 
   /** Fails when the folder is not at its path any more: renamed, removed, or hidden by another one. */
   async check(): Promise<void> {
-    if (!(await onDisk(this.path, () => isAt(this.#handle, this.path, this.#anchored)))) {
+    if (!(await onDisk(this.path, () => isAt(this.#fd, this.path, this.#anchored)))) {
       throw new FileRefused('changed', `${this.path} leads elsewhere or was removed`);
     }
   }
@@ -89,9 +99,9 @@ export class AnchoredFolder implements AsyncDisposable {
     }
     const folder = await this.openFolder(name);
     try {
-      if (made) await onDisk(path, () => setPermissions(folder.#handle, permissions));
+      if (made) await onDisk(path, () => setPermissions(folder.#fd, permissions));
     } catch (error) {
-      await folder.close();
+      folder.close();
       throw error;
     }
     return { folder, made };
@@ -105,7 +115,7 @@ export class AnchoredFolder implements AsyncDisposable {
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | CAREFULLY;
       const handle = await open(this.#at(name), flags, as.newWith);
       try {
-        await setPermissions(handle, as.newWith);
+        await setPermissions(handle.fd, as.newWith);
       } catch (error) {
         await handle.close();
         throw error;
@@ -140,12 +150,12 @@ export class AnchoredFolder implements AsyncDisposable {
 
   /** Of the folder itself. */
   async ownStats(): Promise<Stats> {
-    return onDisk(this.path, () => this.#handle.stat());
+    return onDisk(this.path, () => descriptor.stat(this.#fd));
   }
 
   async *entries(): AsyncIterable<Dirent> {
     try {
-      const link = this.#anchored ? `/proc/self/fd/${this.#handle.fd}` : this.path;
+      const link = this.#anchored ? `/proc/self/fd/${this.#fd}` : this.path;
       yield* await opendir(link, { encoding: 'latin1', bufferSize: ENTRIES_AT_A_TIME });
     } catch (error) {
       throw diskFailure(error, this.path);
@@ -154,7 +164,7 @@ export class AnchoredFolder implements AsyncDisposable {
 
   /** Makes what was made, renamed or removed in it survive a crash of the machine. */
   async sync(): Promise<void> {
-    await onDisk(this.path, () => this.#handle.sync());
+    await onDisk(this.path, () => descriptor.sync(this.#fd));
   }
 
   /** For messages. */
@@ -162,17 +172,19 @@ export class AnchoredFolder implements AsyncDisposable {
     return join(this.path, utf8(name));
   }
 
-  async close(): Promise<void> {
-    await this.#handle.close();
+  close(): void {
+    if (this.#fd === -1) return;
+    closeSync(this.#fd);
+    this.#fd = -1;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    await this.close();
+  [Symbol.dispose](): void {
+    this.close();
   }
 
   #at(name: string): Buffer {
     if (!isComponent(name)) throw new FileRefused('outside', `${JSON.stringify(name)} is no name of an entry`);
-    const folder = this.#anchored ? `/proc/self/fd/${this.#handle.fd}` : this.path;
+    const folder = this.#anchored ? `/proc/self/fd/${this.#fd}` : this.path;
     return Buffer.concat([Buffer.from(`${folder}/`), Buffer.from(name, 'latin1')]);
   }
 }
@@ -184,9 +196,9 @@ export const rawName = (name: string): string => Buffer.from(name).toString('lat
 export const utf8 = (rawName: string): string => Buffer.from(rawName, 'latin1').toString();
 
 /** Whether an open file or folder is the one at this real path, with no link on the way. */
-export async function isAt(handle: FileHandle, path: string, anchored: boolean): Promise<boolean> {
-  if (anchored) return (await readlink(`/proc/self/fd/${handle.fd}`)) === path;
-  const [real, there, opened] = await Promise.all([realpath(path), stat(path), handle.stat()]);
+export async function isAt(fd: number, path: string, anchored: boolean): Promise<boolean> {
+  if (anchored) return readlinkSync(`/proc/self/fd/${fd}`) === path;
+  const [real, there, opened] = await Promise.all([realpath(path), stat(path), descriptor.stat(fd)]);
   return real === path && there.ino === opened.ino && there.dev === opened.dev;
 }
 
@@ -194,11 +206,11 @@ export async function isAt(handle: FileHandle, path: string, anchored: boolean):
  * Whatever the umask is, which cannot be changed for one file only. Bits beyond permissions stay: the group of a
  * volume comes down to new folders by their set-group-id bit.
  */
-async function setPermissions(handle: FileHandle, permissions: number): Promise<void> {
-  const { mode } = await handle.stat();
+async function setPermissions(fd: number, permissions: number): Promise<void> {
+  const { mode } = await descriptor.stat(fd);
   if ((mode & PERMISSIONS) === permissions) return;
   try {
-    await handle.chmod((mode & 0o7000) | permissions);
+    await descriptor.chmod(fd, (mode & 0o7000) | permissions);
   } catch (error) {
     if (!FIXED_PERMISSIONS.has(errorCode(error))) throw error;
   }

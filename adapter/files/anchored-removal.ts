@@ -51,7 +51,7 @@ async function removedFolder(parent: AnchoredFolder, name: string): Promise<bool
     if (error instanceof FileRefused) return error.reason === 'missing';
     throw error;
   }
-  await using opened = folder;
+  using opened = folder;
   for (let fruitless = 0; fruitless < FRUITLESS_ROUNDS; fruitless++) {
     if ((await removeContents(opened, { top: opened, depth: 0 })) > 0) fruitless = 0;
     try {
@@ -90,7 +90,7 @@ async function removeSubfolder(
   place: { top: AnchoredFolder; depth: number },
 ): Promise<void> {
   try {
-    await using folder = await parent.openFolder(name);
+    using folder = await parent.openFolder(name);
     await removeContents(folder, place);
     await parent.rmdir(name);
   } catch (error) {

@@ -35,7 +35,7 @@ export class DiskFile implements OpenedFile {
         const stats = await handle.stat();
         if (!stats.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
         if (stats.nlink !== 1) throw new FileRefused('linked', `${path} has ${stats.nlink} names`);
-        if (!(await isAt(handle, path, anchored))) throw new FileRefused('linked', `${path} leads elsewhere`);
+        if (!(await isAt(handle.fd, path, anchored))) throw new FileRefused('linked', `${path} leads elsewhere`);
         return new DiskFile(handle, { path, size: stats.size, modifiedAt: stats.mtimeMs });
       } catch (error) {
         await handle.close();

@@ -23,7 +23,7 @@ export async function* stagedItems(
       if (stats !== undefined) yield { ...stray, modifiedAt: stats.mtimeMs };
       continue;
     }
-    await using opened = session;
+    using opened = session;
     let empty = true;
     for await (const item of sessionItems(opened, { kind, sessionId: name }, signal)) {
       empty = false;
@@ -48,7 +48,7 @@ async function* sessionItems(
       yield { kind, sessionId, entry: name, fileId: null, temporary: [], modifiedAt: stats.mtimeMs };
       continue;
     }
-    await using opened = folder;
+    using opened = folder;
     const proper = isId(sessionId) && isId(name);
     const { temporary, modifiedAt } = await contents(opened);
     yield {

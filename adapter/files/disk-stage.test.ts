@@ -246,7 +246,7 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
           temporary: [],
           modifiedAt: 0,
         });
-        await delay(1);
+        await delay(10);
       }
     })();
     try {
@@ -852,7 +852,8 @@ test('a large file is read and written with little memory', async () => {
   }
   await copy.finish();
   expect(hash.digest('hex')).toHaveLength(64);
-  expect(most - before).toBeLessThan(64 * 1024 * 1024);
+  // Garbage included, which Node lets grow to about half of that.
+  expect(most - before).toBeLessThan(96 * 1024 * 1024);
 });
 
 async function items(stage: DiskStage, kind: FilePlace['kind']): Promise<StagedItem[]> {

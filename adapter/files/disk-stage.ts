@@ -74,7 +74,7 @@ export class DiskStage implements FileStage {
   async prepare(place: FilePlace): Promise<string> {
     const path = this.pathOf(place);
     const { folder } = await this.#makeItem(place);
-    await folder.close();
+    folder.close();
     return path;
   }
 
@@ -126,7 +126,7 @@ export class DiskStage implements FileStage {
   async rename(place: FilePlace, filename: string): Promise<void> {
     this.pathOf(place);
     this.pathOf({ ...place, filename });
-    await using folder = await AnchoredFolder.open(this.#folderOf(place), this.#anchored);
+    using folder = await AnchoredFolder.open(this.#folderOf(place), this.#anchored);
     if ((await folder.stats(rawName(filename))) !== undefined) {
       throw new FileRefused('changed', `${folder.path} has a file ${filename} already`);
     }
@@ -164,7 +164,7 @@ export class DiskStage implements FileStage {
   async *items(kind: FileKind, signal: AbortSignal): AsyncGenerator<StagedItem> {
     const sessions = await this.#opened(sessionsFolder(this.#root, kind));
     if (sessions === undefined) return;
-    await using opened = sessions;
+    using opened = sessions;
     yield* stagedItems(opened, kind, signal);
   }
 
@@ -174,7 +174,7 @@ export class DiskStage implements FileStage {
       if (entry === null) return removeEmpty(sessions, sessionId);
       const session = await openedIn(sessions, sessionId);
       if (session === undefined) return;
-      await using opened = session;
+      using opened = session;
       await removeEntry(opened, entry);
     });
   }
@@ -199,11 +199,10 @@ export class DiskStage implements FileStage {
     const { folder: permissions } = this.#permissions;
     for (let attempt = 1; ; attempt++) {
       try {
-        await using sessions = await this.#makeSessions(item.kind);
-        const { folder: session, made } = await sessions.makeFolder(item.sessionId, permissions);
-        await using opened = session;
-        const { folder } = await opened.makeFolder(item.fileId, permissions);
-        return { folder, above: made ? [opened.path, sessions.path] : [opened.path] };
+        const above = await this.#makeSession(item);
+        using session = above.folder;
+        const { folder } = await session.makeFolder(item.fileId, permissions);
+        return { folder, above: above.made ? [session.path, dirname(session.path)] : [session.path] };
       } catch (error) {
         if (!(error instanceof FileRefused && VANISHED.has(error.reason))) throw error;
         if (attempt === MAKING_ATTEMPTS) {
@@ -213,13 +212,20 @@ export class DiskStage implements FileStage {
     }
   }
 
+  async #makeSession(item: Item): Promise<{ folder: AnchoredFolder; made: boolean }> {
+    const there = await this.#opened(this.#sessionFolder(item));
+    if (there !== undefined) return { folder: there, made: false };
+    using sessions = await this.#makeSessions(item.kind);
+    return await sessions.makeFolder(item.sessionId, this.#permissions.folder);
+  }
+
   async #makeSessions(kind: FileKind): Promise<AnchoredFolder> {
     const path = sessionsFolder(this.#root, kind);
     const there = await this.#opened(path);
     if (there !== undefined) return there;
-    await using root = await AnchoredFolder.open(this.#root, this.#anchored);
+    using root = await AnchoredFolder.open(this.#root, this.#anchored);
     const { folder: tree } = await root.makeFolder(`${kind}s`, this.#permissions.folder);
-    await using opened = tree;
+    using opened = tree;
     const { folder } = await opened.makeFolder('sessions', this.#permissions.folder);
     if (this.#options.atomicWrites) await Promise.all([root.sync(), opened.sync()]);
     return folder;
@@ -239,7 +245,7 @@ export class DiskStage implements FileStage {
   async #in(path: string, work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
     const folder = await this.#opened(path);
     if (folder === undefined) return;
-    await using opened = folder;
+    using opened = folder;
     await work(opened);
   }
 

@@ -45,7 +45,7 @@ export class DiskWriter implements FileWriter {
       const handle = await folder.openFile(temporary, { newWith: options.permissions });
       return new DiskWriter({ folder, name, temporary, handle }, options);
     } catch (error) {
-      await folder.close();
+      folder.close();
       throw error;
     }
   }
@@ -74,14 +74,14 @@ export class DiskWriter implements FileWriter {
     // The folder may have been moved away or removed, and the file with it.
     await this.#folder.check();
     this.#state = 'finished';
-    await this.#folder.close();
+    this.#folder.close();
   }
 
   async abort(): Promise<void> {
     if (this.#state !== 'writing') return;
     this.#state = 'aborted';
     await Promise.allSettled([this.#handle.close(), removeEntry(this.#folder, this.#written)]);
-    await this.#folder.close();
+    this.#folder.close();
     await this.#removeEmptyFolder();
   }
 
@@ -89,13 +89,13 @@ export class DiskWriter implements FileWriter {
   async #removeEmptyFolder(): Promise<void> {
     const { path } = this.#folder;
     try {
-      await using parent = await AnchoredFolder.open(dirname(path), this.#options.anchored);
+      using parent = await AnchoredFolder.open(dirname(path), this.#options.anchored);
       await parent.rmdir(basename(path));
     } catch {}
   }
 
   async #syncFolder(path: string): Promise<void> {
-    await using folder = await AnchoredFolder.open(path, this.#options.anchored);
+    using folder = await AnchoredFolder.open(path, this.#options.anchored);
     await folder.sync();
   }
 
