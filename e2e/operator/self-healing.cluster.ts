@@ -92,12 +92,15 @@ describe('an adapter recovers from', { timeout: TEST_MS }, () => {
         message: expect.stringContaining('2 pods'),
       }),
     );
+    const statuses = (): unknown => patient.statusesOf(PAIR, 'StateStoreReady', since);
+    // The history comes by a watch of its own.
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['False']);
     await stays(Number(process.env['MCP_TEST_REDIS_DOWN_SECONDS'] ?? 5), async () => {
-      expect(patient.statusesOf(PAIR, 'StateStoreReady', since)).toEqual(['False']);
+      expect(statuses()).toEqual(['False']);
     });
     await patient.run('scale', 'deployment', 'redis', '--replicas=1');
     await patient.healthy();
-    expect(patient.statusesOf(PAIR, 'StateStoreReady', since)).toEqual(['False', 'True']);
+    await expect.poll(statuses, { timeout: 10_000 }).toEqual(['False', 'True']);
     // Nobody needs to look at what heals by itself, and the other adapter has nothing to do with it.
     expect(patient.statusesOf(PAIR, 'Ready', since)).not.toContain('False');
     for (const type of ['Ready', 'StateStoreReady', 'UpstreamsHealthy']) {
