@@ -116,6 +116,8 @@ describe('what the adapter adds', () => {
     const other = UNKNOWN.replace('-32601', '-32603');
     expect(answer(mount, LIST, 'tools/list', other)).toBe(other);
     expect(answer(sampleMount(), LIST, 'tools/list', UNKNOWN)).toBe(UNKNOWN);
+    const more = body('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"2"}}');
+    expect(answer(mount, more, 'tools/list\n2', UNKNOWN)).toBe(UNKNOWN);
   });
 
   test('stands in the list of resources as it is now, beside those that are kept', async () => {

@@ -130,7 +130,8 @@ describe('a tool that takes uploads', () => {
   test('is not called with a file that is not there, and what was taken into use is given back', async () => {
     const [kept, lost] = [await files.file(session, 'upload'), await files.file(session, 'upload')];
     await rm(files.pathOf(lost));
-    const text = said(await consumer().prepare(call(`{"file":["${handle(kept)}","${handle(lost)}"]}`)));
+    const long = call(`{"file":["${handle(kept)}","${handle(lost)}"]}`, { timeoutMs: 1_000_000 });
+    const text = said(await consumer().prepare(long));
     expect(text).toContain(handle(lost));
     expect(text).toContain('s1_get_upload_url');
     const later = Date.now() + TTL_MS + 60_000;
