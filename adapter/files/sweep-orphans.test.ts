@@ -72,6 +72,10 @@ describe('the sweeper of orphans', () => {
     await utimes(left, old / 1000, old / 1000);
     expect(await sweep()).toMatchObject({ removed: 1, failed: 0 });
     expect([files.pathOf(file), left, fresh].map((path) => existsSync(path))).toEqual([true, false, true]);
+    const young = await files.orphan('upload');
+    await writeFile(join(dirname(files.pathOf(young)), '.file.txt.0123456789abcdef.tmp'), 'half');
+    expect(await sweep()).toMatchObject({ removed: 0 });
+    expect(exists(young)).toBe(true);
   });
 
   test('removes what is no item at all, and follows no link', async () => {

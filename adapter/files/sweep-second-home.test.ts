@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { MemoryStore } from '../state/memory-store.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
@@ -10,13 +10,13 @@ import { fileRecord, newId } from './testing/stored-files.ts';
 const NOW = 1_700_000_000_000;
 const GRACE_MS = 300_000;
 
-async function sweep(items: readonly (FilePlace & { modifiedAt: number })[], store: MemoryStore, usable = true) {
+async function sweep(items: readonly (FilePlace & { modifiedAt: number })[], store: MemoryStore, usable = () => true) {
   const removed: FilePlace[] = [];
   const count = await sweepSecondHome(
     {
       records: store.files,
       events: noFileEvents,
-      usable: () => usable,
+      usable,
       home: {
         remove: async (files) => void removed.push(...files),
         async *items() {
@@ -46,6 +46,15 @@ describe('copies in the second home', () => {
 
   test('stay while the store is not itself', async () => {
     const items = [{ ...fileRecord(), modifiedAt: 0 }];
-    expect(await sweep(items, new MemoryStore(), false)).toEqual({ count: 0, removed: [] });
+    expect(await sweep(items, new MemoryStore(), () => false)).toEqual({ count: 0, removed: [] });
+    // The outage begins while it is asked.
+    const store = new MemoryStore();
+    let asked = false;
+    vi.spyOn(store.files, 'known').mockImplementation(async () => {
+      asked = true;
+      return new Set();
+    });
+    expect(await sweep(items, store, () => !asked)).toEqual({ count: 0, removed: [] });
+    expect(asked).toBe(true);
   });
 });

@@ -37,12 +37,12 @@ export async function sweepSecondHome(parts: SecondSweepParts, options: SweepOpt
   }
 
   for await (const item of home.items(signal)) {
-    if (isOver()) return removed;
     if (item.modifiedAt + graceMs > now) continue;
     batch.push(item);
     if (batch.length < BATCH) continue;
     await removeUnknown();
     batch = [];
+    if (isOver()) return removed;
   }
   await removeUnknown();
   return removed;

@@ -145,14 +145,15 @@ describe('a pass of the cleanup over sessions and files', () => {
     expect(one.last).toMatchObject({ removed_tombstones: 1, removed_artifacts: 1 });
   });
 
-  test('leaves files to the replica that is at it, but not the sessions', async () => {
+  test('leaves files to the replica that is at it, but not the sessions and what dies with them', async () => {
     const session = await files.session(idle());
-    const file = await files.file(session, 'upload', { lastUsedAt: 0 });
+    const died = await files.file(session, 'upload');
+    const file = await files.file(await files.session(), 'upload', { lastUsedAt: 0 });
     await files.store.tryLock('cleanup', 'another replica', MINUTE_MS);
-    const one = pass();
+    const one = pass({ allowRevival: false });
     await one.run(never);
-    expect(one.last).toMatchObject({ files: 'skipped', tombstoned_sessions: 1, removed_uploads: 0 });
-    expect(exists(file)).toBe(true);
+    expect(one.last).toMatchObject({ files: 'skipped', expired_sessions: 1, removed_uploads: 1 });
+    expect([died, file].map(exists)).toEqual([false, true]);
     await files.store.unlock('cleanup', 'another replica');
     await one.run(never);
     expect(exists(file)).toBe(false);
