@@ -97,6 +97,46 @@ describe('the sessions', () => {
     });
   });
 
+  describe('are kept by uploads', () => {
+    const lastActiveAt = async (): Promise<number> => (await registry.find(serverId, sessionId, 'me')).lastActiveAt;
+
+    test('whose time counts as activity, and which are no calls in flight', async () => {
+      registry.stop();
+      registry = create({ idleTtlMs: 1000, maxInFlight: 1 });
+      await registry.open(record);
+      await registry.enter(serverId, sessionId, 'me');
+      vi.advanceTimersByTime(500);
+      expect(await registry.touch(serverId, sessionId, 'me')).toMatchObject({ lastActiveAt: NOW + 500 });
+      expect(await lastActiveAt()).toBe(NOW + 500);
+      expect(await store.counts(NOW)).toMatchObject({ inFlight: 1 });
+    });
+
+    test('to the minute where nothing depends on it', async () => {
+      await registry.open(record);
+      const touched = vi.spyOn(store, 'touch');
+      vi.advanceTimersByTime(59_000);
+      await registry.touch(serverId, sessionId, 'me');
+      expect(touched).not.toHaveBeenCalled();
+      vi.advanceTimersByTime(1_000);
+      await registry.touch(serverId, sessionId, 'me');
+      expect(await lastActiveAt()).toBe(NOW + 60_000);
+    });
+
+    test('and come back as tombstones, for who opened them', async () => {
+      registry.stop();
+      registry = create({ idleTtlMs: 1000 });
+      await registry.open(record);
+      await tombstone();
+      const refused = { code: 'session_not_found', status: 404 };
+      await expect(registry.touch(serverId, sessionId, 'you')).rejects.toMatchObject(refused);
+      await expect(registry.touch(serverId, '../..', 'me')).rejects.toMatchObject(refused);
+      expect(await registry.touch(serverId, sessionId, 'me')).toMatchObject({ sessionId });
+      expect(await store.counts(NOW)).toMatchObject({ sessions: 1, tombstones: 0 });
+      vi.spyOn(store, 'touch').mockResolvedValue({ state: 'unknown' });
+      await expect(registry.touch(serverId, sessionId, 'me')).rejects.toMatchObject(refused);
+    });
+  });
+
   describe('are limited', () => {
     beforeEach(() => {
       registry.stop();

@@ -141,12 +141,10 @@ export class SessionRegistry {
     const record = await this.find(serverId, sessionId, principal);
     const now = Date.now();
     if (this.#limits.idleTtlMs === null && now - record.lastActiveAt < COARSE_ACTIVITY_MS) return record;
-    const key = { serverId, sessionId };
-    const lease = { id: `${this.#replica}${(this.#counter++).toString(36)}`, until: now + LEASE_MS, maxInFlight: null };
-    const found = await this.#store.enter(key, { principal, now }, lease);
-    if (found.state !== 'active') throw found.state === 'limit' ? new AdapterError('in_flight_limit') : refusal(found);
-    await this.#store.leave(key, lease.id);
-    return found.record;
+    const touched = await this.#store.touch({ serverId, sessionId }, { principal, now });
+    // It may have ended since it was found.
+    if (touched.state !== 'active') throw refusal(touched);
+    return touched.record;
   }
 
   /** Whether a session may have only so many tool calls in flight. */
