@@ -11,7 +11,7 @@ import type { Outcome, Plan } from './plan.ts';
 import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
 import { asData, type Frame, FrameSplitter, openFrame, withData } from './sse-frames.ts';
-import { sendParts } from './stream-answer.ts';
+import { type Part, sendParts } from './stream-answer.ts';
 
 export type { Outcome, Plan } from './plan.ts';
 
@@ -384,14 +384,14 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     const last = await this.#sendParts(answer, (part) => part);
     if (last === undefined) return;
     await this.#settle('ok');
-    if (!this.#res.destroyed) this.#res.end(last);
+    if (!this.#res.destroyed) this.#res.end(last, 'latin1');
   }
 
   /**
    * Writes an answer up to its last part, which it returns: before that one leaves, the end must be noted. Undefined: the
    * exchange is over, and with it the connection where it was not the client who left.
    */
-  async #sendParts(answer: StreamedAnswer, encode: (part: Buffer) => Buffer): Promise<Buffer | undefined> {
+  async #sendParts(answer: StreamedAnswer, encode: (part: Part) => Part): Promise<Part | undefined> {
     clearTimeout(this.#timer);
     this.#inParts = true;
     try {
@@ -441,7 +441,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
 
   // ── the client's side ──────────────────────────────────────────────────────────────────────────────────────────
 
-  #write(chunk: Buffer): void {
+  #write(chunk: Part): void {
     if (!this.#isDone()) this.#stream?.write(chunk);
   }
 

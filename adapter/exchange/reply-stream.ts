@@ -31,10 +31,11 @@ export class ReplyStream implements QuietStream {
     this.#isEventStream = isEventStream;
   }
 
-  write(chunk: Buffer): void {
+  /** Bytes, or characters of ASCII. */
+  write(chunk: Buffer | string): void {
     this.#wroteSinceTick = true;
     if (this.#isEventStream) this.#lineEnds = lineEnds(this.#lineEnds, chunk);
-    if (!this.#res.write(chunk) && !this.#isSlow) {
+    if (!this.#res.write(chunk, 'latin1') && !this.#isSlow) {
       this.#isSlow = true;
       this.#flow.hold();
       this.#res.once('drain', () => {
@@ -90,9 +91,10 @@ export class ReplyStream implements QuietStream {
 }
 
 /** How many line ends in a row stand at the end of the chunk, up to FRAME_END; `before` is that of the chunk before. */
-function lineEnds(before: number, chunk: Buffer): number {
+function lineEnds(before: number, chunk: Buffer | string): number {
   let ends = chunk.length < 4 ? before : 0;
-  for (const byte of chunk.subarray(-4)) {
+  for (let i = Math.max(0, chunk.length - 4); i < chunk.length; i++) {
+    const byte = typeof chunk === 'string' ? chunk.charCodeAt(i) : chunk[i];
     if (byte === 0x0a) ends = Math.min(ends + 1, FRAME_END);
     else if (byte !== 0x0d) ends = 0;
   }

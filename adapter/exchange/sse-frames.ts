@@ -100,10 +100,11 @@ export function openFrame(frame: Frame): string {
   return [...others, 'data: '].join('\n');
 }
 
-/** A part of a frame's data. The same bytes where no line ends within them. */
-export function asData(part: Buffer): Buffer {
-  if (!part.includes(0x0a)) return part;
-  return Buffer.from(part.toString('latin1').replaceAll('\n', '\ndata: '), 'latin1');
+/** A part of a frame's data. The same where no line ends within it. */
+export function asData(part: Buffer | string): Buffer | string {
+  if (!part.includes('\n')) return part;
+  const text = typeof part === 'string' ? part : part.toString('latin1');
+  return Buffer.from(text.replaceAll('\n', '\ndata: '), 'latin1');
 }
 
 /** A frame of our own. Without an id, so that the client's resumption cursor stays the upstream's. */

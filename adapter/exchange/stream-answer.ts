@@ -3,6 +3,9 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import type { StreamedAnswer } from './answer.ts';
 import { ReplyStream } from './reply-stream.ts';
 
+/** What is written: bytes, or characters of ASCII, which leave without becoming a Buffer that has to be collected. */
+export type Part = Buffer | string;
+
 /**
  * Gives each part but the last to `write`, and returns the last: there may be something left to do before the client
  * can think that the answer is complete. Undefined when `write` has returned false, because nobody wants more. Fails
@@ -10,20 +13,21 @@ import { ReplyStream } from './reply-stream.ts';
  */
 export async function sendParts(
   answer: StreamedAnswer,
-  write: (part: Buffer) => Promise<boolean>,
-): Promise<Buffer | undefined> {
+  write: (part: Part) => Promise<boolean>,
+): Promise<Part | undefined> {
   let size = 0;
-  let last: Buffer | undefined;
+  let last: Part | undefined;
   for await (const part of answer.parts) {
     if (part.length === 0) continue;
-    const bytes = typeof part === 'string' ? Buffer.from(part) : part;
-    size += bytes.length;
+    const length = Buffer.byteLength(part);
+    const bytes = typeof part === 'string' && length > part.length ? Buffer.from(part) : part;
+    size += length;
     if (answer.bytes !== undefined && size > answer.bytes) throw wrongSize(answer.bytes, size);
     if (last !== undefined && !(await write(last))) return undefined;
     last = bytes;
   }
   if (answer.bytes !== undefined && size !== answer.bytes) throw wrongSize(answer.bytes, size);
-  return last ?? Buffer.alloc(0);
+  return last ?? '';
 }
 
 /**
@@ -45,7 +49,7 @@ export async function streamAnswer(
       return !reply.destroyed;
     });
     if (last === undefined) return false;
-    reply.end(last);
+    reply.end(last, 'latin1');
     return true;
   } catch (error) {
     reply.destroy();
