@@ -13,10 +13,10 @@ const QUIET = { trace: quiet, debug: quiet, info: quiet, warn: quiet, error: qui
  * A client of the server at `endpoint`; null: Amazon S3. Credentials come from where the SDK looks for them: variables,
  * files that these name, the platform.
  */
-export function s3Client({ region, force_path_style }: S3, endpoint: string | null): S3Client {
+export function s3Client(settings: S3, endpoint: string | null): S3Client {
   return new S3Client({
-    region,
-    forcePathStyle: force_path_style ?? endpoint !== null,
+    region: settings.region,
+    forcePathStyle: settings.force_path_style ?? settings.endpoint !== null,
     ...(endpoint === null ? {} : { endpoint }),
     maxAttempts: 3,
     // Headers that older servers do not know; the bytes are protected by the hash that every request is signed with.

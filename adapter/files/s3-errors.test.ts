@@ -36,6 +36,7 @@ describe('what went wrong with a bucket', () => {
     [undefined, 'unreachable'],
     [answer('InvalidRequest', 400), 'failed'],
     [answer('QuotaExceeded', 409), 'failed'],
+    [answer('NotImplemented', 501), 'failed'],
   ])('%j is %s', (error, reason) => {
     expect(s3Failure(error, 'files')).toMatchObject({ reason });
   });

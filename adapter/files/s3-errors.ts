@@ -43,7 +43,7 @@ export function s3Failure(error: unknown, bucket: string): FileRefused | SecondH
   if (REFUSED.has(name) || status === 401 || status === 403 || isUnknown) {
     return new SecondHomeFailed('refused', `the bucket ${bucket} cannot be used: ${why}`);
   }
-  if (status === undefined || status >= 500 || status === 429 || BUSY.has(name)) {
+  if (status === undefined || (status >= 500 && status !== 501) || status === 429 || BUSY.has(name)) {
     return new SecondHomeFailed('unreachable', `the bucket ${bucket} cannot be reached: ${why}`);
   }
   return new SecondHomeFailed('failed', `the bucket ${bucket} did not do its work: ${why}`);

@@ -1,8 +1,10 @@
 import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { S3 } from '../../crds/config/storage.ts';
 import { FileRefused, type FilePlace } from './places.ts';
+import { s3Client } from './s3-client.ts';
 import { S3Home } from './s3-home.ts';
 import { type SecondHome, SecondHomeFailed } from './second-home.ts';
 import { startProxy } from './testing/proxy.ts';
@@ -33,17 +35,18 @@ describe.skipIf(unavailable !== undefined)(`a bucket${unavailable === undefined 
     for (const home of homes.splice(0)) home.close();
   });
 
+  const settings = (changes: Partial<S3> = {}): S3 => ({
+    bucket: server.bucket,
+    prefix: '',
+    endpoint: server.endpoint,
+    public_endpoint: null,
+    region: 'us-east-1',
+    force_path_style: null,
+    presign_ttl_seconds: 900,
+    ...changes,
+  });
   const open = (changes: Partial<S3> = {}): SecondHome => {
-    const home = new S3Home({
-      bucket: server.bucket,
-      prefix: '',
-      endpoint: server.endpoint,
-      public_endpoint: null,
-      region: 'us-east-1',
-      force_path_style: null,
-      presign_ttl_seconds: 900,
-      ...changes,
-    });
+    const home = new S3Home(settings(changes));
     homes.push(home);
     return home;
   };
@@ -241,6 +244,47 @@ describe.skipIf(unavailable !== undefined)(`a bucket${unavailable === undefined 
       await home.remove(records.slice(18));
       expect(proxy.seen.filter((line) => line.startsWith('POST')).length).toBeLessThanOrEqual(3);
       expect(await all(home)).toEqual([]);
+    });
+
+    test('that a crash has left half sent are listed, and removed for good', async () => {
+      const client = s3Client(settings(), server.endpoint);
+      const home = open({ prefix: 'half/' });
+      const [left, kept] = [recordOf('x'), recordOf('y')];
+      try {
+        const begin = async (record: FilePlace): Promise<void> => {
+          const Key = `half/uploads/sessions/${record.sessionId}/${record.fileId}/${record.filename}`;
+          const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket: server.bucket, Key }));
+          await client.send(
+            new UploadPartCommand({ Bucket: server.bucket, Key, UploadId, PartNumber: 1, Body: 'half of it' }),
+          );
+        };
+        for (const record of [left, left, kept]) await begin(record);
+        const unfinished = async (): Promise<string[]> => {
+          const command = new ListMultipartUploadsCommand({ Bucket: server.bucket, Prefix: 'half/' });
+          return (await client.send(command)).Uploads?.map(({ Key = '' }) => Key.split('/').at(-2) ?? '') ?? [];
+        };
+        const found = await collected(home.items(AbortSignal.timeout(5_000)));
+        expect(found.map(({ fileId }) => fileId).sort()).toEqual([left, left, kept].map(({ fileId }) => fileId).sort());
+        expect(Math.abs(Date.now() - (found[0]?.modifiedAt ?? 0))).toBeLessThan(60_000);
+        expect(await home.has(left)).toBe(false);
+        await home.remove([left]);
+        expect(await unfinished()).toEqual([kept.fileId]);
+      } finally {
+        client.destroy();
+      }
+    });
+
+    test('a server that knows no uploads in parts is listed all the same', async () => {
+      await using proxy = await startProxy(server.endpoint, (request, response) => {
+        if (!/[?&]uploads/.test(request.url ?? '')) return false;
+        const body = '<Error><Code>NotImplemented</Code></Error>';
+        response.writeHead(501, { 'content-type': 'application/xml' }).end(body);
+        return true;
+      });
+      const home = open({ endpoint: proxy.url, prefix: 'plain/' });
+      const record = recordOf('x');
+      await home.put(record, await sources.of('x'));
+      expect(await all(home)).toEqual([placeOf(record)]);
     });
 
     test('a listing ends with its signal', async () => {

@@ -1,7 +1,5 @@
 import { addAbortSignal, type Readable } from 'node:stream';
 import {
-  DeleteObjectCommand,
-  DeleteObjectsCommand,
   GetObjectCommand,
   HeadBucketCommand,
   HeadObjectCommand,
@@ -14,19 +12,17 @@ import type { FileRecord } from '../state/file-records.ts';
 import { contentDisposition } from './content-disposition.ts';
 import { FileRefused, type FilePlace } from './places.ts';
 import { s3Client } from './s3-client.ts';
-import { isUnsupported, s3Failure } from './s3-errors.ts';
 import { folderOf, keyOf, placeOf } from './s3-keys.ts';
 import { putObject, type Source } from './s3-put.ts';
+import { S3Removal } from './s3-remove.ts';
+import { S3Requests } from './s3-requests.ts';
+import { UnfinishedUploads } from './s3-unfinished.ts';
 import { type SecondHome, SecondHomeFailed } from './second-home.ts';
 
-/** For requests without a body, with all their attempts. */
-const REQUEST_MS = 30_000;
-/** What S3 deletes with one request. */
-const BATCH = 1000;
-/** Requests at the same time where each deletes one object. */
-const SINGLE_DELETES = 8;
 /** What S3 allows, in seconds. */
 const LONGEST_URL = 604_800;
+
+type ListedFile = FilePlace & { readonly modifiedAt: number };
 
 /** A bucket of Amazon S3 or of a server that speaks its protocol. */
 export class S3Home implements SecondHome {
@@ -34,13 +30,18 @@ export class S3Home implements SecondHome {
   readonly #client: S3Client;
   /** Signs for the name by which others reach the server. */
   readonly #presigner: S3Client;
-  #deletesBatches = true;
+  readonly #requests: S3Requests;
+  readonly #removal: S3Removal;
+  readonly #unfinished: UnfinishedUploads;
 
   constructor(settings: S3) {
     this.#settings = settings;
     this.#client = s3Client(settings, settings.endpoint);
     const { public_endpoint: named } = settings;
     this.#presigner = named === null ? this.#client : s3Client(settings, named);
+    this.#requests = new S3Requests(this.#client, settings.bucket);
+    this.#removal = new S3Removal(this.#requests);
+    this.#unfinished = new UnfinishedUploads(this.#requests);
   }
 
   async put(file: FileRecord, source: Source, signal?: AbortSignal): Promise<void> {
@@ -50,11 +51,14 @@ export class S3Home implements SecondHome {
       ContentDisposition: contentDisposition('attachment', file.filename),
       ...(file.sha256 === null ? {} : { Metadata: { sha256: file.sha256 } }),
     };
-    await this.#do(signal, (limit) =>
+    await this.#requests.run(signal, (limit) =>
       putObject(headers, source, {
         client: this.#client,
         sha256: file.sha256,
-        isPassing: (error) => this.#isPassing(error),
+        isPassing: (error) => {
+          const failure = this.#requests.failure(error);
+          return failure instanceof SecondHomeFailed && failure.reason === 'unreachable';
+        },
         signal: limit,
       }),
     );
@@ -71,16 +75,15 @@ export class S3Home implements SecondHome {
     });
     const expiresIn = Math.min(Math.max(1, Math.floor(expiresInSeconds)), LONGEST_URL);
     // Nothing is sent, but the credentials may have to be fetched.
-    return await this.#request(undefined, (signal) =>
+    return await this.#requests.send(undefined, (_, signal) =>
       untilAborted(getSignedUrl(this.#presigner, command, { expiresIn }), signal),
     );
   }
 
   async get(file: FilePlace, signal?: AbortSignal): Promise<AsyncIterable<Buffer>> {
-    return await this.#do(signal, async (abortSignal) => {
-      const { Body, ContentLength } = await this.#client.send(new GetObjectCommand(this.#object(file)), {
-        abortSignal,
-      });
+    return await this.#requests.run(signal, async (abortSignal) => {
+      const command = new GetObjectCommand(this.#object(file));
+      const { Body, ContentLength } = await this.#client.send(command, { abortSignal });
       const body = Body as Readable;
       if (signal !== undefined) addAbortSignal(signal, body);
       return this.#whole(body, ContentLength, signal);
@@ -88,10 +91,9 @@ export class S3Home implements SecondHome {
   }
 
   async has(file: FilePlace, signal?: AbortSignal): Promise<boolean> {
+    const command = new HeadObjectCommand(this.#object(file));
     try {
-      await this.#request(signal, (abortSignal) =>
-        this.#client.send(new HeadObjectCommand(this.#object(file)), { abortSignal }),
-      );
+      await this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
       return true;
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
@@ -102,43 +104,31 @@ export class S3Home implements SecondHome {
   }
 
   async remove(files: readonly FilePlace[], signal?: AbortSignal): Promise<void> {
-    for (let start = 0; start < files.length; start += BATCH) {
-      const keys = files.slice(start, start + BATCH).map((file) => keyOf(this.#settings.prefix, file));
-      if (keys.length === 1 || !this.#deletesBatches || !(await this.#removeBatch(keys, signal))) {
-        await this.#removeEach(keys, signal);
-      }
-    }
+    const keys = files.map((file) => keyOf(this.#settings.prefix, file));
+    await this.#unfinished.forget(keys, signal);
+    await this.#removal.remove(keys, signal);
   }
 
-  async *items(signal: AbortSignal): AsyncGenerator<FilePlace & { readonly modifiedAt: number }> {
-    const { bucket: Bucket, prefix } = this.#settings;
+  async *items(signal: AbortSignal): AsyncGenerator<ListedFile> {
+    const { prefix } = this.#settings;
     for (const kind of ['upload', 'artifact'] as const) {
-      let token: string | undefined;
-      do {
-        const command = new ListObjectsV2Command({ Bucket, Prefix: folderOf(prefix, kind), ContinuationToken: token });
-        const page = await this.#request(signal, (abortSignal) => this.#client.send(command, { abortSignal }));
-        for (const { Key = '', LastModified } of page.Contents ?? []) {
-          const place = placeOf(prefix, kind, Key);
-          if (place !== undefined) yield { ...place, modifiedAt: LastModified?.getTime() ?? 0 };
-        }
-        // A server that forgets to give the token would be asked for the first page for ever.
-        token = page.IsTruncated === true ? page.NextContinuationToken : undefined;
-      } while (token !== undefined);
+      const folder = folderOf(prefix, kind);
+      for await (const { key, begunAt } of this.#unfinished.list(folder, signal)) {
+        const place = placeOf(prefix, kind, key);
+        if (place !== undefined) yield { ...place, modifiedAt: begunAt };
+      }
+      yield* this.#objects(kind, folder, signal);
     }
   }
 
   async check(signal?: AbortSignal): Promise<void> {
-    const { bucket: Bucket } = this.#settings;
+    const { bucket: Bucket, endpoint } = this.#settings;
+    const command = new HeadBucketCommand({ Bucket });
     try {
-      await this.#request(signal, (abortSignal) =>
-        this.#client.send(new HeadBucketCommand({ Bucket }), { abortSignal }),
-      );
+      await this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
-      throw new SecondHomeFailed(
-        'refused',
-        `there is no bucket ${Bucket} at ${this.#settings.endpoint ?? 'Amazon S3'}`,
-      );
+      throw new SecondHomeFailed('refused', `there is no bucket ${Bucket} at ${endpoint ?? 'Amazon S3'}`);
     }
   }
 
@@ -151,39 +141,18 @@ export class S3Home implements SecondHome {
     return { Bucket: this.#settings.bucket, Key: keyOf(this.#settings.prefix, file) };
   }
 
-  /** @returns whether the server knows such requests */
-  async #removeBatch(keys: readonly string[], signal: AbortSignal | undefined): Promise<boolean> {
-    const Delete = { Objects: keys.map((Key) => ({ Key })), Quiet: true };
-    const command = new DeleteObjectsCommand({ Bucket: this.#settings.bucket, Delete });
-    return await this.#request(signal, async (abortSignal) => {
-      const outcome = await this.#client.send(command, { abortSignal }).catch((error: unknown) => {
-        if (isUnsupported(error)) return undefined;
-        throw error;
-      });
-      if (outcome === undefined) {
-        this.#deletesBatches = false;
-        return false;
+  async *#objects(kind: FilePlace['kind'], Prefix: string, signal: AbortSignal): AsyncGenerator<ListedFile> {
+    const { bucket: Bucket, prefix } = this.#settings;
+    let ContinuationToken: string | undefined;
+    do {
+      const command = new ListObjectsV2Command({ Bucket, Prefix, ContinuationToken });
+      const page = await this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
+      for (const { Key = '', LastModified } of page.Contents ?? []) {
+        const place = placeOf(prefix, kind, Key);
+        if (place !== undefined) yield { ...place, modifiedAt: LastModified?.getTime() ?? Date.now() };
       }
-      const kept = outcome.Errors?.find(({ Code }) => Code !== 'NoSuchKey');
-      if (kept !== undefined)
-        throw Object.assign(new Error(), { name: kept.Code ?? 'Error', $metadata: outcome.$metadata });
-      return true;
-    });
-  }
-
-  async #removeEach(keys: readonly string[], signal: AbortSignal | undefined): Promise<void> {
-    const left = [...keys];
-    const work = async (): Promise<void> => {
-      for (let Key = left.pop(); Key !== undefined; Key = left.pop()) {
-        const command = new DeleteObjectCommand({ Bucket: this.#settings.bucket, Key });
-        await this.#request(signal, (abortSignal) => this.#client.send(command, { abortSignal })).catch(
-          (error: unknown) => {
-            if (!(error instanceof FileRefused)) throw error;
-          },
-        );
-      }
-    };
-    await Promise.all(Array.from({ length: Math.min(SINGLE_DELETES, keys.length) }, work));
+      ContinuationToken = page.IsTruncated === true ? page.NextContinuationToken : undefined;
+    } while (ContinuationToken !== undefined);
   }
 
   /** The bytes of an answer, which may end too early. */
@@ -200,31 +169,10 @@ export class S3Home implements SecondHome {
       }
     } catch (error) {
       signal?.throwIfAborted();
-      throw s3Failure(error, this.#settings.bucket);
+      throw this.#requests.failure(error);
     }
     if (length !== undefined && size !== length) {
       throw new SecondHomeFailed('unreachable', `the bucket ${this.#settings.bucket} sent ${size} of ${length} bytes`);
-    }
-  }
-
-  #isPassing(error: unknown): boolean {
-    const failure = s3Failure(error, this.#settings.bucket);
-    return failure instanceof SecondHomeFailed && failure.reason === 'unreachable';
-  }
-
-  #request<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const limit = AbortSignal.timeout(REQUEST_MS);
-    return this.#do(signal, (own) => work(AbortSignal.any([own, limit])));
-  }
-
-  /** Errors of the SDK become ours; that of the caller's signal stays. */
-  async #do<T>(signal: AbortSignal | undefined, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    signal?.throwIfAborted();
-    try {
-      return await work(signal ?? new AbortController().signal);
-    } catch (error) {
-      signal?.throwIfAborted();
-      throw s3Failure(error, this.#settings.bucket);
     }
   }
 }

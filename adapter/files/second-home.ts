@@ -21,7 +21,10 @@ export interface SecondHome {
   has(file: FilePlace, signal?: AbortSignal): Promise<boolean>;
   /** Harmless for what is not there. */
   remove(files: readonly FilePlace[], signal?: AbortSignal): Promise<void>;
-  /** All files, in no order that counts; what was not put here is left out. `modifiedAt` in milliseconds since the epoch. */
+  /**
+   * All files, in no order that counts, also those that a crash has left half sent, which `remove` of the same object
+   * then forgets; what was not put here is left out. `modifiedAt` in milliseconds since the epoch.
+   */
   items(signal: AbortSignal): AsyncIterable<FilePlace & { readonly modifiedAt: number }>;
   /** Whether it can be used now: fails as everything else would. */
   check(signal?: AbortSignal): Promise<void>;
