@@ -26,9 +26,9 @@ export interface UploadParts {
 
 /** How long a file that is being written is kept when nobody says that its writer is alive. */
 export const LEASE_MS = 60_000;
-/** How many bytes are reserved, and written, at once: few at first, so that small files are not held up, then more. */
-const FIRST_STEP_BYTES = 64 * 1024;
-const LARGEST_STEP_BYTES = 1024 * 1024;
+/** How many bytes are reserved, and written, at once: few as long as files are small, then more. */
+const SMALL_STEP_BYTES = 64 * 1024;
+const LARGE_STEP_BYTES = 512 * 1024;
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 interface Item {
@@ -38,7 +38,6 @@ interface Item {
   /** All bytes that came, and those of them that were reserved and written. */
   size: number;
   written: number;
-  held: Buffer[];
 }
 
 /**
@@ -53,6 +52,12 @@ export class UploadBatch {
   readonly #session: SessionKey;
   readonly #toolName: string | null;
   readonly #items: Item[] = [];
+  /**
+   * What came and is not written yet. Copied, so that the many buffers of a connection live too short to pile up in
+   * memory; files come one after the other and share it.
+   */
+  #buffer = Buffer.allocUnsafeSlow(SMALL_STEP_BYTES);
+  #filled = 0;
 
   constructor(parts: UploadParts, session: SessionKey, toolName: string | null) {
     this.#parts = parts;
@@ -68,11 +73,15 @@ export class UploadBatch {
       item ??= await this.#begin(file);
       item.size += chunk.length;
       if (item.size > this.#parts.maxFileBytes) throw tooLarge(item.record.filename, this.#parts.maxFileBytes);
-      item.held.push(chunk);
-      if (item.size - item.written >= stepAfter(item.written)) await this.#write(item);
+      for (let taken = 0; taken < chunk.length;) {
+        const copied = chunk.copy(this.#buffer, this.#filled, taken);
+        taken += copied;
+        this.#filled += copied;
+        if (this.#filled === this.#buffer.length) await this.#write(item);
+      }
     }
     if (item === undefined) return;
-    if (item.size > item.written) await this.#write(item);
+    if (this.#filled > 0) await this.#write(item);
     await item.writer.finish();
     const sha256 = item.hash.digest('hex');
     item.record = { ...item.record, sizeBytes: item.size, sha256 };
@@ -161,7 +170,7 @@ export class UploadBatch {
       await files.discard([record], 'failed');
       throw error;
     });
-    const item: Item = { record, writer, hash: createHash('sha256'), size: 0, written: 0, held: [] };
+    const item: Item = { record, writer, hash: createHash('sha256'), size: 0, written: 0 };
     this.#items.push(item);
     return item;
   }
@@ -169,21 +178,18 @@ export class UploadBatch {
   /** Space first, then the bytes: what lies on the disk never exceeds a quota. */
   async #write(item: Item): Promise<void> {
     const { quotas, clock } = this.#parts;
-    const chunks = item.held;
-    item.held = [];
-    await quotas.reserve(item.record, item.size, clock() + LEASE_MS);
-    for (const chunk of chunks) {
-      const written = item.writer.write(chunk);
-      // The disk is busy elsewhere meanwhile.
-      item.hash.update(chunk);
-      await written;
+    const bytes = this.#buffer.subarray(0, this.#filled);
+    await quotas.reserve(item.record, item.written + bytes.length, clock() + LEASE_MS);
+    const written = item.writer.write(bytes);
+    // The disk is busy elsewhere meanwhile.
+    item.hash.update(bytes);
+    await written;
+    item.written += bytes.length;
+    this.#filled = 0;
+    if (this.#buffer.length < LARGE_STEP_BYTES && bytes.length === this.#buffer.length) {
+      this.#buffer = Buffer.allocUnsafeSlow(LARGE_STEP_BYTES);
     }
-    item.written = item.size;
   }
-}
-
-function stepAfter(written: number): number {
-  return Math.min(LARGEST_STEP_BYTES, Math.max(FIRST_STEP_BYTES, written / 4));
 }
 
 /** The parser says text/plain also where the client said nothing; then the name knows better. */

@@ -31,7 +31,7 @@ const MAX_HEADERS_PER_PART = 32;
 const MAX_OVERHEAD_BYTES = 4 * 1024 * 1024;
 /** A client from which nothing comes for so long is gone. */
 const SILENCE_MS = 60_000;
-const BUFFER_BYTES = 256 * 1024;
+const BUFFER_BYTES = 128 * 1024;
 const MULTIPART = /^multipart\/form-data\s*;/i;
 
 export function isMultipart(contentType: string | undefined): contentType is string {

@@ -3,7 +3,7 @@ import { Socket } from 'node:net';
 
 import { describe, expect, test } from 'vitest';
 
-import { type CorsSettings, isLoopback, OriginPolicy } from './origin.ts';
+import { type CorsSettings, isLoopback, isOwnOrigin, OriginPolicy } from './origin.ts';
 
 const OFF: CorsSettings = {
   enabled: false,
@@ -33,6 +33,25 @@ test.each([
   ['1127.0.0.1', false],
 ])('%s is loopback: %s', (host, expected) => {
   expect(isLoopback(host)).toBe(expected);
+});
+
+test.each([
+  ['http://a.example', 'a.example', true],
+  ['https://a.example', 'a.example', true],
+  ['https://a.example', 'a.example:443', true],
+  ['https://a.example:8443', 'a.example:8443', true],
+  ['http://[::1]:80', '[::1]', true],
+  ['http://A.example', 'a.EXAMPLE', true],
+  ['https://a.example', 'a.example:8443', false],
+  ['http://a.example.evil.example', 'a.example', false],
+  ['http://evil.example', 'a.example', false],
+  ['http://evil.example', 'evil.example@a.example', false],
+  ['null', 'null', false],
+  ['null', '', false],
+  ['file://', '', false],
+  [undefined, 'a.example', false],
+])('a page of %s is of %s: %s', (origin, host, expected) => {
+  expect(isOwnOrigin(origin, host)).toBe(expected);
 });
 
 describe('an origin', () => {

@@ -51,6 +51,7 @@ describe('the HTTP server', () => {
       app.post(url, (request) => ({ principal: request.principal, body: String(request.body) }));
       app.get(url, () => ({ ok: true }));
     }
+    app.get('/own', { config: { decidesItself: true } }, ({ refusal }) => ({ code: refusal?.code ?? 'none' }));
     app.get('/limit', () => {
       throw new AdapterError('sessions_limit', 'Full.', { retryAfter: 7 });
     });
@@ -184,6 +185,28 @@ describe('the HTTP server', () => {
     expect((await get('/plain')).headers.get('connection')).toBe('keep-alive');
     draining = true;
     expect((await get('/plain')).headers.get('connection')).toBe('close');
+  });
+
+  test('asks for a body that waits to be asked for, unless the request is refused before', async () => {
+    await start({ auth: true });
+    const head =
+      'POST /plain HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\nExpect: 100-continue\r\nConnection: close\r\n';
+    const allowed = await raw(`${head}X-Token: right\r\n\r\n`);
+    const [asked] = (await once(allowed, 'data')) as [Buffer];
+    expect(String(asked)).toBe('HTTP/1.1 100 Continue\r\n\r\n');
+    allowed.write('b');
+    expect(await text(allowed)).toMatch(/^HTTP\/1\.1 200 /);
+    const refused = await raw(`${head}\r\n`);
+    expect(await text(refused)).toMatch(/^HTTP\/1\.1 401 /);
+  });
+
+  test('lets routes decide themselves only where they say so', async () => {
+    await start({ auth: true });
+    expect(await seen(await get('/own'))).toEqual([200, { code: 'unauthorized' }]);
+    expect(await seen(await get('/own', { headers: { 'x-token': 'right' } }))).toEqual([200, { code: 'none' }]);
+    const foreign = { origin: 'https://evil.example', 'x-token': 'right' };
+    expect(await seen(await get('/own', { headers: foreign }))).toEqual([200, { code: 'forbidden_origin' }]);
+    expect((await get('/plain')).status).toBe(401);
   });
 
   describe('on a connection without a request', () => {

@@ -108,7 +108,8 @@ class UploadExchange {
     } catch (error) {
       const known = this.#options.known(error);
       facts.outcome = known.code;
-      await this.#refuse(known);
+      // A connection that fails now has nobody left to be told.
+      await this.#refuse(known).catch(() => this.#reply.raw.destroy());
     }
   }
 

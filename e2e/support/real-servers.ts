@@ -1,9 +1,9 @@
-import { constants } from 'node:fs';
-import { access, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { findChromium } from './chromium.ts';
 import { type RunningProcess, startProcess } from './processes.ts';
 
 /** The values of `upstream.transport`. */
@@ -81,18 +81,4 @@ async function launch(args: string[], env: NodeJS.ProcessEnv): Promise<{ running
     await running.exited;
     throw error;
   }
-}
-
-async function findChromium(): Promise<string> {
-  for (const folder of (process.env.PATH ?? '').split(delimiter)) {
-    for (const name of ['chromium', 'chromium-browser', 'google-chrome']) {
-      const path = join(folder, name);
-      const found = await access(path, constants.X_OK).then(
-        () => true,
-        () => false,
-      );
-      if (found) return path;
-    }
-  }
-  throw new Error('install Chromium (apt-get install chromium)');
 }

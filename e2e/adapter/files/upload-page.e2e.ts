@@ -31,7 +31,7 @@ interface Scene {
   readonly folder: SharedFolder;
   readonly session: Session;
   /** A new link to the page, as the helper tool gives it out. */
-  link(): Promise<string>;
+  readonly link: () => Promise<string>;
 }
 
 /** An adapter with a token, which listens where a page of it is of a foreign origin. */

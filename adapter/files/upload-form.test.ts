@@ -1,0 +1,145 @@
+import { PassThrough, Readable } from 'node:stream';
+import { setImmediate as turn } from 'node:timers/promises';
+
+import { afterEach, describe, expect, test, vi } from 'vitest';
+
+import { AdapterError } from '../errors.ts';
+import { type FormFile, type FormHandlers, readForm } from './upload-form.ts';
+
+const TYPE = 'multipart/form-data; boundary=b';
+const HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
+const END = '\r\n--b--\r\n';
+const NEVER = new AbortController().signal;
+
+const handlers = (file: FormHandlers['file'] = read): FormHandlers => ({ file, field: () => undefined });
+
+async function read(file: FormFile): Promise<void> {
+  for await (const chunk of file.content) void chunk;
+}
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+test('a form that comes byte by byte is read as one that comes at once', async () => {
+  const text = `${HEAD}first\r\n--c\r\n-${END}`;
+  for (const chunks of [[Buffer.from(text)], [...Buffer.from(text)].map((byte) => Buffer.from([byte]))]) {
+    let seen = '';
+    const take = async (file: FormFile): Promise<void> => {
+      for await (const chunk of file.content) seen += chunk.toString();
+    };
+    await readForm(Readable.from(chunks), TYPE, handlers(take), NEVER);
+    expect(seen).toBe('first\r\n--c\r\n-');
+  }
+});
+
+test('no more is read than the reader of a file takes', async () => {
+  const body = new PassThrough({ highWaterMark: 1 });
+  const going = Promise.withResolvers<void>();
+  let seen = 0;
+  const waiting = async (file: FormFile): Promise<void> => {
+    await going.promise;
+    for await (const chunk of file.content) seen += chunk.length;
+  };
+  const form = readForm(body, TYPE, handlers(waiting), NEVER);
+  body.write(HEAD);
+  let sent = 0;
+  for (let i = 0; i < 1000; i++) {
+    await turn();
+    if (body.writableNeedDrain) continue;
+    body.write(Buffer.alloc(10_000));
+    sent += 10_000;
+  }
+  expect(sent).toBeLessThan(1_000_000);
+  going.resolve();
+  body.end(END);
+  await form;
+  expect(seen).toBe(sent);
+});
+
+/** So many turns of the loop that whatever could go on has done so. */
+async function idle(): Promise<void> {
+  for (let i = 0; i < 200; i++) await turn();
+}
+
+describe('a client from which nothing comes', () => {
+  test('is given up after a minute', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const body = new PassThrough();
+    const form = readForm(body, TYPE, handlers(), NEVER);
+    const failed = expect(form).rejects.toMatchObject({ code: 'request_timeout' });
+    body.write(HEAD);
+    await turn();
+    vi.advanceTimersByTime(59_000);
+    body.write('more');
+    await turn();
+    vi.advanceTimersByTime(59_000);
+    await turn();
+    vi.advanceTimersByTime(1_001);
+    await failed;
+  });
+
+  test('is not blamed while it is we who do not read', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const body = new PassThrough();
+    const going = Promise.withResolvers<void>();
+    const slow = async (file: FormFile): Promise<void> => {
+      await going.promise;
+      await read(file);
+    };
+    const form = readForm(body, TYPE, handlers(slow), NEVER);
+    body.write(HEAD);
+    for (let i = 0; i < 100; i++) body.write(Buffer.alloc(10_000));
+    await turn();
+    vi.advanceTimersByTime(200_000);
+    going.resolve();
+    body.end(END);
+    await form;
+  });
+});
+
+describe('what goes wrong', () => {
+  test('in one file ends the form with it, and the next is not begun', async () => {
+    const begun: string[] = [];
+    const failing = (file: FormFile): Promise<void> => {
+      begun.push(file.filename ?? '');
+      return Promise.reject(new AdapterError('storage_quota'));
+    };
+    const body = Readable.from([Buffer.from(`${HEAD}x\r\n${HEAD}y${END}`)]);
+    await expect(readForm(body, TYPE, handlers(failing), NEVER)).rejects.toMatchObject({ code: 'storage_quota' });
+    expect(begun).toEqual(['a']);
+  });
+
+  test('is told only when the file that was open has been let go', async () => {
+    const stop = new AbortController();
+    const body = new PassThrough();
+    const opened = Promise.withResolvers<void>();
+    const letGo = Promise.withResolvers<void>();
+    let told = false;
+    const holding = async (file: FormFile): Promise<void> => {
+      opened.resolve();
+      try {
+        await read(file);
+      } finally {
+        await letGo.promise;
+      }
+    };
+    const form = readForm(body, TYPE, handlers(holding), stop.signal).finally(() => (told = true));
+    const failed = expect(form).rejects.toMatchObject({ code: 'cancelled' });
+    body.write(`${HEAD}x`);
+    await opened.promise;
+    stop.abort(new AdapterError('cancelled'));
+    await idle();
+    expect(told).toBe(false);
+    letGo.resolve();
+    await failed;
+  });
+
+  test('before it began is told at once', async () => {
+    const gone = new PassThrough();
+    gone.destroy();
+    await expect(readForm(gone, TYPE, handlers(), NEVER)).rejects.toMatchObject({ code: 'invalid_multipart' });
+    const over = AbortSignal.abort(new AdapterError('draining'));
+    await expect(readForm(new PassThrough(), TYPE, handlers(), over)).rejects.toMatchObject({ code: 'draining' });
+  });
+});
