@@ -6,6 +6,7 @@ import type { Outcome, Plan } from './plan.ts';
 import { FakeUpstream } from './testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from './testing/reply-server.ts';
 import { testPlan } from './testing/test-plan.ts';
+import { wholeAnswer } from './testing/whole-answer.ts';
 
 const RESULT = '{"jsonrpc":"2.0","id":1,"result":{"n":1}}';
 const NOTIFICATION = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}';
@@ -275,7 +276,7 @@ describe('an answer in parts', () => {
       expect(surround('{"r":', '1', '}')).toBe('{"r":1}');
       const all = surround('é', { bytes: 2, parts: partsOf('a', 'b') }, '!');
       if (typeof all === 'string') throw new Error('not streamed');
-      expect([all.bytes, (await Array.fromAsync(all.parts)).join('')]).toEqual([5, 'éab!']);
+      expect([all.bytes, await wholeAnswer(all)]).toEqual([5, 'éab!']);
       const unknown = surround('', streamed('a'), '');
       expect(typeof unknown === 'string' ? 0 : unknown.bytes).toBeUndefined();
     });

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 
+import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import type { OpenedFile } from '../files/places.ts';
 import { fileContent } from './artifact-content.ts';
 
@@ -14,28 +15,25 @@ function fileOf(bytes: Buffer, sizes: readonly number[]): { file: OpenedFile; is
     }
   }
   const close = async (): Promise<void> => void (closed = true);
-  const known = { path: '', link: '', size: bytes.length, modifiedAt: 0 };
+  const known = { path: '', size: bytes.length, modifiedAt: 0 };
   return { file: { ...known, read, close, [Symbol.asyncDispose]: close }, isClosed: () => closed };
 }
-
-const textOf = async (parts: AsyncIterable<string | Buffer>): Promise<string> =>
-  Buffer.concat(await Array.fromAsync(parts, (part) => Buffer.from(part))).toString();
 
 test.each([[[1]], [[2]], [[3]], [[4, 1, 1, 2]], [[1, 1, 1, 100_000]], [[65_536]], [[300_001, 1]]])(
   'a file that comes in chunks of %j is whole, in the size that is said, and closed',
   async (sizes) => {
     const bytes = Buffer.from(Array.from({ length: sizes[0] === 300_001 ? 700_000 : 5_000 }, (_, i) => i * 7));
     const base64 = fileOf(bytes, sizes);
-    const { bytes: length, parts } = fileContent(base64.file, 'base64', '<é>', '</>');
-    const text = await textOf(parts);
+    const encoded = fileContent(base64.file, 'base64', '<é>', '</>');
+    const text = await wholeAnswer(encoded);
     expect(text).toBe(`<é>${bytes.toString('base64')}</>`);
-    expect([Buffer.byteLength(text), base64.isClosed()]).toEqual([length, true]);
+    expect([Buffer.byteLength(text), base64.isClosed()]).toEqual([encoded.bytes, true]);
 
     const written = '"é😀\\\n'.repeat(500);
     const plain = fileOf(Buffer.from(written), sizes);
     const answer = fileContent(plain.file, 'text', '{"a":"', '"}');
     expect(answer.bytes).toBeUndefined();
-    expect(JSON.parse(await textOf(answer.parts))).toEqual({ a: written });
+    expect(JSON.parse(await wholeAnswer(answer))).toEqual({ a: written });
     expect(plain.isClosed()).toBe(true);
   },
 );

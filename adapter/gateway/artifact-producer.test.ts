@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
 import { Artifacts } from '../../crds/config/artifacts.ts';
 import { knownError } from '../errors.ts';
-import type { Answer } from '../exchange/answer.ts';
 import { parseBody, type Request } from '../exchange/message.ts';
+import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import { ProcessLocks } from '../files/process-lock.ts';
 import { Quotas, type QuotaLimits } from '../files/quotas.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
@@ -107,15 +107,6 @@ function pathIn(prepared: Forwarded): string {
   return params.arguments.filename;
 }
 
-async function textOf(answer: Answer | undefined): Promise<string> {
-  if (answer === undefined) throw new Error('no answer');
-  if (typeof answer === 'string') return answer;
-  const parts = await Array.fromAsync(answer.parts, (part) => Buffer.from(part));
-  const whole = Buffer.concat(parts);
-  if (answer.bytes !== undefined) expect(whole.length).toBe(answer.bytes);
-  return whole.toString();
-}
-
 interface Shown {
   readonly content: Record<string, unknown>[];
   readonly isError?: boolean;
@@ -125,7 +116,7 @@ interface Shown {
 
 /** The result that the client gets for what the tool answered, after the exchange has ended well. */
 async function finish(prepared: Forwarded, result: string | object = OK): Promise<Shown> {
-  const text = await textOf(await prepared.onResponse?.(message(result), HEAD));
+  const text = await wholeAnswer(await prepared.onResponse?.(message(result), HEAD));
   await prepared.onEnd?.('ok');
   return (JSON.parse(text) as { result: Shown }).result;
 }
@@ -202,7 +193,9 @@ describe('a tool that is told where to write', () => {
     const prepared = await prepare({ entry: GIVEN }, { ...one, body: { ...one.body, text, bytes: Buffer.from(text) } });
     expect(prepared.body.text).toContain('"seed":12345678901234567890');
     await writeFile(pathIn(prepared), 'x');
-    const answer = await textOf(await prepared.onResponse?.(message('{"content":[],"n":12345678901234567890}'), HEAD));
+    const answer = await wholeAnswer(
+      await prepared.onResponse?.(message('{"content":[],"n":12345678901234567890}'), HEAD),
+    );
     expect(answer).toContain('"n":12345678901234567890');
     await prepared.onEnd?.('ok');
   });
@@ -469,6 +462,7 @@ describe('limits', () => {
     expect(result).toEqual({
       content: [{ type: 'text', text }],
       isError: true,
+      resultType: 'complete',
       _meta: { artifact_error: { code: 'artifact_limit', detail: text } },
     });
     if (first?.kind === 'forward') await first.onEnd?.('ok');

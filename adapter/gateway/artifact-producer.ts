@@ -60,6 +60,8 @@ export function artifactProducer(entry: ArtifactProducer, options: ProducerOptio
 }
 
 class ProducerStep implements ToolStep {
+  /** Files belong to a session, one that the adapter opens for a client without. */
+  readonly needsHome = true;
   readonly #argument: string | null;
   readonly #options: ProducerOptions;
   readonly #settings: ProducerSettings;
@@ -134,6 +136,7 @@ function limitReached(max: number | null): string {
   return JSON.stringify({
     content: [{ type: 'text', text: detail }],
     isError: true,
+    resultType: 'complete',
     _meta: { artifact_error: { code: 'artifact_limit', detail } },
   });
 }

@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Artifacts } from '../../crds/config/artifacts.ts';
 import type { Answer } from '../exchange/answer.ts';
+import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -39,9 +40,7 @@ const uriOf = (file: FileRecord): string => artifactUri('artifact://', file);
 async function contentOf(answer: Answer | undefined): Promise<Record<string, unknown> | undefined> {
   if (answer === undefined) return undefined;
   if (typeof answer === 'string') throw new Error('not streamed');
-  const whole = Buffer.concat(await Array.fromAsync(answer.parts, (part) => Buffer.from(part)));
-  if (answer.bytes !== undefined) expect(whole.length).toBe(answer.bytes);
-  const { contents } = JSON.parse(whole.toString()) as { contents: Record<string, unknown>[] };
+  const { contents } = JSON.parse(await wholeAnswer(answer)) as { contents: Record<string, unknown>[] };
   expect(contents).toHaveLength(1);
   return contents[0];
 }
@@ -91,6 +90,13 @@ describe('artifacts as resources', () => {
     const text = 'aé😀'.repeat(100_000);
     await writeFile(files.pathOf(file), text);
     expect((await contentOf(await resources()?.read(session, uriOf(file))))?.['text']).toBe(text);
+  });
+
+  test('say that they are complete where the revision asks for that', async () => {
+    const home = await files.session({ protocolVersion: '2026-07-28' });
+    const file = await files.file(home, 'artifact');
+    const text = await wholeAnswer(await resources()?.read(home, uriOf(file)));
+    expect(JSON.parse(text)).toMatchObject({ contents: [{ text: 'xxxxx' }], resultType: 'complete' });
   });
 
   test('live on when they are read', async () => {

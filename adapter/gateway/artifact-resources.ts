@@ -1,9 +1,11 @@
 import type { Artifacts } from '../../crds/config/artifacts.ts';
 import type { Answer } from '../exchange/answer.ts';
+import { MODERN_REVISION } from '../exchange/message.ts';
 import type { FileEvents } from '../files/file-events.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import type { SessionRecord } from '../state/state-store.ts';
 import { fileContent, isTextual } from './artifact-content.ts';
 import { artifactUri, isArtifactUri, parseArtifactUri } from './artifact-uri.ts';
 import type { OwnResources } from './own-resources.ts';
@@ -39,7 +41,7 @@ class ArtifactResources implements OwnResources {
     this.#ttlMs = ttl === null ? null : ttl * 1000;
   }
 
-  async list({ sessionId }: { readonly sessionId: string }): Promise<string[]> {
+  async list({ sessionId }: SessionRecord): Promise<string[]> {
     const { records, serverId } = this.#options;
     const times = { now: Date.now(), ttlMs: this.#ttlMs };
     const files = await records.list({ serverId, sessionId }, 'artifact', times);
@@ -51,7 +53,7 @@ class ArtifactResources implements OwnResources {
   }
 
   /** Reading is a use: the time until it expires begins anew. What belongs to another session is not there. */
-  async read({ sessionId }: { readonly sessionId: string }, uri: string): Promise<Answer | undefined> {
+  async read({ sessionId, protocolVersion }: SessionRecord, uri: string): Promise<Answer | undefined> {
     const { records, files, events, serverId } = this.#options;
     const named = parseArtifactUri(this.#scheme, uri);
     if (named === undefined || named.sessionId !== sessionId) return undefined;
@@ -63,7 +65,8 @@ class ArtifactResources implements OwnResources {
       events.downloaded(file, opened.size);
       const as = isTextual(file.mimeType) ? 'text' : 'blob';
       const content = JSON.stringify({ uri, mimeType: file.mimeType }).slice(1, -1);
-      return fileContent(opened, as === 'text' ? 'text' : 'base64', `{"contents":[{${content},"${as}":"`, '"}]}');
+      const end = protocolVersion === MODERN_REVISION ? '"}],"resultType":"complete"}' : '"}]}';
+      return fileContent(opened, as === 'text' ? 'text' : 'base64', `{"contents":[{${content},"${as}":"`, end);
     } catch (error) {
       if (error instanceof FileRefused) return undefined;
       throw error;

@@ -344,8 +344,8 @@ describe('a large download', () => {
               closed = true;
               await opened.close();
             };
-            const { path, link, size, modifiedAt } = opened;
-            return { path, link, size, modifiedAt, read: counted, close, [Symbol.asyncDispose]: close };
+            const { path, size, modifiedAt } = opened;
+            return { path, size, modifiedAt, read: counted, close, [Symbol.asyncDispose]: close };
           },
         },
       },
