@@ -403,7 +403,7 @@ describe('who may upload', () => {
     const session = await server.session();
     const url = await server.signed(session, { toolName: 'tool', elicitationId: 'e' });
     const answers = await Promise.all([post(url, parts), post(url, parts), post(url, parts)]);
-    expect(answers.map((one) => one.status).sort()).toEqual([200, 401, 401]);
+    expect(answers.map((one) => one.status).toSorted((a, b) => a - b)).toEqual([200, 401, 401]);
     const again = await post(url, parts);
     expect([again.status, again.body['code']]).toEqual([401, 'upload_url_invalid']);
     expect(again.body['detail']).toMatch(/used already/);
