@@ -1,19 +1,24 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
+import { ListMultipartUploadsCommand, S3Client } from '@aws-sdk/client-s3';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import { type FileTools, startFileTools } from '../../support/file-tools.ts';
 import { startRedis } from '../../support/redis.ts';
-import { S3_START_MS, startS3, type TestS3, whyNoS3Server } from '../../support/s3.ts';
+import { S3_START_MS, startProxy, startS3, type TestS3, whyNoS3Server } from '../../support/s3.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { eventually } from '../kit/eventually.ts';
 import { openSession, type Session } from '../kit/session.ts';
+import { within } from '../kit/within.ts';
 import { artifactOf, at, bytesOf, readResource } from './kit/artifacts.ts';
 import { lying, sharedFolder } from './kit/folder.ts';
 import { ENTRIES, fileConfig, withEntries } from './kit/settings.ts';
 import { contentSeen, formFile, statusAndBody, upload, uploadedOne } from './kit/uploads.ts';
 
 const PREFIX = 'team/';
+/** More than is sent with one request. */
+const LARGE = 80 * 1024 * 1024;
+const CLOCK = new URL('kit/clock.ts', import.meta.url).href;
 const unavailable = await whyNoS3Server();
 
 /** What a reading tool says of the only file that it was given. */
@@ -59,6 +64,15 @@ describe.skipIf(unavailable !== undefined)(
     afterAll(() => started.disposeAsync());
 
     const bucket = (): JsonObject => ({ bucket: s3.bucket, prefix: PREFIX, endpoint: s3.endpoint });
+    /** One that cleans up all the time. */
+    const startSweeper = async (env: NodeJS.ProcessEnv = {}): Promise<RunningAdapter> => {
+      const config = fileConfig(roots[0], tools.url, {
+        core: { cleanup_interval_seconds: 0.2 },
+        state_persistence: persistence,
+        storage: { orphan_sweeper_grace_seconds: 0.5, s3: bucket() },
+      });
+      return await startAdapter({ config, env: { ...s3.env, ...env } });
+    };
     /** Keys of what the bucket holds of a session, without what they all start with. */
     const held = async ({ sessionId }: Session): Promise<string[]> => {
       const all = await Promise.all(
@@ -162,16 +176,52 @@ describe.skipIf(unavailable !== undefined)(
         await mkdir(dirname(path), { recursive: true });
         await writeFile(path, 'x');
       }
-      const config = fileConfig(roots[0], tools.url, {
-        core: { cleanup_interval_seconds: 0.2 },
-        state_persistence: persistence,
-        storage: { orphan_sweeper_grace_seconds: 0.5, s3: bucket() },
-      });
-      await using sweeper = await startAdapter({ config, env: s3.env });
+      await using sweeper = await startSweeper();
       expect(sweeper.port).toBeGreaterThan(0);
       await eventually(() => readFile(orphan, 'utf8').catch(() => 'gone'), 100).toBe('gone');
       expect(await held(session)).toEqual(['uploads/kept.bin']);
       for (const path of foreign) expect(await readFile(path, 'utf8')).toBe('x');
+    });
+
+    test('a replica that dies while it sends a large file leaves nothing in the bucket', async () => {
+      const sent = Promise.withResolvers<void>();
+      await using proxy = await startProxy(s3.endpoint, (request) => {
+        if (!/partNumber=2/.test(request.url ?? '')) return false;
+        sent.resolve();
+        // Never answered.
+        return true;
+      });
+      await using folder = await sharedFolder();
+      const config = fileConfig(folder.path, tools.url, {
+        state_persistence: persistence,
+        uploads: { max_file_bytes: '100Mi' },
+        storage: { s3: { ...bucket(), endpoint: proxy.url } },
+      });
+      const victim = started.use(await startAdapter({ config, env: s3.env }));
+      const session = await openSession(a);
+      const sending = statusAndBody(upload(victim, session.sessionId, [formFile('large.bin', LARGE)])).catch(
+        () => 'broken off',
+      );
+      await within(60_000, 'the second part of the file', sent.promise);
+      victim.kill();
+      expect(await sending).toBe('broken off');
+      const client = new S3Client({
+        endpoint: s3.endpoint,
+        region: 'us-east-1',
+        forcePathStyle: true,
+        credentials: s3,
+      });
+      started.defer(() => client.destroy());
+      const unfinished = async (): Promise<number> => {
+        const { Uploads } = await client.send(new ListMultipartUploadsCommand({ Bucket: s3.bucket }));
+        return Uploads?.length ?? 0;
+      };
+      expect(await unfinished()).toBe(1);
+
+      await using sweeper = await startSweeper({ NODE_OPTIONS: `--import ${CLOCK}`, CLOCK_AHEAD_MS: '70000' });
+      expect(sweeper.port).toBeGreaterThan(0);
+      await eventually(unfinished, 100).toBe(0);
+      expect(await held(session)).toEqual([]);
     });
 
     test('while the bucket is away, uploads are refused as a whole and come through afterwards', async () => {
