@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { MemoryStore } from '../state/memory-store.ts';
-import { CleanupLoop, cleanUp, type CleanupSettings, endExpired } from './cleanup-loop.ts';
+import { CleanupLoop, cleanUp, type CleanupSettings, endExpired, type TakenSessions } from './cleanup-loop.ts';
 import { sessionRecord } from './testing/session-record.ts';
 
 vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
@@ -24,35 +24,40 @@ describe('a pass of the cleanup', () => {
     await store.enter({ serverId: 's1', sessionId: 'busy' }, caller, { id: 'call', until: 10_000, maxInFlight: null });
   });
 
+  async function clean(settings: CleanupSettings, now: number): Promise<TakenSessions> {
+    const taken: TakenSessions = { expired: [], purged: [] };
+    await cleanUp(store, settings, now, taken);
+    return taken;
+  }
   const ids = (records: readonly { sessionId: string }[]): string[] => records.map(({ sessionId }) => sessionId).sort();
 
   test('turns idle sessions into tombstones, and removes those when their time is over', async () => {
-    const first = await cleanUp(store, SETTINGS, 120);
+    const first = await clean(SETTINGS, 120);
     expect([ids(first.expired), ids(first.purged)]).toEqual([['old'], []]);
     expect(await store.counts(120)).toEqual({ sessions: 2, tombstones: 1, inFlight: 1 });
-    const second = await cleanUp(store, SETTINGS, 619);
+    const second = await clean(SETTINGS, 619);
     expect([ids(second.expired), ids(second.purged)]).toEqual([['new'], []]);
-    const third = await cleanUp(store, SETTINGS, 620);
+    const third = await clean(SETTINGS, 620);
     expect([ids(third.expired), ids(third.purged)]).toEqual([[], ['old']]);
     // The call has ended by now: its lease is over.
-    expect(ids((await cleanUp(store, SETTINGS, 10_001)).expired)).toEqual(['busy']);
+    expect(ids((await clean(SETTINGS, 10_001)).expired)).toEqual(['busy']);
   });
 
   test('deletes idle sessions where they cannot come back', async () => {
-    const { expired } = await cleanUp(store, { ...SETTINGS, allowRevival: false }, 120);
+    const { expired } = await clean({ ...SETTINGS, allowRevival: false }, 120);
     expect(ids(expired)).toEqual(['old']);
     expect(await store.counts(120)).toMatchObject({ sessions: 2, tombstones: 0 });
   });
 
   test('leaves idle sessions alone where they do not expire', async () => {
-    const { expired, purged } = await cleanUp(store, { ...SETTINGS, idleTtlMs: null }, 1e9);
+    const { expired, purged } = await clean({ ...SETTINGS, idleTtlMs: null }, 1e9);
     expect([expired, purged, await store.counts(1e9)]).toMatchObject([[], [], { sessions: 3 }]);
   });
 
   test('takes as many turns as it needs', async () => {
     for (let i = 0; i < 450; i++) await store.open(sessionRecord({ sessionId: `many-${i}`, lastActiveAt: 0 }));
-    expect((await cleanUp(store, SETTINGS, 1000)).expired).toHaveLength(452);
-    expect((await cleanUp(store, SETTINGS, 1500)).purged).toHaveLength(452);
+    expect((await clean(SETTINGS, 1000)).expired).toHaveLength(452);
+    expect((await clean(SETTINGS, 1500)).purged).toHaveLength(452);
   });
 });
 

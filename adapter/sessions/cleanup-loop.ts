@@ -9,34 +9,41 @@ export interface CleanupSettings {
   readonly tombstoneTtlMs: number;
 }
 
-export interface CleanupResult {
-  readonly expired: readonly SessionRecord[];
-  readonly purged: readonly SessionRecord[];
+/** The sessions that a pass has taken: this replica alone has to do what follows from it. */
+export interface TakenSessions {
+  readonly expired: SessionRecord[];
+  readonly purged: SessionRecord[];
 }
 
 const BATCH = 200;
 const AT_A_TIME = 50;
 const MAX_BACKOFF_MS = 30_000;
 
-/** One pass: idle sessions to tombstones (or away), then expired tombstones away (specification, section 3.1). */
-export async function cleanUp(store: StateStore, settings: CleanupSettings, now: number): Promise<CleanupResult> {
-  const expired: SessionRecord[] = [];
-  const purged: SessionRecord[] = [];
-  if (settings.idleTtlMs !== null) {
-    const idleBefore = now - settings.idleTtlMs;
-    const tombstoneUntil = settings.allowRevival ? now + settings.tombstoneTtlMs : null;
-    for (;;) {
-      const batch = await store.expireIdle({ now, idleBefore, tombstoneUntil, limit: BATCH });
-      expired.push(...batch);
-      if (batch.length < BATCH) break;
-    }
+/**
+ * One pass: idle sessions to tombstones (or away), then expired tombstones away (specification, section 3.1). `taken`
+ * has them also when the store fails in the middle.
+ */
+export async function cleanUp(
+  store: StateStore,
+  settings: CleanupSettings,
+  now: number,
+  taken: TakenSessions,
+): Promise<void> {
+  const { idleTtlMs, allowRevival, tombstoneTtlMs } = settings;
+  if (idleTtlMs !== null) {
+    const idleBefore = now - idleTtlMs;
+    const tombstoneUntil = allowRevival ? now + tombstoneTtlMs : null;
+    await inBatches(taken.expired, (limit) => store.expireIdle({ now, idleBefore, tombstoneUntil, limit }));
   }
+  await inBatches(taken.purged, (limit) => store.expireTombstones({ now, limit }));
+}
+
+async function inBatches(taken: SessionRecord[], take: (limit: number) => Promise<SessionRecord[]>): Promise<void> {
   for (;;) {
-    const batch = await store.expireTombstones({ now, limit: BATCH });
-    purged.push(...batch);
+    const batch = await take(BATCH);
+    taken.push(...batch);
     if (batch.length < BATCH) break;
   }
-  return { expired, purged };
 }
 
 /**

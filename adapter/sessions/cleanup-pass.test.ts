@@ -216,6 +216,16 @@ describe('a pass of the cleanup over sessions and files', () => {
     expect(exists(orphan)).toBe(false);
   });
 
+  test('ends the sessions that it has taken, also when the store fails after that', async () => {
+    const session = await files.session(idle());
+    const file = await files.file(session, 'upload');
+    vi.spyOn(files.store, 'expireTombstones').mockRejectedValue(new Error('broken'));
+    vi.spyOn(files.store.files, 'purgeAbandoned').mockResolvedValue([]);
+    const one = pass({ allowRevival: false });
+    await expect(one.run(never)).rejects.toThrow('broken');
+    expect([ended, exists(file), one.last?.expired_sessions]).toEqual([[session.sessionId], false, 1]);
+  });
+
   test('goes on with the rest when a part fails, and fails in the end', async () => {
     const session = await files.session(idle());
     const orphan = await files.orphan('upload');

@@ -6,7 +6,7 @@ import type { SecondHome } from '../files/second-home.ts';
 import { sweepOrphans } from '../files/sweep-orphans.ts';
 import { sweepSecondHome } from '../files/sweep-second-home.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import { type CleanupSettings, cleanUp, endExpired } from './cleanup-loop.ts';
+import { type CleanupSettings, cleanUp, endExpired, type TakenSessions } from './cleanup-loop.ts';
 import type { FileDiscard, SessionFiles } from './session-files.ts';
 import { whileLocked } from './store-lock.ts';
 
@@ -96,13 +96,12 @@ export class CleanupPass {
     const startedAt = performance.now();
     const counts = noCounts();
     const failures: unknown[] = [];
-    let expired: readonly SessionRecord[] = [];
+    const taken: TakenSessions = { expired: [], purged: [] };
     let files: CleanupReport['files'] = 'skipped';
-    await attempt(failures, async () => {
-      expired = await this.#sessions(counts);
-    });
+    await attempt(failures, () => cleanUp(this.#parts.store, this.#settings, Date.now(), taken));
+    await attempt(failures, () => this.#endSessions(taken, counts));
     // Beside the files: an upstream that does not answer holds up only the end of the pass.
-    const ending = endExpired(expired, this.#parts.endUpstream, signal);
+    const ending = endExpired(taken.expired, this.#parts.endUpstream, signal);
     await attempt(failures, async () => {
       if (!this.#parts.usable() || signal.aborted) return;
       const work = (held: AbortSignal): Promise<boolean> => this.#files(counts, failures, held);
@@ -121,21 +120,19 @@ export class CleanupPass {
     if (failures.length > 0) throw failures[0];
   }
 
-  async #sessions(counts: CleanupCounts): Promise<readonly SessionRecord[]> {
-    const { store, sessionFiles, usable } = this.#parts;
+  async #endSessions({ expired, purged }: TakenSessions, counts: CleanupCounts): Promise<void> {
+    const { sessionFiles, usable } = this.#parts;
     const { allowRevival } = this.#settings;
-    const { expired, purged } = await cleanUp(store, this.#settings, Date.now());
     counts[allowRevival ? 'tombstoned_sessions' : 'expired_sessions'] += expired.length;
     counts.removed_tombstones += purged.length;
     // What memory says while it replaces the store goes for this replica only; the store's sessions keep their files.
-    if (!usable()) return expired;
+    if (!usable()) return;
     const removed = { uploads: 0, artifacts: 0 };
     for (const record of allowRevival ? purged : [...expired, ...purged]) {
       count(removed, await sessionFiles.purge(record));
     }
     counts.removed_uploads += removed.uploads;
     counts.removed_artifacts += removed.artifacts;
-    return expired;
   }
 
   async #files(counts: CleanupCounts, failures: unknown[], signal: AbortSignal): Promise<boolean> {
