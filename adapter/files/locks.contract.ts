@@ -8,8 +8,10 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { RedisConnection } from '../state/redis-connection.ts';
 import { RedisStore } from '../state/redis-store.ts';
 import { startRedis, type TestRedis } from '../state/testing/redis-server.ts';
+import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { chooseLocks } from './choose-locks.ts';
 import type { Locks } from './locks.ts';
+import { fileRecord, newId } from './testing/stored-files.ts';
 
 /** Two holders, as two replicas have them, or two parts of one process. */
 interface Holders {
@@ -351,6 +353,30 @@ describe('lock mode redis, its lease', () => {
     await holders.a.hold('x', async ({ guard }) => {
       expect(await redis.use((client) => client.get(`locks:${tests}:lock:${guard?.name}`))).toBe(guard?.owner);
     });
+    await holders.close();
+  });
+
+  test('who has lost the lock cannot commit a file any more', async () => {
+    const holders = await inRedis.connect();
+    const connection = new RedisConnection(redis.server);
+    await connection.connect();
+    const store = new RedisStore(connection, { keyBase: `locks:${tests}` });
+    const session = sessionRecord({ sessionId: newId() });
+    await store.open(session);
+    const { serverId, sessionId } = session;
+    const [kept, lost] = [0, 1].map(() => fileRecord({ serverId, sessionId, leaseUntil: Date.now() + 60_000 }));
+    const now = Date.now();
+    for (const file of [kept, lost]) {
+      if (file === undefined) continue;
+      await store.files.begin([{ ...file, state: 'pending' }], { now, maxArtifacts: null });
+      const committed = await holders.a.hold('x', async ({ guard }) => {
+        if (file === lost) await redis.use((client) => client.set(keyOf('x'), 'somebody else'));
+        return store.files.commit([file], { now, guard });
+      });
+      expect(committed).toBe(file === kept);
+      await redis.use((client) => client.del(keyOf('x')));
+    }
+    await store.close();
     await holders.close();
   });
 

@@ -18,9 +18,9 @@ const DRIFT_MS = 100;
  * extended while the work goes on, given back by its owner only. The name and owner are also the fencing token: the
  * store commits files only while the key still says so, so a holder that slept too long cannot write any more.
  *
- * This is what the package redlock does for one server. It is not used because a lock taken with it is invisible to
- * the store's atomic steps without knowing its inner workings, an outage of Redis is to it a lock that is taken
- * (after 2 s of retries) rather than StoreUnavailable, and releasing a lock that was lost makes the finished work fail.
+ * This is what the package redlock (5 beta) does for one server. It is not used: its types cannot be imported as a
+ * module, `using` tells nobody the owner that the store must check, an outage looks like a lock that is taken and is
+ * told after 2 s of retries, and work that is done after its lock was lost fails 2 s later when it is given back.
  */
 export class RedisLock implements PolledLock {
   readonly #store: LockStore;
