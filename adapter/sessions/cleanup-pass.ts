@@ -147,28 +147,28 @@ export class CleanupPass {
       counts.removed_dangling_upload_records += removed.uploads;
       counts.removed_dangling_artifact_records += removed.artifacts;
     });
-    await attempt(failures, async () => {
-      counts.removed_orphan_files += await this.#orphans(signal);
-    });
+    await attempt(failures, () => this.#orphans(counts, signal));
     return !signal.aborted;
   }
 
-  async #orphans(signal: AbortSignal): Promise<number> {
+  async #orphans(counts: CleanupCounts, signal: AbortSignal): Promise<void> {
     const { store, stage, secondHome, events, usable, mayRemoveOrphans, log } = this.#parts;
     const { orphanGraceMs: graceMs } = this.#settings;
     const startedAt = performance.now();
-    if (graceMs === null || startedAt < this.#sweepAt || !mayRemoveOrphans() || !usable()) return 0;
+    if (graceMs === null || startedAt < this.#sweepAt || !mayRemoveOrphans() || !usable()) return;
     const options = { graceMs, now: Date.now(), signal };
     const shared = { records: store.files, events, usable };
     const swept = await sweepOrphans({ ...shared, stage }, options);
+    counts.removed_orphan_files += swept.removed;
     if (swept.failed > 0) {
       log.warn({ files: swept.failed, err: swept.failure }, 'files without a record could not be removed');
     }
-    const copies = secondHome === undefined ? 0 : await sweepSecondHome({ ...shared, home: secondHome }, options);
+    if (secondHome !== undefined) {
+      counts.removed_orphan_files += await sweepSecondHome({ ...shared, home: secondHome }, options);
+    }
     // One that a failing store held up and ended says nothing about how long looking takes.
     const now = performance.now();
     if (usable() && !signal.aborted) this.#sweepAt = now + Math.min((now - startedAt) * REST_FACTOR, MAX_REST_MS);
-    return swept.removed + copies;
   }
 }
 
