@@ -151,6 +151,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         store,
         opened,
         secret,
+        sessions,
         schemas,
         notices,
         baseUrl: ({ request }) => baseUrl(core.public_base_url, request, listening),

@@ -14,7 +14,9 @@ import type { ToolStep } from './gateway/tool-step.ts';
 import type { ToolSchemas } from './gateway/tool-schemas.ts';
 import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.ts';
 import { uploadUrlTool, type UploadUrlTool } from './gateway/upload-url-tool.ts';
+import { mayUse } from './gateway/workspaces.ts';
 import { fileTimes, type OpenedFiles } from './open-files.ts';
+import type { SessionRegistry } from './sessions/session-registry.ts';
 import type { SigningSecret } from './signing-secret.ts';
 import type { StateStore } from './state/state-store.ts';
 
@@ -24,6 +26,7 @@ export interface FileToolParts {
   /** Undefined where nothing stores files: uploads are off, and nothing is produced. */
   readonly opened: OpenedFiles | undefined;
   readonly secret: SigningSecret;
+  readonly sessions: SessionRegistry;
   readonly schemas: ToolSchemas;
   readonly notices: ClientNotices;
   /** How the client of a request reaches the adapter, without a slash at the end. */
@@ -98,7 +101,7 @@ function consumer(
   server: EffectiveServer,
   entry: UploadConsumer,
   helper: UploadUrlTool | undefined,
-  { config, store, opened, schemas }: FileToolParts,
+  { config, store, opened, schemas, sessions }: FileToolParts,
 ): UploadConsumerStep {
   return new UploadConsumerStep({
     serverId: server.id,
@@ -112,6 +115,7 @@ function consumer(
     records: store.files,
     files: opened?.files ?? NO_FILES,
     schemas,
+    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId),
     offer: helper && ((call, elicitationId) => helper.offer(call, elicitationId)),
   });
 }

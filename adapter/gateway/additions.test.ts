@@ -9,7 +9,10 @@ import type { OwnResources } from './own-resources.ts';
 import type { ToolStep } from './tool-step.ts';
 import type { UploadUrlTool } from './upload-url-tool.ts';
 
-const step = (): ToolStep => ({ prepare: () => Promise.reject(new Error('not called')) });
+const step = (): ToolStep => ({
+  needsHome: false,
+  prepare: () => Promise.reject(new Error('not called')),
+});
 const helper: UploadUrlTool = {
   name: 's1_get_upload_url',
   definition: '{"name":"s1_get_upload_url"}',

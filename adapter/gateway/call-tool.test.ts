@@ -40,6 +40,7 @@ async function run(
   exchange: (forwarded: ForwardedCall) => void = () => at.told.push('exchange'),
 ): Promise<void> {
   const step = {
+    needsHome: false,
     prepare: async () => {
       if (prepared instanceof Error) throw prepared;
       return prepared;
@@ -98,7 +99,7 @@ describe('a call with a step', () => {
 });
 
 describe('the step of a call', () => {
-  const step = { prepare: () => Promise.reject(new Error('not called')) };
+  const step = { needsHome: false, prepare: () => Promise.reject(new Error('not called')) };
   const additions = { steps: new Map([['t', step]]), transforms: new Map(), own: [], resources: undefined };
   const mount = sampleMount({}, { additions });
   const of = (text: string, on = mount): unknown => {

@@ -4,7 +4,9 @@ import type { Body, Message, Request } from '../exchange/message.ts';
 import { toolName } from '../exchange/message.ts';
 import { sendJson, sendResult } from './answers.ts';
 import type { Mount } from './mount.ts';
+import { completeCall } from './own-result.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import { isWorkspace } from './workspaces.ts';
 
 /** What an exchange is to do for the step of a call; nothing of a call that has none. */
 export type ForwardedCall = Extract<PreparedCall, { kind: 'forward' }>;
@@ -43,6 +45,7 @@ export async function callTool(
   done: () => Promise<void> | undefined,
 ): Promise<void> {
   const { incoming, admitted } = call.turn;
+  const sessionId = isWorkspace(call.record) ? undefined : call.record.sessionId;
   const prepared = await step.prepare(call);
   if (prepared.kind === 'forward') {
     try {
@@ -63,11 +66,12 @@ export async function callTool(
     const { error, data } = prepared;
     incoming.facts.outcome = error.code;
     const text = rpcErrorText(error.code, error.message, call.request.idText, data);
-    sendJson(incoming, error.status, text, call.record.sessionId);
+    sendJson(incoming, error.status, text, sessionId);
     return;
   }
   incoming.facts.outcome = 'answered';
-  await sendResult(incoming, call.request.idText, prepared.result, call.record.sessionId);
+  const result = sessionId === undefined ? completeCall(prepared.result) : prepared.result;
+  await sendResult(incoming, call.request.idText, result, sessionId);
 }
 
 async function end(prepared: ForwardedCall, outcome: Outcome, done: () => Promise<void> | undefined): Promise<void> {

@@ -6,7 +6,10 @@ export function editedCall(request: Request, text: string): Body {
   return { bytes: Buffer.from(text), text, messages: [{ ...request, params }], batch: false };
 }
 
-/** A result that a model can read: what went wrong, and what it can do about it. */
+/**
+ * A result that a model can read: what went wrong, and what it can do about it. Clients of the sessionless revision want
+ * to know that it is complete; to others that is one member more.
+ */
 export function errorResult(text: string): string {
-  return JSON.stringify({ content: [{ type: 'text', text }], isError: true });
+  return JSON.stringify({ content: [{ type: 'text', text }], isError: true, resultType: 'complete' });
 }

@@ -6,6 +6,7 @@ import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { requireSession } from './admission.ts';
 import { resumedAnswer } from './lists.ts';
 import { planOf, renew, type Turn } from './turn.ts';
+import { isWorkspace } from './workspaces.ts';
 
 const SECOND_STREAM_ATTEMPTS = 5;
 const RENEWALS = 2;
@@ -16,6 +17,7 @@ export async function eventStream(turn: Turn): Promise<void> {
   const sessionId = requireSession(incoming);
   incoming.facts.sessionId = sessionId;
   const record = await parts.sessions.find(mount.serverId, sessionId, incoming.principal);
+  if (isWorkspace(record)) throw new AdapterError('session_not_found');
   const lastEventId = incoming.headers['last-event-id'];
   let current = record.upstreamSessionId === '' ? await renew(turn, record) : record;
   let attempts = 0;

@@ -15,6 +15,7 @@ import { answerOwnResource, ownResource } from './resources.ts';
 import type { Mount } from './mount.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
 import { planOf, renew, type Turn } from './turn.ts';
+import { isWorkspace } from './workspaces.ts';
 
 const CANCEL_TIMEOUT_MS = 5_000;
 /** The only revision with batches. */
@@ -30,6 +31,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
   let started = false;
   try {
     let record = await enter(turn, sessionId, calls.length, leases);
+    if (isWorkspace(record)) throw new AdapterError('session_not_found');
     if (body.batch && record.protocolVersion !== BATCH_REVISION) {
       throw new AdapterError('invalid_request', `Batches exist in revision ${BATCH_REVISION} only; send one message.`);
     }

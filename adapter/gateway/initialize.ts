@@ -40,7 +40,10 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       opened = true;
       plan.sessionId = key.sessionId;
       incoming.facts.sessionId = key.sessionId;
-      return withCapabilities(text, { tools: mount.catalog.own.length > 0, resources: mount.resources !== undefined });
+      return withCapabilities(text, {
+        tools: mount.catalog.own.length > 0,
+        resources: mount.resources !== undefined && 'changing',
+      });
     },
     onFinish: () => {
       if (opened) return undefined;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { cachedList, listAnswer, resumedAnswer, sessionlessTools } from './lists.ts';
+import { cachedList, listAnswer, resumedAnswer } from './lists.ts';
 import type { Mount, MountAdditions } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 
@@ -157,11 +157,5 @@ describe('what the adapter adds', () => {
     const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[],"tools":[],"resources":[]}}';
     expect(resumedAnswer(mount, record, result)).toBe(result);
     expect(resumedAnswer(sampleMount(), record, 'anything')).toBe('anything');
-  });
-
-  test('is not there without a session', () => {
-    expect(sessionlessTools(adding(), ONE_TOOL)).toBe(ONE_TOOL);
-    expect(sessionlessTools(hiding(), TOOLS)).toBe(ONE_TOOL);
-    expect(sessionlessTools(hiding(), UNKNOWN)).toBe(UNKNOWN);
   });
 });

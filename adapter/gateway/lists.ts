@@ -20,6 +20,8 @@ const KINDS: Readonly<Record<string, Listing['kind']>> = {
   'resources/templates/list': 'templates',
 };
 const METHOD_NOT_FOUND = '-32601';
+const NO_RESOURCES = '{"resources":[]}';
+const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
 /** How the answer to these requests must be changed or kept on its way; undefined when it passes as it is. */
 export function listAnswer(
@@ -64,12 +66,20 @@ export function resumedAnswer(mount: Mount, record: SessionRecord, text: string)
   });
 }
 
-/** The answer to tools/list where no session is: nothing that needs one is shown. */
-export function sessionlessTools(mount: Mount, text: string): string {
-  const result = locate(checked(text), ['result']);
-  if (result === undefined) return text;
-  const shown = visibleTools(text.slice(result.start, result.end), mount.sessionlessCatalog, true);
-  return splice(text, [{ ...result, with: shown }]);
+/** Whether an upstream without sessions has nothing to say about a list, so that all of it is the adapter's own. */
+export function isOwnListOnly(mount: Mount, message: Message): boolean {
+  const listing = listingOf(message);
+  if (listing === undefined) return false;
+  if (listing.kind === 'tools') return mount.catalog.own.length > 0 && mount.era.lacks('tools');
+  return mount.resources !== undefined && mount.era.lacks('resources');
+}
+
+/** The result of such a list (JSON text). */
+export async function ownList(mount: Mount, record: SessionRecord, message: Message): Promise<string> {
+  const listing = listingOf(message);
+  if (listing?.kind === 'tools') return ownToolsOnly(mount.catalog);
+  if (!hasOwnResources(mount, listing)) return listing?.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES;
+  return withResources(NO_RESOURCES, await mount.resources.list(record));
 }
 
 function listingOf(message: Message): Listing | undefined {
@@ -132,7 +142,7 @@ function insteadOfError(mount: Mount, text: string, listing: Listing | undefined
     return mount.catalog.own.length > 0 && listing.isFirstPage ? answer(text, ownToolsOnly(mount.catalog)) : text;
   }
   if (listing === undefined || mount.resources === undefined) return text;
-  return answer(text, listing.kind === 'resources' ? '{"resources":[]}' : '{"resourceTemplates":[]}');
+  return answer(text, listing.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES);
 }
 
 function answer(error: string, result: string): string {

@@ -26,9 +26,8 @@ export interface Mount {
   readonly era: EraProbe;
   readonly lists: ListCache;
   readonly disabled: DisabledTools;
-  /** What clients with a session see of the tools, and what others do. */
+  /** What clients see of the tools. */
   readonly catalog: Catalog;
-  readonly sessionlessCatalog: Catalog;
   /** What is done to the calls of which tools; those of the adapter's own are among them. */
   readonly steps: ReadonlyMap<string, ToolStep>;
   /** Undefined when the adapter adds none to the upstream's. */
@@ -106,7 +105,6 @@ export function createMount(options: MountOptions): Mount {
     lists: new ListCache(options.listTtlMs),
     disabled,
     catalog: catalog({ disabled, transforms: additions?.transforms, own: additions?.own }),
-    sessionlessCatalog: catalog({ disabled }),
     steps: additions?.steps ?? new Map<string, never>(),
     resources: additions?.resources,
     timeoutOf: toolTimeouts(server),

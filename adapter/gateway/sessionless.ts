@@ -1,13 +1,20 @@
 import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
-import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
+import type { Body, Message, Request } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
-import { refuseDisabled } from './admission.ts';
-import { sendResult } from './answers.ts';
-import { stepOf } from './call-tool.ts';
-import { sessionlessTools } from './lists.ts';
-import { requestTimeout, timeoutResults } from './time-limits.ts';
+import { sendJson, sendResult } from './answers.ts';
+import { withCapabilities } from './capabilities.ts';
+import { isOwnListOnly, listAnswer, ownList } from './lists.ts';
+import { completeResult } from './own-result.ts';
+import { ownResource } from './resources.ts';
+import { callSessionless } from './sessionless-call.ts';
+import { requestTimeout } from './time-limits.ts';
 import { planOf, type Turn } from './turn.ts';
+import { mayUse, noWorkspace } from './workspaces.ts';
+
+const INVALID_PARAMS = -32602;
+/** Where a URI of ours names the session that it belongs to. */
+const SESSION_IN_URI = /^[^:]*:\/\/sessions\/([0-9a-f]{32})\//;
 
 /** A message of the sessionless revision (MCP 2026-07-28): passed to upstreams that speak it, refused for others. */
 export async function sessionless(turn: Turn, body: Body, idTexts: readonly string[]): Promise<void> {
@@ -22,13 +29,10 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
     headerMismatch(message, incoming.headers) ??
     (await parts.toolParameters.mismatch(mount, message, incoming.headers, base));
   if (mismatch !== undefined) throw new AdapterError('header_mismatch', mismatch);
-  const isCall = message.kind === 'request' && message.method === 'tools/call';
-  if (isCall) {
-    refuseDisabled(mount, message);
-    if (stepOf(mount, body, [message]) !== undefined) return await needsSession(turn, message);
+  if (message.kind === 'request') {
+    if (message.method === 'tools/call') return callSessionless(turn, body, message, base);
+    if (await answerHere(turn, body, message)) return;
   }
-  const limit = isCall ? mount.timeoutOf(toolName(message)) : requestTimeout(body);
-  const filters = mount.sessionlessCatalog.any && message.kind === 'request' && message.method === 'tools/list';
   const plan = planOf(turn, {
     request: {
       method: 'POST',
@@ -37,21 +41,50 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
       body,
     },
     idTexts,
-    timeoutMs: limit,
-    onTimeout: () => (isCall ? timeoutResults(mount, [message], [limit]) : new AdapterError('upstream_timeout')),
-    onResponse: filters ? (text) => sessionlessTools(mount, text) : undefined,
+    timeoutMs: requestTimeout(body),
+    onTimeout: () => new AdapterError('upstream_timeout'),
+    onResponse: shown(turn, body, message),
     onFinish: () => undefined,
   });
   new Exchange(plan).start();
 }
 
-/** Files belong to sessions, so the tools that take or make them cannot be called without one. */
-async function needsSession({ mount, incoming, admitted }: Turn, call: Request): Promise<void> {
-  const text =
-    `The tool "${toolName(call) ?? ''}" of the server "${mount.serverId}" works with files, which belong to a session. ` +
-    'Connect with a protocol revision up to 2025-11-25, which opens one.';
+/** How the answer must be changed on its way; undefined when it passes as it is. */
+function shown(turn: Turn, body: Body, message: Message): ((text: string) => string | Promise<string>) | undefined {
+  const { mount } = turn;
+  if (message.kind === 'request' && message.method === 'server/discover') {
+    const own = { tools: mount.catalog.own.length > 0, resources: mount.resources !== undefined };
+    return own.tools || own.resources ? (text) => withCapabilities(text, own) : undefined;
+  }
+  return listAnswer(mount, body, undefined, () => noWorkspace(turn));
+}
+
+/** Answers what the upstream knows nothing of. False: it is the upstream's to answer. */
+async function answerHere(turn: Turn, body: Body, request: Request): Promise<boolean> {
+  const { mount, incoming, admitted, parts } = turn;
+  if (isOwnListOnly(mount, request)) {
+    const result = await ownList(mount, noWorkspace(turn), request);
+    admitted.finished('ok');
+    incoming.facts.outcome = 'answered';
+    await sendResult(incoming, request.idText, completeResult(result), undefined);
+    return true;
+  }
+  const own = ownResource(mount, body);
+  if (own === undefined) return false;
+  const caller = noWorkspace(turn);
+  const sessionId = SESSION_IN_URI.exec(own.uri)?.[1];
+  const isAllowed = sessionId === undefined || (await mayUse(parts.sessions, caller, sessionId));
+  const record = sessionId === undefined ? caller : { ...caller, sessionId };
+  const result = isAllowed ? await own.resources.read(record, own.uri) : undefined;
   admitted.finished('ok');
+  if (result === undefined) {
+    incoming.facts.outcome = 'artifact_not_found';
+    // -32002 belongs to the revisions with sessions.
+    const error = { code: INVALID_PARAMS, message: 'There is no such resource.', data: { uri: own.uri } };
+    sendJson(incoming, 200, `{"jsonrpc":"2.0","id":${request.idText},"error":${JSON.stringify(error)}}`, undefined);
+    return true;
+  }
   incoming.facts.outcome = 'answered';
-  const result = { content: [{ type: 'text', text }], isError: true, resultType: 'complete' };
-  await sendResult(incoming, call.idText, JSON.stringify(result), undefined);
+  await sendResult(incoming, request.idText, completeResult(result), undefined);
+  return true;
 }

@@ -44,6 +44,11 @@ export class ToolParameters {
     return mismatch === undefined || known.fresh ? mismatch : check((await this.#of(mount, base, true)).declared);
   }
 
+  /** The headers that a tool declares, none when the upstream does not say. */
+  async of(mount: Mount, tool: string, base: readonly string[]): Promise<readonly ParameterHeader[]> {
+    return (await this.#of(mount, base, false)).declared.byTool.get(tool) ?? [];
+  }
+
   async #of(mount: Mount, base: readonly string[], again: boolean): Promise<{ declared: Declared; fresh: boolean }> {
     const known = again ? undefined : this.#declared.get(mount.serverId);
     if (known !== undefined) {

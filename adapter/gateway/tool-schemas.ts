@@ -1,8 +1,10 @@
 import { hash } from 'node:crypto';
 
 import { elements, locate } from '../exchange/json-scan.ts';
+import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { ToolCall } from './tool-step.ts';
+import { isWorkspace } from './workspaces.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_PAGES = 64;
@@ -45,11 +47,16 @@ export class ToolSchemas {
 async function list({ turn, record }: ToolCall, ttlMs: number): Promise<Listed> {
   const { mount, incoming } = turn;
   const schemas = new Map<string, string>();
-  let params = '{}';
+  const modern = isWorkspace(record);
+  const headers = modern
+    ? [...mount.headers.base('POST', incoming.headers), ...modernHeaders('tools/list')]
+    : mount.headers.forward('POST', incoming.headers, false);
+  const meta = modern ? { _meta: MODERN_META } : {};
+  let params = JSON.stringify(meta);
   for (let page = 0; page < MAX_PAGES; page++) {
     const answer = await ownRequest(mount.upstream, {
-      session: record,
-      headers: mount.headers.forward('POST', incoming.headers, false),
+      session: modern ? undefined : record,
+      headers,
       message: { method: 'tools/list', params },
       timeoutMs: TIMEOUT_MS,
     }).catch(() => undefined);
@@ -57,7 +64,7 @@ async function list({ turn, record }: ToolCall, ttlMs: number): Promise<Listed> 
     addSchemas(answer.text, schemas);
     const { nextCursor } = answer.message.result;
     if (typeof nextCursor !== 'string') break;
-    params = JSON.stringify({ cursor: nextCursor });
+    params = JSON.stringify({ ...meta, cursor: nextCursor });
   }
   return { schemas, until: Date.now() + ttlMs };
 }

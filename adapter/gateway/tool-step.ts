@@ -8,10 +8,15 @@ import type { Turn } from './turn.ts';
 
 /** What the adapter does to the calls of one tool, before and after the exchange with the upstream. */
 export interface ToolStep {
+  /**
+   * Whether a call makes something that must belong to a session: a file, or the permission to upload one. For a client
+   * without sessions one is opened then (see workspaces.ts).
+   */
+  readonly needsHome: boolean;
   prepare(call: ToolCall): Promise<PreparedCall>;
 }
 
-/** A single tools/call of a session; batches never come here. */
+/** A single tools/call; batches never come here. `record` is that of a workspace where the client has no sessions. */
 export interface ToolCall {
   readonly turn: Turn;
   readonly record: SessionRecord;

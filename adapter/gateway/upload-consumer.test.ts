@@ -44,6 +44,7 @@ const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
     records: files.store.files,
     files: files.bytes,
     schemas: new ToolSchemas(60_000),
+    mayUse: async ({ record }, sessionId) => sessionId === record.sessionId,
     offer: async (_call, elicitationId) => ({ url: `https://adapter/upload?${elicitationId}` }),
     ...changes,
   });

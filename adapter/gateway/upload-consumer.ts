@@ -13,6 +13,7 @@ import { FileUse, leaseUntil } from './file-use.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 import { parseHandle } from './upload-handle.ts';
+import { isWorkspace } from './workspaces.ts';
 
 export interface ConsumerOptions {
   readonly serverId: string;
@@ -32,6 +33,8 @@ export interface ConsumerOptions {
   readonly records: Pick<FileRecords, 'use' | 'lease' | 'release' | 'list'>;
   readonly files: Pick<FileStore, 'open' | 'url'>;
   readonly schemas: Pick<ToolSchemas, 'of'>;
+  /** Whether the caller may use the files of a session. */
+  readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
   /** Makes the page at which a person can upload a file for this tool; undefined where that is not offered. */
   readonly offer: ((call: ToolCall, elicitationId: string) => Promise<{ readonly url: string }>) | undefined;
 }
@@ -50,6 +53,7 @@ const SHOWN_CHARS = 120;
  *                └─ anything else ─ say what to do
  */
 export class UploadConsumer implements ToolStep {
+  readonly needsHome = false;
   readonly #options: ConsumerOptions;
 
   constructor(options: ConsumerOptions) {
@@ -76,7 +80,7 @@ export class UploadConsumer implements ToolStep {
       const handle = parseHandle(value, uriScheme);
       if (handle === undefined) return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
       // Another session's file is as unknown as one that never was.
-      if (handle.sessionId !== call.record.sessionId) return this.#unknown(value);
+      if (!(await this.#options.mayUse(call, handle.sessionId))) return this.#unknown(value);
       keys.set(value, { serverId, sessionId: handle.sessionId, kind: 'upload', fileId: handle.fileId });
     }
     if (keys.size === 0) return { kind: 'forward', body: call.body };
@@ -156,6 +160,7 @@ export class UploadConsumer implements ToolStep {
     if (schema === undefined || missing.length < path.length - depth || !missing.every((one) => one.required)) {
       return { kind: 'forward', body: call.body };
     }
+    if (isWorkspace(call.record)) return this.#refuse('is missing.');
     const session = { serverId, sessionId: call.record.sessionId };
     const uploads = await records.list(session, 'upload', { now: Date.now(), ttlMs });
     const wanted = uploads.filter((file) => file.toolName === call.tool && file.lastUsedAt === file.createdAt);

@@ -54,6 +54,7 @@ export function uploadUrlTool(options: UploadUrlToolOptions): UploadUrlTool {
     definition: JSON.stringify(definitionOf(name)),
     workflow: uploadWorkflow({ tool: name, ...options }),
     step: {
+      needsHome: true,
       async prepare(call) {
         const base = options.baseUrl(call.turn.incoming);
         const page = await urls.sign(base, permission(call));

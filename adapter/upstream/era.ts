@@ -15,6 +15,9 @@ export function modernHeaders(method: string): string[] {
 
 export type Era = 'modern' | 'legacy' | 'unknown';
 
+/** What a server of the sessionless revision says that it can do. */
+export type Capability = 'tools' | 'resources';
+
 const MODERN_TTL_MS = 300_000;
 const LEGACY_TTL_MS = 30_000;
 
@@ -27,6 +30,7 @@ export class EraProbe {
   readonly #timeoutMs: number;
   #era: Era = 'unknown';
   #until = 0;
+  #capabilities: Readonly<Record<string, unknown>> | undefined;
   #running: Promise<Era> | undefined;
 
   constructor(upstream: Upstream, timeoutMs: number) {
@@ -44,6 +48,11 @@ export class EraProbe {
     return this.#running;
   }
 
+  /** Whether the upstream has said that it has none of these. */
+  lacks(capability: Capability): boolean {
+    return this.#capabilities !== undefined && this.#capabilities[capability] === undefined;
+  }
+
   async #probe(headers: readonly string[]): Promise<Era> {
     const answer = await ownRequest(this.#upstream, {
       session: undefined,
@@ -56,6 +65,8 @@ export class EraProbe {
       Array.isArray(versions) &&
       versions.some((version) => typeof version === 'string' && version >= MODERN_REVISION)
     ) {
+      const capabilities = answer.message?.result?.['capabilities'];
+      this.#capabilities = typeof capabilities === 'object' && capabilities !== null ? { ...capabilities } : undefined;
       this.#remember('modern', MODERN_TTL_MS);
     } else if (answer.status === 401 || answer.status === 403 || answer.status >= 500) return 'unknown';
     else this.#remember('legacy', LEGACY_TTL_MS);

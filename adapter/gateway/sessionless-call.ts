@@ -1,0 +1,45 @@
+import { Exchange } from '../exchange/exchange.ts';
+import { type Body, type Request, toolName } from '../exchange/message.ts';
+import { refuseDisabled } from './admission.ts';
+import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import { withParameters } from './parameter-headers.ts';
+import { timeoutResults } from './time-limits.ts';
+import { planOf, type Turn } from './turn.ts';
+import { inWorkspace, noWorkspace, openWorkspace } from './workspaces.ts';
+
+/** A tools/call of the sessionless revision. `base` are the headers of an own request for this client. */
+export async function callSessionless(
+  turn: Turn,
+  body: Body,
+  request: Request,
+  base: readonly string[],
+): Promise<void> {
+  const { mount } = turn;
+  refuseDisabled(mount, request);
+  const step = stepOf(mount, body, [request]);
+  const headers = mount.headers.forward('POST', turn.incoming.headers, true);
+  if (step === undefined) return exchange(turn, body, request, headers);
+  const tool = toolName(request);
+  const declared = await turn.parts.toolParameters.of(mount, tool ?? '', base);
+  const record = step.needsHome ? await openWorkspace(turn) : noWorkspace(turn);
+  const call = toolCall({ turn, record, body, timeoutMs: mount.timeoutOf(tool) });
+  const forward = (own: ForwardedCall): void => {
+    const args = own.body.messages[0]?.params['arguments'];
+    exchange(turn, own.body, request, own.body === body ? headers : withParameters(headers, declared, args), own);
+  };
+  await callTool(call, step.needsHome ? inWorkspace(turn, step) : step, forward, () => undefined);
+}
+
+function exchange(turn: Turn, body: Body, request: Request, headers: readonly string[], own?: ForwardedCall): void {
+  const { mount } = turn;
+  const limit = mount.timeoutOf(toolName(request));
+  const plan = planOf(turn, {
+    request: { method: 'POST', session: undefined, headers, body },
+    idTexts: [request.idText],
+    timeoutMs: limit,
+    onTimeout: () => timeoutResults(mount, [request], [limit]),
+    onResponse: own?.onResponse,
+    onFinish: (outcome) => own?.onEnd?.(outcome),
+  });
+  new Exchange(plan).start();
+}
