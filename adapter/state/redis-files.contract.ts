@@ -114,6 +114,12 @@ describe('files in Redis', () => {
     for (const key of keys) expect(await ttlOf(key)).toBeLessThanOrEqual(MINUTE);
     await enter(T + HOUR + 1);
     for (const key of keys) expect(await ttlOf(key), key).toBeGreaterThan(SESSION_TTL + DAY);
+    // A use alone gives an index that it makes anew an expiry.
+    const artifact = await addFile(store, session, { kind: 'artifact' });
+    await server.use((redis) => redis.del(`${KEY_BASE}:artifacts`));
+    await store.files.use(artifact, always);
+    expect(await ttlOf(`${KEY_BASE}:artifacts`)).toBeGreaterThan(DAY);
+
     await shorten();
     await store.expireIdle({ now: T + DAY, idleBefore: T + DAY, tombstoneUntil: T + 2 * DAY, limit: 1 });
     await store.revive(session, { principal: 'alice', now: T + DAY }, { maxActive: null });
@@ -164,6 +170,14 @@ describe('files in Redis', () => {
     expect(await store.files.purgeAbandoned({ now: T, limit: 210 })).toHaveLength(210);
     expect(await store.files.purgeAbandoned({ now: T, limit: 210 })).toHaveLength(10);
     expect(await store.files.totals()).toEqual({ uploads: { count: 0, bytes: 0 }, artifacts: { count: 0, bytes: 0 } });
+  });
+
+  test('more files than one page expire in one step, of one session too', async () => {
+    const files = Array.from({ length: 450 }, () => newFile(session, { leaseUntil: T }));
+    await store.files.begin(files, { now: T, maxArtifacts: null });
+    expect(await store.files.expire({ now: T, uploadTtlMs: null, artifactTtlMs: null, limit: 1_000 })).toHaveLength(
+      450,
+    );
   });
 
   test('large numbers keep every digit', async () => {

@@ -38,17 +38,21 @@ export class SqliteFileTable implements FileTable {
       record.leaseUntil,
       uses,
     );
-    this.#count(record, before === undefined ? NONE : shareOf(before), {
+    const after = {
       committed: Number(record.state === 'committed'),
       pending: Number(record.state === 'pending'),
       bytes: record.sizeBytes,
-    });
+    };
+    const { committed, pending, bytes } = before === undefined ? NONE : shareOf(before);
+    // Most changes are uses.
+    if (committed === after.committed && pending === after.pending && bytes === after.bytes) return;
+    this.#count(record, { committed, pending, bytes }, after);
   }
 
   delete({ sessionId, fileId, kind, serverId }: FileKey): void {
     const removed = this.#sql.delete.get(sessionId, fileId, kind, serverId);
     if (removed === undefined) return;
-    this.#count({ sessionId, serverId, kind }, shareOf(removed), NONE);
+    if (this.#count({ sessionId, serverId, kind }, shareOf(removed), NONE) > 0) return;
     this.#sql.dropEmptyTotals.run(sessionId, serverId);
     this.#sql.dropAbandoned.run(sessionId, serverId);
   }
@@ -113,13 +117,13 @@ export class SqliteFileTable implements FileTable {
     return this.#sql.selectAll.all().map(storedFile);
   }
 
-  #count({ sessionId, serverId, kind }: Omit<FileKey, 'fileId'>, before: Share, after: Share): void {
+  /** Returns how many files of this kind the session has now. */
+  #count({ sessionId, serverId, kind }: Omit<FileKey, 'fileId'>, before: Share, after: Share): number {
     const committed = after.committed - before.committed;
     const pending = after.pending - before.pending;
     const bytes = after.bytes - before.bytes;
-    if (committed === 0 && pending === 0 && bytes === 0) return;
-    this.#sql.addTotals.run(sessionId, serverId, kind, committed, pending, bytes);
-    this.#sql.addTotals.run(ALL.sessionId, ALL.serverId, kind, committed, pending, bytes);
+    this.#sql.addTotals.get(ALL.sessionId, ALL.serverId, kind, committed, pending, bytes);
+    return Number(this.#sql.addTotals.get(sessionId, serverId, kind, committed, pending, bytes)?.['files']);
   }
 }
 
@@ -201,7 +205,8 @@ function statements(database: DatabaseSync) {
     addTotals: sql(
       `INSERT INTO file_totals (session_id, server_id, kind, count, pending, bytes) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET count = count + excluded.count, pending = pending + excluded.pending,
-         bytes = bytes + excluded.bytes`,
+         bytes = bytes + excluded.bytes
+       RETURNING count + pending AS files`,
     ),
     dropEmptyTotals: sql(`DELETE FROM file_totals WHERE ${SESSION} AND count = 0 AND pending = 0`),
     clearTotals: sql('DELETE FROM file_totals'),
