@@ -249,7 +249,10 @@ describe('a tool that is told where to write', () => {
     const other = await files.file(session, 'upload', { filename: 'made.txt', sizeBytes: 5 });
     const prepared = await prepare({ entry: { ...GIVEN, output_locator: locator } }, call({ filename: 'wanted.txt' }));
     const text = JSON.stringify({ content: [], ...result }).replaceAll('FILE', files.pathOf(other));
+    await symlink(files.pathOf(other), pathIn(prepared));
+    await writeFile(join(dirname(pathIn(prepared)), 'more'), 'more');
     expect((await finish(prepared, text))._meta?.artifact).toMatchObject({ filename: 'wanted.txt', size_bytes: 5 });
+    expect(await readdir(dirname(pathIn(prepared)))).toEqual(['wanted.txt']);
     // It was copied, never moved.
     expect(await readFile(files.pathOf(other), 'utf8')).toBe('xxxxx');
     expect(await readFile(pathIn(prepared), 'utf8')).toBe('xxxxx');

@@ -35,9 +35,13 @@ export async function keepArtifact(
     return await locks.hold(`artifact/${pending.sessionId}/${pending.fileId}`, async (held) => {
       const signal = AbortSignal.any([options.signal, held.signal]);
       const size = found.kind === 'embedded' ? found.output.bytes.length : found.file.size;
-      await quotas.reserve(pending, size, options.leaseUntil());
+      const [described] = await Promise.all([
+        describe(found, options.wasGiven ? pending.filename : undefined),
+        quotas.reserve(pending, size, options.leaseUntil()),
+        // What else lies there is counted by no quota.
+        found.kind === 'own' ? files.stage.keepOnly({ ...pending, filename: found.filename }) : undefined,
+      ]);
       const now = options.now();
-      const described = await describe(found, options.wasGiven ? pending.filename : undefined);
       let file: FileRecord = {
         ...pending,
         ...described,
@@ -46,8 +50,12 @@ export async function keepArtifact(
         lastUsedAt: now,
         leaseUntil: 0,
       };
-      if (found.kind === 'own') file = await keepInPlace(files, file, found.filename);
-      else await copy(files, file, found, signal);
+      if (found.kind === 'own') {
+        file = { ...file, filename: await renamed(files.stage, { ...file, filename: found.filename }, file.filename) };
+      } else {
+        await copy(files, file, found, signal);
+        if (options.wasGiven) await files.stage.keepOnly(file);
+      }
       await files.secure(file, signal);
       signal.throwIfAborted();
       const { guard } = held;
@@ -83,17 +91,6 @@ async function startOf(found: FoundOutput): Promise<Uint8Array> {
   const chunks: Buffer[] = [];
   for await (const chunk of found.file.read({ end: MEDIA_TYPE_BYTES - 1 })) chunks.push(chunk);
   return Buffer.concat(chunks);
-}
-
-async function keepInPlace(
-  { stage }: Pick<FileStore, 'stage'>,
-  file: FileRecord,
-  filename: string,
-): Promise<FileRecord> {
-  const kept = { ...file, filename: await renamed(stage, { ...file, filename }, file.filename) };
-  // What else lies there is counted by no quota.
-  await stage.keepOnly(kept);
-  return kept;
 }
 
 /** The better name, or the one that the file has where that is taken. */
