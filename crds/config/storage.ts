@@ -82,8 +82,9 @@ export const Storage = z.strictObject({
   s3: S3.describe(
     '(new) Also keep uploads and artifacts in a bucket. Downloads are then redirected to presigned URLs of it, and replicas ' +
       'need no common folder. Credentials come from the environment only (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and ' +
-      'what else the AWS SDK knows); they need `s3:ListBucket`, `s3:GetObject`, `s3:PutObject` and `s3:DeleteObject`. Null: ' +
-      'files are under `root` only.',
+      'what else the AWS SDK knows); they need `s3:ListBucket`, `s3:GetObject`, `s3:PutObject` and `s3:DeleteObject`, and ' +
+      '`s3:AbortMultipartUpload` and `s3:ListBucketMultipartUploads` to clean up behind large files. Null: files are ' +
+      'under `root` only.',
   )
     .nullable()
     .prefault(null),
