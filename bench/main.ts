@@ -4,6 +4,7 @@ import { dirname, join, resolve } from 'node:path';
 import { catalog, echo, events, large, replicas, sessions, state } from './experiments/calls.ts';
 import { Recorder } from './experiments/experiment.ts';
 import type { Experiment, Trial } from './experiments/experiment.ts';
+import { files } from './experiments/files.ts';
 import { endurance, huge, idle } from './experiments/memory.ts';
 import { operator } from './experiments/operator.ts';
 import { startup } from './experiments/startup.ts';
@@ -24,6 +25,7 @@ const experiments: readonly Experiment<Measurable>[] = [
   replicas,
   idle,
   huge,
+  files,
   startup,
   endurance,
   operator,

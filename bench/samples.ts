@@ -9,6 +9,7 @@ export const metrics = {
   residentMib: { title: 'resident memory', unit: 'MiB', digits: 0 },
   residentGrowth: { title: 'resident memory after 1,000,000 calls over that after 100,000', unit: '×', digits: 2 },
   peakGrowthMb: { title: 'peak growth of resident memory', unit: 'MB', digits: 1 },
+  mbPerSecond: { title: 'MB/s', unit: 'MB/s', digits: 0 },
   startSeconds: { title: 'start to first 200 of /livez', unit: 's', digits: 3 },
   reconcilesPerSecond: { title: 'reconciles/s', unit: '/s', digits: 1 },
   convergeSeconds: { title: 'start to converged', unit: 's', digits: 1 },

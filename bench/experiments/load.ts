@@ -62,7 +62,7 @@ export async function runLoad(
   });
 }
 
-async function takeSample(
+export async function takeSample(
   bench: Trial,
   upstream: Upstream,
   target: RunningTarget,

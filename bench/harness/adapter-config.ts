@@ -10,6 +10,8 @@ export interface AdapterConfigOptions {
   readonly redisPort?: number;
   /** Origin of the upstream. */
   readonly upstream: string;
+  /** More fields, by their sections. */
+  readonly extra?: Readonly<Record<string, object>> | undefined;
 }
 
 /**
@@ -17,10 +19,11 @@ export interface AdapterConfigOptions {
  * on the main server, so that the steps of a tool call are in place. JSON is YAML.
  */
 export function adapterConfig(options: AdapterConfigOptions): string {
-  const { port, storage, state, redisPort, upstream } = options;
+  const { port, storage, state, redisPort, upstream, extra = {} } = options;
   return JSON.stringify({
-    core: { host: '127.0.0.1', port },
-    storage: { root: storage },
+    ...extra,
+    core: { host: '127.0.0.1', port, ...extra['core'] },
+    storage: { root: storage, ...extra['storage'] },
     state_persistence:
       state === 'redis' ? { type: state, redis: { host: '127.0.0.1', port: redisPort } } : { type: state },
     servers: [...mounts].map(([mountPath, upstreamPath]) => ({

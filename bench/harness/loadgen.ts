@@ -30,7 +30,7 @@ const Listening = z.object({ url: z.url() });
 export interface Load {
   /** Endpoints that each session's calls go to in turn. */
   readonly urls: readonly string[];
-  readonly scenario: 'echo' | 'list' | 'large' | 'session' | 'idle' | 'huge';
+  readonly scenario: 'echo' | 'list' | 'large' | 'session' | 'idle' | 'huge' | 'write';
   readonly connections: number;
   /** Seconds; with `count` the limit. */
   readonly seconds: number;

@@ -66,7 +66,7 @@ export const direct: Target = {
 };
 
 /** One of the programs in `floors/`. */
-export function floor(name: 'node-dispatch' | 'fastify-dispatch'): Target {
+export function floor(name: 'node-dispatch' | 'fastify-dispatch' | 'file-stream'): Target {
   return {
     name,
     absent: () => undefined,
@@ -74,7 +74,8 @@ export function floor(name: 'node-dispatch' | 'fastify-dispatch'): Target {
       const port = await freePort();
       const origin = `http://127.0.0.1:${port}`;
       const command = [process.execPath, ...nodeFlags, join(bench.root, `bench/floors/${name}.ts`)];
-      const env = { PORT: String(port), UPSTREAM: upstream.origin };
+      const folder = await mkdtemp(join(bench.folder, `${name}-`));
+      const env = { PORT: String(port), UPSTREAM: upstream.origin, FOLDER: folder };
       return await startNode(bench, name, [{ command, env, origin }]);
     },
   };
@@ -86,10 +87,15 @@ export interface AdapterOptions {
   /** `source` runs the TypeScript files as they are, `built` what `npm run build` makes of them. */
   readonly program?: 'source' | 'built';
   readonly replicas?: number;
+  /** More fields of its configuration, by their sections. */
+  readonly extra?: Readonly<Record<string, object>>;
+  /** Puts files into the storage before the start. */
+  readonly prepare?: (storage: string) => Promise<void>;
 }
 
 /** The adapter, with one or more replicas that share storage and state. */
-export function adapter({ name, state, program = 'source', replicas = 1 }: AdapterOptions): Target {
+export function adapter(options: AdapterOptions): Target {
+  const { name, state, program = 'source', replicas = 1, extra } = options;
   const path = program === 'source' ? 'adapter/main.ts' : 'dist/adapter/main.js';
   return {
     name,
@@ -103,6 +109,7 @@ export function adapter({ name, state, program = 'source', replicas = 1 }: Adapt
       const folder = await mkdtemp(join(bench.folder, `${name}-`));
       const storage = join(folder, 'storage');
       mkdirSync(storage);
+      await options.prepare?.(storage);
       const redis = state === 'redis' ? await startRedis(bench, folder) : undefined;
       try {
         const instances = [];
@@ -111,7 +118,7 @@ export function adapter({ name, state, program = 'source', replicas = 1 }: Adapt
           const file = join(folder, `config-${i}.yaml`);
           writeFileSync(
             file,
-            adapterConfig({ port, storage, state, redisPort: redis?.port, upstream: upstream.origin }),
+            adapterConfig({ port, storage, state, redisPort: redis?.port, upstream: upstream.origin, extra }),
           );
           const command = [process.execPath, ...nodeFlags, join(bench.root, path), '--config', file];
           instances.push({ command, env: {}, origin: `http://127.0.0.1:${port}` });

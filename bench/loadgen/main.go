@@ -78,6 +78,7 @@ func runLoad(args []string) error {
 	flags.BoolVar(&p.listFirst, "list", true, "ask for the catalogue once in each new session, as clients do")
 	flags.Int64Var(&p.size, "size", 100_000_000, "huge: bytes of text to ask for")
 	flags.Int64Var(&p.rate, "rate", 25_000_000, "huge: bytes a second that the client reads")
+	flags.StringVar(&p.folder, "folder", os.TempDir(), "write: where the tool writes")
 	flags.StringVar(&watch, "watch", "", "process ids whose CPU time is reported, separated by commas")
 	if err := flags.Parse(args); err != nil {
 		return err

@@ -21,6 +21,7 @@ type plan struct {
 	tools       int
 	listFirst   bool
 	size        int64
+	folder      string
 	rate        int64
 	watch       []int
 
@@ -52,6 +53,7 @@ var scenarios = map[string]func(*worker) error{
 	"session": (*worker).session,
 	"idle":    (*worker).idle,
 	"huge":    (*worker).huge,
+	"write":   (*worker).write,
 }
 
 func scenarioNames() []string { return slices.Sorted(maps.Keys(scenarios)) }

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strconv"
 	"strings"
@@ -228,7 +230,14 @@ func (u *upstream) result(r request, path string) ([]byte, error) {
 			return textResult(r.Params.Arguments.Message)
 		case "big_text":
 			return u.large, nil
-		case "read_file", "write_file":
+		case "write_file":
+			if path := r.Params.Arguments.Path; filepath.IsAbs(path) {
+				if err := os.WriteFile(path, u.large[:largeBytes], 0o660); err != nil {
+					return nil, err
+				}
+			}
+			return textResult(r.Params.Arguments.Path)
+		case "read_file":
 			return textResult(r.Params.Arguments.Path)
 		}
 		return nil, errors.New("unknown tool")

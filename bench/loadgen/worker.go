@@ -142,6 +142,15 @@ func (w *worker) large() error {
 	return nil
 }
 
+// write calls a tool that writes a file of 100 KB, to a path of this worker unless somebody changes it on the way.
+func (w *worker) write() error {
+	w.nextID++
+	w.request = fmt.Appendf(w.request[:0], `{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"write_file",`+
+		`"arguments":{"path":%q}}}`, w.nextID, fmt.Sprintf("%s/%d-%d.txt", w.plan.folder, w.number, w.nextID))
+	a, err := w.post(w.request)
+	return w.check(a, err)
+}
+
 // session does what a client does when it connects.
 func (w *worker) session() error {
 	if err := w.open(); err != nil {
