@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type FileTools, startFileTools } from '../../support/file-tools.ts';
-import { startRawUpstream } from '../../support/raw-upstream.ts';
 import { connectV1 } from '../../support/real-client-v1.ts';
 import { connectV2 } from '../../support/real-client-v2.ts';
 import type { Answers, RealClient } from '../../support/real-client.ts';
@@ -275,42 +274,5 @@ describe('an upstream', () => {
     const { description } = asObject((listed as unknown[]).find((tool) => asObject(tool).name === 'bytes'));
     const upstream = String(at.upstream.tools.get('bytes')?.definition['description']);
     expect(description).toMatch(new RegExp(`^${upstream.split(' ').slice(0, 2).join(' ')}\\.\\.\\.\\n\\n\`file\``));
-  });
-
-  test('that speaks without sessions lists its tools as they are, and calls that need files say so', async () => {
-    const definition = { name: 'bytes', description: 'Reads', inputSchema: { type: 'object' } };
-    await using raw = await startRawUpstream(({ json }, res) => {
-      const { id, method } = asObject(json);
-      const discovered = { supportedVersions: ['2026-07-28'], resultType: 'complete' };
-      const result = method === 'server/discover' ? discovered : { tools: [definition], resultType: 'complete' };
-      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
-    });
-    const consumer = { type: 'upload_consumer', tools: ['bytes'], file_path_argument: 'file' };
-    const servers = [mounted('up', `${raw.url}/mcp`, { adapters: [consumer] })];
-    await using adapter = await startInProcess({ servers });
-    const send = async (method: string, params: JsonObject): Promise<JsonObject> => {
-      const meta = {
-        'io.modelcontextprotocol/protocolVersion': '2026-07-28',
-        'io.modelcontextprotocol/clientCapabilities': {},
-      };
-      const response = await fetch(`${adapter.url}/mcp/up`, {
-        method: 'POST',
-        headers: {
-          'content-type': 'application/json',
-          accept: 'application/json, text/event-stream',
-          'mcp-protocol-version': '2026-07-28',
-          'mcp-method': method,
-          ...(typeof params.name === 'string' ? { 'mcp-name': params.name } : {}),
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: meta } }),
-      });
-      expect(response.status).toBe(200);
-      return asObject(await response.json());
-    };
-    expect(await send('tools/list', {})).toMatchObject({ result: { tools: [definition] } });
-    const answer = await send('tools/call', { name: 'bytes', arguments: { file: '/etc/passwd' } });
-    expect(answer).toMatchObject({ result: { isError: true, resultType: 'complete' } });
-    expect(JSON.stringify(answer)).toContain('belong to a session');
-    expect(raw.requests.filter(({ text }) => text.includes('tools/call'))).toEqual([]);
   });
 });
