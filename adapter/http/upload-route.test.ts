@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { request as httpRequest, type ClientRequest, type IncomingHttpHeaders } from 'node:http';
+import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
@@ -46,8 +47,10 @@ const upload = (session: SessionRecord, parts: readonly FormPart[], headers: Rec
 /** Nothing is on the disk, and no record is left, not even a pending one. */
 async function expectNothing(): Promise<void> {
   expect(await server.onDisk()).toEqual([]);
-  const { uploads } = await server.files.store.files.totals();
-  expect(uploads).toEqual({ count: 0, bytes: 0 });
+  const { files } = server.files.store;
+  expect((await files.totals()).uploads).toEqual({ count: 0, bytes: 0 });
+  const unfinished = { now: Date.now() + 3_600_000, uploadTtlMs: null, artifactTtlMs: null, limit: 10 };
+  expect(await files.expire(unfinished)).toEqual([]);
 }
 
 describe('an upload', () => {
@@ -219,6 +222,14 @@ describe('an upload', () => {
     expect((await upload(session, [file('a', 'x')])).status).toBe(200);
   });
 
+  test('that never comes to a file is refused while it is still being sent', async () => {
+    await start();
+    const sent = endless(server, await server.session(), '--b\r\nContent-Disposition: form-data; ');
+    const [response] = (await once(sent.request, 'response')) as [NodeJS.ReadableStream & { statusCode: number }];
+    expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([400, { code: 'invalid_multipart' }]);
+    sent.stop();
+  });
+
   test('takes no longer header than it needs', async () => {
     await start();
     const headers = {
@@ -246,7 +257,7 @@ describe('a file that is too large', () => {
   test('is answered while its client goes on sending, and is not read to its end', async () => {
     await start({ maxFileBytes: 100_000 });
     const session = await server.session();
-    const sent = slowly(server, session);
+    const sent = endless(server, session);
     const [response] = (await once(sent.request, 'response')) as [
       NodeJS.ReadableStream & { statusCode: number; headers: IncomingHttpHeaders },
     ];
@@ -258,15 +269,23 @@ describe('a file that is too large', () => {
 
   test('is answered also to a client that reads nothing before it has sent everything', async () => {
     await start({ maxFileBytes: 1000 });
-    const answer = await upload(await server.session(), [file('a', Buffer.alloc(8 * 1024 * 1024))]);
-    expect([answer.status, answer.body['code']]).toEqual([413, 'file_too_large']);
+    const { sessionId } = await server.session();
+    const { body, type } = form([file('a', Buffer.alloc(8 * 1024 * 1024))]);
+    const head = `POST /upload/pw HTTP/1.1\r\nHost: localhost\r\nMcp-Session-Id: ${sessionId}\r\n`;
+    const socket = connect(server.port, '127.0.0.1').pause();
+    socket.write(`${head}Content-Type: ${type}\r\nContent-Length: ${body.length}\r\n\r\n`);
+    await new Promise<void>((resolve, reject) => {
+      socket.once('error', reject).write(body, (error) => (error ? reject(error) : resolve()));
+    });
+    const answer = await text(socket);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 [^]*\r\nconnection: close\r\n[^]*"code":"file_too_large"}$/i);
   });
 });
 
 describe('an upload that does not come to its end', () => {
   test('leaves nothing when its client goes away', async () => {
     await start({ maxFileBytes: 100_000_000 });
-    const sent = slowly(server, await server.session());
+    const sent = endless(server, await server.session());
     await vi.waitFor(async () => expect((await server.onDisk()).length).toBe(1), { timeout: 10_000 });
     sent.request.destroy();
     sent.stop();
@@ -277,7 +296,7 @@ describe('an upload that does not come to its end', () => {
   test('is told when its session ends, and leaves nothing', async () => {
     await start({ maxFileBytes: 100_000_000 });
     const session = await server.session();
-    const sent = slowly(server, session);
+    const sent = endless(server, session);
     await vi.waitFor(async () => expect((await server.onDisk()).length).toBe(1), { timeout: 10_000 });
     await server.files.store.remove(session);
     await server.files.store.files.purge(session);
@@ -311,7 +330,7 @@ describe('an upload that does not come to its end', () => {
 
   test('is given up at shutdown, with 503', async () => {
     await start({ maxFileBytes: 100_000_000 });
-    const sent = slowly(server, await server.session());
+    const sent = endless(server, await server.session());
     await vi.waitFor(async () => expect((await server.onDisk()).length).toBe(1), { timeout: 10_000 });
     expect(server.uploads.running).toBe(1);
     const answered = once(sent.request, 'response');
@@ -579,14 +598,20 @@ describe('the page', () => {
   });
 });
 
-/** A client that sends a file without an end, a little at a time. */
-function slowly(to: UploadServer, session: SessionRecord): { request: ClientRequest; stop: () => void } {
+const FILE_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
+
+/** A client that goes on sending the same without an end, a little at a time: by default a file. */
+function endless(
+  to: UploadServer,
+  { sessionId }: SessionRecord,
+  head = FILE_HEAD,
+): { request: ClientRequest; stop: () => void } {
   const request = httpRequest(`${to.url}/upload/pw`, {
     method: 'POST',
-    headers: { 'content-type': 'multipart/form-data; boundary=b', 'mcp-session-id': session.sessionId },
+    headers: { 'content-type': 'multipart/form-data; boundary=b', 'mcp-session-id': sessionId },
   });
   request.on('error', () => undefined);
-  request.write('--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n');
-  const timer = setInterval(() => request.write(Buffer.alloc(70_000)), 5);
+  request.write(head);
+  const timer = setInterval(() => request.write('x'.repeat(70_000)), 5);
   return { request, stop: () => clearInterval(timer) };
 }
