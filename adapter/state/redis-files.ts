@@ -10,7 +10,7 @@ import type {
   ReserveRequest,
 } from './file-records.ts';
 import { isThere, oldestFirst, sessionOf } from './file-rules.ts';
-import type { RedisConnection, RedisReply, RedisScript } from './redis-connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import {
   decodeFile,
   decodeFiles,
@@ -21,11 +21,13 @@ import {
   TOTALS_FIELDS,
 } from './redis-file.ts';
 import * as scripts from './redis-file-scripts.ts';
+import type { RedisFileSteps } from './redis-file-steps.ts';
+import { expireFiles, purgeAbandoned } from './redis-file-sweeps.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import type { SessionKey } from './session-key.ts';
 
-/** Of files that are looked at for their expiry, and of sessions that are looked at whether they exist. */
-const PAGE = 200;
+/** Sessions whose files `clear` removes at the same time. */
+const CLEARED_AT_ONCE = 200;
 
 /**
  * The records of files in Redis. Steps on one session are one script and one round trip each; those on many, such as
@@ -34,13 +36,12 @@ const PAGE = 200;
 export class RedisFiles implements FileRecords {
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
-  readonly #keyTtlMs: number;
+  readonly #steps: RedisFileSteps;
 
-  /** `keyTtlMs`: how long what was written is kept at least; more than a session lives without activity. */
-  constructor(connection: RedisConnection, keys: RedisKeys, keyTtlMs: number) {
-    this.#connection = connection;
-    this.#keys = keys;
-    this.#keyTtlMs = keyTtlMs;
+  constructor(steps: RedisFileSteps) {
+    this.#connection = steps.connection;
+    this.#keys = steps.keys;
+    this.#steps = steps;
   }
 
   async begin(
@@ -50,7 +51,12 @@ export class RedisFiles implements FileRecords {
     const session = sessionOf(files);
     if (session === undefined) return 'begun';
     const fields = files.flatMap((record) => encodeFile({ ...record, state: 'pending' }, 0));
-    const reply = await this.#change(scripts.BEGIN, session, [now, maxArtifacts ?? '', ...fields], this.#keys.servers);
+    const reply = await this.#steps.change(
+      scripts.BEGIN,
+      session,
+      [now, maxArtifacts ?? '', ...fields],
+      this.#keys.servers,
+    );
     return reply === 'no_session' || reply === 'limit' ? reply : 'begun';
   }
 
@@ -58,7 +64,7 @@ export class RedisFiles implements FileRecords {
     const { bytes, now, leaseUntil, maxTotal, maxSession, evictFirst } = request;
     const limits = [maxTotal ?? '', maxSession ?? '', kindLetter(evictFirst)];
     const values = [fileField(key), bytes, now, leaseUntil, ...limits];
-    const reply = await this.#change(scripts.RESERVE_BYTES, key, values);
+    const reply = await this.#steps.change(scripts.RESERVE_BYTES, key, values);
     if (reply === 'gone') return { state: 'gone' };
     if (reply === 'session' || reply === 'storage') return { state: 'over', quota: reply };
     return { state: 'reserved', evicted: decodeFiles(key, reply) };
@@ -71,15 +77,15 @@ export class RedisFiles implements FileRecords {
       encodeFile({ ...record, state: 'committed' }, record.leaseUntil > now ? 1 : 0),
     );
     const lock = guard === undefined ? [] : [this.#keys.lock(guard.name)];
-    return (await this.#change(scripts.COMMIT, session, [guard?.owner ?? '', ...fields], ...lock)) === 1;
+    return (await this.#steps.change(scripts.COMMIT, session, [guard?.owner ?? '', ...fields], ...lock)) === 1;
   }
 
   async lease(keys: readonly FileKey[], leaseUntil: number): Promise<void> {
-    await this.#changeEach(scripts.LEASE, keys, leaseUntil);
+    await this.#steps.changeEach(scripts.LEASE, keys, leaseUntil);
   }
 
   async release(keys: readonly FileKey[], now: number): Promise<void> {
-    await this.#changeEach(scripts.RELEASE, keys, now);
+    await this.#steps.changeEach(scripts.RELEASE, keys, now);
   }
 
   async find(key: FileKey, { now, ttlMs }: { now: number; ttlMs: number | null }): Promise<FileRecord | undefined> {
@@ -95,7 +101,7 @@ export class RedisFiles implements FileRecords {
     { now, ttlMs, leaseUntil }: { now: number; ttlMs: number | null; leaseUntil?: number },
   ): Promise<FileRecord | undefined> {
     const field = fileField(key);
-    const reply = await this.#change(scripts.USE, key, [field, now, ttlMs ?? '', leaseUntil ?? 0]);
+    const reply = await this.#steps.change(scripts.USE, key, [field, now, ttlMs ?? '', leaseUntil ?? 0]);
     return decodeFile(key, field, reply);
   }
 
@@ -113,67 +119,19 @@ export class RedisFiles implements FileRecords {
 
   async remove(key: FileKey): Promise<FileRecord | undefined> {
     const field = fileField(key);
-    return decodeFile(key, field, await this.#change(scripts.REMOVE_FILE, key, [field]));
+    return decodeFile(key, field, await this.#steps.change(scripts.REMOVE_FILE, key, [field]));
   }
 
   async purge(session: SessionKey): Promise<FileRecord[]> {
-    return decodeFiles(session, await this.#change(scripts.PURGE, session, ['']));
+    return decodeFiles(session, await this.#steps.change(scripts.PURGE, session, ['']));
   }
 
-  async expire(options: {
-    now: number;
-    uploadTtlMs: number | null;
-    artifactTtlMs: number | null;
-    limit: number;
-  }): Promise<FileRecord[]> {
-    const { now, uploadTtlMs, artifactTtlMs, limit } = options;
-    const { pendingFiles, uploads, artifacts } = this.#keys;
-    const indexes: [index: string, ttlMs: number | null][] = [
-      [pendingFiles, 0],
-      [uploads, uploadTtlMs],
-      [artifacts, artifactTtlMs],
-    ];
-    const expired: FileRecord[] = [];
-    for (const [index, ttlMs] of indexes) {
-      if (ttlMs === null) continue;
-      let kept = 0;
-      while (expired.length < limit) {
-        const page = Math.min(PAGE, limit - expired.length);
-        const members = await this.#connection.run((redis) =>
-          redis.zrangebyscore(index, '-inf', now - ttlMs, 'LIMIT', kept, page),
-        );
-        if (members.length === 0) break;
-        const { gone, files } = await this.#expire(members, [now, uploadTtlMs ?? '', artifactTtlMs ?? '']);
-        expired.push(...files);
-        kept += members.length - gone;
-      }
-    }
-    return expired;
+  expire(options: Parameters<FileRecords['expire']>[0]): Promise<FileRecord[]> {
+    return expireFiles(this.#steps, options);
   }
 
-  async purgeAbandoned({ limit }: { now: number; limit: number }): Promise<FileRecord[]> {
-    const { fileSessions, fileTotals } = this.#keys;
-    const purged: FileRecord[] = [];
-    let [sessions, kept, lost] = [0, 0, false];
-    while (sessions < limit) {
-      const names = await this.#connection.run((redis) =>
-        redis.zrange(fileSessions, String(kept), String(kept + PAGE - 1)),
-      );
-      if (names.length === 0) break;
-      const gone = (await this.#goneOf(names)).slice(0, limit - sessions);
-      const replies = await Promise.all(gone.map((name) => this.#change(scripts.PURGE, this.#keys.parse(name), ['1'])));
-      for (const [index, reply] of replies.entries()) {
-        if (reply === 0) lost = true;
-        purged.push(...decodeFiles(this.#keys.parse(gone[index] ?? ''), reply));
-      }
-      sessions += gone.length;
-      kept += names.length - gone.length;
-    }
-    if (lost) {
-      const values = [this.#keys.files(''), this.#keyTtlMs];
-      await this.#connection.script(scripts.RECOUNT, [fileSessions, fileTotals], values);
-    }
-    return purged;
+  purgeAbandoned(options: { now: number; limit: number }): Promise<FileRecord[]> {
+    return purgeAbandoned(this.#steps, options.limit);
   }
 
   async known(sessionId: string, fileIds: readonly string[]): Promise<Set<string>> {
@@ -230,7 +188,7 @@ export class RedisFiles implements FileRecords {
     const adopted = await Promise.all(
       Array.from(groups, ([name, records]) => {
         const fields = records.flatMap((record) => encodeFile({ ...record, state: 'committed' }, 0));
-        return this.#change(scripts.ADOPT, this.#keys.parse(name), fields, this.#keys.servers);
+        return this.#steps.change(scripts.ADOPT, this.#keys.parse(name), fields, this.#keys.servers);
       }),
     );
     return adopted.reduce<number>((sum, count) => sum + Number(count), 0);
@@ -242,74 +200,22 @@ export class RedisFiles implements FileRecords {
 
   /** The session lives on, and so must what is known of its files. */
   async keep(session: SessionKey): Promise<void> {
-    await this.#change(scripts.KEEP, session, [], this.#keys.servers);
+    await this.#steps.change(scripts.KEEP, session, [], this.#keys.servers);
   }
 
   /** Forgets all files. */
   async clear(): Promise<void> {
     const { fileSessions, fileTotals, uploads, artifacts, pendingFiles } = this.#keys;
     for (;;) {
-      const names = await this.#connection.run((redis) => redis.zrange(fileSessions, '0', String(PAGE - 1)));
+      const names = await this.#connection.run((redis) => redis.zrange(fileSessions, '0', String(CLEARED_AT_ONCE - 1)));
       if (names.length === 0) break;
       await Promise.all(names.map((name) => this.purge(this.#keys.parse(name))));
     }
     await this.#connection.run((redis) => redis.del(fileTotals, uploads, artifacts, pendingFiles));
   }
 
-  /** Members of an index whose time has come: which of them are gone from it now, and the files that were removed. */
-  async #expire(
-    members: readonly string[],
-    values: readonly (string | number)[],
-  ): Promise<{ gone: number; files: FileRecord[] }> {
-    const split = members.map((member) => member.split('\n'));
-    const bySession = Map.groupBy(split, ([name = '']) => name);
-    const replies = await Promise.all(
-      Array.from(bySession, async ([name, group]) => {
-        const session = this.#keys.parse(name);
-        const fields = group.map(([, field = '']) => field);
-        const reply = await this.#change(scripts.EXPIRE_FILES, session, [...values, ...fields]);
-        const [gone, ...files] = Array.isArray(reply) ? reply : [];
-        return { gone: Number(gone ?? 0), files: decodeFiles(session, files) };
-      }),
-    );
-    return {
-      gone: replies.reduce((sum, { gone }) => sum + gone, 0),
-      files: replies.flatMap(({ files }) => files),
-    };
-  }
-
-  async #goneOf(names: readonly string[]): Promise<string[]> {
-    const sessions = names.map((name) => this.#keys.session(name));
-    const files = names.map((name) => this.#keys.files(name));
-    const reply = await this.#connection.script(scripts.GONE, [...sessions, ...files], []);
-    return Array.isArray(reply) ? reply.map((index) => names[Number(index)] ?? '') : [];
-  }
-
   async #namesOf(sessionId: string): Promise<string[]> {
     const servers = await this.#connection.run((redis) => redis.smembers(this.#keys.servers));
     return servers.map((server) => `${server}:${sessionId}`);
-  }
-
-  /** Runs a script that changes the files of one session. */
-  #change(
-    script: RedisScript,
-    session: SessionKey,
-    values: readonly (string | number)[],
-    ...more: readonly string[]
-  ): Promise<RedisReply> {
-    const name = this.#keys.name(session);
-    const { fileSessions, fileTotals, uploads, artifacts, pendingFiles } = this.#keys;
-    const ofSession = [this.#keys.session(name), this.#keys.files(name)];
-    const keys = [...ofSession, fileSessions, fileTotals, uploads, artifacts, pendingFiles, ...more];
-    return this.#connection.script(script, keys, [name, this.#keyTtlMs, ...values]);
-  }
-
-  async #changeEach(script: RedisScript, keys: readonly FileKey[], value: number): Promise<void> {
-    const groups = Map.groupBy(keys, (key) => this.#keys.name(key));
-    await Promise.all(
-      Array.from(groups, ([name, group]) =>
-        this.#change(script, this.#keys.parse(name), [value, ...group.map(fileField)]),
-      ),
-    );
   }
 }

@@ -1,5 +1,6 @@
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisReply, RedisScript } from './redis-connection.ts';
+import { RedisFileSteps } from './redis-file-steps.ts';
 import { RedisFiles } from './redis-files.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { RedisNonces } from './redis-nonces.ts';
@@ -49,7 +50,7 @@ export class RedisStore implements StateStore {
     this.#keys = new RedisKeys(options.keyBase);
     this.#sessionTtlMs = Math.ceil(options.sessionTtlMs ?? 30 * DAY_MS);
     this.#keyTtlMs = this.#sessionTtlMs + HOUR_MS;
-    this.files = new RedisFiles(connection, this.#keys, this.#keyTtlMs + FILES_GRACE_MS);
+    this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#keyTtlMs + FILES_GRACE_MS));
     this.nonces = new RedisNonces(connection, this.#keys);
   }
 
