@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 
 import type { FileKey, FileKind } from '../state/file-records.ts';
@@ -68,9 +69,9 @@ export async function reconcileStorage(
   const { mode, refreshed } = options;
   if (mode === 'disabled') return { status: 'disabled', mode, reason: 'reconciliation_disabled' };
   if (refreshed && mode !== 'always') return { status: 'skipped', mode, reason: 'refresh_on_startup_enabled' };
+  const lock = { name: LOCK, owner: randomUUID(), ttlMs: LOCK_MS, signal };
   for (;;) {
-    const work = (held: AbortSignal): Promise<ReconcileResult> => underLock(parts, options, held);
-    const result = await whileLocked(parts.store, { name: LOCK, ttlMs: LOCK_MS, signal }, work);
+    const result = await whileLocked(parts.store, lock, (held) => underLock(parts, options, held));
     if (result !== undefined) return result;
     await delay(POLL_MS, undefined, { signal, ref: false });
   }

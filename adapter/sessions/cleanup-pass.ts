@@ -1,3 +1,5 @@
+import { randomUUID } from 'node:crypto';
+
 import { DanglingRecords } from '../files/dangling-records.ts';
 import { count, expireFiles, type FileTimes } from '../files/expire-files.ts';
 import type { FileEvents } from '../files/file-events.ts';
@@ -73,6 +75,7 @@ export class CleanupPass {
   readonly #parts: CleanupParts;
   readonly #settings: CleanupPassSettings;
   readonly #dangling: DanglingRecords;
+  readonly #owner = randomUUID();
   /** Not before this time (of `performance.now`) orphans are looked for again. */
   #sweepAt = 0;
   #last: CleanupReport | undefined;
@@ -105,7 +108,8 @@ export class CleanupPass {
     await attempt(failures, async () => {
       if (!this.#parts.usable() || signal.aborted) return;
       const work = (held: AbortSignal): Promise<boolean> => this.#files(counts, failures, held);
-      const done = await whileLocked(this.#parts.store, { name: LOCK, ttlMs: LOCK_MS, signal }, work);
+      const lock = { name: LOCK, owner: this.#owner, ttlMs: LOCK_MS, signal };
+      const done = await whileLocked(this.#parts.store, lock, work);
       if (done === true) files = 'done';
     });
     this.#last = {

@@ -6,7 +6,8 @@ import { whileLocked } from './store-lock.ts';
 
 const TTL_MS = 60_000;
 const never = new AbortController().signal;
-const options = { name: 'work', ttlMs: TTL_MS, signal: never };
+const options = { name: 'work', owner: 'a', ttlMs: TTL_MS, signal: never };
+const another = { ...options, owner: 'b' };
 
 describe('work under a lock of the store', () => {
   let store: MemoryStore;
@@ -21,10 +22,10 @@ describe('work under a lock of the store', () => {
     const { promise, resolve } = Promise.withResolvers<string>();
     const first = whileLocked(store, options, () => promise);
     await vi.advanceTimersByTimeAsync(0);
-    expect(await whileLocked(store, options, async () => 'second')).toBeUndefined();
+    expect(await whileLocked(store, another, async () => 'second')).toBeUndefined();
     resolve('first');
     expect(await first).toBe('first');
-    expect(await whileLocked(store, options, async () => 'third')).toBe('third');
+    expect(await whileLocked(store, another, async () => 'third')).toBe('third');
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -47,8 +48,7 @@ describe('work under a lock of the store', () => {
       return promise;
     });
     await vi.advanceTimersByTimeAsync(0);
-    const holder = (await store.lockHolder('work')) ?? '';
-    await store.unlock('work', holder);
+    await store.unlock('work', 'a');
     await store.tryLock('work', 'somebody', 10 * TTL_MS);
     await vi.advanceTimersByTimeAsync(TTL_MS / 3);
     expect(given?.aborted).toBe(true);
@@ -72,6 +72,14 @@ describe('work under a lock of the store', () => {
     expect(given?.aborted).toBe(true);
     resolve();
     await work;
+  });
+
+  test('is taken up again by who could not give the lock back', async () => {
+    vi.spyOn(store, 'unlock').mockRejectedValueOnce(new StoreUnavailable('down'));
+    expect(await whileLocked(store, options, async () => 1)).toBe(1);
+    expect(await whileLocked(store, another, async () => 2)).toBeUndefined();
+    expect(await whileLocked(store, options, async () => 3)).toBe(3);
+    expect(await whileLocked(store, another, async () => 4)).toBe(4);
   });
 
   test('ends with the signal that it was given', async () => {

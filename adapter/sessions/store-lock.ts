@@ -1,9 +1,9 @@
-import { randomUUID } from 'node:crypto';
-
 import type { StateStore } from '../state/state-store.ts';
 
 export interface StoreLockOptions {
   readonly name: string;
+  /** Unique among all that ask. Who asks again after an outage that kept the lock from being given back has it still. */
+  readonly owner: string;
   /** How long the lock outlives a replica that dies, in milliseconds. It is extended three times as often. */
   readonly ttlMs: number;
   /** Ends the work early. */
@@ -20,8 +20,7 @@ export async function whileLocked<T>(
   options: StoreLockOptions,
   work: (signal: AbortSignal) => Promise<T>,
 ): Promise<T | undefined> {
-  const { name, ttlMs } = options;
-  const owner = randomUUID();
+  const { name, owner, ttlMs } = options;
   if (!(await store.tryLock(name, owner, ttlMs))) return undefined;
   const lost = new AbortController();
   let heldUntil = performance.now() + ttlMs;

@@ -2,12 +2,14 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { SqliteStore } from '../../../adapter/state/sqlite-store.ts';
 import { contentOf, type FileTools, startFileTools } from '../../support/file-tools.ts';
 import { startRedis } from '../../support/redis.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from '../kit/in-process.ts';
 import { drain, knownSession, openSession, type Place, type Session } from '../kit/session.ts';
+import { within } from '../kit/within.ts';
 import { artifactOf, readResource, resourceUris } from './kit/artifacts.ts';
 import { leaveOrphan, lying, type SharedFolder, sharedFolder } from './kit/folder.ts';
 import { fileConfig } from './kit/settings.ts';
@@ -61,7 +63,7 @@ const write = async (session: Session, place: Place, name: string) =>
 
 describe('files that nobody uses', () => {
   test('are removed, each kind after its own time, and the health object tells', async () => {
-    const a = await start({ core: OFTEN, uploads: { ttl_seconds: 0.4 }, artifacts: { ttl_seconds: 600 } });
+    const a = await start({ core: OFTEN, uploads: { ttl_seconds: 1.5 }, artifacts: { ttl_seconds: 600 } });
     const session = await openSession(a);
     const upload = await uploadedOne(a, session.sessionId, 'in.bin');
     await write(session, a, 'out.bin');
@@ -73,13 +75,13 @@ describe('files that nobody uses', () => {
   });
 
   test('cannot be read either when there is no cleanup', async () => {
-    const a = await start({ uploads: { ttl_seconds: 0.3 }, artifacts: { ttl_seconds: 0.3 } });
+    const a = await start({ uploads: { ttl_seconds: 1.5 }, artifacts: { ttl_seconds: 1.5 } });
     const session = await openSession(a);
     const upload = await uploadedOne(a, session.sessionId, 'in.bin');
     const artifact = await write(session, a, 'out.bin');
     await eventually(() => resourceUris(session.at(a))).not.toContain(artifact.uri);
     expect(await readResource(session.at(a), artifact.uri)).toBeUndefined();
-    await eventually(() => seenBy(session, a, upload.handle), 500).toBeUndefined();
+    await eventually(() => seenBy(session, a, upload.handle), 2_500).toBeUndefined();
     expect(await names()).toHaveLength(2);
     expect(await inventory(a)).not.toHaveProperty('last_cleanup');
   });
@@ -90,7 +92,7 @@ describe('a session that was idle for too long', () => {
     const a = await start({
       ...KEPT,
       core: OFTEN,
-      sessions: { idle_ttl_seconds: 0.5 },
+      sessions: { idle_ttl_seconds: 1.5 },
       storage: { orphan_sweeper_grace_seconds: 0 },
     });
     const session = await openSession(a);
@@ -105,7 +107,7 @@ describe('a session that was idle for too long', () => {
   });
 
   test('loses its files with the end of the tombstone', async () => {
-    const a = await start({ ...KEPT, core: OFTEN, sessions: { idle_ttl_seconds: 0.2, tombstone_ttl_seconds: 0.5 } });
+    const a = await start({ ...KEPT, core: OFTEN, sessions: { idle_ttl_seconds: 1.5, tombstone_ttl_seconds: 1.5 } });
     const session = await openSession(a);
     await uploadedOne(a, session.sessionId, 'in.bin');
     await eventually(async () => (await inventory(a)).tombstones_count).toBe(1);
@@ -115,7 +117,7 @@ describe('a session that was idle for too long', () => {
   });
 
   test('loses its files at once where it cannot come back', async () => {
-    const a = await start({ ...KEPT, core: OFTEN, sessions: { idle_ttl_seconds: 0.2, allow_revival: false } });
+    const a = await start({ ...KEPT, core: OFTEN, sessions: { idle_ttl_seconds: 1.5, allow_revival: false } });
     const session = await openSession(a);
     await uploadedOne(a, session.sessionId, 'in.bin');
     await write(session, a, 'out.bin');
@@ -182,6 +184,28 @@ describe('after a restart', () => {
     expect((await health(found)).startup_reconciliation).toMatchObject({ status: 'applied', uploads_backfilled: 1 });
     expect(await seenBy(session, found, upload.handle)).toEqual(isSeen(upload));
   });
+});
+
+test('a replica is not ready while files may still be found, and stops at once all the same', async () => {
+  const path = join(folder.path, 'state', 'adapter_state.sqlite3');
+  const store = new SqliteStore({ path, wal: true });
+  started.defer(() => store.close());
+  await store.tryLock('reconcile', 'another replica', 60_000);
+  const config = fileConfig(folder.path, tools.url, { state_persistence: { type: 'disk' } });
+  const readiness = async (place: Place): Promise<[number, unknown]> => {
+    const response = await fetch(`${place.url}/readyz`);
+    return [response.status, await response.json()];
+  };
+  const waiting = await startInProcess(config);
+  expect(await readiness(waiting)).toEqual([503, { status: 'unavailable', reason: 'reconciling' }]);
+  expect((await fetch(`${waiting.url}/livez`)).status).toBe(200);
+  expect(await health(waiting)).not.toHaveProperty('startup_reconciliation');
+  await within(2_000, 'the end', waiting.adapter.stop());
+
+  const ready = started.use(await startInProcess(config));
+  expect(await readiness(ready)).toMatchObject([503, { reason: 'reconciling' }]);
+  await store.unlock('reconcile', 'another replica');
+  await eventually(() => readiness(ready)).toEqual([200, { status: 'ok' }]);
 });
 
 describe('a storage folder of an earlier installation', () => {
