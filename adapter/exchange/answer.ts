@@ -7,6 +7,8 @@ export interface StreamedAnswer {
   readonly bytes: number | undefined;
   /** Read once. A failure in the middle ends the connection: half an answer must not look like a whole one. */
   readonly parts: AsyncIterable<string | Buffer>;
+  /** The parts that are bytes are nobody else's: their memory can be given back as soon as they have left. */
+  readonly releasable?: boolean;
 }
 
 /** The answer with text around it. */

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import type { QuietStream } from './keep-alive.ts';
+import { releaseBytes } from './release-bytes.ts';
 import { messageFrame } from './sse-frames.ts';
 
 /** Line ends in a row at which a frame of our own may follow. */
@@ -31,11 +32,15 @@ export class ReplyStream implements QuietStream {
     this.#isEventStream = isEventStream;
   }
 
-  /** Bytes, or characters of ASCII. */
-  write(chunk: Buffer | string): void {
+  /** Bytes, or characters of ASCII. `releasable`: nobody needs the bytes once they have left. */
+  write(chunk: Buffer | string, releasable = false): void {
     this.#wroteSinceTick = true;
     if (this.#isEventStream) this.#lineEnds = lineEnds(this.#lineEnds, chunk);
-    if (!this.#res.write(chunk, 'latin1') && !this.#isSlow) {
+    const goesOn =
+      releasable && typeof chunk === 'object'
+        ? this.#res.write(chunk, (error) => error ?? releaseBytes(chunk))
+        : this.#res.write(chunk, 'latin1');
+    if (!goesOn && !this.#isSlow) {
       this.#isSlow = true;
       this.#flow.hold();
       this.#res.once('drain', () => {

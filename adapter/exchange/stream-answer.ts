@@ -44,7 +44,7 @@ export async function streamAnswer(
     reply.writeHead(status, answer.bytes === undefined ? headers : { ...headers, 'content-length': answer.bytes });
     const stream = new ReplyStream(reply, NOTHING_TO_HOLD, false);
     const last = await sendParts(answer, async (part) => {
-      stream.write(part);
+      stream.write(part, answer.releasable);
       await stream.drained();
       return !reply.destroyed;
     });

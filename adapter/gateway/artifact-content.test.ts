@@ -10,7 +10,7 @@ function fileOf(bytes: Buffer, sizes: readonly number[]): { file: OpenedFile; is
   async function* read(): AsyncGenerator<Buffer> {
     for (let at = 0, i = 0; at < bytes.length; i++) {
       const size = sizes[i % sizes.length] ?? 1;
-      yield bytes.subarray(at, at + size);
+      yield Buffer.from(bytes.subarray(at, at + size));
       at += size;
     }
   }

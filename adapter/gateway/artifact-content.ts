@@ -1,4 +1,5 @@
 import type { StreamedAnswer } from '../exchange/answer.ts';
+import { releaseBytes } from '../exchange/release-bytes.ts';
 import type { OpenedFile } from '../files/places.ts';
 
 /** A multiple of three. */
@@ -47,6 +48,7 @@ async function* base64(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
     for (let at = taken; at < end; at += PIECE_BYTES) {
       yield chunk.toString('base64', at, Math.min(end, at + PIECE_BYTES));
     }
+    releaseBytes(chunk);
   }
   if (rest.length > 0) yield rest.toString('base64');
 }
@@ -54,7 +56,10 @@ async function* base64(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
 /** What stands between the quotes of a JSON string. */
 async function* jsonText(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
-  for await (const chunk of chunks) yield escaped(decoder.decode(chunk, { stream: true }));
+  for await (const chunk of chunks) {
+    yield escaped(decoder.decode(chunk, { stream: true }));
+    releaseBytes(chunk);
+  }
   yield escaped(decoder.decode());
 }
 

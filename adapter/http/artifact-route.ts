@@ -171,9 +171,9 @@ async function send(
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   const bytes = end - start + 1;
-  const parts = opened.read({ start, end, signal: gone.signal });
+  const answer = { bytes, parts: opened.read({ start, end, signal: gone.signal }), releasable: true };
   try {
-    const isSent = await streamAnswer(reply.raw, range.kind === 'part' ? 206 : 200, headers, { bytes, parts });
+    const isSent = await streamAnswer(reply.raw, range.kind === 'part' ? 206 : 200, headers, answer);
     if (!isSent) request.facts.outcome = 'client_closed';
     else events.downloaded(file, bytes);
   } catch (error) {
