@@ -5,5 +5,6 @@
  */
 export function releaseBytes(bytes: Buffer): void {
   const { buffer } = bytes;
-  if (buffer instanceof ArrayBuffer && buffer.byteLength === bytes.byteLength) buffer.transfer(0);
+  const isOwn = buffer instanceof ArrayBuffer && !buffer.detached && buffer.byteLength === bytes.byteLength;
+  if (isOwn) buffer.transfer(0);
 }
