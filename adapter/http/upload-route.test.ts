@@ -307,21 +307,21 @@ describe('an upload that does not come to its end', () => {
     await expectNothing();
   });
 
-  test('finds out at its end that its session is gone', async () => {
+  test.each([4, 60])('finds out at its end that its session is gone, %d bytes before it', async (left) => {
     await start();
     const session = await server.session();
-    const { body, type } = form([file('a', 'content')]);
+    const { body, type } = form([file('a', 'content'.repeat(20))]);
     const request = httpRequest(`${server.url}/upload/pw`, {
       method: 'POST',
       headers: { 'content-type': type, 'mcp-session-id': session.sessionId, 'content-length': body.length },
     });
     const answered = once(request, 'response');
-    request.write(body.subarray(0, -4));
+    request.write(body.subarray(0, -left));
     await vi.waitFor(async () => expect((await server.onDisk()).length).toBe(1), { timeout: 10_000 });
     await server.files.store.remove(session);
     await server.files.store.files.purge(session);
     await server.files.bytes.discardSession(session.sessionId);
-    request.end(body.subarray(-4));
+    request.end(body.subarray(-left));
     const [response] = (await answered) as [NodeJS.ReadableStream & { statusCode: number }];
     expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([404, { code: 'session_ended' }]);
     await expectNothing();
