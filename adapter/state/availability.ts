@@ -235,6 +235,12 @@ export class AvailableStore implements StateStore {
     return expired;
   }
 
+  async expireWorkspaces(options: { now: number; idleBefore: number; limit: number }): Promise<SessionRecord[]> {
+    const expired = await this.#run((store) => store.expireWorkspaces(options));
+    for (const record of expired) this.#mirror?.removed(record);
+    return expired;
+  }
+
   async expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]> {
     const expired = await this.#run((store) => store.expireTombstones(options));
     for (const record of expired) this.#mirror?.removed(record);

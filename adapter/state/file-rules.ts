@@ -12,7 +12,8 @@ import { totalBytes } from './file-table.ts';
 import type { FileTable, StoredFile } from './file-table.ts';
 import type { SessionKey } from './session-key.ts';
 import { lockHolder } from './session-rules.ts';
-import type { SessionTable } from './session-table.ts';
+import type { SessionRow, SessionTable } from './session-table.ts';
+import type { SessionRecord } from './state-store.ts';
 import { isActive, isTerminal, keyText, mayComeBack } from './stored-session.ts';
 
 /*
@@ -37,7 +38,7 @@ export function begin(
   if (!isActive(sessions.get(session))) return 'no_session';
   const artifacts = begun.filter(({ kind }) => kind === 'artifact').length;
   if (maxArtifacts !== null && artifacts > 0) {
-    const full = files.artifacts(session) + artifacts > maxArtifacts;
+    const full = files.held(session, 'artifact') + artifacts > maxArtifacts;
     // Whoever died with a pending artifact must not hold its place until the next cleanup.
     if (full && aliveArtifacts(files, session, now) + artifacts > maxArtifacts) return 'limit';
   }
@@ -176,6 +177,20 @@ export function expire({ files }: FileTables, options: Parameters<FileRecords['e
     expired.push(...removeAll(files, unused));
   }
   return expired;
+}
+
+/** See `StateStore.expireWorkspaces`. */
+export function expireWorkspaces(
+  { sessions, files }: FileTables,
+  { now, idleBefore, limit }: { now: number; idleBefore: number; limit: number },
+): SessionRecord[] {
+  const empty: SessionRow[] = [];
+  for (const row of sessions.idleWorkspaces(idleBefore, now)) {
+    if (empty.length >= limit) break;
+    if (files.held(row.record, 'upload') + files.held(row.record, 'artifact') === 0) empty.push(row);
+  }
+  for (const row of empty) sessions.delete(row);
+  return empty.map(({ record }) => record);
 }
 
 export function purgeAbandoned(tables: FileTables, { limit }: { limit: number }): FileRecord[] {

@@ -23,8 +23,8 @@ export interface FileTable {
   /** Of one session, or of all. */
   totals(session?: SessionKey): FileTotals;
 
-  /** How many artifacts a session has, pending ones too. */
-  artifacts(session: SessionKey): number;
+  /** How many files of a kind a session has, pending ones too. */
+  held(session: SessionKey, kind: FileKind): number;
   page(cursor: string | undefined, limit: number): FilePage;
 
   /** Up to `limit` committed files of a kind last used at `usedBefore` or earlier, without a lease after `now`. */

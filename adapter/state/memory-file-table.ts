@@ -84,8 +84,8 @@ export class MemoryFileTable implements FileTable {
     };
   }
 
-  artifacts(session: SessionKey): number {
-    const totals = this.#sessions.get(keyText(session))?.totals.artifacts;
+  held(session: SessionKey, kind: FileKind): number {
+    const totals = this.#sessions.get(keyText(session))?.totals[nameOf(kind)];
     return totals === undefined ? 0 : totals.count + totals.pending;
   }
 
@@ -169,7 +169,7 @@ export class MemoryFileTable implements FileTable {
   }
 
   #count(files: Files, { kind, state, sizeBytes }: FileRecord, sign: 1 | -1): void {
-    const name = kind === 'upload' ? 'uploads' : 'artifacts';
+    const name = nameOf(kind);
     for (const totals of [files.totals, this.#totals]) {
       totals[name][state === 'pending' ? 'pending' : 'count'] += sign;
       totals[name].bytes += sign * sizeBytes;
@@ -180,6 +180,8 @@ export class MemoryFileTable implements FileTable {
 const KINDS: readonly FileKind[] = ['upload', 'artifact'];
 
 const rowKey = ({ kind, fileId }: { kind: FileKind; fileId: string }): string => `${kind} ${fileId}`;
+
+const nameOf = (kind: FileKind): keyof FileTotals => (kind === 'upload' ? 'uploads' : 'artifacts');
 
 const newTotals = (): Totals => ({
   uploads: { count: 0, pending: 0, bytes: 0 },

@@ -1,6 +1,6 @@
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
-import { isTerminal, keyText } from './stored-session.ts';
+import { isTerminal, keyText, WORKSPACE_PROTOCOL } from './stored-session.ts';
 import type { Ending, StoredSession } from './stored-session.ts';
 import { StringPool } from './string-pool.ts';
 
@@ -19,6 +19,7 @@ export class MemorySessionTable implements SessionTable {
   readonly #ended = new Map<string, Row>();
   /** The sessions that have leases, so that counting calls does not visit every session. */
   readonly #leases = new Map<SessionRow, Map<string, number>>();
+  readonly #workspaces = new Set<Row>();
   readonly #reservations = new Map<string, number>();
   readonly #locks = new Map<string, Lock>();
   readonly #strings = new StringPool();
@@ -51,7 +52,9 @@ export class MemorySessionTable implements SessionTable {
       initializeParams: this.#strings.acquire(record.initializeParams),
     };
     const home = ending === null ? this.#active : this.#ended;
-    home.set(keyText(record), { record: shared, ending, leases: NO_LEASES });
+    const row: Row = { record: shared, ending, leases: NO_LEASES };
+    home.set(keyText(record), row);
+    if (record.protocolVersion === WORKSPACE_PROTOCOL) this.#workspaces.add(row);
   }
 
   change(row: Row, changes: Partial<SessionRecord>): void {
@@ -78,6 +81,7 @@ export class MemorySessionTable implements SessionTable {
   }
 
   #remove(row: Row): void {
+    this.#workspaces.delete(row);
     const text = keyText(row.record);
     this.#dropLeases(row);
     this.#active.delete(text);
@@ -128,6 +132,14 @@ export class MemorySessionTable implements SessionTable {
       if (row.leases.size === 0) idle.push(row);
     }
     return idle;
+  }
+
+  *idleWorkspaces(idleBefore: number, now: number): Generator<Row, void> {
+    for (const row of this.#workspaces) {
+      if (row.ending !== null || row.record.lastActiveAt >= idleBefore) continue;
+      this.dropExpiredLeases(row, now);
+      if (row.leases.size === 0) yield row;
+    }
   }
 
   expired(now: number, limit: number): Row[] {

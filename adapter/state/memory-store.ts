@@ -1,4 +1,5 @@
 import type { FileRecord, FileRecords } from './file-records.ts';
+import { expireWorkspaces } from './file-rules.ts';
 import type { FileTables } from './file-rules.ts';
 import { MemoryFileTable } from './memory-file-table.ts';
 import { MemoryNonceTable } from './memory-nonce-table.ts';
@@ -118,6 +119,10 @@ export class MemoryStore implements StateStore {
     limit: number;
   }): Promise<SessionRecord[]> {
     return rules.expireIdle(this.#table, options);
+  }
+
+  async expireWorkspaces(options: { now: number; idleBefore: number; limit: number }): Promise<SessionRecord[]> {
+    return expireWorkspaces({ sessions: this.#table, files: this.#files }, options);
   }
 
   async expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]> {

@@ -14,6 +14,8 @@ export class RedisKeys {
   readonly tombstones: string;
   /** Places taken for sessions that are being opened, by their end. */
   readonly reservations: string;
+  /** Workspaces by a time of their activity, the last or an earlier one; some may be gone. */
+  readonly workspaces: string;
   /** Set: the (escaped) servers that have sessions. */
   readonly servers: string;
   /** Sessions that have files, by the bytes of these. */
@@ -40,6 +42,7 @@ export class RedisKeys {
     this.inFlight = `${base}:in_flight`;
     this.tombstones = `${base}:tombstones`;
     this.reservations = `${base}:reservations`;
+    this.workspaces = `${base}:workspaces`;
     this.servers = `${base}:servers`;
     this.fileSessions = `${base}:file_sessions`;
     this.fileTotals = `${base}:file_totals`;

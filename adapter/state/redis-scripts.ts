@@ -80,7 +80,7 @@ export const RESERVE = redisScript(`
   redis.call('PEXPIRE', KEYS[2], ARGV[6])
   return 1`);
 
-/** hash, leases, active, inFlight, tombstones, reservations, servers · member, lastActiveAt, ttl, fields and values… */
+/** hash, leases, active, inFlight, tombstones, reservations, servers, and workspaces for one · member, lastActiveAt, ttl, fields and values… */
 export const OPEN = redisScript(`
   ${DROP_LEASES}
   drop_leases(KEYS[2], KEYS[4], ARGV[1])
@@ -92,7 +92,11 @@ export const OPEN = redisScript(`
   redis.call('ZREM', KEYS[5], ARGV[1])
   redis.call('ZREM', KEYS[6], ARGV[1])
   redis.call('SADD', KEYS[7], string.match(ARGV[1], '^[^:]*'))
-  redis.call('PEXPIRE', KEYS[7], ARGV[3])`);
+  redis.call('PEXPIRE', KEYS[7], ARGV[3])
+  if KEYS[8] then
+    redis.call('ZADD', KEYS[8], ARGV[2], ARGV[1])
+    redis.call('PEXPIRE', KEYS[8], ARGV[3])
+  end`);
 
 /**
  * hash, leases, active, inFlight · member, principal, now, lease id, until, maxInFlight or '', ttl, renewBefore
@@ -232,6 +236,29 @@ export const EXPIRE_IDLE = redisScript(`
     redis.call('ZADD', KEYS[5], ARGV[4], ARGV[1])
     live_until(KEYS[5], ARGV[5])
   end
+  return session`);
+
+/**
+ * hash, leases, active, inFlight, tombstones, workspaces, files · member, now, idleBefore, ttl
+ * → session, 0 when it is gone or was used since, 1 when it is kept for its calls or files
+ */
+export const EXPIRE_WORKSPACE = redisScript(`
+  ${READ_SESSION}
+  ${DROP_LEASES}
+  if not ${PRINCIPAL} or ${EXPIRES} then
+    redis.call('ZREM', KEYS[6], ARGV[1])
+    return 0
+  end
+  if tonumber(${LAST_ACTIVE}) >= tonumber(ARGV[3]) then
+    redis.call('ZADD', KEYS[6], ${LAST_ACTIVE}, ARGV[1])
+    redis.call('PEXPIRE', KEYS[6], ARGV[4])
+    return 0
+  end
+  if redis.call('ZCOUNT', KEYS[2], '(' .. ARGV[2], '+inf') > 0 or redis.call('EXISTS', KEYS[7]) == 1 then return 1 end
+  drop_leases(KEYS[2], KEYS[4], ARGV[1])
+  redis.call('DEL', KEYS[1])
+  redis.call('ZREM', KEYS[3], ARGV[1])
+  redis.call('ZREM', KEYS[6], ARGV[1])
   return session`);
 
 /** hash, tombstones · member, now → session, or 0 when another client has it or it was revived */

@@ -8,7 +8,7 @@ import * as scripts from './redis-scripts.ts';
 import { decodeSession, encodeSession, renewedAt } from './redis-session.ts';
 import { newSecret } from './secret.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
-import { seenBy } from './stored-session.ts';
+import { seenBy, WORKSPACE_PROTOCOL } from './stored-session.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -71,7 +71,9 @@ export class RedisStore implements StateStore {
   async open(record: SessionRecord): Promise<void> {
     const name = this.#keys.name(record);
     const values = [name, record.lastActiveAt, this.#keyTtlMs, ...encodeSession(record)];
-    await this.#run(scripts.OPEN, [...this.#allOf(name), this.#keys.reservations, this.#keys.servers], values);
+    const { reservations, servers, workspaces } = this.#keys;
+    const index = record.protocolVersion === WORKSPACE_PROTOCOL ? [workspaces] : [];
+    await this.#run(scripts.OPEN, [...this.#allOf(name), reservations, servers, ...index], values);
   }
 
   async find(key: SessionKey, caller: Caller): Promise<Found> {
@@ -194,6 +196,30 @@ export class RedisStore implements StateStore {
     return expired;
   }
 
+  async expireWorkspaces(options: { now: number; idleBefore: number; limit: number }): Promise<SessionRecord[]> {
+    const { now, idleBefore, limit } = options;
+    const { workspaces } = this.#keys;
+    const expired: SessionRecord[] = [];
+    let kept = 0;
+    while (expired.length < limit) {
+      const page = Math.min(PAGE, limit - expired.length);
+      const names = await this.#connection.run((redis) =>
+        redis.zrangebyscore(workspaces, '-inf', `(${idleBefore}`, 'LIMIT', kept, page),
+      );
+      if (names.length === 0) break;
+      const expire = (name: string) => {
+        const keys = [...this.#allOf(name), workspaces, this.#keys.files(name)];
+        return this.#run(scripts.EXPIRE_WORKSPACE, keys, [name, now, idleBefore, this.#keyTtlMs]);
+      };
+      for (const [index, reply] of (await Promise.all(names.map(expire))).entries()) {
+        const ended = decodeSession(this.#keys.parse(names[index] ?? ''), reply);
+        if (ended !== undefined) expired.push(ended.record);
+        if (reply === 1) kept += 1;
+      }
+    }
+    return expired;
+  }
+
   async expireTombstones({ now, limit }: { now: number; limit: number }): Promise<SessionRecord[]> {
     const { tombstones } = this.#keys;
     const expired: SessionRecord[] = [];
@@ -222,7 +248,7 @@ export class RedisStore implements StateStore {
 
   async clear(): Promise<void> {
     await Promise.all([this.files.clear(), this.nonces.clear()]);
-    const { active, tombstones, reservations, inFlight, servers } = this.#keys;
+    const { active, tombstones, reservations, inFlight, servers, workspaces } = this.#keys;
     for (const index of [active, tombstones]) {
       let names: string[];
       do {
@@ -230,7 +256,7 @@ export class RedisStore implements StateStore {
         await Promise.all(names.map((name) => this.#run(scripts.REMOVE, this.#allOf(name), [name])));
       } while (names.length > 0);
     }
-    await this.#connection.run((redis) => redis.del(reservations, inFlight, servers));
+    await this.#connection.run((redis) => redis.del(reservations, inFlight, servers, workspaces));
   }
 
   async tryLock(name: string, owner: string, ttlMs: number): Promise<boolean> {

@@ -36,6 +36,8 @@ export interface SessionTable {
 
   /** Up to `limit` active sessions with `lastActiveAt` before `idleBefore` and no lease after `now`. */
   idle(idleBefore: number, now: number, limit: number): SessionRow[];
+  /** Active workspaces with `lastActiveAt` before `idleBefore` and no lease after `now`. */
+  idleWorkspaces(idleBefore: number, now: number): Iterable<SessionRow>;
   /** Up to `limit` tombstones of both kinds that have expired. */
   expired(now: number, limit: number): SessionRow[];
   counts(now: number): StateCounts;

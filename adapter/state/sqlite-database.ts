@@ -48,6 +48,7 @@ const SCHEMAS: readonly string[] = [
   `,
   `
     CREATE INDEX sessions_by_id ON sessions (session_id);
+    CREATE INDEX workspaces ON sessions (last_active_at) WHERE expires_at IS NULL AND protocol_version = '2026-07-28';
     CREATE TABLE files (
       session_id TEXT NOT NULL,
       file_id TEXT NOT NULL,

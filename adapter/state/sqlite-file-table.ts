@@ -70,8 +70,8 @@ export class SqliteFileTable implements FileTable {
     return { uploads: of('upload'), artifacts: of('artifact') };
   }
 
-  artifacts({ sessionId, serverId }: SessionKey): number {
-    return Number(this.#sql.countArtifacts.get(sessionId, serverId)?.['n'] ?? 0);
+  held({ sessionId, serverId }: SessionKey, kind: FileKind): number {
+    return Number(this.#sql.countHeld.get(sessionId, serverId, kind)?.['n'] ?? 0);
   }
 
   page(cursor: string | undefined, limit: number): FilePage {
@@ -201,7 +201,7 @@ function statements(database: DatabaseSync) {
     clearFiles: sql('DELETE FROM files'),
 
     selectTotals: sql(`SELECT kind, count, bytes FROM file_totals WHERE ${SESSION}`),
-    countArtifacts: sql(`SELECT count + pending AS n FROM file_totals WHERE ${SESSION} AND kind = 'artifact'`),
+    countHeld: sql(`SELECT count + pending AS n FROM file_totals WHERE ${SESSION} AND kind = ?`),
     addTotals: sql(
       `INSERT INTO file_totals (session_id, server_id, kind, count, pending, bytes) VALUES (?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET count = count + excluded.count, pending = pending + excluded.pending,

@@ -1,7 +1,7 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
-import { isTerminal, keyText, parseSubscriptions } from './stored-session.ts';
+import { isTerminal, keyText, parseSubscriptions, WORKSPACE_PROTOCOL } from './stored-session.ts';
 import type { Ending, StoredSession } from './stored-session.ts';
 
 interface Row extends SessionRow {
@@ -202,6 +202,11 @@ export class SqliteSessionTable implements SessionTable {
     return this.#all(this.#sql.selectIdle.all(idleBefore, now, limit));
   }
 
+  *idleWorkspaces(idleBefore: number, now: number): Generator<Row, void> {
+    this.saveActivity();
+    for (const columns of this.#sql.selectIdleWorkspaces.iterate(idleBefore, now)) yield* this.#all([columns]);
+  }
+
   expired(now: number, limit: number): Row[] {
     return this.#all(this.#sql.selectExpired.all(now, limit));
   }
@@ -335,6 +340,11 @@ function statements(database: DatabaseSync) {
       `SELECT * FROM sessions WHERE expires_at IS NULL AND last_active_at < ?
          AND NOT EXISTS (SELECT 1 FROM leases WHERE session = sessions.id AND until > ?)
        ORDER BY last_active_at LIMIT ?`,
+    ),
+    selectIdleWorkspaces: sql(
+      `SELECT * FROM sessions WHERE expires_at IS NULL AND protocol_version = '${WORKSPACE_PROTOCOL}'
+         AND last_active_at < ? AND NOT EXISTS (SELECT 1 FROM leases WHERE session = sessions.id AND until > ?)
+       ORDER BY last_active_at`,
     ),
     selectExpired: sql(
       'SELECT * FROM sessions WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',

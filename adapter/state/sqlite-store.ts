@@ -1,5 +1,6 @@
 import { CommitQueue, fileFailed } from './commit-queue.ts';
 import type { FileRecords } from './file-records.ts';
+import { expireWorkspaces } from './file-rules.ts';
 import { TableNonces } from './nonce-table.ts';
 import { newSecret } from './secret.ts';
 import * as rules from './session-rules.ts';
@@ -127,6 +128,10 @@ export class SqliteStore implements StateStore {
     limit: number;
   }): Promise<SessionRecord[]> {
     return this.#step((table) => rules.expireIdle(table, options));
+  }
+
+  expireWorkspaces(options: { now: number; idleBefore: number; limit: number }): Promise<SessionRecord[]> {
+    return this.#stepOnAll((tables) => expireWorkspaces(tables, options));
   }
 
   expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]> {

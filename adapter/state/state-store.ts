@@ -92,6 +92,11 @@ export interface StateStore {
     tombstoneUntil: number | null;
     limit: number;
   }): Promise<SessionRecord[]>;
+  /**
+   * Removes up to `limit` active workspaces (`WORKSPACE_PROTOCOL`) whose last activity is before `idleBefore`, that
+   * have no call in flight and hold no file, not even a pending one.
+   */
+  expireWorkspaces(options: { now: number; idleBefore: number; limit: number }): Promise<SessionRecord[]>;
   /** Removes up to `limit` tombstones of both kinds that have expired and returns their records. */
   expireTombstones(options: { now: number; limit: number }): Promise<SessionRecord[]>;
 

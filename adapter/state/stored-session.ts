@@ -16,6 +16,12 @@ export interface Ending {
 /** Whether the session was invalidated; the first reason stays. */
 export const isTerminal = ({ ending }: StoredSession): boolean => ending !== null && ending.reason !== null;
 
+/**
+ * The revision without sessions. A session that agreed on it is a workspace: the adapter opened it by itself, as the
+ * home of the files of a client that has no session.
+ */
+export const WORKSPACE_PROTOCOL = '2026-07-28';
+
 export const isActive = (stored: StoredSession | undefined): boolean => stored?.ending === null;
 
 /** Whether the session is active, or a tombstone that its client may still find. */
