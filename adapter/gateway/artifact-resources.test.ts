@@ -92,13 +92,6 @@ describe('artifacts as resources', () => {
     expect((await contentOf(await resources()?.read(session, uriOf(file))))?.['text']).toBe(text);
   });
 
-  test('say that they are complete where the revision asks for that', async () => {
-    const home = await files.session({ protocolVersion: '2026-07-28' });
-    const file = await files.file(home, 'artifact');
-    const text = await wholeAnswer(await resources()?.read(home, uriOf(file)));
-    expect(JSON.parse(text)).toMatchObject({ contents: [{ text: 'xxxxx' }], resultType: 'complete' });
-  });
-
   test('live on when they are read', async () => {
     const file = await files.file(session, 'artifact', { lastUsedAt: Date.now() - TTL_MS + 5_000 });
     await contentOf(await resources()?.read(session, uriOf(file)));

@@ -1,6 +1,5 @@
 import type { Artifacts } from '../../crds/config/artifacts.ts';
 import type { Answer } from '../exchange/answer.ts';
-import { MODERN_REVISION } from '../exchange/message.ts';
 import type { FileEvents } from '../files/file-events.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';
@@ -53,7 +52,7 @@ class ArtifactResources implements OwnResources {
   }
 
   /** Reading is a use: the time until it expires begins anew. What belongs to another session is not there. */
-  async read({ sessionId, protocolVersion }: SessionRecord, uri: string): Promise<Answer | undefined> {
+  async read({ sessionId }: Pick<SessionRecord, 'sessionId'>, uri: string): Promise<Answer | undefined> {
     const { records, files, events, serverId } = this.#options;
     const named = parseArtifactUri(this.#scheme, uri);
     if (named === undefined || named.sessionId !== sessionId) return undefined;
@@ -65,8 +64,7 @@ class ArtifactResources implements OwnResources {
       events.downloaded(file, opened.size);
       const as = isTextual(file.mimeType) ? 'text' : 'blob';
       const content = JSON.stringify({ uri, mimeType: file.mimeType }).slice(1, -1);
-      const end = protocolVersion === MODERN_REVISION ? '"}],"resultType":"complete"}' : '"}]}';
-      return fileContent(opened, as === 'text' ? 'text' : 'base64', `{"contents":[{${content},"${as}":"`, end);
+      return fileContent(opened, as === 'text' ? 'text' : 'base64', `{"contents":[{${content},"${as}":"`, '"}]}');
     } catch (error) {
       if (error instanceof FileRefused) return undefined;
       throw error;

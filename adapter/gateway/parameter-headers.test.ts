@@ -22,8 +22,14 @@ describe('the headers of a call whose arguments were changed', () => {
     ];
     const args = { a: { file: '/data/é' }, n: 9007199254740992 };
     expect(withParameters(headers, declared, args)).toEqual([
-      ...['accept', 'x', 'mcp-param-n', '9007199254740993', 'mcp-param-x', 'y'],
-      ...['mcp-param-file', `=?base64?${Buffer.from('/data/é').toString('base64')}?=`],
+      'accept',
+      'x',
+      'mcp-param-n',
+      '9007199254740993',
+      'mcp-param-x',
+      'y',
+      'mcp-param-file',
+      `=?base64?${Buffer.from('/data/é').toString('base64')}?=`,
     ]);
   });
 
