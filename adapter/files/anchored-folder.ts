@@ -189,6 +189,15 @@ export class AnchoredFolder implements Disposable {
   }
 }
 
+/** Makes what was made, renamed or removed in folders survive a crash of the machine. */
+export async function syncFolders(paths: readonly string[], anchored: boolean): Promise<void> {
+  const syncs = paths.map(async (path) => {
+    using folder = await AnchoredFolder.open(path, anchored);
+    await folder.sync();
+  });
+  await Promise.all(syncs);
+}
+
 /** A name as AnchoredFolder takes it. */
 export const rawName = (name: string): string => Buffer.from(name).toString('latin1');
 

@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { access as checkAccess, mkdir, realpath } from 'node:fs/promises';
 import { basename, dirname, posix, resolve } from 'node:path';
 import type { FileKind } from '../state/file-records.ts';
-import { AnchoredFolder, rawName, utf8 } from './anchored-folder.ts';
+import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
 import { emptyFolder, removeEntry } from './anchored-removal.ts';
 import { DiskFile } from './disk-file.ts';
 import { diskFailure, errorCode, onDisk } from './disk-failure.ts';
@@ -24,7 +24,7 @@ export interface DiskStageOptions {
   readonly locatorRoots: readonly string[];
   /** Files that no tool may name as its output, wherever they lie: the state database. */
   readonly forbidden: readonly string[];
-  /** Whether /proc/self/fd leads to open files; by default on Linux. */
+  /** Whether /proc/self/fd leads to open files; looked up by default. */
   readonly anchored?: boolean;
 }
 
@@ -62,7 +62,7 @@ export class DiskStage implements FileStage {
       await checkAccess(options.root, constants.R_OK | constants.W_OK | constants.X_OK);
       return realpath(options.root);
     });
-    return new DiskStage(root, options, options.anchored ?? process.platform === 'linux');
+    return new DiskStage(root, options, options.anchored ?? (await hasDescriptorPaths()));
   }
 
   pathOf(place: FilePlace): string {
@@ -131,7 +131,6 @@ export class DiskStage implements FileStage {
       throw new FileRefused('changed', `${folder.path} has a file ${filename} already`);
     }
     await folder.rename(rawName(place.filename), rawName(filename));
-    if (this.#options.atomicWrites) await folder.sync();
   }
 
   async keepOnly(place: FilePlace): Promise<void> {
@@ -146,6 +145,8 @@ export class DiskStage implements FileStage {
         await handle.close();
       }
       await folder.sync();
+      const session = dirname(folder.path);
+      await syncFolders([session, dirname(session)], this.#anchored);
     });
   }
 
@@ -299,6 +300,11 @@ async function removeEmpty(parent: AnchoredFolder, name: string): Promise<void> 
     if (code === 'ENOTDIR') await removeEntry(parent, name);
     else if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(code)) throw diskFailure(error, parent.pathOf(name));
   }
+}
+
+/** Linux only: elsewhere, paths of that name are copies of descriptors and lead into no folder. */
+async function hasDescriptorPaths(): Promise<boolean> {
+  return process.platform === 'linux' && (await realFolder('/proc/self/fd')) !== undefined;
 }
 
 function checkItem({ sessionId, fileId }: Item): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { FileHandle } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
-import { AnchoredFolder } from './anchored-folder.ts';
+import { AnchoredFolder, syncFolders } from './anchored-folder.ts';
 import { removeEntry } from './anchored-removal.ts';
 import { onDisk } from './disk-failure.ts';
 import type { FileWriter } from './places.ts';
@@ -62,14 +62,15 @@ export class DiskWriter implements FileWriter {
 
   async finish(): Promise<void> {
     if (this.#state !== 'writing') throw new Error(`${this.#path} is ${this.#state}`);
-    const { atomic, above } = this.#options;
+    const { atomic, above, anchored } = this.#options;
     // The bytes first: after a crash of the machine the name must not show an empty file.
     if (atomic) await onDisk(this.#path, () => this.#handle.sync());
     await onDisk(this.#path, () => this.#handle.close());
     if (atomic) {
       await this.#folder.rename(this.#written, this.#name);
       this.#written = this.#name;
-      await Promise.all([this.#folder.sync(), ...above.map((path) => this.#syncFolder(path))]);
+      await this.#folder.sync();
+      await syncFolders(above, anchored);
     }
     // The folder may have been moved away or removed, and the file with it.
     await this.#folder.check();
@@ -92,11 +93,6 @@ export class DiskWriter implements FileWriter {
       using parent = await AnchoredFolder.open(dirname(path), this.#options.anchored);
       await parent.rmdir(basename(path));
     } catch {}
-  }
-
-  async #syncFolder(path: string): Promise<void> {
-    using folder = await AnchoredFolder.open(path, this.#options.anchored);
-    await folder.sync();
   }
 
   get #path(): string {

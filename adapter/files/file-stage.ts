@@ -24,7 +24,10 @@ export interface FileStage {
   openOutput(path: string, sessionId: string): Promise<OpenedFile>;
   /** The regular files directly in an item's folder, newest first, temporary ones left out; none without a folder. */
   filesIn(item: Omit<FilePlace, 'filename'>): Promise<string[]>;
-  /** Gives a file of an item's folder another name in it. FileRefused: it is not there, or the new name is taken. */
+  /**
+   * Gives a file of an item's folder another name in it, which survives a crash with `keepOnly`. FileRefused: it is not
+   * there, or the new name is taken.
+   */
   rename(place: FilePlace, filename: string): Promise<void>;
   /** Removes everything but this file from its folder, and makes what a tool has written there survive a crash. */
   keepOnly(place: FilePlace): Promise<void>;
