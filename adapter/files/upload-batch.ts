@@ -25,7 +25,7 @@ export interface UploadParts {
 }
 
 /** How long a file that is being written is kept when nobody says that its writer is alive. */
-export const LEASE_MS = 60_000;
+const LEASE_MS = 60_000;
 /** How many bytes are reserved, and written, at once: few as long as files are small, then more. */
 const SMALL_STEP_BYTES = 64 * 1024;
 const LARGE_STEP_BYTES = 512 * 1024;

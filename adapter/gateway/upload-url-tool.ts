@@ -30,8 +30,6 @@ export interface UploadUrlTool {
   offer(call: ToolCall, elicitationId: string): Promise<{ readonly url: string }>;
 }
 
-export const UPLOAD_WORKFLOW_URI = 'doc://upload_workflow.md';
-
 /** What names of the adapter's own tools begin with: the server's id, with `_` for what is no letter or digit. */
 export function toolPrefix(serverId: string): string {
   const prefix = serverId.replaceAll(/[^A-Za-z0-9_]+/g, '_').replaceAll(/^_+|_+$/g, '');
