@@ -52,6 +52,8 @@ const FLUSH_MS = 3_000;
 const LEAVE_MS = 6_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
+/** How long a sessionless client's workspace is kept without a file, unless upload URLs are valid for longer. */
+const WORKSPACE_TTL_MS = 600_000;
 /** How long a replica waits with being ready for files that reconciliation looks through. */
 const RECONCILE_PATIENCE_MS = 120_000;
 
@@ -105,12 +107,19 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const known = (error: unknown): AdapterError => knownError(error, onError);
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   const events = noFileEvents;
+  /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
+  const isStoreItself = (): boolean => {
+    const { unavailable, degradedReason } = state.status();
+    return !unavailable && degradedReason === null;
+  };
   const opened = storesFiles(config)
-    ? await openFiles(config, { store, events, onError: onFileError }).catch(async (error: unknown) => {
-        await state.close();
-        await references?.stop();
-        throw error;
-      })
+    ? await openFiles(config, { store, events, usable: isStoreItself, onError: onFileError }).catch(
+        async (error: unknown) => {
+          await state.close();
+          await references?.stop();
+          throw error;
+        },
+      )
     : undefined;
   const { auth } = core;
   const secret = new SigningSecret(auth.enabled ? (auth.signing_secret ?? auth.token) : null, () =>
@@ -189,11 +198,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     logger,
   };
 
-  /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
-  const usable = (): boolean => {
-    const { unavailable, degradedReason } = state.status();
-    return opened !== undefined && !unavailable && degradedReason === null;
-  };
+  const usable = (): boolean => opened !== undefined && isStoreItself();
   const times = fileTimes(config);
   let reconciliation: ReconciliationAtStart | undefined;
   const pass = new CleanupPass(
@@ -217,6 +222,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
       allowRevival: config.sessions.allow_revival,
       tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
+      workspaceTtlMs: Math.max(core.auth.signed_upload_ttl_seconds * 1000, WORKSPACE_TTL_MS),
       orphanGraceMs: config.storage.orphan_sweeper_enabled ? config.storage.orphan_sweeper_grace_seconds * 1000 : null,
       ...times,
     },

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { fileRecord } from '../files/testing/stored-files.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { CleanupLoop, cleanUp, type CleanupSettings, endExpired, type TakenSessions } from './cleanup-loop.ts';
 import { sessionRecord } from './testing/session-record.ts';
 
 vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
 
-const SETTINGS: CleanupSettings = { idleTtlMs: 100, allowRevival: true, tombstoneTtlMs: 500 };
+const SETTINGS: CleanupSettings = { idleTtlMs: 100, allowRevival: true, tombstoneTtlMs: 500, workspaceTtlMs: 1000 };
 
 describe('a pass of the cleanup', () => {
   let store: MemoryStore;
@@ -25,7 +26,7 @@ describe('a pass of the cleanup', () => {
   });
 
   async function clean(settings: CleanupSettings, now: number): Promise<TakenSessions> {
-    const taken: TakenSessions = { expired: [], purged: [] };
+    const taken: TakenSessions = { expired: [], purged: [], workspaces: [] };
     await cleanUp(store, settings, now, taken);
     return taken;
   }
@@ -52,6 +53,24 @@ describe('a pass of the cleanup', () => {
   test('leaves idle sessions alone where they do not expire', async () => {
     const { expired, purged } = await clean({ ...SETTINGS, idleTtlMs: null }, 1e9);
     expect([expired, purged, await store.counts(1e9)]).toMatchObject([[], [], { sessions: 3 }]);
+  });
+
+  test('removes workspaces that were empty for too long, also where sessions do not expire', async () => {
+    const workspace = { protocolVersion: '2026-07-28', upstreamSessionId: null, initializeParams: '{}' };
+    await store.open(sessionRecord({ ...workspace, sessionId: 'empty', lastActiveAt: 0 }));
+    await store.open(sessionRecord({ ...workspace, sessionId: 'recent', lastActiveAt: 1 }));
+    await store.open(sessionRecord({ ...workspace, sessionId: 'full', lastActiveAt: 0 }));
+    const file = fileRecord({ serverId: 's1', sessionId: 'full', leaseUntil: 10_000 });
+    await store.files.begin([file], { now: 0, maxArtifacts: null });
+    const settings = { ...SETTINGS, idleTtlMs: null, workspaceTtlMs: 1000 };
+    expect(ids((await clean(settings, 1000)).workspaces)).toEqual([]);
+    const second = await clean(settings, 1001);
+    expect([ids(second.workspaces), second.expired, second.purged]).toEqual([['empty'], [], []]);
+    const find = (sessionId: string) => store.find({ serverId: 's1', sessionId }, { principal: '', now: 1001 });
+    expect(await find('empty')).toEqual({ state: 'unknown' });
+    for (const kept of ['recent', 'full', 'old']) expect(await find(kept)).toMatchObject({ state: 'active' });
+    await store.files.remove(file);
+    expect(ids((await clean(settings, 1002)).workspaces)).toEqual(['full', 'recent']);
   });
 
   test('takes as many turns as it needs', async () => {

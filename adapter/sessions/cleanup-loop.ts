@@ -7,12 +7,16 @@ export interface CleanupSettings {
   readonly idleTtlMs: number | null;
   readonly allowRevival: boolean;
   readonly tombstoneTtlMs: number;
+  /** How long a workspace of a sessionless client is kept that holds no file, whatever the idle time is. */
+  readonly workspaceTtlMs: number;
 }
 
 /** The sessions that a pass has taken: this replica alone has to do what follows from it. */
 export interface TakenSessions {
   readonly expired: SessionRecord[];
   readonly purged: SessionRecord[];
+  /** Workspaces that were empty for too long. They have neither files nor an upstream's session. */
+  readonly workspaces: SessionRecord[];
 }
 
 const BATCH = 200;
@@ -20,8 +24,8 @@ const AT_A_TIME = 50;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * One pass: idle sessions to tombstones (or away), then expired tombstones away (specification, section 3.1). `taken`
- * has them also when the store fails in the middle.
+ * One pass: idle sessions to tombstones (or away), then empty workspaces and expired tombstones away (specification,
+ * section 3.1). `taken` has them also when the store fails in the middle.
  */
 export async function cleanUp(
   store: StateStore,
@@ -29,12 +33,14 @@ export async function cleanUp(
   now: number,
   taken: TakenSessions,
 ): Promise<void> {
-  const { idleTtlMs, allowRevival, tombstoneTtlMs } = settings;
+  const { idleTtlMs, allowRevival, tombstoneTtlMs, workspaceTtlMs } = settings;
   if (idleTtlMs !== null) {
     const idleBefore = now - idleTtlMs;
     const tombstoneUntil = allowRevival ? now + tombstoneTtlMs : null;
     await inBatches(taken.expired, (limit) => store.expireIdle({ now, idleBefore, tombstoneUntil, limit }));
   }
+  const emptySince = now - workspaceTtlMs;
+  await inBatches(taken.workspaces, (limit) => store.expireWorkspaces({ now, idleBefore: emptySince, limit }));
   await inBatches(taken.purged, (limit) => store.expireTombstones({ now, limit }));
 }
 

@@ -16,6 +16,7 @@ const SETTINGS: CleanupPassSettings = {
   idleTtlMs: 10 * MINUTE_MS,
   allowRevival: false,
   tombstoneTtlMs: 60 * MINUTE_MS,
+  workspaceTtlMs: 10 * MINUTE_MS,
   uploadTtlMs: 2 * MINUTE_MS,
   artifactTtlMs: null,
   orphanGraceMs: MINUTE_MS,

@@ -13,6 +13,7 @@ const SETTINGS: CleanupPassSettings = {
   idleTtlMs: 10 * MINUTE_MS,
   allowRevival: true,
   tombstoneTtlMs: 60 * MINUTE_MS,
+  workspaceTtlMs: 10 * MINUTE_MS,
   uploadTtlMs: 2 * MINUTE_MS,
   artifactTtlMs: 10 * MINUTE_MS,
   orphanGraceMs: 5 * MINUTE_MS,
@@ -224,6 +225,15 @@ describe('a pass of the cleanup over sessions and files', () => {
     const one = pass({ allowRevival: false });
     await expect(one.run(never)).rejects.toThrow('broken');
     expect([ended, exists(file), one.last?.expired_sessions]).toEqual([[session.sessionId], false, 1]);
+  });
+
+  test('ends empty workspaces of sessionless clients, of which the upstream knows nothing', async () => {
+    const lastActiveAt = Date.now() - 10 * MINUTE_MS - 1;
+    await files.session({ protocolVersion: '2026-07-28', upstreamSessionId: null, lastActiveAt });
+    const one = pass({ idleTtlMs: null });
+    await one.run(never);
+    expect(one.last).toMatchObject({ expired_sessions: 1, tombstoned_sessions: 0 });
+    expect(ended).toEqual([]);
   });
 
   test('goes on with the rest when a part fails, and fails in the end', async () => {

@@ -99,7 +99,7 @@ export class CleanupPass {
     const startedAt = performance.now();
     const counts = noCounts();
     const failures: unknown[] = [];
-    const taken: TakenSessions = { expired: [], purged: [] };
+    const taken: TakenSessions = { expired: [], purged: [], workspaces: [] };
     let files: CleanupReport['files'] = 'skipped';
     await attempt(failures, () => cleanUp(this.#parts.store, this.#settings, Date.now(), taken));
     await attempt(failures, () => this.#endSessions(taken, counts));
@@ -124,10 +124,11 @@ export class CleanupPass {
     if (failures.length > 0) throw failures[0];
   }
 
-  async #endSessions({ expired, purged }: TakenSessions, counts: CleanupCounts): Promise<void> {
+  async #endSessions({ expired, purged, workspaces }: TakenSessions, counts: CleanupCounts): Promise<void> {
     const { sessionFiles, usable } = this.#parts;
     const { allowRevival } = this.#settings;
     counts[allowRevival ? 'tombstoned_sessions' : 'expired_sessions'] += expired.length;
+    counts.expired_sessions += workspaces.length;
     counts.removed_tombstones += purged.length;
     // What memory says while it replaces the store goes for this replica only; the store's sessions keep their files.
     if (!usable()) return;
