@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AvailableStore } from './availability.ts';
-import type { UnavailablePolicy } from './availability.ts';
+import type { UnavailablePolicy } from './store-health.ts';
 import { MemoryStore } from './memory-store.ts';
 import { StoreUnavailable } from './state-store.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord } from './state-store.ts';

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { StatePersistence } from '../../crds/config/state-persistence.ts';
-import type { Availability } from './availability.ts';
+import type { Availability } from './store-health.ts';
 import type { SnapshotStatus } from './snapshot.ts';
 
 /*
