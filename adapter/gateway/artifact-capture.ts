@@ -1,6 +1,6 @@
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
-import type { OpenedFile } from '../files/places.ts';
+import { FileRefused, type OpenedFile, StorageFault } from '../files/places.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { fileContent, isTextual } from './artifact-content.ts';
 import type { ProducerOptions, ProducerSettings } from './artifact-producer.ts';
@@ -16,6 +16,8 @@ const RENEW_MS = 20_000;
 /** The first revision with resource links in results. */
 const LINK_REVISION = '2025-06-18';
 const QUOTAS = new Set(['session_quota', 'storage_quota']);
+/** The disk is full, or our part of it. */
+const FULL = new Set(['ENOSPC', 'EDQUOT']);
 
 /**
  * The file of one tool call, from the pending record that was begun before the call to the artifact in the result.
@@ -33,6 +35,8 @@ export class ArtifactCapture {
   readonly #ended = new AbortController();
   readonly #renewal: NodeJS.Timeout | undefined;
   #isCapturing = false;
+  /** Whether anything of it may lie in the storage. */
+  #mayLie: boolean;
   #kept: FileRecord | undefined;
   /** What the answer is read from. */
   #opened: OpenedFile | undefined;
@@ -49,6 +53,7 @@ export class ArtifactCapture {
     this.#call = call;
     this.#pending = pending;
     this.#wasGiven = wasGiven;
+    this.#mayLie = wasGiven;
     if (call.timeoutMs === null) this.#renewal = setInterval(() => this.#renew(), RENEW_MS).unref();
   }
 
@@ -87,6 +92,7 @@ export class ArtifactCapture {
     const { stage } = files;
     const found = await findOutput({ ...this.#settings, stage }, this.#pending, this.#wasGiven, result);
     if (found === undefined) return undefined;
+    this.#mayLie = true;
     const file = await keepArtifact(this.#options, this.#pending, found, {
       wasGiven: this.#wasGiven,
       now: () => Date.now(),
@@ -146,10 +152,13 @@ export class ArtifactCapture {
     return withAdditions(text, { first: [JSON.stringify(block)], meta, isError: true });
   }
 
-  /** A file that changes while it is read was not finished. */
   #known(error: unknown): AdapterError {
-    if ((error as Error).name === 'FileRefused') {
+    if (error instanceof FileRefused) {
+      // It has changed while it was read, or its folder has gone.
       return new AdapterError('artifact_not_found', 'The file of the tool could not be read.', { cause: error });
+    }
+    if (error instanceof StorageFault && FULL.has(error.code)) {
+      return new AdapterError('storage_quota', undefined, { cause: error });
     }
     return this.#call.turn.parts.known(error);
   }
@@ -158,7 +167,7 @@ export class ArtifactCapture {
     const { records, files, warn } = this.#options;
     try {
       const removed = await records.remove(this.#pending);
-      await files.discard([removed ?? this.#pending], 'failed');
+      if (this.#mayLie) await files.discard([removed ?? this.#pending], 'failed');
     } catch (error) {
       // Its lease ends, and then it expires.
       warn(`a file that was not kept could not be removed yet: ${(error as Error).message}`);

@@ -8,6 +8,7 @@ import { Artifacts } from '../../crds/config/artifacts.ts';
 import { knownError } from '../errors.ts';
 import { parseBody, type Request } from '../exchange/message.ts';
 import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
+import { StorageFault } from '../files/places.ts';
 import { ProcessLocks } from '../files/process-lock.ts';
 import { Quotas, type QuotaLimits } from '../files/quotas.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
@@ -482,6 +483,22 @@ describe('limits', () => {
       expect(shown.content).toHaveLength(2);
       expect(shown.content[0]?.['text']).toMatch(/space.*not kept\.$/);
       expect(shown.content[1]).toEqual(OK.content[0]);
+      await expectNothingLeft();
+    }
+  });
+
+  test('a disk that is full is told as a quota, and any other fault as what it is', async () => {
+    for (const [fault, code, count] of [
+      ['ENOSPC', 'storage_quota', 0],
+      ['EIO', 'internal', 1],
+    ] as const) {
+      const quotas = { reserve: async (): Promise<void> => Promise.reject(new StorageFault(fault, 'the disk')) };
+      const prepared = await prepare({ entry: GIVEN, options: { quotas: quotas as unknown as Quotas } });
+      await writeFile(pathIn(prepared), PNG);
+      const shown = await finish(prepared);
+      expect(shown._meta?.artifact_error?.code).toBe(code);
+      expect(shown.isError).toBe(fault === 'ENOSPC' ? true : undefined);
+      expect(unexpected.splice(0)).toHaveLength(count);
       await expectNothingLeft();
     }
   });

@@ -5,18 +5,19 @@ import type { FileRecord } from '../state/file-records.ts';
 export interface DownloadUrlOptions {
   /** What signs the URLs: the same on all replicas. */
   readonly secret: string;
-  /** How long they are valid. */
+  /** How long they are valid; rounded up to whole seconds. */
   readonly ttlSeconds: number;
   readonly files: Pick<FileStore, 'url'>;
 }
 
 /** The URL by which anybody can download an artifact for a while. `base` is the adapter's own, without a slash at the end. */
 export async function downloadUrl(
-  { secret, ttlSeconds, files }: DownloadUrlOptions,
+  { secret, ttlSeconds: exactTtl, files }: DownloadUrlOptions,
   file: FileRecord,
   base: string,
   now: number,
 ): Promise<string> {
+  const ttlSeconds = Math.max(1, Math.ceil(exactTtl));
   const direct = await files.url(file, { expiresInSeconds: ttlSeconds, as: 'attachment' });
   if (direct !== undefined) return direct;
   const { serverId, sessionId, fileId: artifactId, filename } = file;
