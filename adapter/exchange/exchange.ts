@@ -3,6 +3,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink } from '../upstream/upstream.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
+import { endWhole } from './end-whole.ts';
 import { responseHeaders } from './headers.ts';
 import type { QuietStream } from './keep-alive.ts';
 import { ListChangedWatch, saysListChanged } from './list-changed.ts';
@@ -19,8 +20,6 @@ type State = 'waiting' | 'collect' | 'inspect' | 'pass' | 'frames' | 'done';
 
 /** Answers up to this size get a Content-Length and one write; larger ones are streamed. */
 const WHOLE_BYTES = 256 << 10;
-/** Up to this size copying is cheaper than a gathering write. */
-const JOIN_BYTES = 16 << 10;
 /** An answer that has to be read as a whole (a list, a handshake) may be this large. */
 const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
@@ -507,7 +506,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
 
   #fail(error: unknown): void {
     if (this.#isDone()) {
-      if (!this.#res.writableEnded) this.#res.end();
+      if (this.#inParts) this.#res.destroy();
+      else if (!this.#res.writableEnded) this.#res.end();
       return;
     }
     this.#control?.abort();
@@ -579,22 +579,6 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (finish === undefined) send();
     else void finish.then(send);
   }
-}
-
-/**
- * A small answer as one string that node joins with the head: one write to the socket instead of buffers gathered. A
- * large one in the parts that it came in, gathered by the kernel: joining them first would copy every byte once more.
- */
-function endWhole(res: ServerResponse, body: readonly Buffer[], size: number): void {
-  const [first] = body;
-  if (size <= JOIN_BYTES) {
-    const whole = body.length > 1 ? Buffer.concat(body, size) : first;
-    res.end(whole?.toString('latin1'), 'latin1');
-    return;
-  }
-  res.cork();
-  for (const part of body) res.write(part);
-  res.end();
 }
 
 function isJson(head: ResponseHead): boolean {
