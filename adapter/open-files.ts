@@ -43,6 +43,8 @@ export async function openFiles(
   parts: {
     readonly store: StateStore;
     readonly events: FileEvents;
+    /** False while the store is down or replaced by memory: files are not deleted on its word. */
+    readonly usable: () => boolean;
     readonly onError: (message: string, error: unknown) => void;
   },
 ): Promise<OpenedFiles> {
@@ -72,6 +74,7 @@ export async function openFiles(
       evictFirst: sessions.eviction_policy === 'lru_uploads_then_artifacts' ? 'upload' : 'artifact',
     },
     times: fileTimes(config),
+    usable: parts.usable,
     clock: Date.now,
   });
   const received = new Uploads({
