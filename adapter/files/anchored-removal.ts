@@ -20,6 +20,17 @@ export async function removeEntry(folder: AnchoredFolder, name: string): Promise
   throw new StorageFault('EBUSY', `${folder.pathOf(name)} keeps changing while it is removed`);
 }
 
+/** Removes a folder that is empty, or what is no folder; leaves a folder into which something has come. */
+export async function removeEmpty(parent: AnchoredFolder, name: string): Promise<void> {
+  try {
+    await parent.rmdir(name);
+  } catch (error) {
+    const code = errorCode(error);
+    if (code === 'ENOTDIR') await removeEntry(parent, name);
+    else if (!['ENOENT', 'ENOTEMPTY', 'EEXIST'].includes(code)) throw diskFailure(error, parent.pathOf(name));
+  }
+}
+
 /** Removes everything in a folder but the entry `except`. */
 export async function emptyFolder(folder: AnchoredFolder, except?: string): Promise<void> {
   for await (const entry of folder.entries()) {

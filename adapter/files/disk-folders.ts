@@ -1,0 +1,78 @@
+import { dirname, join } from 'node:path';
+import type { FileKind } from '../state/file-records.ts';
+import { AnchoredFolder, syncFolders } from './anchored-folder.ts';
+import { sessionsFolder } from './paths.ts';
+import { type FilePlace, FileRefused } from './places.ts';
+
+export type Item = Omit<FilePlace, 'filename'>;
+
+export interface FolderOptions {
+  /** Real. */
+  readonly root: string;
+  readonly permissions: number;
+  readonly anchored: boolean;
+  /** Whether new folders shall survive a crash of the machine. */
+  readonly synced: boolean;
+}
+
+/** Somebody may remove an empty folder just when we are about to put something into it. */
+const ATTEMPTS = 20;
+const VANISHED: ReadonlySet<FileRefused['reason']> = new Set(['missing', 'changed']);
+
+export const sessionFolder = (root: string, { kind, sessionId }: Item): string =>
+  join(sessionsFolder(root, kind), sessionId);
+
+export const itemFolder = (root: string, item: Item): string => join(sessionFolder(root, item), item.fileId);
+
+/** Opens a folder at a real path; undefined when there is none. */
+export async function openedFolder(path: string, anchored: boolean): Promise<AnchoredFolder | undefined> {
+  try {
+    return await AnchoredFolder.open(path, anchored);
+  } catch (error) {
+    if (error instanceof FileRefused && error.reason === 'missing') return undefined;
+    throw error;
+  }
+}
+
+/**
+ * Makes an item's folder and those above it; several may do so at once. `above`: those that may have a new entry.
+ * Fails with FileRefused `changed` when somebody removes them again and again.
+ */
+export async function makeItemFolder(
+  item: Item,
+  options: FolderOptions,
+): Promise<{ folder: AnchoredFolder; above: string[] }> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      const { folder: session, made } = await makeSession(item, options);
+      using opened = session;
+      const { folder } = await opened.makeFolder(item.fileId, options.permissions);
+      return { folder, above: made ? [opened.path, dirname(opened.path)] : [opened.path] };
+    } catch (error) {
+      if (!(error instanceof FileRefused && VANISHED.has(error.reason))) throw error;
+      if (attempt === ATTEMPTS) {
+        const path = itemFolder(options.root, item);
+        throw new FileRefused('changed', `${path} is removed while it is made`, { cause: error });
+      }
+    }
+  }
+}
+
+async function makeSession(item: Item, options: FolderOptions): Promise<{ folder: AnchoredFolder; made: boolean }> {
+  const there = await openedFolder(sessionFolder(options.root, item), options.anchored);
+  if (there !== undefined) return { folder: there, made: false };
+  using sessions = await makeSessions(item.kind, options);
+  // Awaited here: `sessions` must not be closed before.
+  return await sessions.makeFolder(item.sessionId, options.permissions);
+}
+
+async function makeSessions(kind: FileKind, options: FolderOptions): Promise<AnchoredFolder> {
+  const { root, permissions, anchored, synced } = options;
+  const there = await openedFolder(sessionsFolder(root, kind), anchored);
+  if (there !== undefined) return there;
+  using opened = await AnchoredFolder.open(root, anchored);
+  using tree = (await opened.makeFolder(`${kind}s`, permissions)).folder;
+  const { folder } = await tree.makeFolder('sessions', permissions);
+  if (synced) await syncFolders([root, tree.path], anchored);
+  return folder;
+}
