@@ -7,6 +7,9 @@ import { drain, openSession, type Place, type Session } from '../../kit/session.
 import { readResource, resourceUris } from './artifacts.ts';
 import { asUploads, type FormFile, upload } from './uploads.ts';
 
+/** So often everything is done in each round. */
+const TURNS = 3;
+
 /** The name says what must be in the file. */
 const nameOf = (seed: string, size: number): string => `${seed}-${size}.bin`;
 const contentOfName = (name: string): Buffer => {
@@ -30,10 +33,14 @@ export class Clients {
     return new Clients([await openSession(place), await openSession(place)], random);
   }
 
-  /** Uploads, captures and ends sessions, all at once and through all places in turn. Failures are expected. */
-  async work(places: readonly Place[]): Promise<void> {
+  /**
+   * Uploads, captures and ends sessions, all at once and through all places in turn. Failures are expected. Resolves with
+   * the time that it took, in milliseconds.
+   */
+  async work(places: readonly Place[]): Promise<number> {
+    const began = performance.now();
     const tasks: Promise<unknown>[] = [];
-    for (let turn = 0; turn < 4; turn += 1) {
+    for (let turn = 0; turn < TURNS; turn += 1) {
       const place = places[turn % places.length] as Place;
       for (const session of this.sessions) {
         tasks.push(this.#upload(place, session), this.#capture(place, session));
@@ -41,6 +48,7 @@ export class Clients {
       tasks.push(this.#passBy(place));
     }
     await Promise.allSettled(tasks);
+    return performance.now() - began;
   }
 
   /** Whatever can be had is whole: all that the clients were given, and all that lies on the disk. Returns how much. */
@@ -50,11 +58,13 @@ export class Clients {
       const door = session.at(place);
       const lying = await readdir(join(root, 'uploads/sessions', session.sessionId)).catch(() => []);
       const handles = new Set([
-        ...this.#handles.filter((handle) => handle.includes(session.sessionId)).slice(-12),
+        ...this.#handles.filter((handle) => handle.includes(session.sessionId)).slice(-8),
         ...lying.map((id) => `upload://sessions/${session.sessionId}/${id}`),
       ]);
       for (const handle of handles) {
-        const { result } = await door.tool('read_file', { path: handle });
+        const message = await door.tool('read_file', { path: handle });
+        const { result } = message;
+        if (result === undefined) throw new Error(JSON.stringify(message));
         const { isError, structuredContent } = asObject(result);
         if (isError === true) {
           // It may be gone, and then the adapter says so; a tool must never look for a file in vain.
@@ -80,10 +90,10 @@ export class Clients {
 
   #next(prefix: string): { seed: string; size: number } {
     this.#files += 1;
-    return { seed: `${prefix}${this.#files}`, size: 20_000 + Math.floor(this.#random() * 150_000) };
+    return { seed: `${prefix}${this.#files}`, size: 5_000 + Math.floor(this.#random() * 55_000) };
   }
 
-  #files3(): FormFile[] {
+  #someFiles(): FormFile[] {
     return Array.from({ length: 1 + Math.floor(this.#random() * 3) }, () => {
       const { seed, size } = this.#next('u');
       return { name: nameOf(seed, size), bytes: contentOf(seed, size) };
@@ -91,7 +101,7 @@ export class Clients {
   }
 
   async #upload(place: Place, session: Session): Promise<void> {
-    const response = await upload(place, session.sessionId, this.#files3());
+    const response = await upload(place, session.sessionId, this.#someFiles());
     const body = asObject(await response.json());
     if (response.status === 200) this.#handles.push(...asUploads(body).map(({ handle }) => handle));
   }
