@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { SqliteStore } from '../../../adapter/state/sqlite-store.ts';
@@ -48,6 +48,11 @@ async function health(place: Place): Promise<JsonObject> {
 }
 const inventory = async (place: Place): Promise<JsonObject> =>
   asObject(asObject((await health(place)).persistence).state_inventory);
+/** Resolves when the cleanup has run so often again. */
+async function passes(place: Place, count: number): Promise<void> {
+  const finished = async (): Promise<unknown> => asObject((await inventory(place)).last_cleanup).finished_at;
+  for (let pass = 0; pass < count; pass += 1) await eventually(finished).not.toBe(await finished());
+}
 const names = async (): Promise<string[]> => (await lying(folder.path)).map(({ path }) => path.split('/').at(-1) ?? '');
 
 /** What a tool finds under the handle of an upload; undefined when the adapter does not know it any more. */
@@ -138,6 +143,20 @@ test('a session that its client ends has no files any more', async () => {
     expect(existsSync(join(folder.path, kind, 'sessions', session.sessionId))).toBe(false);
   }
   expect(await inventory(a)).toMatchObject({ sessions_count: 1, uploads_count: 1, artifacts_count: 0 });
+});
+
+test('a file that somebody deletes by hand is not offered for long', async () => {
+  const a = await start({ ...KEPT, core: OFTEN, storage: { orphan_sweeper_grace_seconds: 0.2 } });
+  const session = await openSession(a);
+  const kept = await write(session, a, 'kept.bin');
+  const artifact = await write(session, a, 'out.bin');
+  await rm(join(folder.path, 'artifacts', 'sessions', session.sessionId, artifact.id), { recursive: true });
+  await eventually(() => resourceUris(session.at(a))).not.toContain(artifact.uri);
+  expect(await resourceUris(session.at(a))).toContain(kept.uri);
+  expect(await inventory(a)).toMatchObject({ artifacts_count: 1, artifacts_bytes: 1_000 });
+  expect(a.logs).toContainEqual(
+    expect.objectContaining({ msg: 'cleaned up', removed_dangling_artifact_records: 1, removed_artifacts: 0 }),
+  );
 });
 
 describe('after a restart', () => {
@@ -260,12 +279,14 @@ describe('a storage folder of an earlier installation', () => {
     expect((await health(a)).startup_reconciliation).toMatchObject({ status: 'disabled' });
     expect(await drain(knownSession(sid, '2025-06-18').at(a).request('ping'))).toBe(404);
     expect(existsSync(path)).toBe(true);
-    const storage = { orphan_sweeper_grace_seconds: 0.5 };
-    await start({ core: OFTEN, state_persistence, storage: { ...storage, orphan_sweeper_enabled: false } });
-    await start({ core: OFTEN, state_persistence, storage: { orphan_sweeper_grace_seconds: 3_600 } });
     const orphan = await leaveOrphan(folder.path, 'artifact', hexId('a'), hexId('b'));
-    expect(existsSync(path)).toBe(true);
-    await start({ core: OFTEN, state_persistence, storage });
+    const grace = { orphan_sweeper_grace_seconds: 0.5 };
+    const off = { ...grace, orphan_sweeper_enabled: false };
+    await passes(await start({ core: OFTEN, state_persistence, storage: off }), 5);
+    expect([existsSync(path), existsSync(orphan)]).toEqual([true, true]);
+    await passes(await start({ core: OFTEN, state_persistence, storage: { orphan_sweeper_grace_seconds: 1_800 } }), 5);
+    expect([existsSync(path), existsSync(orphan)]).toEqual([true, false]);
+    await start({ core: OFTEN, state_persistence, storage: grace });
     await eventually(() => [existsSync(path), existsSync(orphan)]).toEqual([false, false]);
     expect(existsSync(join(folder.path, 'uploads', 'sessions'))).toBe(true);
   });
@@ -289,11 +310,7 @@ test('nothing is swept while memory stands in for Redis, and what is left over i
   const fallback = async (): Promise<unknown> => asObject((await health(a)).persistence).fallback_active;
   await eventually(fallback).toBe(true);
   const orphan = await leaveOrphan(folder.path, 'upload', hexId('a'), hexId('b'));
-  const passes = async (): Promise<unknown> => asObject((await inventory(a)).last_cleanup).finished_at;
-  for (let pass = 0; pass < 5; pass += 1) {
-    const last = await passes();
-    await eventually(passes).not.toBe(last);
-  }
+  await passes(a, 5);
   expect([existsSync(orphan), (await names()).toSorted()]).toEqual([true, ['in.bin', 'orphan.bin']]);
   expect((await inventory(a)).last_cleanup).toMatchObject({ files: 'skipped' });
 
