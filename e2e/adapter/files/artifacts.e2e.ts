@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
@@ -8,9 +8,14 @@ import { connectV1 } from '../../support/real-client-v1.ts';
 import { connectV2 } from '../../support/real-client-v2.ts';
 import type { Answers, RealClient } from '../../support/real-client.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
+import type { ScriptedTool } from '../../support/scripted-upstream/tools.ts';
+import { mounted } from '../kit/deployment.ts';
+import { EventReader, isMethod } from '../kit/events.ts';
 import { type InProcessAdapter, startInProcess } from '../kit/in-process.ts';
 import { type Door, openSession } from '../kit/session.ts';
 import { artifactOf, bytesOf } from './kit/artifacts.ts';
+import { startCrew } from './kit/crew.ts';
 import { lying, type SharedFolder, sharedFolder } from './kit/folder.ts';
 import { fileConfig, withEntries } from './kit/settings.ts';
 
@@ -89,6 +94,72 @@ describe.each([
     // The stream of the answer ends a moment after the answer, and only then nothing of it is left.
     await expect.poll(async () => (await lying(folder.path)).length).toBe(before.length);
   });
+});
+
+describe.each(['json', 'sse'] as const)('a server that answers with %s', (answers) => {
+  /** An adapter before a tool `make` that writes `bytes` and answers with this JSON text of a result. */
+  async function before(result: string, bytes: Buffer, changes: JsonObject = {}) {
+    await using opened = new AsyncDisposableStack();
+    const folder = opened.use(await sharedFolder());
+    const upstream = opened.use(await startScriptedUpstream({ answers }));
+    const definition = { inputSchema: { type: 'object', properties: {} } };
+    const call: ScriptedTool['call'] = async (made) => {
+      await writeFile(String(made.arguments.out), bytes);
+      if (bytes.length === 0) await made.released('done');
+      return { resultText: result };
+    };
+    upstream.tools.set('make', { definition, call });
+    const entry = { type: 'artifact_producer', tools: ['make'], output_path_argument: 'out', ...changes };
+    const servers = [mounted('up', upstream.url, { adapters: [entry] })];
+    const adapter = opened.use(await startInProcess({ servers, storage: { root: folder.path } }));
+    const session = await openSession(adapter);
+    const running = opened.move();
+    const dispose = (): Promise<void> => running.disposeAsync();
+    return { adapter, folder, upstream, door: session.at(adapter), [Symbol.asyncDispose]: dispose };
+  }
+
+  test('keeps every digit of it, whatever is added', async () => {
+    const result = '{ "content" : [ ], "_meta":{"a":1.50}, "big":12345678901234567890 }';
+    await using scene = await before(result, Buffer.from('text'), { allow_raw_output: true });
+    const response = await scene.door.request('tools/call', { name: 'make', arguments: { n: 1 } });
+    const text = await response.text();
+    expect(text).toContain('"a":1.50');
+    expect(text).toContain('"big":12345678901234567890');
+    const message = asObject(JSON.parse(answers === 'json' ? text : (/^data: (.*)$/m.exec(text)?.[1] ?? '')));
+    const { content, _meta } = asObject(message.result);
+    expect(content).toMatchObject([{ resource: { mimeType: 'text/plain', text: 'text' } }, { type: 'resource_link' }]);
+    expect(_meta).toMatchObject({
+      a: 1.5,
+      artifact: { filename: expect.stringMatching(/^artifact-.*\.txt$/) as string },
+    });
+  });
+
+  test('has nothing kept of a call that ran out of time, or whose client has gone', async () => {
+    const overrides = { tool_call_timeout_seconds: 0.2 };
+    await using scene = await before('{"content":[]}', Buffer.alloc(0), { overrides });
+    const late = await scene.door.tool('make');
+    expect(late.result).toMatchObject({ isError: true });
+    await expect.poll(() => lying(scene.folder.path)).toEqual([]);
+
+    const gone = new AbortController();
+    const leaving = scene.door.request('tools/call', { name: 'make' }, { signal: gone.signal });
+    await expect.poll(async () => (await lying(scene.folder.path)).length).toBe(1);
+    gone.abort();
+    await leaving.then((response) => response.text()).catch(() => undefined);
+    await expect.poll(() => lying(scene.folder.path)).toEqual([]);
+  });
+});
+
+test('a client hears of a new artifact on its stream at another replica', async () => {
+  await using crew = await startCrew({ replicas: 2 });
+  const session = await openSession(crew.at(0));
+  const gone = new AbortController();
+  const stream = new EventReader(await session.at(crew.at(1)).stream({ signal: gone.signal }));
+  const made = await session.at(crew.at(0)).tool('write_text', { output_path: 'a.txt', text: 'a' });
+  expect(artifactOf(made).filename).toBe('a.txt');
+  const changed = 'notifications/resources/list_changed';
+  expect(await stream.message(isMethod(changed))).toEqual({ jsonrpc: '2.0', method: changed });
+  gone.abort();
 });
 
 describe('an artifact of 200 MB', () => {
