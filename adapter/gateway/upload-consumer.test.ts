@@ -128,6 +128,32 @@ describe('a tool that takes uploads', () => {
     expect(await expire()).toHaveLength(1);
   });
 
+  test.each([
+    ['{}', 3_600_000],
+    ['{"ttl":600000}', 600_000],
+    ['{"ttl":1e12}', 86_400_000],
+  ])('keeps the file as long as a task is to be there: %s', async (task, ttl) => {
+    const file = await files.file(session, 'upload');
+    const plain = call(`{"file":"${handle(file)}"}`);
+    const { params } = plain.request;
+    const request = { ...plain.request, params: { ...params, task: JSON.parse(task) as unknown } };
+    const prepared = await consumer().prepare({ ...plain, request });
+    if (prepared.kind !== 'forward') throw new Error(prepared.kind);
+    await prepared.onEnd?.('ok');
+    const expired = (now: number): Promise<FileRecord[]> =>
+      files.store.files.expire({ now, uploadTtlMs: TTL_MS, artifactTtlMs: null, limit: 9 });
+    expect(await expired(Date.now() + ttl)).toEqual([]);
+    expect(await expired(Date.now() + ttl + TTL_MS)).toHaveLength(1);
+  });
+
+  test('is asked for once for each session that its handles name', async () => {
+    const [one, two] = [await files.file(session, 'upload'), await files.file(session, 'upload')];
+    const asked: string[] = [];
+    const mayUse: ConsumerOptions['mayUse'] = async (_call, sessionId) => asked.push(sessionId) > 0;
+    await consumer({ mayUse }).prepare(call(`{"file":["${handle(one)}","${handle(two)}"]}`));
+    expect(asked).toEqual([session.sessionId]);
+  });
+
   test('is not called with a file that is not there, and what was taken into use is given back', async () => {
     const [kept, lost] = [await files.file(session, 'upload'), await files.file(session, 'upload')];
     await rm(files.pathOf(lost));

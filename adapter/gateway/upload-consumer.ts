@@ -42,6 +42,9 @@ export interface ConsumerOptions {
 /** A revision of the protocol that knows URL-mode elicitation. */
 const ELICITATION_REVISION = '2025-11-25';
 const SHOWN_CHARS = 120;
+/** How long the file of a task is kept whose client does not say how long it wants the task, and at most. */
+const TASK_MS = 3_600_000;
+const MAX_TASK_MS = 24 * 3_600_000;
 
 /**
  * Calls of a tool that takes files: handles of uploads become what the tool can read, for as long as the call goes on.
@@ -76,11 +79,14 @@ export class UploadConsumer implements ToolStep {
   async #rewrite(call: ToolCall, { values }: FileArguments & { kind: 'values' }): Promise<PreparedCall> {
     const { serverId, uriScheme } = this.#options;
     const keys = new Map<string, FileKey>();
+    const allowed = new Map<string, boolean>();
     for (const { value } of values) {
       const handle = parseHandle(value, uriScheme);
       if (handle === undefined) return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
+      const isAllowed = allowed.get(handle.sessionId) ?? (await this.#options.mayUse(call, handle.sessionId));
+      allowed.set(handle.sessionId, isAllowed);
       // Another session's file is as unknown as one that never was.
-      if (!(await this.#options.mayUse(call, handle.sessionId))) return this.#unknown(value);
+      if (!isAllowed) return this.#unknown(value);
       keys.set(value, { serverId, sessionId: handle.sessionId, kind: 'upload', fileId: handle.fileId });
     }
     if (keys.size === 0) return { kind: 'forward', body: call.body };
@@ -120,13 +126,11 @@ export class UploadConsumer implements ToolStep {
       }
       const body = edit(texts);
       if (body === undefined) return this.#refuse('is missing.');
-      const use = new FileUse(records, taken, call.timeoutMs);
       isForwarded = true;
-      return {
-        kind: 'forward',
-        body: editedCall(call.request, body),
-        onEnd: () => void use.end(),
-      };
+      const forwarded = { kind: 'forward', body: editedCall(call.request, body) } as const;
+      if (taskTtlMs(call) !== undefined) return forwarded;
+      const use = new FileUse(records, taken, call.timeoutMs);
+      return { ...forwarded, onEnd: () => void use.end() };
     } finally {
       if (!isForwarded && taken.length > 0) await new FileUse(records, taken, 0).end();
     }
@@ -135,7 +139,7 @@ export class UploadConsumer implements ToolStep {
   #take(call: ToolCall, key: FileKey): Promise<FileRecord | undefined> {
     const { records, ttlMs } = this.#options;
     const now = Date.now();
-    return records.use(key, { now, ttlMs, leaseUntil: leaseUntil(now, call.timeoutMs) });
+    return records.use(key, { now, ttlMs, leaseUntil: leaseUntil(now, taskTtlMs(call) ?? call.timeoutMs) });
   }
 
   /** What the tool gets for a file; undefined when its bytes are not there. */
@@ -204,6 +208,17 @@ export class UploadConsumer implements ToolStep {
       ? 'Ask the user to upload the file again.'
       : `Call \`${helper}\` and upload the file again as it says.`;
   }
+}
+
+/**
+ * How long the file of a call is needed that runs as a task (MCP 2025-11-25): the call's answer comes at once, and when
+ * the task has ended is for the client to ask. Undefined for any other call.
+ */
+function taskTtlMs({ request }: ToolCall): number | undefined {
+  const { task } = request.params;
+  if (typeof task !== 'object' || task === null) return undefined;
+  const { ttl } = task as { ttl?: unknown };
+  return typeof ttl === 'number' && ttl >= 0 ? Math.min(ttl, MAX_TASK_MS) : TASK_MS;
 }
 
 const refused = (text: string): PreparedCall => ({ kind: 'result', result: errorResult(text) });
