@@ -205,7 +205,7 @@ for (const technology of stateStores) {
       /** Files of 10 bytes each, oldest use first; `u` and `a` for their kinds. */
       const addFiles = async (kinds: string): Promise<FileRecord[]> => {
         const files = [];
-        for (const [index, kind] of [...kinds].entries()) {
+        for (const [index, kind] of kinds.split('').entries()) {
           const lastUsedAt = T - DAY + index;
           files.push(
             await addFile(a, session, { kind: kind === 'u' ? 'upload' : 'artifact', lastUsedAt, sizeBytes: 10 }),

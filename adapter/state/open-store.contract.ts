@@ -170,6 +170,7 @@ describe('openStore with type redis', () => {
       expect(await stateAt(state, unseen)).toBe('unknown');
       expect(state.status()).toMatchObject({
         unavailable: false,
+        fallback: true,
         object: { fallback_active: true, effective_type: 'memory' },
       });
       expect(state.status().degradedReason).toMatch(/^fallback_memory_activated_by_/);
@@ -188,6 +189,7 @@ describe('openStore with type redis', () => {
 
       await server.start();
       await expect.poll(() => state.status().degradedReason, slowly).toBeNull();
+      expect(state.status().fallback).toBe(false);
       // The server lost everything; what was opened in memory is dropped.
       expect(await stateAt(state, seen)).toBe('unknown');
       expect(await stateAt(state, inMemory)).toBe('unknown');

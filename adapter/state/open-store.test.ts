@@ -117,6 +117,7 @@ describe('openStore', () => {
       expect(await stateAt(state, 'one')).toBe('active');
       expect(state.status()).toMatchObject({
         unavailable: false,
+        fallback: true,
         degradedReason: 'fallback_memory_activated_during_startup',
         object: {
           effective_type: 'memory',

@@ -1,7 +1,9 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { FileKey, FileKind, FilePage, FileTotals } from './file-records.ts';
 import type { FileTable, StoredFile } from './file-table.ts';
 import type { SessionKey } from './session-key.ts';
+import { text, textOrNull } from './sqlite-columns.ts';
+import type { Columns } from './sqlite-columns.ts';
 
 /** The key of the totals over all sessions, which no session has. */
 const ALL: SessionKey = { sessionId: '', serverId: '' };
@@ -141,11 +143,6 @@ const shareOf = (columns: Columns): Share => ({
   pending: Number(columns['state'] === 'pending'),
   bytes: Number(columns['size_bytes']),
 });
-
-type Columns = Record<string, SQLOutputValue>;
-
-const text = (value: SQLOutputValue | undefined): string => String(value);
-const textOrNull = (value: SQLOutputValue | undefined): string | null => (value === null ? null : String(value));
 
 const storedFile = (columns: Columns): StoredFile => ({
   record: {

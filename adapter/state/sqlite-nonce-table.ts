@@ -1,5 +1,6 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { NonceTable } from './nonce-table.ts';
+import { text, textOrNull } from './sqlite-columns.ts';
 import type { UploadPermission } from './upload-nonces.ts';
 
 /** Nonces in a SQLite file. Every method may throw what SQLite throws. */
@@ -40,9 +41,6 @@ export class SqliteNonceTable implements NonceTable {
     this.#sql.clear.run();
   }
 }
-
-const text = (value: SQLOutputValue | undefined): string => String(value);
-const textOrNull = (value: SQLOutputValue | undefined): string | null => (value === null ? null : String(value));
 
 function statements(database: DatabaseSync) {
   const sql = (text: string): StatementSync => database.prepare(text);

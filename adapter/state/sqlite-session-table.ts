@@ -1,7 +1,10 @@
-import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
+import { number, text } from './sqlite-columns.ts';
+import type { Columns } from './sqlite-columns.ts';
+import { sessionStatements, storedSession } from './sqlite-session-statements.ts';
 import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
-import { isTerminal, keyText, parseSubscriptions, WORKSPACE_PROTOCOL } from './stored-session.ts';
+import { isTerminal, keyText } from './stored-session.ts';
 import type { Ending, StoredSession } from './stored-session.ts';
 
 interface Row extends SessionRow {
@@ -25,7 +28,7 @@ const SHARED_TEXTS = 1_000;
  * Every method may throw what SQLite throws; after a rollback call `forget`.
  */
 export class SqliteSessionTable implements SessionTable {
-  readonly #sql: ReturnType<typeof statements>;
+  readonly #sql: ReturnType<typeof sessionStatements>;
   readonly #rows = new Map<string, Row>();
   /** Row id → activity that is not in the file yet. Survives `forget`: the file does not know it. */
   readonly #activity: Map<number, number>;
@@ -46,7 +49,7 @@ export class SqliteSessionTable implements SessionTable {
     activity: Map<number, number>,
     onEnded: (key: SessionKey) => void = () => undefined,
   ) {
-    this.#sql = statements(database);
+    this.#sql = sessionStatements(database);
     this.#activity = activity;
     this.#onEnded = onEnded;
   }
@@ -76,10 +79,6 @@ export class SqliteSessionTable implements SessionTable {
   saveActivity(): void {
     for (const [id, at] of this.#activity) this.#saveActivity(id, at);
     for (const row of this.#rows.values()) row.savedActiveAt = this.#written.get(row.id) ?? row.savedActiveAt;
-  }
-
-  get hasUnsavedActivity(): boolean {
-    return this.#activity.size > 0;
   }
 
   get(key: SessionKey): Row | undefined {
@@ -298,91 +297,4 @@ export class SqliteSessionTable implements SessionTable {
   }
 }
 
-type Columns = Record<string, SQLOutputValue>;
-
-const text = (value: SQLOutputValue | undefined): string => String(value);
-const textOrNull = (value: SQLOutputValue | undefined): string | null => (value === null ? null : String(value));
-const number = (value: SQLOutputValue | undefined): number => Number(value);
-
-function storedSession(columns: Columns): StoredSession {
-  return {
-    record: {
-      serverId: text(columns['server_id']),
-      sessionId: text(columns['session_id']),
-      principal: text(columns['principal']),
-      upstreamSessionId: textOrNull(columns['upstream_session_id']),
-      generation: number(columns['generation']),
-      protocolVersion: text(columns['protocol_version']),
-      initializeParams: text(columns['initialize_params']),
-      logLevel: textOrNull(columns['log_level']),
-      subscriptions: parseSubscriptions(text(columns['subscriptions'])),
-      listsGeneration: number(columns['lists_generation']),
-      createdAt: number(columns['created_at']),
-      lastActiveAt: number(columns['last_active_at']),
-    },
-    ending:
-      columns['expires_at'] === null
-        ? null
-        : { expiresAt: number(columns['expires_at']), reason: textOrNull(columns['reason']) },
-  };
-}
-
 const count = (statement: StatementSync, ...values: number[]): number => Number(statement.get(...values)?.['n']);
-
-function statements(database: DatabaseSync) {
-  const sql = (text: string): StatementSync => database.prepare(text);
-  return {
-    dataVersion: sql('PRAGMA data_version'),
-    select: sql('SELECT * FROM sessions WHERE server_id = ? AND session_id = ?'),
-    selectId: sql('SELECT * FROM sessions WHERE session_id = ?'),
-    selectAll: sql('SELECT * FROM sessions ORDER BY id'),
-    selectIdle: sql(
-      `SELECT * FROM sessions WHERE expires_at IS NULL AND last_active_at < ?
-         AND NOT EXISTS (SELECT 1 FROM leases WHERE session = sessions.id AND until > ?)
-       ORDER BY last_active_at LIMIT ?`,
-    ),
-    selectIdleWorkspaces: sql(
-      `SELECT * FROM sessions WHERE expires_at IS NULL AND protocol_version = '${WORKSPACE_PROTOCOL}'
-         AND last_active_at < ? AND NOT EXISTS (SELECT 1 FROM leases WHERE session = sessions.id AND until > ?)
-       ORDER BY last_active_at`,
-    ),
-    selectExpired: sql(
-      'SELECT * FROM sessions WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',
-    ),
-    insert: sql(
-      `INSERT INTO sessions (server_id, session_id, principal, upstream_session_id, generation, protocol_version,
-         initialize_params, log_level, subscriptions, lists_generation, created_at, last_active_at, expires_at, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-    ),
-    update: sql(
-      `UPDATE sessions SET upstream_session_id = ?, generation = ?, protocol_version = ?, log_level = ?,
-         subscriptions = ?, lists_generation = ?, last_active_at = ? WHERE id = ?`,
-    ),
-    touch: sql('UPDATE sessions SET last_active_at = max(last_active_at, ?) WHERE id = ?'),
-    end: sql('UPDATE sessions SET expires_at = ?, reason = ? WHERE id = ?'),
-    delete: sql('DELETE FROM sessions WHERE id = ?'),
-    countActive: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NULL'),
-    countTombstones: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NOT NULL AND expires_at > ?'),
-    clearSessions: sql('DELETE FROM sessions'),
-
-    selectLeases: sql('SELECT id, until FROM leases WHERE session = ?'),
-    setLease: sql('INSERT OR REPLACE INTO leases (session, id, until) VALUES (?, ?, ?)'),
-    dropLease: sql('DELETE FROM leases WHERE session = ? AND id = ?'),
-    dropLeases: sql('DELETE FROM leases WHERE session = ?'),
-    countLeases: sql('SELECT count(*) AS n FROM leases WHERE until > ?'),
-    clearLeases: sql('DELETE FROM leases'),
-
-    setReservation: sql('INSERT OR REPLACE INTO reservations (server_id, session_id, expires_at) VALUES (?, ?, ?)'),
-    dropReservation: sql('DELETE FROM reservations WHERE server_id = ? AND session_id = ?'),
-    dropExpiredReservations: sql('DELETE FROM reservations WHERE expires_at <= ?'),
-    countReservations: sql('SELECT count(*) AS n FROM reservations'),
-    clearReservations: sql('DELETE FROM reservations'),
-
-    selectLock: sql('SELECT owner, until FROM locks WHERE name = ?'),
-    setLock: sql('INSERT OR REPLACE INTO locks (name, owner, until) VALUES (?, ?, ?)'),
-    dropLock: sql('DELETE FROM locks WHERE name = ?'),
-    dropExpiredLocks: sql('DELETE FROM locks WHERE until <= ?'),
-
-    probe: sql('INSERT OR REPLACE INTO probes (id, written_at) VALUES (1, ?)'),
-  };
-}

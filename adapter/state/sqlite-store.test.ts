@@ -143,7 +143,7 @@ describe('SqliteStore', () => {
     await before.close();
     inFile((database) => {
       database.exec(`DROP TABLE files; DROP TABLE file_totals; DROP TABLE abandoned_sessions; DROP TABLE nonces;
-        DROP TABLE secrets; DROP INDEX sessions_by_id; PRAGMA user_version = 1`);
+        DROP TABLE secrets; DROP INDEX sessions_by_id; DROP INDEX workspaces; PRAGMA user_version = 1`);
     });
     const after = openStore();
     expect(await after.find(session, caller())).toEqual({ state: 'active', record: session });
