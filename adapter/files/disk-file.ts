@@ -9,6 +9,9 @@ const SMALL_BYTES = 256 * 1024;
 /** Of larger ones: larger chunks are no faster, and what waits for the garbage collector grows with them. */
 const CHUNK_BYTES = 64 * 1024;
 
+/** A file may be replaced by another whole one while it is opened; one of them is opened in the end. */
+const ATTEMPTS = 5;
+
 /** A regular file at a real path, open for reading. */
 export class DiskFile implements OpenedFile {
   readonly path: string;
@@ -28,23 +31,32 @@ export class DiskFile implements OpenedFile {
    * name (hard link) would show a file of somebody else under a path of ours.
    */
   static async open(path: string, anchored: boolean): Promise<DiskFile> {
-    return onDisk(path, async () => {
-      // Opening a device may already do something. What takes the file's place after this look is refused below.
-      const named = await lstat(path);
-      if (named.isSymbolicLink()) throw new FileRefused('linked', `${path} is a link`);
-      if (!named.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
-      const handle = await open(path, constants.O_RDONLY | CAREFULLY);
-      try {
-        const stats = await handle.stat();
-        if (!stats.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
-        if (stats.nlink !== 1) throw new FileRefused('linked', `${path} has ${stats.nlink} names`);
-        if (!(await isAt(handle.fd, path, anchored))) throw new FileRefused('linked', `${path} leads elsewhere`);
-        return new DiskFile(handle, { path, size: stats.size, modifiedAt: stats.mtimeMs });
-      } catch (error) {
-        await handle.close();
-        throw error;
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const file = await onDisk(path, () => DiskFile.#opened(path, anchored));
+      if (file !== undefined) return file;
+    }
+    throw new FileRefused('linked', `${path} leads elsewhere`);
+  }
+
+  /** Undefined: what was opened is not at the path, because a link led there, or not any more. */
+  static async #opened(path: string, anchored: boolean): Promise<DiskFile | undefined> {
+    // Opening a device may already do something. What takes the file's place after this look is refused below.
+    const named = await lstat(path);
+    if (named.isSymbolicLink()) throw new FileRefused('linked', `${path} is a link`);
+    if (!named.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
+    const handle = await open(path, constants.O_RDONLY | CAREFULLY);
+    let file: DiskFile | undefined;
+    try {
+      const stats = await handle.stat();
+      if (!stats.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
+      if (stats.nlink > 1) throw new FileRefused('linked', `${path} has ${stats.nlink} names`);
+      if (stats.nlink === 1 && (await isAt(handle.fd, path, anchored))) {
+        file = new DiskFile(handle, { path, size: stats.size, modifiedAt: stats.mtimeMs });
       }
-    });
+    } finally {
+      if (file === undefined) await handle.close();
+    }
+    return file;
   }
 
   async *read({

@@ -181,6 +181,23 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
     expect(await stage.filesIn(at)).toEqual(['report.pdf']);
   });
 
+  test('a file that is replaced again and again is always there, as a whole', async () => {
+    const stage = await stageOf();
+    const at = place();
+    await stored(stage, at, 'x'.repeat(1000));
+    const over = new AbortController();
+    const replacing = (async () => {
+      for (let i = 0; !over.signal.aborted; i++) await stored(stage, at, `${i % 10}`.repeat(1000));
+    })();
+    for (let i = 0; i < 200; i++) {
+      await using file = await stage.open(at);
+      const content = (await allOf(file)).toString();
+      expect(content).toBe(content.slice(0, 1).repeat(1000));
+    }
+    over.abort();
+    await replacing;
+  });
+
   test('one file can be asked to be written atomically where others are not', async () => {
     const stage = await stageOf({ atomicWrites: false });
     const at = place();
