@@ -6,6 +6,7 @@ import { text } from 'node:stream/consumers';
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
+import { StorageFault } from '../files/places.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import {
   file,
@@ -362,6 +363,29 @@ describe('quotas', () => {
     expect((await server.onDisk()).length).toBe(2);
     const answer = await upload(session, [file('a', Buffer.alloc(600)), file('b', Buffer.alloc(600))]);
     expect([answer.status, answer.body['code']]).toEqual([507, 'session_quota']);
+  });
+
+  test.each([
+    ['ENOSPC', 507, 'storage_quota'],
+    ['EDQUOT', 507, 'storage_quota'],
+    ['EIO', 500, 'internal'],
+  ])('of the disk itself end an upload too: %s', async (fault, status, code) => {
+    await start();
+    const { bytes } = server.files;
+    const create = bytes.create.bind(bytes);
+    vi.spyOn(bytes, 'create').mockImplementation(async (place) => {
+      const writer = await create(place);
+      return {
+        write: () => Promise.reject(new StorageFault(fault, 'secret path')),
+        finish: () => writer.finish(),
+        abort: () => writer.abort(),
+      };
+    });
+    const answer = await upload(await server.session(), [file('a', 'x')]);
+    expect([answer.status, answer.body['code']]).toEqual([status, code]);
+    expect(answer.body['detail']).not.toContain('secret');
+    await expectNothing();
+    expect(server.unexpected.length).toBe(status === 500 ? 1 : 0);
   });
 
   test('of the storage refuse without evicting', async () => {
