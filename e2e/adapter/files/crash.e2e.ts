@@ -61,9 +61,11 @@ describe.for(['disk', 'redis'] as const)('after crashes, with state in %s,', (st
       }
       expect(had).toBeGreaterThan(CRASHES);
 
-      // From here on no lease of a crashed replica protects anything.
+      // From here on no lease of a crashed replica protects anything, and what is there stays.
+      const stays = { uploads: { ttl_seconds: null } };
       for (const index of crew.replicas.keys()) {
-        await crew.restart(index, { NODE_OPTIONS: `--import ${CLOCK}`, CLOCK_AHEAD_MS: String(AHEAD_MS) });
+        const env = { NODE_OPTIONS: `--import ${CLOCK}`, CLOCK_AHEAD_MS: String(AHEAD_MS) };
+        await crew.restart(index, stays, env);
       }
       expect(await clients.check(crew.at(0), crew.root)).toBeGreaterThan(0);
       await nothingLeftOver(crew, clients);
@@ -75,12 +77,13 @@ describe.for(['disk', 'redis'] as const)('after crashes, with state in %s,', (st
 /** Everything on the disk is a file of the clients that are still there. */
 async function nothingLeftOver(crew: Crew, clients: Clients): Promise<void> {
   const alive = clients.sessions.map(({ sessionId }) => sessionId);
-  await eventually(() => readdir(join(crew.root, 'uploads/sessions')), 100).toEqual([]);
+  await eventually(() => clients.unclaimed(crew.at(0), crew.root), 100).toEqual([]);
   const artifacts = join(crew.root, 'artifacts/sessions');
   await eventually(async () => (await readdir(artifacts)).filter((id) => !alive.includes(id)), 100).toEqual([]);
   await eventually(async () => {
     const listed = await Promise.all(clients.sessions.map((session) => resourceUris(session.at(crew.at(0)))));
-    const files = (await lying(crew.root)).map(({ path }) => path.replace('artifacts/', ''));
+    const kept = (await lying(crew.root)).filter(({ path }) => path.startsWith('artifacts/'));
+    const files = kept.map(({ path }) => path.replace('artifacts/', ''));
     const folders = await Promise.all(alive.map((id) => readdir(join(artifacts, id)).catch(() => [])));
     return {
       files: files.toSorted(),

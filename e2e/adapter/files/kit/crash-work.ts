@@ -21,12 +21,15 @@ const contentOfName = (name: string): Buffer => {
 export class Clients {
   readonly sessions: readonly Session[];
   readonly #handles: string[] = [];
+  /** Also those that may have ended. */
+  readonly #opened = new Map<string, Session>();
   readonly #random: () => number;
   #files = 0;
 
   private constructor(sessions: readonly Session[], random: () => number) {
     this.sessions = sessions;
     this.#random = random;
+    for (const session of sessions) this.#opened.set(session.sessionId, session);
   }
 
   static async at(place: Place, random: () => number): Promise<Clients> {
@@ -88,6 +91,21 @@ export class Clients {
     return had;
   }
 
+  /** Uploads on the disk that no client can have, as `session/file`. */
+  async unclaimed(place: Place, root: string): Promise<string[]> {
+    const folder = join(root, 'uploads/sessions');
+    const found: string[] = [];
+    for (const sessionId of await readdir(folder)) {
+      const door = this.#opened.get(sessionId)?.at(place);
+      for (const id of await readdir(join(folder, sessionId)).catch(() => [])) {
+        const answer = await door?.tool('read_file', { path: `upload://sessions/${sessionId}/${id}` });
+        const { structuredContent } = asObject(answer?.result);
+        if (structuredContent === undefined) found.push(`${sessionId}/${id}`);
+      }
+    }
+    return found;
+  }
+
   #next(prefix: string): { seed: string; size: number } {
     this.#files += 1;
     return { seed: `${prefix}${this.#files}`, size: 5_000 + Math.floor(this.#random() * 55_000) };
@@ -114,6 +132,7 @@ export class Clients {
   /** A client that leaves again, with its files. */
   async #passBy(place: Place): Promise<void> {
     const session = await openSession(place);
+    this.#opened.set(session.sessionId, session);
     await this.#upload(place, session);
     await drain(session.at(place).end());
   }

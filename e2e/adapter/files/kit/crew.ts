@@ -26,8 +26,8 @@ export interface Crew extends AsyncDisposable {
   readonly replicas: readonly RunningAdapter[];
   /** Replica `turn` in strict round robin. */
   at(turn: number): RunningAdapter;
-  /** Starts a replica again where it was, after it has been killed. */
-  restart(index: number, env?: NodeJS.ProcessEnv): Promise<RunningAdapter>;
+  /** Starts a replica again where it was, after it has been killed; with changes in its configuration. */
+  restart(index: number, changes?: JsonObject, env?: NodeJS.ProcessEnv): Promise<RunningAdapter>;
 }
 
 export async function startCrew(options: CrewOptions): Promise<Crew> {
@@ -57,10 +57,10 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
     redis,
     replicas,
     at,
-    async restart(index, env) {
+    async restart(index, changes = {}, env = {}) {
       const { port } = at(index);
       await at(index).stop();
-      return (replicas[index] = await startAdapter({ config: complete, port, ...(env === undefined ? {} : { env }) }));
+      return (replicas[index] = await startAdapter({ config: merged(complete, changes), port, env }));
     },
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
