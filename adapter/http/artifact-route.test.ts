@@ -81,8 +81,9 @@ afterEach(async () => {
   await files[Symbol.asyncDispose]();
 });
 
-const signed = (one: FileRecord = file, ttlSeconds = 60): Promise<string> =>
-  downloadUrl({ secret: SECRET, ttlSeconds, files: files.bytes }, one, base, Date.now());
+const signed = (one: FileRecord = file, at = Date.now()): Promise<string> =>
+  downloadUrl({ secret: SECRET, ttlSeconds: 60, files: files.bytes }, one, base, at);
+const expired = (): Promise<string> => signed(file, Date.now() - 62_000);
 const pathOf = ({ serverId, sessionId, fileId }: FileRecord = file): string =>
   `${base}/artifacts/${serverId}/${sessionId}/${fileId}`;
 const own = (headers: Record<string, string> = {}): RequestInit => ({
@@ -127,8 +128,8 @@ describe('a download', () => {
     await start();
     const old = await files.file(session, 'artifact', { lastUsedAt: Date.now() - TTL_MS + 5_000 });
     await (await fetch(pathOf(old), own())).text();
-    const expired = { now: Date.now() + 60_000, uploadTtlMs: null, artifactTtlMs: TTL_MS, limit: 10 };
-    expect(await files.store.files.expire(expired)).toEqual([]);
+    const late = { now: Date.now() + 60_000, uploadTtlMs: null, artifactTtlMs: TTL_MS, limit: 10 };
+    expect(await files.store.files.expire(late)).toEqual([]);
   });
 
   test('of a tombstoned session works with the signed URL', async () => {
@@ -233,7 +234,7 @@ describe('a download is refused', () => {
       [changed('mcp_artifact_sig', ''), {}, [401, 'download_url_invalid']],
       [changed('mcp_artifact_exp', '99999999999'), {}, [401, 'download_url_invalid']],
       [`${url.href}&mcp_artifact_exp=1`, {}, [401, 'download_url_invalid']],
-      [await signed(file, -2), {}, [401, 'download_url_invalid']],
+      [await expired(), {}, [401, 'download_url_invalid']],
       [pathOf(other) + url.search, {}, [401, 'download_url_invalid']],
       [moved(url.pathname.replace('/s1/', '/s2/')), {}, [401, 'download_url_invalid']],
       [moved(url.pathname.replace('file.txt', 'other.txt')), {}, [401, 'download_url_invalid']],
@@ -244,14 +245,14 @@ describe('a download is refused', () => {
       expect([String(at), await refusal(await fetch(at, init))]).toEqual([String(at), expected]);
     }
     expect((await fetch(pathOf(), own({ 'x-token': 'right' }))).status).toBe(200);
-    expect((await fetch(await signed(file, -2), own({ 'x-token': 'right' }))).status).toBe(200);
+    expect((await fetch(await expired(), own({ 'x-token': 'right' }))).status).toBe(200);
   });
 
   test('without the session, and for whatever is not its own', async () => {
     await start();
     const foreign = await files.file(await files.session(), 'artifact');
     const upload = await files.file(session, 'upload');
-    const expired = await files.file(session, 'artifact', { lastUsedAt: Date.now() - TTL_MS - 1 });
+    const old = await files.file(session, 'artifact', { lastUsedAt: Date.now() - TTL_MS - 1 });
     const lost = await files.file(session, 'artifact');
     await rm(files.pathOf(lost));
     const notFound = [404, 'artifact_not_found'];
@@ -267,9 +268,9 @@ describe('a download is refused', () => {
       [`${pathOf()}/other.txt`, own(), notFound],
       [`${pathOf()}/fox.txt/more`, own(), notFound],
       [pathOf(upload), own(), notFound],
-      [pathOf(expired), own(), notFound],
+      [pathOf(old), own(), notFound],
       [pathOf(lost), own(), notFound],
-      [await signed(expired), {}, notFound],
+      [await signed(old), {}, notFound],
       [await signed({ ...file, fileId: newId() }), {}, notFound],
       [await signed({ ...file, serverId: 'nobody' }), {}, [404, 'unknown_server']],
     ];
