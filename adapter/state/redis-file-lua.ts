@@ -45,7 +45,7 @@ export const FILES = `
     return files
   end`;
 
-export const TOTALS = `
+const TOTALS = `
   local function bytes_of(key, prefix)
     local bytes = redis.call('HMGET', key, prefix .. 'ub', prefix .. 'ab')
     return tonumber(bytes[1] or 0) + tonumber(bytes[2] or 0)

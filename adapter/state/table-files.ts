@@ -15,7 +15,7 @@ import type { SessionKey } from './session-key.ts';
 import { ownerOf } from './session-rules.ts';
 
 /** How a store that lives in this process carries out steps on its tables. */
-export interface TableSteps {
+interface TableSteps {
   /** Runs `work` as one atomic step; resolves once it is done for good. */
   step<T>(work: (tables: FileTables) => T): Promise<T>;
   /** The same for `work` that only reads. */
