@@ -15,7 +15,6 @@ export interface FolderOptions {
   readonly synced: boolean;
 }
 
-/** Somebody may remove an empty folder just when we are about to put something into it. */
 const ATTEMPTS = 20;
 const VANISHED: ReadonlySet<FileRefused['reason']> = new Set(['missing', 'changed']);
 
@@ -34,24 +33,30 @@ export async function openedFolder(path: string, anchored: boolean): Promise<Anc
   }
 }
 
-/**
- * Makes an item's folder and those above it; several may do so at once. `above`: those that may have a new entry.
- * Fails with FileRefused `changed` when somebody removes them again and again.
- */
+/** Makes an item's folder and those above it; several may do so at once. `above`: those that may have a new entry. */
 export async function makeItemFolder(
   item: Item,
   options: FolderOptions,
 ): Promise<{ folder: AnchoredFolder; above: string[] }> {
+  return whileItVanishes(itemFolder(options.root, item), async () => {
+    const { folder: session, made } = await makeSession(item, options);
+    using opened = session;
+    const { folder } = await opened.makeFolder(item.fileId, options.permissions);
+    return { folder, above: made ? [opened.path, dirname(opened.path)] : [opened.path] };
+  });
+}
+
+/**
+ * Does something in a folder again when somebody has removed it just then, because it was empty. Fails with FileRefused
+ * `changed` when that happens again and again.
+ */
+export async function whileItVanishes<T>(path: string, work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      const { folder: session, made } = await makeSession(item, options);
-      using opened = session;
-      const { folder } = await opened.makeFolder(item.fileId, options.permissions);
-      return { folder, above: made ? [opened.path, dirname(opened.path)] : [opened.path] };
+      return await work();
     } catch (error) {
       if (!(error instanceof FileRefused && VANISHED.has(error.reason))) throw error;
       if (attempt === ATTEMPTS) {
-        const path = itemFolder(options.root, item);
         throw new FileRefused('changed', `${path} is removed while it is made`, { cause: error });
       }
     }

@@ -198,6 +198,16 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
     await replacing;
   });
 
+  test('who gives up writing a file does not take the folder away from who goes on', async () => {
+    const stage = await stageOf();
+    for (let i = 0; i < 100; i++) {
+      const at = place();
+      const first = await stage.create(at);
+      await Promise.all([first.abort(), stored(stage, at)]);
+      expect(await stage.filesIn(at)).toEqual(['report.pdf']);
+    }
+  });
+
   test('one file can be asked to be written atomically where others are not', async () => {
     const stage = await stageOf({ atomicWrites: false });
     const at = place();

@@ -13,6 +13,7 @@ import {
   makeItemFolder,
   openedFolder,
   sessionFolder,
+  whileItVanishes,
 } from './disk-folders.ts';
 import { stagedItems } from './disk-items.ts';
 import { openFirst, outputFences } from './disk-output.ts';
@@ -84,13 +85,16 @@ export class DiskStage implements FileStage {
   }
 
   async create(place: FilePlace, options?: { readonly atomic: true }): Promise<FileWriter> {
-    this.pathOf(place);
-    const { folder, above } = await makeItemFolder(place, this.#folders);
-    return DiskWriter.create(folder, rawName(place.filename), {
-      permissions: PERMISSIONS[this.#options.access].file,
-      atomic: options?.atomic ?? this.#options.atomicWrites,
-      above,
-      anchored: this.#anchored,
+    const path = this.pathOf(place);
+    const { atomicWrites, access } = this.#options;
+    return whileItVanishes(dirname(path), async () => {
+      const { folder, above } = await makeItemFolder(place, this.#folders);
+      return DiskWriter.create(folder, rawName(place.filename), {
+        permissions: PERMISSIONS[access].file,
+        atomic: options?.atomic ?? atomicWrites,
+        above,
+        anchored: this.#anchored,
+      });
     });
   }
 
