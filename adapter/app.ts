@@ -5,32 +5,29 @@ import { effectiveServer } from '../crds/config/effective-server.ts';
 import { secretsOf } from '../crds/config/redact-config.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
-import { AdapterError, knownError } from './errors.ts';
+import { type AdapterError, knownError } from './errors.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
+import { fileRoutes } from './file-routes.ts';
 import { fileTools } from './file-tools.ts';
 import { noFileEvents } from './files/file-events.ts';
-import { ReconciliationAtStart } from './files/reconcile-at-start.ts';
-import { reconcileStorage } from './files/reconcile-storage.ts';
+import type { ReconciliationAtStart } from './files/reconcile-at-start.ts';
 import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { createMount, type Mount } from './gateway/mount.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
 import { healthObject, publicHealth, serverHealth, type HealthObject, type StartupHealth } from './health.ts';
-import { artifactRoute } from './http/artifact-route.ts';
 import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
 import { healthRoute } from './http/health-route.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { OriginPolicy } from './http/origin.ts';
 import { clientsGone, closeServer, createServer } from './http/server.ts';
-import { uploadRoute } from './http/upload-route.ts';
-import { fileTimes, openFiles, storesFiles } from './open-files.ts';
+import { openFiles, storesFiles } from './open-files.ts';
 import { CleanupLoop } from './sessions/cleanup-loop.ts';
-import { CleanupPass } from './sessions/cleanup-pass.ts';
 import { SessionFiles } from './sessions/session-files.ts';
-import { principalOf, SessionRegistry } from './sessions/session-registry.ts';
+import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { SigningSecret } from './signing-secret.ts';
 import { openStore } from './state/open-store.ts';
@@ -39,6 +36,7 @@ import { redactor } from './telemetry/redact.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { startupWait } from './upstream/startup-wait.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
+import { cleanupPass, NO_BYTES, reconcileAtStart } from './upkeep.ts';
 
 /**
  * How long answers that are under way may take to leave at the end. Longer than the state store may take to give a
@@ -52,10 +50,6 @@ const FLUSH_MS = 3_000;
 const LEAVE_MS = 6_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
-/** How long a sessionless client's workspace is kept without a file, unless upload URLs are valid for longer. */
-const WORKSPACE_TTL_MS = 600_000;
-/** How long a replica waits with being ready for files that reconciliation looks through. */
-const RECONCILE_PATIENCE_MS = 120_000;
 
 export interface AdapterOptions {
   readonly config: AdapterConfig;
@@ -76,16 +70,6 @@ export interface Adapter {
   stop(): Promise<void>;
   health(authenticated: boolean): Promise<HealthObject>;
 }
-
-/** Where nothing is configured that stores files. */
-const NO_BYTES = { discard: () => Promise.resolve(), discardSession: () => Promise.resolve() };
-const NO_UPLOADS = { receive: () => Promise.reject(new AdapterError('uploads_disabled')) };
-const NO_STAGE = {
-  items: async function* () {},
-  pathOf: () => '',
-  removeStray: () => Promise.resolve(),
-  removeTemporary: () => Promise.resolve(0),
-};
 
 /** Builds the adapter from its configuration: every part is made here and given only what it needs. */
 export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
@@ -108,18 +92,16 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   const events = noFileEvents;
   /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
-  const isStoreItself = (): boolean => {
+  const usable = (): boolean => {
     const { unavailable, degradedReason } = state.status();
     return !unavailable && degradedReason === null;
   };
   const opened = storesFiles(config)
-    ? await openFiles(config, { store, events, usable: isStoreItself, onError: onFileError }).catch(
-        async (error: unknown) => {
-          await state.close();
-          await references?.stop();
-          throw error;
-        },
-      )
+    ? await openFiles(config, { store, events, usable: usable, onError: onFileError }).catch(async (error: unknown) => {
+        await state.close();
+        await references?.stop();
+        throw error;
+      })
     : undefined;
   const { auth } = core;
   const secret = new SigningSecret(auth.enabled ? (auth.signing_secret ?? auth.token) : null, () =>
@@ -198,35 +180,17 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     logger,
   };
 
-  const usable = (): boolean => opened !== undefined && isStoreItself();
-  const times = fileTimes(config);
+  const upkeep = { config, store, opened, usable, logger };
   let reconciliation: ReconciliationAtStart | undefined;
-  const pass = new CleanupPass(
-    {
-      store,
-      sessionFiles,
-      bytes: opened?.files ?? NO_BYTES,
-      stage: opened?.files.stage ?? NO_STAGE,
-      secondHome: opened?.secondHome,
-      events,
-      usable,
-      mayRemoveOrphans: () => reconciliation?.settled === true,
-      endUpstream: async (record) => {
-        const mount = mounts.find(({ serverId }) => serverId === record.serverId);
-        if (mount === undefined || mount.breaker.state(Date.now()) === 'open') return;
-        await mount.upstream.endSession(record, mount.headers.base('DELETE', undefined), END_SESSION_MS);
-      },
-      log: logger,
+  const pass = cleanupPass(upkeep, {
+    sessionFiles,
+    mayRemoveOrphans: () => reconciliation?.settled === true,
+    endUpstream: async (record) => {
+      const mount = mounts.find(({ serverId }) => serverId === record.serverId);
+      if (mount === undefined || mount.breaker.state(Date.now()) === 'open') return;
+      await mount.upstream.endSession(record, mount.headers.base('DELETE', undefined), END_SESSION_MS);
     },
-    {
-      idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
-      allowRevival: config.sessions.allow_revival,
-      tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
-      workspaceTtlMs: Math.max(core.auth.signed_upload_ttl_seconds * 1000, WORKSPACE_TTL_MS),
-      orphanGraceMs: config.storage.orphan_sweeper_enabled ? config.storage.orphan_sweeper_grace_seconds * 1000 : null,
-      ...times,
-    },
-  );
+  });
 
   let startup: StartupHealth | undefined;
   const health = async (authenticated: boolean): Promise<HealthObject> => {
@@ -267,36 +231,6 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           core.cleanup_interval_seconds * 1000,
           (error) => logger.error({ err: error }, 'cleanup failed; it is tried again'),
         );
-  const reconcile = (): ReconciliationAtStart | undefined => {
-    if (opened === undefined) return undefined;
-    const { stage } = opened.files;
-    const { reconciliation: settings, refresh_on_startup: refreshed } = config.state_persistence;
-    const reconciled = {
-      mode: settings.mode,
-      refreshed,
-      serverIds: config.servers.map(({ id }) => id),
-      legacyServerId: settings.legacy_server_id,
-      principal: auth.enabled && auth.token !== null ? principalOf(auth.token) : '',
-      version,
-      exposed: config.artifacts.expose_as_resources,
-      ...times,
-    };
-    return new ReconciliationAtStart((signal) => reconcileStorage({ store, stage, usable }, reconciled, signal), {
-      mode: settings.mode,
-      patienceMs: RECONCILE_PATIENCE_MS,
-      onError: (error) => logger.error({ err: error }, 'reconciliation of storage failed; it is tried again'),
-      onResult: (result) => {
-        if (result.status !== 'applied') return;
-        logger.info({ ...result }, 'files without metadata were adopted');
-        if (result.unresolved_sessions_count === 0) return;
-        logger.warn(
-          { sessions: result.unresolved_sessions_count },
-          'files of sessions of unknown servers were left alone',
-        );
-      },
-    });
-  };
-
   let app: ReturnType<typeof createServer> | undefined;
   const waiting = new AbortController();
 
@@ -314,43 +248,9 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       };
       healthRoute(app, { health, notReady }, isAuthenticated);
       for (const mount of mounts) mcpRoute(app, mount, gateway);
-      uploadRoute(app, {
-        path: core.upload_path,
-        enabled: config.uploads.enabled,
-        servers: new Set(config.servers.map(({ id }) => id)),
-        authEnabled: auth.enabled,
-        get secret() {
-          return secret.value;
-        },
-        nonces: store.nonces,
-        sessions,
-        uploads: opened?.uploads ?? NO_UPLOADS,
-        uriScheme: config.uploads.uri_scheme,
-        maxFileBytes: config.uploads.max_file_bytes,
-        requireSha256: config.uploads.require_sha256,
-        onUploaded: ({ elicitationId, ...session }) => {
-          if (elicitationId !== null) notices.elicitationComplete(session, elicitationId);
-        },
-        known,
-        clock: Date.now,
-      });
-      if (core.allow_artifacts_download && opened !== undefined) {
-        artifactRoute(app, {
-          serverIds: config.servers.map(({ id }) => id),
-          get secret() {
-            return secret.value;
-          },
-          ttlMs: times.artifactTtlMs,
-          redirectTtlSeconds: config.storage.s3?.presign_ttl_seconds ?? 0,
-          sessions,
-          records: store.files,
-          files: opened.files,
-          events,
-          known,
-        });
-      }
+      fileRoutes(app, { config, store, opened, sessions, secret, notices, known });
       await app.listen({ host, port, backlog: 4096 });
-      reconciliation = reconcile();
+      reconciliation = reconcileAtStart(upkeep, version);
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(
         pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.reach() ?? Promise.resolve(true) })),
