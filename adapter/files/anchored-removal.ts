@@ -55,16 +55,15 @@ async function unlinked(folder: AnchoredFolder, name: string): Promise<boolean> 
 
 /** False: it is no folder (any more). */
 async function removedFolder(parent: AnchoredFolder, name: string): Promise<boolean> {
-  let folder: AnchoredFolder;
-  try {
-    folder = await parent.openFolder(name);
-  } catch (error) {
-    if (error instanceof FileRefused) return error.reason === 'missing';
-    throw error;
-  }
-  using opened = folder;
   for (let fruitless = 0; fruitless < FRUITLESS_ROUNDS; fruitless++) {
-    if ((await removeContents(opened, { top: opened, depth: 0 })) > 0) fruitless = 0;
+    try {
+      using folder = await parent.openFolder(name);
+      if ((await removeContents(folder, { top: folder, depth: 0 })) > 0) fruitless = 0;
+    } catch (error) {
+      if (error instanceof FileRefused) return error.reason === 'missing';
+      throw error;
+    }
+    // Closed before: the last descriptor of a folder that is gone frees it on the disk, while everything waits.
     try {
       await parent.rmdir(name);
       return true;
@@ -101,8 +100,7 @@ async function removeSubfolder(
   place: { top: AnchoredFolder; depth: number },
 ): Promise<void> {
   try {
-    using folder = await parent.openFolder(name);
-    await removeContents(folder, place);
+    await removeContentsOf(parent, name, place);
     await parent.rmdir(name);
   } catch (error) {
     const gone = error instanceof FileRefused && error.reason !== 'changed';
@@ -110,6 +108,15 @@ async function removeSubfolder(
       throw diskFailure(error, parent.pathOf(name));
     }
   }
+}
+
+async function removeContentsOf(
+  parent: AnchoredFolder,
+  name: string,
+  place: { top: AnchoredFolder; depth: number },
+): Promise<void> {
+  using folder = await parent.openFolder(name);
+  await removeContents(folder, place);
 }
 
 async function moveUp(folder: AnchoredFolder, name: string, top: AnchoredFolder): Promise<void> {
