@@ -840,7 +840,7 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
     test('a full disk is told apart, and the rest of the file is removed', async (context) => {
       const small = join(base, 'small');
       await mkdir(small);
-      if ((await exited(spawn('mount', ['-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small]))) !== 0) {
+      if ((await ran('mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', small)) !== 0) {
         context.skip('mounting a small disk needs root');
       }
       try {
@@ -855,7 +855,7 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
         expect(await readdir(join(small, 'uploads', 'sessions', at.sessionId))).toEqual([]);
         expect(await stored(stage, place())).toContain(small);
       } finally {
-        await exited(spawn('umount', [small]));
+        await ran('umount', small);
       }
     });
 
@@ -898,8 +898,10 @@ async function items(stage: DiskStage, kind: FilePlace['kind']): Promise<StagedI
 const tree = async (folder: string): Promise<string[]> => (await readdir(folder, { recursive: true })).sort();
 
 async function make(command: string, ...args: string[]): Promise<void> {
-  expect(await exited(spawn(command, args))).toBe(0);
+  expect(await ran(command, ...args)).toBe(0);
 }
+
+const ran = (command: string, ...args: string[]): Promise<number | null> => exited(spawn(command, args));
 
 const run = (script: string, ...args: string[]) =>
   spawn(process.execPath, ['--input-type=module', '-e', script, ...args], { stdio: ['ignore', 'pipe', 'inherit'] });
