@@ -31,37 +31,31 @@ export async function keepArtifact(
   found: FoundOutput,
   options: { wasGiven: boolean; now: () => number; leaseUntil: () => number; signal: AbortSignal },
 ): Promise<FileRecord> {
+  const { signal } = options;
   try {
-    return await locks.hold(`artifact/${pending.sessionId}/${pending.fileId}`, async (held) => {
-      const signal = AbortSignal.any([options.signal, held.signal]);
-      const size = found.kind === 'embedded' ? found.output.bytes.length : found.file.size;
-      const [described] = await Promise.all([
-        describe(found, options.wasGiven ? pending.filename : undefined),
-        quotas.reserve(pending, size, options.leaseUntil()),
-        // What else lies there is counted by no quota.
-        found.kind === 'own' ? files.stage.keepOnly({ ...pending, filename: found.filename }) : undefined,
-      ]);
-      const now = options.now();
-      let file: FileRecord = {
-        ...pending,
-        ...described,
-        sizeBytes: size,
-        state: 'committed',
-        lastUsedAt: now,
-        leaseUntil: 0,
-      };
-      if (found.kind === 'own') {
-        file = { ...file, filename: await renamed(files.stage, { ...file, filename: found.filename }, file.filename) };
-      } else {
-        await copy(files, file, found, signal);
-        if (options.wasGiven) await files.stage.keepOnly(file);
-      }
-      await files.secure(file, signal);
+    const size = found.kind === 'embedded' ? found.output.bytes.length : found.file.size;
+    const isSettled = found.kind === 'own' && isLastingName(found.filename);
+    const [described] = await Promise.all([
+      describe(found, options.wasGiven ? pending.filename : undefined),
+      quotas.reserve(pending, size, options.leaseUntil()),
+      // What else lies there is counted by no quota.
+      isSettled ? files.stage.keepOnly({ ...pending, filename: found.filename }) : undefined,
+    ]);
+    let file: FileRecord = { ...pending, ...described, sizeBytes: size, state: 'committed', leaseUntil: 0 };
+    if (found.kind !== 'own') await copy(files, file, found, signal);
+    else if (!isSettled) {
+      file = { ...file, filename: await renamed(files.stage, { ...file, filename: found.filename }, file.filename) };
+    }
+    if (!isSettled && options.wasGiven) await files.stage.keepOnly(file);
+    await files.secure(file, signal);
+    // Only this: copying may take long, and others may wait for the same lock by chance.
+    return await locks.hold(`artifact/${file.sessionId}/${file.fileId}`, async (held) => {
       signal.throwIfAborted();
+      const now = options.now();
+      const kept = { ...file, lastUsedAt: now };
       const { guard } = held;
-      const kept = await records.commit([file], guard === undefined ? { now } : { now, guard });
-      if (!kept) throw new AdapterError('session_ended');
-      return file;
+      if (await records.commit([kept], guard === undefined ? { now } : { now, guard })) return kept;
+      throw new AdapterError(held.signal.aborted ? 'storage_busy' : 'session_ended');
     });
   } finally {
     if (found.kind !== 'embedded') await found.file.close();
@@ -92,6 +86,9 @@ async function startOf(found: FoundOutput): Promise<Uint8Array> {
   for await (const chunk of found.file.read({ end: MEDIA_TYPE_BYTES - 1 })) chunks.push(chunk);
   return Buffer.concat(chunks);
 }
+
+/** Whether a file that is called so keeps its name: it is safe, and has an extension. */
+const isLastingName = (name: string): boolean => posix.extname(name) !== '' && safeFilename(name, NAMELESS) === name;
 
 /** The better name, or the one that the file has where that is taken. */
 async function renamed(stage: FileStage, place: FilePlace, better: string): Promise<string> {
