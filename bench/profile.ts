@@ -29,6 +29,7 @@ const loads: Readonly<Record<string, { scenario: Load['scenario']; mount: Mount 
   large: { scenario: 'large', mount: 'main' },
   list: { scenario: 'list', mount: 'catalog' },
   session: { scenario: 'session', mount: 'main' },
+  write: { scenario: 'write', mount: 'main' },
 };
 
 const usage = `Usage: node bench/profile.ts [target] [options]
