@@ -2,8 +2,9 @@ import type { LockGuard } from '../state/file-records.ts';
 
 /**
  * Excludes writers from each other (`storage.lock_mode`): those of this process, of this host, or of all replicas.
- * What is named `upload/{session}/{file}` or `session/{session}` is a file or all files of a session. Different names
- * never get into each other's way. Locks are not reentrant.
+ * What is named `upload/{session}/{file}` or `session/{session}` is a file or all files of a session. Locks are for
+ * steps that take a moment: with `file`, different names of two processes may wait for each other by chance. Those of
+ * one process never do. Locks are not reentrant.
  */
 export interface Locks {
   /**
