@@ -138,15 +138,7 @@ export class DiskStage implements FileStage {
     await this.#inItem(place, async (folder) => {
       await emptyFolder(folder, rawName(place.filename));
       if (!this.#options.atomicWrites) return;
-      const handle = await folder.openFile(rawName(place.filename), 'readable');
-      try {
-        await onDisk(this.pathOf(place), () => handle.sync());
-      } finally {
-        await handle.close();
-      }
-      await folder.sync();
-      const session = dirname(folder.path);
-      await syncFolders([session, dirname(session)], this.#anchored);
+      await this.#sync(folder, rawName(place.filename));
     });
   }
 
@@ -193,6 +185,22 @@ export class DiskStage implements FileStage {
       }
     });
     return removed;
+  }
+
+  /** A file with the folders above it, all at once: file systems with a journal write it once for all of them. */
+  async #sync(folder: AnchoredFolder, name: string): Promise<void> {
+    const session = dirname(folder.path);
+    const handle = await folder.openFile(name, 'readable');
+    try {
+      const syncs = await Promise.allSettled([
+        onDisk(folder.pathOf(name), () => handle.sync()),
+        folder.sync(),
+        syncFolders([session, dirname(session)], this.#anchored),
+      ]);
+      for (const sync of syncs) if (sync.status === 'rejected') throw sync.reason;
+    } finally {
+      await handle.close();
+    }
   }
 
   /** Works in a folder; does nothing when there is none. */
