@@ -7,6 +7,18 @@ import { drain, openSession, type Place, type Session } from '../../kit/session.
 import { readResource, resourceUris } from './artifacts.ts';
 import { asUploads, type FormFile, upload } from './uploads.ts';
 
+/** `uploads.ttl_seconds`: long enough for a replica to start again, and short enough for the cleanup to have work. */
+export const UPLOAD_TTL_SECONDS = 15;
+/** `sessions.max_total_session_size`: more than one round makes, so that what is new is not evicted. */
+export const SESSION_BYTES = 1_200_000;
+
+/** A handle that a client was given, when it began to upload, and in which round. */
+interface Given {
+  readonly handle: string;
+  readonly began: number;
+  readonly round: number;
+}
+
 /** So often everything is done in each round. */
 const TURNS = 3;
 
@@ -20,7 +32,8 @@ const contentOfName = (name: string): Buffer => {
 /** Two sessions whose quotas are always full, and everything that their client was ever given. */
 export class Clients {
   readonly sessions: readonly Session[];
-  readonly #handles: string[] = [];
+  readonly #given: Given[] = [];
+  #round = 0;
   /** Also those that may have ended. */
   readonly #opened = new Map<string, Session>();
   readonly #random: () => number;
@@ -42,6 +55,7 @@ export class Clients {
    */
   async work(places: readonly Place[]): Promise<number> {
     const began = performance.now();
+    this.#round += 1;
     const tasks: Promise<unknown>[] = [];
     for (let turn = 0; turn < TURNS; turn += 1) {
       const place = places[turn % places.length] as Place;
@@ -60,11 +74,9 @@ export class Clients {
     for (const session of this.sessions) {
       const door = session.at(place);
       const lying = await readdir(join(root, 'uploads/sessions', session.sessionId)).catch(() => []);
-      const handles = new Set([
-        ...this.#handles.filter((handle) => handle.includes(session.sessionId)).slice(-8),
-        ...lying.map((id) => `upload://sessions/${session.sessionId}/${id}`),
-      ]);
-      for (const handle of handles) {
+      const given = this.#given.filter(({ handle }) => handle.includes(session.sessionId)).slice(-12);
+      const unknown = lying.map((id) => `upload://sessions/${session.sessionId}/${id}`);
+      for (const handle of new Set([...given.map((one) => one.handle), ...unknown])) {
         const message = await door.tool('read_file', { path: handle });
         const { result } = message;
         if (result === undefined) throw new Error(JSON.stringify(message));
@@ -72,6 +84,9 @@ export class Clients {
         if (isError === true) {
           // It may be gone, and then the adapter says so; a tool must never look for a file in vain.
           expect(JSON.stringify(result)).toContain('up_get_upload_url');
+          const { round, began } = given.find((one) => one.handle === handle) ?? { round: 0, began: 0 };
+          const isFresh = round === this.#round && performance.now() - began < UPLOAD_TTL_SECONDS * 1_000;
+          expect([handle, isFresh]).toEqual([handle, false]);
           continue;
         }
         const [file] = asObject(structuredContent).files as [{ path: string; sha256: string }];
@@ -119,9 +134,11 @@ export class Clients {
   }
 
   async #upload(place: Place, session: Session): Promise<void> {
+    const [began, round] = [performance.now(), this.#round];
     const response = await upload(place, session.sessionId, this.#someFiles());
     const body = asObject(await response.json());
-    if (response.status === 200) this.#handles.push(...asUploads(body).map(({ handle }) => handle));
+    if (response.status !== 200) return;
+    this.#given.push(...asUploads(body).map(({ handle }) => ({ handle, began, round })));
   }
 
   async #capture(place: Place, session: Session): Promise<void> {
