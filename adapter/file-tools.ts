@@ -10,6 +10,7 @@ import type { ClientNotices } from './gateway/client-notices.ts';
 import { downloadUrl } from './gateway/download-url.ts';
 import type { Incoming } from './gateway/incoming.ts';
 import type { MountAdditions } from './gateway/mount.ts';
+import type { OwnResources } from './gateway/own-resources.ts';
 import type { ToolStep } from './gateway/tool-step.ts';
 import type { ToolSchemas } from './gateway/tool-schemas.ts';
 import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.ts';
@@ -50,8 +51,17 @@ export function fileTools(server: EffectiveServer, parts: FileToolParts): MountA
     uriScheme: config.uploads.uri_scheme,
     consumer: (entry, helper) => consumer(server, entry, helper, parts),
     producer: (entry) => (opened === undefined ? undefined : producer(server, entry, opened, parts)),
-    artifacts: () => (opened === undefined ? undefined : artifactResources(artifactParts(server, opened, parts))),
+    artifacts: () => (opened === undefined ? undefined : resources(server, opened, parts)),
   });
+}
+
+/** The entries have the last word. */
+function resources(server: EffectiveServer, opened: OpenedFiles, parts: FileToolParts): OwnResources | undefined {
+  const { expose_as_resources: byDefault } = parts.config.artifacts;
+  const exposes = server.adapters.some(
+    (entry) => entry.type === 'artifact_producer' && (entry.expose_as_resource ?? byDefault),
+  );
+  return artifactResources({ ...artifactParts(server, opened, parts), exposes });
 }
 
 function producer(

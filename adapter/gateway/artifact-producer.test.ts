@@ -531,6 +531,8 @@ describe('settings', () => {
     [{ expose_as_resources: false }, {}, false],
     [{}, { expose_as_resource: false }, false],
     [{}, {}, true],
+    [{ expose_as_resources: false }, { expose_as_resource: true }, true],
+    [{}, { expose_as_resource: null }, true],
   ])('artifacts are offered as resources with %j and %j: %j', async (section, entry, exposed) => {
     const prepared = await prepare({ artifacts: section, entry: { ...GIVEN, ...entry } });
     await writeFile(pathIn(prepared), PNG);

@@ -54,7 +54,7 @@ export function artifactProducer(entry: ArtifactProducer, options: ProducerOptio
   return new ProducerStep(argument, options, {
     locate,
     mode: locator.mode,
-    exposed: options.artifacts.expose_as_resources && entry.expose_as_resource,
+    exposed: entry.expose_as_resource ?? options.artifacts.expose_as_resources,
     rawOutput: entry.allow_raw_output ?? entry.overrides.allow_raw_output ?? options.allowRawOutput,
   });
 }

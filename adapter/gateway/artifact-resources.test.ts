@@ -29,6 +29,7 @@ function resources(artifacts: object = {}): OwnResources | undefined {
   return artifactResources({
     serverId: 's1',
     artifacts: Artifacts.parse(artifacts),
+    exposes: true,
     records: files.store.files,
     files: files.bytes,
     events: { downloaded: ({ filename }, bytes) => void read.push([filename, bytes]) },
@@ -133,8 +134,8 @@ describe('artifacts as resources', () => {
     expect(read).toEqual([]);
   });
 
-  test.each([{ enabled: false }, { expose_as_resources: false }])('are not offered with %j', (artifacts) => {
-    expect(resources(artifacts)).toBeUndefined();
+  test('are not offered while artifacts are off', () => {
+    expect(resources({ enabled: false })).toBeUndefined();
   });
 
   test('are kept in mind by the scheme and the time of the configuration', async () => {

@@ -22,10 +22,14 @@ export interface ArtifactResourcesOptions {
  * exposure, are off.
  */
 export function artifactResources(
-  options: Omit<ArtifactResourcesOptions, 'artifacts'> & { readonly artifacts: Artifacts },
+  options: Omit<ArtifactResourcesOptions, 'artifacts'> & {
+    readonly artifacts: Artifacts;
+    /** Whether any producer's artifacts are offered. */
+    readonly exposes: boolean;
+  },
 ): OwnResources | undefined {
   const { artifacts } = options;
-  return artifacts.enabled && artifacts.expose_as_resources ? new ArtifactResources(options) : undefined;
+  return artifacts.enabled && options.exposes ? new ArtifactResources(options) : undefined;
 }
 
 class ArtifactResources implements OwnResources {

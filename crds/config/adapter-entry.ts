@@ -73,9 +73,9 @@ export const ArtifactProducer = z
       .prefault(null),
     output_locator: maybeEmpty(OutputLocator.prefault({})).describe('How the produced file is found in the result.'),
     persist: flag().describe('Store the file. When false, the result is returned as it is.').prefault(true),
-    expose_as_resource: flag()
-      .describe('Offer these artifacts as MCP resources; takes precedence over `artifacts.expose_as_resources`.')
-      .prefault(true),
+    expose_as_resource: orNull(
+      flag().describe('Offer these artifacts as MCP resources. Null: `artifacts.expose_as_resources` decides.'),
+    ).prefault(null),
     allow_raw_output: orNull(
       flag().describe(
         'Put the bytes of the file (base64) into the result as well. Null: `overrides.allow_raw_output` decides.',

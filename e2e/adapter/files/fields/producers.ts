@@ -80,14 +80,28 @@ export function producersFields(field: FieldTest): void {
       expect(await lying()).toEqual([]);
     },
   ]);
-  field(`${PRODUCER}.expose_as_resource`, [
-    { entries: producer({ output_path_argument: 'output_path', expose_as_resource: false }) },
-    async ({ door }) => {
-      const { uri } = artifactOf(await write(door));
-      expect(await resourceUris(door)).not.toContain(uri);
-      expect(await readResource(door, uri)).toBeUndefined();
-    },
-  ]);
+  field(
+    `${PRODUCER}.expose_as_resource`,
+    [
+      { entries: producer({ output_path_argument: 'output_path', expose_as_resource: false }) },
+      async ({ door }) => {
+        const { uri } = artifactOf(await write(door));
+        expect(await resourceUris(door)).not.toContain(uri);
+        expect(await readResource(door, uri)).toBeUndefined();
+      },
+    ],
+    [
+      {
+        config: { artifacts: { expose_as_resources: false } },
+        entries: producer({ output_path_argument: 'output_path', expose_as_resource: true }),
+      },
+      async ({ door }) => {
+        const { uri } = artifactOf(await write(door));
+        expect(await resourceUris(door)).toContain(uri);
+        expect(await readResource(door, uri)).toBeDefined();
+      },
+    ],
+  );
   for (const [name, on] of [
     ['allow_raw_output', { allow_raw_output: true, overrides: { allow_raw_output: false } }],
     ['include_raw_output', { include_raw_output: true }],

@@ -24,6 +24,8 @@ export function uploadsFields(field: FieldTest): void {
     for (const wait of seconds) {
       later(wait);
       read.push(!isFailed(await door.tool('read_file', { path: handle })));
+      // The end of a use is written behind the answer; once this is, that is too.
+      await uploadedOne(adapter, session.sessionId, 'b');
     }
     return read;
   };
