@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { AdapterError, type ErrorCode, ERRORS, httpErrorText, knownError, rpcErrorText } from './errors.ts';
+import { StorageFault } from './files/places.ts';
 import { SecondHomeFailed } from './files/second-home.ts';
 import { StoreUnavailable } from './state/state-store.ts';
 
@@ -61,6 +62,16 @@ test('any failure is one of the table, and only what nobody expected is told', (
   expect(knownError(noBucket, told)).toMatchObject({ code: 'storage_unavailable', status: 503, cause: noBucket });
   // People who run it must hear of it; clients do not.
   expect(told).toHaveBeenLastCalledWith(noBucket);
+  const broken = new StorageFault('EIO', '/storage/x: EIO');
+  expect(knownError(broken, told)).toMatchObject({ code: 'storage_unavailable', status: 503, cause: broken });
+  expect(told).toHaveBeenLastCalledWith(broken);
+  told.mockClear();
+  for (const code of ['ENOSPC', 'EDQUOT']) {
+    const full = new StorageFault(code, `/storage/x: ${code}`);
+    expect(knownError(full, told)).toMatchObject({ code: 'storage_quota', status: 507, cause: full });
+    expect(knownError(full, told).message).not.toContain('/storage');
+  }
+  expect(told).not.toHaveBeenCalled();
   for (const failure of [new TypeError('secret'), 'secret', undefined]) {
     expect(knownError(failure, told)).toMatchObject({ code: 'internal', message: ERRORS.internal.detail });
     expect(told).toHaveBeenLastCalledWith(failure);

@@ -99,12 +99,19 @@ export function knownError(error: unknown, onUnexpected: (error: unknown) => voi
   if (error instanceof Error && error.name === 'StoreUnavailable') {
     return new AdapterError('state_unavailable', undefined, { cause: error });
   }
+  if (isFault(error) && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
+    return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: error });
+  }
   onUnexpected(error);
-  if (error instanceof Error && error.name === 'SecondHomeFailed') {
+  if (isFault(error) || (error instanceof Error && error.name === 'SecondHomeFailed')) {
     return new AdapterError('storage_unavailable', undefined, { cause: error });
   }
   return new AdapterError('internal', undefined, { cause: error });
 }
+
+/** A failure of the disk (files/places.ts). */
+const isFault = (error: unknown): error is Error & { code: unknown } =>
+  error instanceof Error && error.name === 'StorageFault' && 'code' in error;
 
 /** A JSON-RPC error with the request's id, for MCP mounts. */
 export function rpcErrorText(code: ErrorCode, detail: string, idText: string, data?: Record<string, unknown>): string {
