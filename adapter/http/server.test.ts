@@ -180,6 +180,21 @@ describe('the HTTP server', () => {
     expect(lines[0]?.['ms']).toEqual(expect.any(Number));
   });
 
+  test.each([
+    ['a path that is not there', '', 'GET', 'not_found'],
+    ['a path that is cut off', `/${'x'.repeat(170)}`, 'GET', 'not_found'],
+    ['a request without the token', '', 'PUT', 'unauthorized'],
+    ['a preflight', '', 'OPTIONS', undefined],
+  ])('does not write a whole session id: %s', async (_what, before, method, outcome) => {
+    await start({ level: 'info', auth: outcome === 'unauthorized' });
+    const headers = { origin: 'https://app.example', 'access-control-request-method': 'GET' };
+    await get(`${before}/artifacts/s1/${'0123456789abcdef'.repeat(2)}/name`, { method, headers });
+    await vi.waitFor(() => expect(lines).toHaveLength(1));
+    expect(lines[0]?.['outcome']).toBe(outcome);
+    expect(lines[0]?.['path']).toContain('/artifacts/s1/01234567…');
+    expect(JSON.stringify(lines)).not.toContain('012345678');
+  });
+
   test('asks clients to leave while it drains', async () => {
     await start();
     expect((await get('/plain')).headers.get('connection')).toBe('keep-alive');

@@ -5,6 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
+import { maskIds } from '../telemetry/redact.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
 import { askForBody, isReadSlowly } from './large-body.ts';
@@ -243,7 +244,8 @@ function logWhenDone(
         server_id: facts.serverId,
         session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
         http_method: request.method,
-        path: facts.serverId === undefined ? pathOf(request).slice(0, MAX_LOGGED_CHARS) : undefined,
+        // Masked before it is cut: most of an id would be left at the cut.
+        path: facts.serverId === undefined ? maskIds(pathOf(request)).slice(0, MAX_LOGGED_CHARS) : undefined,
         method: facts.rpcMethod?.slice(0, MAX_LOGGED_CHARS),
         tool: facts.tool?.slice(0, MAX_LOGGED_CHARS),
         status: raw.statusCode,

@@ -56,6 +56,21 @@ describe('the log', () => {
   });
 });
 
+test('an id of a session is never written whole, wherever it stands', () => {
+  const id = '0123456789abcdef0123456789ABCDEF';
+  const { log, lines } = logger('info');
+  log.info(`the folders of session ${id} could not be removed`);
+  log.info('with %s', id);
+  log.info({ path: `/artifacts/s1/${id}/${id}x` }, 'request');
+  log.error({ err: new Error(`/storage/${id}: EIO`, { cause: new Error(`x${id}y`) }) }, 'failed');
+  log.error(new Error(`a${id}f`));
+  log.info(`${'x'.repeat(16_384 - 31)}${id}`);
+  const text = JSON.stringify(lines());
+  expect(text).not.toContain('12345678');
+  expect(lines()[0]).toMatchObject({ msg: 'the folders of session 01234567… could not be removed' });
+  expect(lines()[2]).toMatchObject({ path: '/artifacts/s1/01234567…/01234567…x' });
+});
+
 test('a session id is shown so far that it can be followed and not used', () => {
   expect(shorten('0123456789abcdef0123456789abcdef')).toBe('01234567');
 });

@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 
-import { type Redact, redactValue } from './redact.ts';
+import { maskIds, type Redact, redactValue } from './redact.ts';
 
 export type Logger = pino.Logger;
 
@@ -9,8 +9,9 @@ const LEVELS = { debug: 'debug', info: 'info', warning: 'warn', error: 'error', 
 export type LogLevel = keyof typeof LEVELS;
 const NAMES = Object.fromEntries(Object.entries(LEVELS).map(([name, level]) => [level, name]));
 
-/** JSON lines on standard output, each with the time and the level by name; everything in them is redacted. */
+/** JSON lines on standard output, each with the time and the level by name; everything in them is redacted, and no id is shown whole. */
 export function createLogger(level: LogLevel, redact: Redact, destination?: DestinationStream): Logger {
+  const safeText: Redact = (text) => maskIds(redact(text));
   return pino(
     {
       level: LEVELS[level],
@@ -18,7 +19,7 @@ export function createLogger(level: LogLevel, redact: Redact, destination?: Dest
       timestamp: pino.stdTimeFunctions.isoTime,
       formatters: {
         level: (label) => ({ level: NAMES[label] ?? label }),
-        log: (object) => redactValue(object, redact) as Record<string, unknown>,
+        log: (object) => redactValue(object, safeText) as Record<string, unknown>,
       },
       serializers: { err: (error: unknown) => error },
       hooks: {
@@ -26,7 +27,7 @@ export function createLogger(level: LogLevel, redact: Redact, destination?: Dest
           const [first]: unknown[] = args;
           // The message of an error that stands alone would become that of the line.
           const all = first instanceof Error && args.length === 1 ? [first, first.message] : args;
-          const safe = all.map((arg: unknown) => (typeof arg === 'string' ? redact(arg) : arg));
+          const safe = all.map((arg: unknown) => (typeof arg === 'string' ? safeText(arg) : arg));
           method.apply(this, safe as Parameters<typeof method>);
         },
       },

@@ -14,6 +14,9 @@ const MIN_SECRET_CHARS = 4;
 /** Clients and upstreams may send text of any length; what is said of it is not to cost more than that. */
 const MAX_CHARS = 16_384;
 
+/** A session id, or one that was cut off at the end of a text. */
+const ID = /([0-9a-f]{8})(?:[0-9a-f]{24,}|[0-9a-f]+(?=…$))/gi;
+
 export type Redact = (text: string) => string;
 
 /**
@@ -36,6 +39,12 @@ export function redactor(secrets: readonly string[]): Redact {
       .replace(ASSIGNMENT, (_all, name: string) => name + REDACTED);
   };
 }
+
+/**
+ * Leaves of each id as much as is needed to follow it: where authentication is off, who knows the id of a session has
+ * the session. Ids of files and hashes look like it; nobody needs the whole of them either.
+ */
+export const maskIds = (text: string): string => text.replace(ID, '$1…');
 
 /** The same for structured values: sensitive names lose their values, all text is redacted. */
 export function redactValue(value: unknown, redact: Redact, depth = 0): unknown {
