@@ -2,12 +2,12 @@ import { createHash, randomBytes } from 'node:crypto';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FileRecord } from '../state/file-records.ts';
 import { DiskStage } from './disk-stage.ts';
 import { noFileEvents } from './file-events.ts';
 import { FileStore } from './file-store.ts';
-import { type FilePlace, FileRefused, type OpenedFile } from './places.ts';
+import { type FilePlace, FileRefused, type OpenedFile, StorageFault } from './places.ts';
 import type { SecondHome } from './second-home.ts';
 import { fileRecord, newId } from './testing/stored-files.ts';
 
@@ -72,10 +72,11 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const storeWith = (second?: SecondHome): FileStore =>
+const storeWith = (second?: SecondHome, secondTimeoutMs?: number): FileStore =>
   new FileStore({
     stage,
     second,
+    secondTimeoutMs,
     records: { known: async (_, ids) => new Set(ids.filter((id) => known.has(id))) },
     events: {
       ...noFileEvents,
@@ -155,6 +156,26 @@ describe('with a second home', () => {
     await expect(files.open(file)).rejects.toMatchObject({ reason: 'missing' });
   });
 
+  test('nothing is asked of the second home when the shared folder cannot take it', async () => {
+    const files = storeWith(bucket);
+    const file = await kept(files);
+    await stage.removeItem(file);
+    const asked = vi.spyOn(bucket, 'get');
+    vi.spyOn(stage, 'create').mockRejectedValueOnce(new StorageFault('ENOSPC', 'full'));
+    await expect(files.open(file)).rejects.toMatchObject({ code: 'ENOSPC' });
+    expect(asked).not.toHaveBeenCalled();
+    expect(await digest(files, file)).toBe(file.sha256);
+  });
+
+  test('a second home that does not answer leaves nothing', async () => {
+    const files = storeWith(bucket);
+    const file = await kept(files);
+    await stage.removeItem(file);
+    bucket.down = true;
+    await expect(files.open(file)).rejects.toThrow('the bucket is down');
+    expect(await readdir(join(root, 'uploads', 'sessions', file.sessionId))).toEqual([]);
+  });
+
   test('a link in the place of a file is not repaired by the second home', async () => {
     const files = storeWith(bucket);
     const file = await kept(files);
@@ -208,6 +229,26 @@ describe('discarding', () => {
     expect(errors).toHaveLength(2);
     expect(errors.join('\n')).toContain('the bucket is down');
     expect(errors.join('\n')).toContain('an id is none');
+  });
+
+  test('a second home that does not answer is not waited for when it ends, nor again and again', async () => {
+    const files = storeWith(bucket, 20);
+    const records = [await kept(files), await kept(files), await kept(files)] as const;
+    const asked = vi
+      .spyOn(bucket, 'remove')
+      .mockImplementation(
+        (_files: unknown, signal?: AbortSignal) =>
+          new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason as Error))),
+      );
+    const stop = new AbortController();
+    const discarding = files.discard([records[0]], 'expired', stop.signal);
+    stop.abort();
+    await discarding;
+    await files.discard([records[1]], 'expired');
+    await files.discard([records[2]], 'expired');
+    expect(asked).toHaveBeenCalledTimes(2);
+    expect(errors).toHaveLength(3);
+    for (const file of records) expect(await stage.filesIn(file)).toEqual([]);
   });
 
   test('all of a session, and nothing of another one', async () => {

@@ -9,6 +9,8 @@ export interface FileStoreOptions {
   readonly stage: FileStage;
   /** `storage.s3`; undefined when it is off. */
   readonly second?: SecondHome;
+  /** How long the second home may take to remove files, in milliseconds. Default: 60 s. */
+  readonly secondTimeoutMs?: number;
   readonly records: Pick<FileRecords, 'known'>;
   readonly events: Pick<FileEvents, 'removed'>;
   /** What was not removed, and why; for the log. */
@@ -18,17 +20,23 @@ export interface FileStoreOptions {
 /** Node does everybody's work on files with four threads: more would be no faster, and keep others waiting. */
 const REMOVED_AT_A_TIME = 2;
 const SECOND_HOME_TIMEOUT_MS = 60_000;
+/** How long nothing is removed there after it did not answer; copies that stay have no record and are orphans. */
+const SECOND_HOME_REST_MS = 60_000;
 
 /** The bytes of files, in the shared folder and in the second home where there is one. Their records are elsewhere. */
 export class FileStore {
   readonly stage: FileStage;
   readonly #second: SecondHome | undefined;
   readonly #options: FileStoreOptions;
+  readonly #secondTimeoutMs: number;
+  /** By `performance.now`. */
+  #secondRestsUntil = 0;
 
   constructor(options: FileStoreOptions) {
     this.#options = options;
     this.stage = options.stage;
     this.#second = options.second;
+    this.#secondTimeoutMs = options.secondTimeoutMs ?? SECOND_HOME_TIMEOUT_MS;
   }
 
   create(place: FilePlace): Promise<FileWriter> {
@@ -64,11 +72,11 @@ export class FileStore {
 
   /**
    * Removes the bytes of files whose records are gone. Never fails, and goes on with the others: what could not be
-   * removed has no record and is an orphan.
+   * removed has no record and is an orphan. `signal` ends only the waiting for the second home.
    */
-  async discard(files: readonly FileRecord[], reason: RemovalReason): Promise<void> {
+  async discard(files: readonly FileRecord[], reason: RemovalReason, signal?: AbortSignal): Promise<void> {
     if (files.length === 0) return;
-    const elsewhere = this.#removeElsewhere(files);
+    const elsewhere = this.#removeElsewhere(files, signal);
     const queue = files.values();
     const workers = Array.from({ length: Math.min(REMOVED_AT_A_TIME, files.length) }, async () => {
       for (const file of queue) {
@@ -86,9 +94,10 @@ export class FileStore {
 
   /** Never shows a part of it, nor bytes that are not those of the record. */
   async #fetch(second: SecondHome, file: FileRecord, signal?: AbortSignal): Promise<void> {
-    const bytes = await second.get(file, signal);
+    // Before the bytes are asked for: a connection whose body nobody reads would stay open.
     const writer = await this.stage.create(file, { atomic: true });
     try {
+      const bytes = await second.get(file, signal);
       const hash = createHash('sha256');
       let size = 0;
       for await (const chunk of bytes) {
@@ -116,11 +125,20 @@ export class FileStore {
     throw new FileRefused('missing', `${file.kind} ${file.fileId} was removed`);
   }
 
-  async #removeElsewhere(files: readonly FileRecord[]): Promise<void> {
+  async #removeElsewhere(files: readonly FileRecord[], stop?: AbortSignal): Promise<void> {
     const second = this.#second;
     if (second === undefined) return;
-    const signal = AbortSignal.timeout(SECOND_HOME_TIMEOUT_MS);
-    await this.#quietly(`${files.length} files in the second home`, () => second.remove(files, signal));
+    await this.#quietly(`${files.length} files in the second home`, async () => {
+      if (performance.now() < this.#secondRestsUntil) throw new Error('the second home did not answer a moment ago');
+      const timeout = AbortSignal.timeout(this.#secondTimeoutMs);
+      try {
+        await second.remove(files, stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
+      } catch (error) {
+        // A cleanup discards batch after batch; waiting for each of them would take hours.
+        if (timeout.aborted) this.#secondRestsUntil = performance.now() + SECOND_HOME_REST_MS;
+        throw error;
+      }
+    });
   }
 
   async #quietly(what: string, remove: () => Promise<void>): Promise<void> {
