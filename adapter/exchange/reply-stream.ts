@@ -9,6 +9,9 @@ const FRAME_END = 2;
 /** More than this many messages waiting for one stream are of no use to anybody; the oldest go. */
 const MAX_NOTICES = 100;
 
+/** A client that takes nothing at all for so long is taken to be gone. */
+const STALLED_MS = 60_000;
+
 /** Where the data comes from, which has to wait for a slow client. */
 export interface Flow {
   hold(): void;
@@ -52,15 +55,17 @@ export class ReplyStream implements QuietStream {
     if (this.#notices !== undefined) this.#sendNotices();
   }
 
-  /** Resolves when the client has taken what was written, or is gone. */
-  async drained(): Promise<void> {
+  /** Resolves when the client has taken what was written, or is gone, which it is when it takes nothing for `stalledMs`. */
+  async drained(stalledMs = STALLED_MS): Promise<void> {
     if (!this.#isSlow || this.#res.destroyed) return;
     const { promise, resolve } = Promise.withResolvers<void>();
+    const isTaken = endIfStalled(this.#res, stalledMs);
     this.#res.once('drain', resolve);
     this.#res.once('close', resolve);
     await promise;
     this.#res.off('drain', resolve);
     this.#res.off('close', resolve);
+    isTaken();
   }
 
   /** Puts a message of our own between the frames. Without an event id: the client's cursor stays the upstream's. */
@@ -93,6 +98,21 @@ export class ReplyStream implements QuietStream {
     this.#notices = undefined;
     if (!this.#res.writableEnded) for (const text of notices) this.write(Buffer.from(messageFrame(text)));
   }
+}
+
+/**
+ * Closes the connection when the client takes nothing of what was written for `ms` milliseconds, up to when the returned
+ * function is called or the answer has left. However slow it is, a client that takes anything goes on.
+ */
+export function endIfStalled(res: ServerResponse, ms = STALLED_MS): () => void {
+  const onStalled = (): void => void res.destroy();
+  res.once('timeout', onStalled);
+  // The socket's own time limit begins anew with each byte that leaves.
+  res.socket?.setTimeout(ms);
+  return () => {
+    res.off('timeout', onStalled);
+    res.socket?.setTimeout(0);
+  };
 }
 
 /** How many line ends in a row stand at the end of the chunk, up to FRAME_END; `before` is that of the chunk before. */

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 import type { StreamedAnswer } from './answer.ts';
-import { ReplyStream } from './reply-stream.ts';
+import { endIfStalled, ReplyStream } from './reply-stream.ts';
 
 /** What is written: bytes, or characters of ASCII, which leave without becoming a Buffer that has to be collected. */
 export type Part = Buffer | string;
@@ -49,6 +49,7 @@ export async function streamAnswer(
       return !reply.destroyed;
     });
     if (last === undefined) return false;
+    endIfStalled(reply);
     reply.end(last, 'latin1');
     return true;
   } catch (error) {
