@@ -1,4 +1,5 @@
 import type {
+  Begun,
   FileKey,
   FileKind,
   FilePage,
@@ -27,10 +28,7 @@ export class AvailableFiles implements FileRecords {
     this.#mirror = mirror;
   }
 
-  begin(
-    files: readonly FileRecord[],
-    options: { now: number; maxArtifacts: number | null },
-  ): Promise<'begun' | 'no_session' | 'limit'> {
+  begin(files: readonly FileRecord[], options: { now: number; maxArtifacts: number | null }): Promise<Begun> {
     return this.#run((store) => store.begin(files, options));
   }
 

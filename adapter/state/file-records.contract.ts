@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { FileRecord } from './file-records.ts';
+import { type FileRecord, MAX_SESSION_FILES } from './file-records.ts';
 import type { SessionRecord, StateStore } from './state-store.ts';
 import { addFile, beginFile, DAY, MINUTE, newFile, newId, newSession, request, T, tombstone } from './testing/files.ts';
 import { stateStores } from './testing/state-stores.ts';
@@ -92,6 +92,25 @@ for (const technology of stateStores) {
         expect(await a.files.begin([artifact()], limit)).toBe('limit');
         expect(await a.files.begin([newFile(session)], limit)).toBe('begun');
         expect(await a.files.begin([artifact()], { now: T, maxArtifacts: null })).toBe('begun');
+      });
+
+      test('a session has so many files at most, of both kinds together and without any quota', async () => {
+        const artifact = newFile(session, { kind: 'artifact' });
+        const many = Array.from({ length: MAX_SESSION_FILES - 1 }, () => newFile(session));
+        expect(await a.files.begin(many, begin)).toBe('begun');
+        expect(await b.files.begin([newFile(session), artifact], begin)).toBe('full');
+        expect(await b.files.begin([artifact], begin)).toBe('begun');
+        expect(await a.files.begin([newFile(session)], begin)).toBe('full');
+        expect(await a.files.begin([newFile(session, { kind: 'artifact' })], begin)).toBe('full');
+        expect(await a.files.begin([newFile(session, { kind: 'artifact' })], { now: T, maxArtifacts: 1 })).toBe(
+          'limit',
+        );
+        const other = newSession();
+        await a.open(other);
+        expect(await a.files.begin([newFile(other)], begin)).toBe('begun');
+        await b.files.remove(artifact);
+        expect(await a.files.begin([newFile(session)], begin)).toBe('begun');
+        expect(new Set(ids(await b.files.purge(session))).size).toBe(MAX_SESSION_FILES);
       });
 
       test('of 40 artifacts begun at once through both clients as many as allowed begin', async () => {

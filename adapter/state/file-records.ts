@@ -1,6 +1,12 @@
 import type { SessionKey } from './session-key.ts';
 
 /**
+ * The most files of one session, uploads and artifacts, pending ones too. Some steps look at all files of a session
+ * while nobody else is served, and quotas of bytes do not bound how many empty files there are.
+ */
+export const MAX_SESSION_FILES = 10_000;
+
+/**
  * What is known of the files of sessions, shared by all replicas; their bytes are elsewhere. Every method is one atomic
  * step. Times are milliseconds since the epoch and come in as arguments. A file belongs to the session that it was made
  * in: none is added to a session that is not active, and where the session is gone, `find` and `use` find nothing.
@@ -10,12 +16,9 @@ export interface FileRecords {
   /**
    * Adds pending files of one session, whose bytes are about to come; all of them or none. `no_session`: it is unknown
    * or has ended. `limit`: an artifact more than `maxArtifacts` of the session (`artifacts.max_per_session`; pending
-   * ones count until their lease ends).
+   * ones count until their lease ends). `full`: a file of any kind more than MAX_SESSION_FILES.
    */
-  begin(
-    files: readonly FileRecord[],
-    options: { now: number; maxArtifacts: number | null },
-  ): Promise<'begun' | 'no_session' | 'limit'>;
+  begin(files: readonly FileRecord[], options: { now: number; maxArtifacts: number | null }): Promise<Begun>;
   /**
    * Sets how many bytes a pending file takes up in the quotas and extends its lease. Must come before the bytes are
    * written, so that what lies on the disk never exceeds a quota. Less than before is always granted. When the session's quota is short, committed files of
@@ -51,7 +54,7 @@ export interface FileRecords {
 
   /** Removes a file, pending or committed. Returns it to one caller only. */
   remove(key: FileKey): Promise<FileRecord | undefined>;
-  /** Removes all files of a session and returns them. */
+  /** Removes all files of a session and returns them; of many, some in each step. */
   purge(session: SessionKey): Promise<FileRecord[]>;
   /**
    * Removes up to `limit` files that have expired and whose lease is over: committed ones by the time to live of their
@@ -109,6 +112,8 @@ export interface FileRecord extends FileKey {
   /** Until then it neither expires nor is it evicted, because somebody writes or reads it. 0: nobody does. */
   readonly leaseUntil: number;
 }
+
+export type Begun = 'begun' | 'no_session' | 'limit' | 'full';
 
 export interface ReserveRequest {
   readonly bytes: number;

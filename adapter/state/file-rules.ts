@@ -1,5 +1,7 @@
 import { evictionFor } from './file-eviction.ts';
+import { MAX_SESSION_FILES } from './file-records.ts';
 import type {
+  Begun,
   FileKey,
   FileKind,
   FileRecord,
@@ -32,7 +34,7 @@ export function begin(
   { sessions, files }: FileTables,
   begun: readonly FileRecord[],
   { now, maxArtifacts }: Options<'begin'>,
-): 'begun' | 'no_session' | 'limit' {
+): Begun {
   const session = sessionOf(begun);
   if (session === undefined) return 'begun';
   if (!isActive(sessions.get(session))) return 'no_session';
@@ -42,6 +44,8 @@ export function begin(
     // Whoever died with a pending artifact must not hold its place until the next cleanup.
     if (full && aliveArtifacts(files, session, now) + artifacts > maxArtifacts) return 'limit';
   }
+  const held = files.held(session, 'upload') + files.held(session, 'artifact');
+  if (held + begun.length > MAX_SESSION_FILES) return 'full';
   for (const record of begun) files.put({ record: { ...record, state: 'pending' }, uses: 0 });
   return 'begun';
 }

@@ -105,7 +105,10 @@ export const CHANGE = `
     removed[#removed + 1] = encode(file)
   end`;
 
-/** … servers: notes the session's server, so that a session's id is enough to find it. */
-export const NOTE_SERVER = `
-  redis.call('SADD', KEYS[8], string.match(ARGV[1], '^[^:]*'))
-  redis.call('PEXPIRE', KEYS[8], ARGV[2])`;
+/**
+ * Notes the server of the session with the name ARGV[1] in the set `key`, so that a session's id is enough to find it.
+ * `ttl` is that of files. The set lives as long as any session or file that it leads to, so it is never cut short.
+ */
+export const noteServer = (key: string, ttl: string): string => `
+  redis.call('SADD', ${key}, string.match(ARGV[1], '^[^:]*'))
+  if redis.call('PTTL', ${key}) < tonumber(${ttl}) then redis.call('PEXPIRE', ${key}, ${ttl}) end`;

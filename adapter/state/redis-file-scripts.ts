@@ -1,5 +1,6 @@
+import { MAX_SESSION_FILES } from './file-records.ts';
 import { redisScript } from './redis-connection.ts';
-import { CHANGE, FILE, FILES, NOTE_SERVER, SESSION } from './redis-file-lua.ts';
+import { CHANGE, FILE, FILES, noteServer, SESSION } from './redis-file-lua.ts';
 
 /*
  * One atomic step of RedisFiles each; the same decisions as in file-rules.ts. Keys are always given in the order
@@ -8,7 +9,12 @@ import { CHANGE, FILE, FILES, NOTE_SERVER, SESSION } from './redis-file-lua.ts';
  * redis-file.ts for how a file is written. Every script leaves an expiry on every key that it writes.
  */
 
-/** … servers · name, ttl, now, maxArtifacts or '', fields and files… → begun, no_session or limit */
+/** How many files one step removes, at least where there are more: Redis serves nobody else meanwhile. */
+export const PURGED_AT_ONCE = 500;
+
+const NOTE_SERVER = noteServer('KEYS[8]', 'ARGV[2]');
+
+/** … servers · name, ttl, now, maxArtifacts or '', fields and files… → begun, no_session, limit or full */
 export const BEGIN = redisScript(`
   ${SESSION} ${FILE} ${FILES} ${CHANGE}
   if not active then return 'no_session' end
@@ -17,7 +23,7 @@ export const BEGIN = redisScript(`
     if string.sub(ARGV[i], 1, 1) == 'a' then artifacts = artifacts + 1 end
   end
   local max = tonumber(ARGV[4])
-  local counts = redis.call('HMGET', KEYS[2], '#ac', '#ap')
+  local counts = redis.call('HMGET', KEYS[2], '#ac', '#ap', '#uc', '#up')
   if max and artifacts > 0 and tonumber(counts[1] or 0) + tonumber(counts[2] or 0) + artifacts > max then
     for _, file in ipairs(files_of_session()) do
       local held = file.state == 'committed' or file.lease > tonumber(ARGV[3])
@@ -25,6 +31,9 @@ export const BEGIN = redisScript(`
     end
     if artifacts > max then return 'limit' end
   end
+  local files = (#ARGV - 4) / 2
+  for _, number in ipairs(counts) do files = files + tonumber(number or 0) end
+  if files > ${MAX_SESSION_FILES} then return 'full' end
   for i = 5, #ARGV, 2 do write(decode(ARGV[i], ARGV[i + 1]), read(ARGV[i])) end
   finish()
   ${NOTE_SERVER}
@@ -148,17 +157,26 @@ export const REMOVE_FILE = redisScript(`
   return encode(file)`);
 
 /**
- * name, ttl, 1 to do so only if the session is gone → fields and files that were removed…, 0 if Redis has forgotten
- * the session's files and the totals are wrong
+ * name, ttl, 1 to do so only if the session is gone → 1 if there may be more, else 0, then fields and files that were
+ * removed…; 0 alone if Redis has forgotten the session's files and the totals are wrong. What a scan has come past is
+ * removed at once, so one that has come to its end has left nothing, wherever the hash was rebuilt meanwhile.
  */
 export const PURGE = redisScript(`
-  ${SESSION} ${FILE} ${FILES} ${CHANGE}
+  ${SESSION} ${FILE} ${CHANGE}
   if redis.call('EXISTS', KEYS[2]) == 0 then
-    return redis.call('ZREM', KEYS[3], ARGV[1]) == 1 and 0 or {}
+    return redis.call('ZREM', KEYS[3], ARGV[1]) == 1 and 0 or { 0 }
   end
-  if ARGV[3] == '1' and alive then return {} end
-  for _, file in ipairs(files_of_session()) do remove(file) end
+  if ARGV[3] == '1' and alive then return { 0 } end
+  local cursor = '0'
+  repeat
+    local page = redis.call('HSCAN', KEYS[2], cursor, 'COUNT', ${PURGED_AT_ONCE})
+    cursor = page[1]
+    for i = 1, #page[2], 2 do
+      if string.sub(page[2][i], 1, 1) ~= '#' then remove(decode(page[2][i], page[2][i + 1])) end
+    end
+  until cursor == '0' or #removed >= ${2 * PURGED_AT_ONCE}
   finish()
+  table.insert(removed, 1, cursor == '0' and 0 or 1)
   return removed`);
 
 /**

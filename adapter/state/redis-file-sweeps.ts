@@ -2,6 +2,7 @@ import type { FileRecord } from './file-records.ts';
 import { decodeFiles } from './redis-file.ts';
 import * as scripts from './redis-file-scripts.ts';
 import type { RedisFileSteps } from './redis-file-steps.ts';
+import type { SessionKey } from './session-key.ts';
 
 /*
  * The cleanups of RedisFiles. They look through an index and take one step for each session that they find in it.
@@ -56,10 +57,10 @@ export async function purgeAbandoned(steps: RedisFileSteps, limit: number): Prom
     );
     if (names.length === 0) break;
     const gone = (await goneOf(steps, names)).slice(0, limit - sessions);
-    const replies = await Promise.all(gone.map((name) => steps.change(scripts.PURGE, steps.keys.parse(name), ['1'])));
-    for (const [index, reply] of replies.entries()) {
-      if (reply === 0) lost = true;
-      purged.push(...decodeFiles(steps.keys.parse(gone[index] ?? ''), reply));
+    const purges = await Promise.all(gone.map((name) => purgeFiles(steps, steps.keys.parse(name), { ifGone: true })));
+    for (const { files, forgotten } of purges) {
+      if (forgotten) lost = true;
+      for (const file of files) purged.push(file);
     }
     sessions += gone.length;
     kept += names.length - gone.length;
@@ -69,6 +70,25 @@ export async function purgeAbandoned(steps: RedisFileSteps, limit: number): Prom
     await steps.connection.script(scripts.RECOUNT, [fileSessions, fileTotals], values);
   }
   return purged;
+}
+
+/**
+ * Removes the files of a session, some in each step; with `ifGone` those of a session that is gone only. `forgotten`:
+ * Redis had lost them.
+ */
+export async function purgeFiles(
+  steps: RedisFileSteps,
+  session: SessionKey,
+  { ifGone = false }: { ifGone?: boolean } = {},
+): Promise<{ files: FileRecord[]; forgotten: boolean }> {
+  const files: FileRecord[] = [];
+  for (;;) {
+    const reply = await steps.change(scripts.PURGE, session, [ifGone ? '1' : '']);
+    if (!Array.isArray(reply)) return { files, forgotten: true };
+    const [more, ...removed] = reply;
+    for (const file of decodeFiles(session, removed)) files.push(file);
+    if (more !== 1) return { files, forgotten: false };
+  }
 }
 
 /** Members of an index whose time has come: which of them are gone from it now, and the files that were removed. */

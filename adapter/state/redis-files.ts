@@ -1,4 +1,5 @@
 import type {
+  Begun,
   FileKey,
   FileKind,
   FilePage,
@@ -22,7 +23,7 @@ import {
 } from './redis-file.ts';
 import * as scripts from './redis-file-scripts.ts';
 import type { RedisFileSteps } from './redis-file-steps.ts';
-import { expireFiles, purgeAbandoned } from './redis-file-sweeps.ts';
+import { expireFiles, purgeAbandoned, purgeFiles } from './redis-file-sweeps.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import type { SessionKey } from './session-key.ts';
 
@@ -30,8 +31,8 @@ import type { SessionKey } from './session-key.ts';
 const CLEARED_AT_ONCE = 200;
 
 /**
- * The records of files in Redis. Steps on one session are one script and one round trip each; those on many, such as
- * `expire`, are one for each session.
+ * The records of files in Redis. Steps on one session are one script and one round trip each, but for the purge of many
+ * files; those on many sessions, such as `expire`, are one for each session.
  */
 export class RedisFiles implements FileRecords {
   readonly #connection: RedisConnection;
@@ -47,7 +48,7 @@ export class RedisFiles implements FileRecords {
   async begin(
     files: readonly FileRecord[],
     { now, maxArtifacts }: { now: number; maxArtifacts: number | null },
-  ): Promise<'begun' | 'no_session' | 'limit'> {
+  ): Promise<Begun> {
     const session = sessionOf(files);
     if (session === undefined) return 'begun';
     const fields = files.flatMap((record) => encodeFile({ ...record, state: 'pending' }, 0));
@@ -57,7 +58,7 @@ export class RedisFiles implements FileRecords {
       [now, maxArtifacts ?? '', ...fields],
       this.#keys.servers,
     );
-    return reply === 'no_session' || reply === 'limit' ? reply : 'begun';
+    return reply === 'no_session' || reply === 'limit' || reply === 'full' ? reply : 'begun';
   }
 
   async reserve(key: FileKey, request: ReserveRequest): Promise<Reserved> {
@@ -123,7 +124,7 @@ export class RedisFiles implements FileRecords {
   }
 
   async purge(session: SessionKey): Promise<FileRecord[]> {
-    return decodeFiles(session, await this.#steps.change(scripts.PURGE, session, ['']));
+    return (await purgeFiles(this.#steps, session)).files;
   }
 
   expire(options: Parameters<FileRecords['expire']>[0]): Promise<FileRecord[]> {

@@ -1,4 +1,5 @@
 import type {
+  Begun,
   FileKey,
   FileKind,
   FilePage,
@@ -30,10 +31,7 @@ export class TableFiles implements FileRecords {
     this.#steps = steps;
   }
 
-  begin(
-    files: readonly FileRecord[],
-    options: { now: number; maxArtifacts: number | null },
-  ): Promise<'begun' | 'no_session' | 'limit'> {
+  begin(files: readonly FileRecord[], options: { now: number; maxArtifacts: number | null }): Promise<Begun> {
     return this.#steps.step((tables) => rules.begin(tables, files, options));
   }
 
