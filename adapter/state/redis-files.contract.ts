@@ -1,5 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import type { FileRecord } from './file-records.ts';
 import { RedisConnection } from './redis-connection.ts';
+import { PURGED_AT_ONCE } from './redis-file-scripts.ts';
 import { RedisStore } from './redis-store.ts';
 import type { SessionRecord } from './state-store.ts';
 import { addFile, beginFile, DAY, MINUTE, newFile, newSession, request, T } from './testing/files.ts';
@@ -106,7 +108,7 @@ describe('files in Redis', () => {
     const names = ['file_sessions', 'file_totals', 'uploads', 'artifacts', 'pending_files', 'servers'];
     const keys = [filesKey(), ...names.map((name) => `${KEY_BASE}:${name}`)];
     const ofSession = await ttlOf(`${KEY_BASE}:session:files:${session.sessionId}`);
-    for (const key of keys.slice(0, -1)) expect(await ttlOf(key)).toBeGreaterThan(ofSession + DAY);
+    for (const key of keys) expect(await ttlOf(key)).toBeGreaterThan(ofSession + DAY);
     const shorten = () => server.use((redis) => Promise.all(keys.map((key) => redis.pexpire(key, MINUTE))));
 
     await shorten();
@@ -122,8 +124,48 @@ describe('files in Redis', () => {
 
     await shorten();
     await store.expireIdle({ now: T + DAY, idleBefore: T + DAY, tombstoneUntil: T + 2 * DAY, limit: 1 });
+    for (const key of keys) expect(await ttlOf(key), key).toBeGreaterThan(3 * DAY);
     await store.revive(session, { principal: 'alice', now: T + DAY }, { maxActive: null });
     for (const key of keys) expect(await ttlOf(key), key).toBeGreaterThan(SESSION_TTL + DAY);
+  });
+
+  test('a session that is opened does not make those of its server forgotten earlier', async () => {
+    const servers = `${KEY_BASE}:servers`;
+    await addFile(store, session);
+    const another = newSession({ lastActiveAt: T });
+    await store.open(another);
+    expect(await ttlOf(servers)).toBeGreaterThan(SESSION_TTL + DAY);
+    // As left by replicas whose sessions live longer.
+    await server.use((redis) => redis.pexpire(servers, 90 * DAY));
+    await store.open(newSession({ lastActiveAt: T }));
+    await addFile(store, another);
+    await enter(T + HOUR + 1);
+    expect(await ttlOf(servers)).toBeGreaterThan(89 * DAY);
+  });
+
+  test('many files of a session are purged in several steps, each file once', async () => {
+    const gone = newSession({ lastActiveAt: T });
+    await store.open(gone);
+    const filesOf = async (owner: SessionRecord): Promise<string[]> => {
+      const files = Array.from({ length: 3 * PURGED_AT_ONCE }, () => newFile(owner));
+      await store.files.begin(files, { now: T, maxArtifacts: null });
+      return files.map(({ fileId }) => fileId).sort();
+    };
+    const [ids, ofGone] = [await filesOf(session), await filesOf(gone)];
+    await store.remove(gone);
+    const purged: string[][] = [];
+    const take = async (work: Promise<FileRecord[]>) => void purged.push((await work).map(({ fileId }) => fileId));
+
+    expect(await scriptsRun(() => take(store.files.purge(session)))).toBeGreaterThanOrEqual(3);
+    expect(purged.flat().sort()).toEqual(ids);
+    purged.length = 0;
+    const both = () => [store.files.purge(gone), store.files.purgeAbandoned({ now: T, limit: 9 })];
+    await Promise.all(both().map(take));
+    expect(purged.flat().sort()).toEqual(ofGone);
+    expect(await store.files.totals()).toMatchObject({ uploads: { count: 0, bytes: 0 } });
+    for (const index of ['files:*', 'file_sessions', 'pending_files']) {
+      expect(await server.use((redis) => redis.keys(`${KEY_BASE}:${index}`))).toEqual([]);
+    }
   });
 
   test('files that Redis forgot leave the totals, and files whose session it forgot are found', async () => {

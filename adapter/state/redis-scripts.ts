@@ -1,4 +1,5 @@
 import { redisScript } from './redis-connection.ts';
+import { noteServer } from './redis-file-lua.ts';
 
 /*
  * One atomic step of RedisStore each. Keys are always given in the order hash, leases, active, inFlight, tombstones,
@@ -80,19 +81,21 @@ export const RESERVE = redisScript(`
   redis.call('PEXPIRE', KEYS[2], ARGV[6])
   return 1`);
 
-/** hash, leases, active, inFlight, tombstones, reservations, servers, and workspaces for one · member, lastActiveAt, ttl, fields and values… */
+/**
+ * hash, leases, active, inFlight, tombstones, reservations, servers, and workspaces for one
+ * · member, lastActiveAt, ttl, ttl of files, fields and values…
+ */
 export const OPEN = redisScript(`
   ${DROP_LEASES}
   drop_leases(KEYS[2], KEYS[4], ARGV[1])
   redis.call('DEL', KEYS[1])
-  redis.call('HSET', KEYS[1], unpack(ARGV, 4))
+  redis.call('HSET', KEYS[1], unpack(ARGV, 5))
   redis.call('PEXPIRE', KEYS[1], ARGV[3])
   redis.call('ZADD', KEYS[3], ARGV[2], ARGV[1])
   redis.call('PEXPIRE', KEYS[3], ARGV[3])
   redis.call('ZREM', KEYS[5], ARGV[1])
   redis.call('ZREM', KEYS[6], ARGV[1])
-  redis.call('SADD', KEYS[7], string.match(ARGV[1], '^[^:]*'))
-  redis.call('PEXPIRE', KEYS[7], ARGV[3])
+  ${noteServer('KEYS[7]', 'ARGV[4]')}
   if KEYS[8] then
     redis.call('ZADD', KEYS[8], ARGV[2], ARGV[1])
     redis.call('PEXPIRE', KEYS[8], ARGV[3])
@@ -213,7 +216,8 @@ export const INVALIDATE = redisScript(`
   return 1`);
 
 /**
- * hash, leases, active, inFlight, tombstones · member, now, idleBefore, tombstone until or '', live until
+ * hash, leases, active, inFlight, tombstones, and what is known of its files…
+ * · member, now, idleBefore, tombstone until or '', live until, files live until
  * → session, 0 when it is gone or active again, 1 when it is kept for its calls
  */
 export const EXPIRE_IDLE = redisScript(`
@@ -235,6 +239,7 @@ export const EXPIRE_IDLE = redisScript(`
     redis.call('PEXPIREAT', KEYS[1], ARGV[5])
     redis.call('ZADD', KEYS[5], ARGV[4], ARGV[1])
     live_until(KEYS[5], ARGV[5])
+    for i = 6, #KEYS do live_until(KEYS[i], ARGV[6]) end
   end
   return session`);
 

@@ -43,6 +43,7 @@ export class RedisStore implements StateStore {
   readonly #sessionTtlMs: number;
   /** The expiry of keys is renewed at most hourly and lasts that much longer. */
   readonly #keyTtlMs: number;
+  readonly #filesTtlMs: number;
 
   /** Takes over the connection: `close` ends it. */
   constructor(connection: RedisConnection, options: RedisStoreOptions) {
@@ -50,7 +51,8 @@ export class RedisStore implements StateStore {
     this.#keys = new RedisKeys(options.keyBase);
     this.#sessionTtlMs = Math.ceil(options.sessionTtlMs ?? 30 * DAY_MS);
     this.#keyTtlMs = this.#sessionTtlMs + HOUR_MS;
-    this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#keyTtlMs + FILES_GRACE_MS));
+    this.#filesTtlMs = this.#keyTtlMs + FILES_GRACE_MS;
+    this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#filesTtlMs));
     this.nonces = new RedisNonces(connection, this.#keys);
   }
 
@@ -70,7 +72,7 @@ export class RedisStore implements StateStore {
 
   async open(record: SessionRecord): Promise<void> {
     const name = this.#keys.name(record);
-    const values = [name, record.lastActiveAt, this.#keyTtlMs, ...encodeSession(record)];
+    const values = [name, record.lastActiveAt, this.#keyTtlMs, this.#filesTtlMs, ...encodeSession(record)];
     const { reservations, servers, workspaces } = this.#keys;
     const index = record.protocolVersion === WORKSPACE_PROTOCOL ? [workspaces] : [];
     await this.#run(scripts.OPEN, [...this.#allOf(name), reservations, servers, ...index], values);
@@ -175,8 +177,14 @@ export class RedisStore implements StateStore {
     limit: number;
   }): Promise<SessionRecord[]> {
     const { now, idleBefore, tombstoneUntil, limit } = options;
-    const liveUntil = tombstoneUntil === null ? '' : Math.ceil(tombstoneUntil + TOMBSTONE_GRACE_MS);
-    const values = [now, idleBefore, tombstoneUntil ?? '', liveUntil];
+    const until = (graceMs: number) => (tombstoneUntil === null ? '' : Math.ceil(tombstoneUntil + graceMs));
+    const values = [now, idleBefore, tombstoneUntil ?? '', until(TOMBSTONE_GRACE_MS), until(FILES_GRACE_MS)];
+    const { servers, fileSessions, fileTotals, uploads, artifacts, pendingFiles } = this.#keys;
+    const ofFiles = [servers, fileSessions, fileTotals, uploads, artifacts, pendingFiles];
+    const expire = (name: string) => {
+      const keys = [...this.#allOf(name), this.#keys.files(name), ...ofFiles];
+      return this.#run(scripts.EXPIRE_IDLE, keys, [name, ...values]);
+    };
     const expired: SessionRecord[] = [];
     // Sessions that are kept for their calls stay at the front of the index and are passed over.
     let kept = 0;
@@ -186,7 +194,6 @@ export class RedisStore implements StateStore {
         redis.zrangebyscore(this.#keys.active, '-inf', `(${idleBefore}`, 'LIMIT', kept, page),
       );
       if (names.length === 0) break;
-      const expire = (name: string) => this.#run(scripts.EXPIRE_IDLE, this.#allOf(name), [name, ...values]);
       for (const [index, reply] of (await Promise.all(names.map(expire))).entries()) {
         const ended = decodeSession(this.#keys.parse(names[index] ?? ''), reply);
         if (ended !== undefined) expired.push(ended.record);
