@@ -104,8 +104,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       })
     : undefined;
   const { auth } = core;
-  const secret = new SigningSecret(auth.enabled ? (auth.signing_secret ?? auth.token) : null, () =>
-    store.secret('signing'),
+  const secret = new SigningSecret(
+    auth.enabled ? (auth.signing_secret ?? auth.token) : null,
+    () => store.secret('signing'),
+    () => state.status().fallback,
   );
   await secret.load();
   const notices = new ClientNotices(bus, onError);

@@ -2,21 +2,28 @@ import { StoreUnavailable } from './state/state-store.ts';
 
 /**
  * What upload and download URLs are signed with: the configured one, else one that all replicas share in the store,
- * which may have to be waited for.
+ * which may have to be waited for. One that comes from memory while the store is down is this replica's alone: it is
+ * good until the store is back, and then the shared one is asked for.
  */
 export class SigningSecret {
   readonly #load: () => Promise<string>;
+  readonly #isFallback: () => boolean;
   #value: string | undefined;
+  /** From memory, in the place of the store that is down. */
+  #meanwhile: string | undefined;
   #loading: Promise<void> | undefined;
 
-  constructor(configured: string | null, load: () => Promise<string>) {
+  /** `isFallback`: the store is replaced by memory (`unavailable_policy: fallback_memory`). */
+  constructor(configured: string | null, load: () => Promise<string>, isFallback: () => boolean) {
     this.#value = configured ?? undefined;
     this.#load = load;
+    this.#isFallback = isFallback;
   }
 
   /** Throws StoreUnavailable while the store has not given it; then it is asked again. */
   get value(): string {
     if (this.#value !== undefined) return this.#value;
+    if (this.#meanwhile !== undefined && this.#isFallback()) return this.#meanwhile;
     void this.load();
     throw new StoreUnavailable('the secret that signs URLs could not be read');
   }
@@ -31,8 +38,12 @@ export class SigningSecret {
 
   async #read(): Promise<void> {
     if (this.#value !== undefined) return;
+    // The store may fail, or come back, while it is asked.
+    const began = this.#isFallback();
     try {
-      this.#value = await this.#load();
+      const secret = await this.#load();
+      if (began || this.#isFallback()) this.#meanwhile = secret;
+      else this.#value = secret;
     } catch {
       // See `value`.
     }
