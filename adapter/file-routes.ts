@@ -11,7 +11,7 @@ import type { SigningSecret } from './signing-secret.ts';
 import type { StateStore } from './state/state-store.ts';
 
 /** Where nothing stores files; the route says first that uploads are off. */
-const NO_UPLOADS = { receive: () => Promise.reject(new AdapterError('uploads_disabled')) };
+const NO_UPLOADS = { closed: false, receive: () => Promise.reject(new AdapterError('uploads_disabled')) };
 /** How long presigned URLs are good for where no bucket is configured that could make them. */
 const NO_URL_SECONDS = 0;
 

@@ -90,6 +90,11 @@ export class Uploads {
     }
   }
 
+  /** No more are taken: `receive` would fail at once. */
+  get closed(): boolean {
+    return this.#closed;
+  }
+
   /** How many are under way. */
   get running(): number {
     return this.#running.size;

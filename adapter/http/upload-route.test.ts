@@ -6,8 +6,9 @@ import { text } from 'node:stream/consumers';
 
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
+import { AdapterError } from '../errors.ts';
 import { StorageFault } from '../files/places.ts';
-import type { SessionRecord } from '../state/state-store.ts';
+import { type SessionRecord, StoreUnavailable } from '../state/state-store.ts';
 import {
   file,
   form,
@@ -368,7 +369,7 @@ describe('quotas', () => {
   test.each([
     ['ENOSPC', 507, 'storage_quota'],
     ['EDQUOT', 507, 'storage_quota'],
-    ['EIO', 500, 'internal'],
+    ['EIO', 503, 'storage_unavailable'],
   ])('of the disk itself end an upload too: %s', async (fault, status, code) => {
     await start();
     const { bytes } = server.files;
@@ -385,7 +386,7 @@ describe('quotas', () => {
     expect([answer.status, answer.body['code']]).toEqual([status, code]);
     expect(answer.body['detail']).not.toContain('secret');
     await expectNothing();
-    expect(server.unexpected.length).toBe(status === 500 ? 1 : 0);
+    expect(server.unexpected.length).toBe(status === 503 ? 1 : 0);
   });
 
   test('of the storage refuse without evicting', async () => {
@@ -510,6 +511,56 @@ describe('who may upload', () => {
   });
 });
 
+describe('a signed URL whose upload fails for a reason of ours is good for another try', () => {
+  const parts = [file('a', 'x')];
+
+  test.each<[string, unknown, [number, string]]>([
+    ['the storage fails', new StorageFault('EIO', 'x'), [503, 'storage_unavailable']],
+    ['the file is locked', new AdapterError('storage_busy'), [503, 'storage_busy']],
+    ['the store is down for a moment', new StoreUnavailable('down'), [503, 'state_unavailable']],
+  ])('when %s', async (_what, failure, expected) => {
+    await start({ auth: true });
+    const session = await server.session();
+    const url = await server.signed(session, { toolName: 'tool', elicitationId: 'e' });
+    vi.spyOn(server.files.bytes, 'create').mockRejectedValueOnce(failure);
+    const failed = await post(url, parts);
+    expect([failed.status, failed.body['code']]).toEqual(expected);
+    expect(failed.headers.get('retry-after')).toBeTruthy();
+    await expectNothing();
+    expect((await post(url, parts)).status).toBe(200);
+    expect(server.done).toMatchObject([{ sessionId: session.sessionId, toolName: 'tool', elicitationId: 'e' }]);
+    expect((await post(url, parts)).body['code']).toBe('upload_url_invalid');
+  });
+
+  test('when its store does not take it back, the client hears of the failure all the same', async () => {
+    await start();
+    const url = await server.signed(await server.session());
+    vi.spyOn(server.files.bytes, 'create').mockRejectedValueOnce(new StoreUnavailable('down'));
+    vi.spyOn(server.files.store.nonces, 'issue').mockRejectedValueOnce(new StoreUnavailable('down'));
+    expect((await post(url, parts)).body['code']).toBe('state_unavailable');
+    expect((await post(url, parts)).body['code']).toBe('upload_url_invalid');
+  });
+
+  test('when no more uploads are taken, and when one is given up for that', async () => {
+    await start({ auth: true, maxFileBytes: 100_000_000 });
+    const session = await server.session();
+    const url = await server.signed(session);
+    const sent = endless(server, session, FILE_HEAD, url);
+    await vi.waitFor(async () => expect((await server.onDisk()).length).toBe(1), { timeout: 10_000 });
+    const answered = once(sent.request, 'response');
+    await server.uploads.close();
+    const [response] = (await answered) as [NodeJS.ReadableStream & { statusCode: number }];
+    expect([response.statusCode, JSON.parse(await text(response))]).toMatchObject([503, { code: 'draining' }]);
+    sent.stop();
+    for (let i = 0; i < 2; i++) {
+      const refused = await post(url, parts);
+      expect([refused.status, refused.body['code']]).toEqual([503, 'draining']);
+    }
+    const nonce = new URL(url).searchParams.get('mcp_upload_nonce') ?? '';
+    expect(await server.files.store.nonces.consume(nonce, Date.now())).toMatchObject({ sessionId: session.sessionId });
+  });
+});
+
 describe('a page of another origin', () => {
   const parts = [file('a', 'x')];
 
@@ -629,8 +680,9 @@ function endless(
   to: UploadServer,
   { sessionId }: SessionRecord,
   head = FILE_HEAD,
+  url = `${to.url}/upload/pw`,
 ): { request: ClientRequest; stop: () => void } {
-  const request = httpRequest(`${to.url}/upload/pw`, {
+  const request = httpRequest(url, {
     method: 'POST',
     headers: { 'content-type': 'multipart/form-data; boundary=b', 'mcp-session-id': sessionId },
   });

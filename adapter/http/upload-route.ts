@@ -9,6 +9,7 @@ import type { FileRecord } from '../state/file-records.ts';
 import type { UploadNonces, UploadPermission } from '../state/upload-nonces.ts';
 import { admitSigned } from './auth.ts';
 import { answerEarly, readSlowly } from './large-body.ts';
+import { used, useOnce } from './single-use.ts';
 import { PAGE_HEADERS, refusedPage, uploadedPage, uploadPage } from './upload-page.ts';
 import { uploadAnswer } from './upload-answer.ts';
 
@@ -25,7 +26,7 @@ export interface UploadRouteOptions {
   readonly secret: string;
   readonly nonces: UploadNonces;
   readonly sessions: Pick<SessionRegistry, 'touch'>;
-  readonly uploads: Pick<Uploads, 'receive'>;
+  readonly uploads: Pick<Uploads, 'receive' | 'closed'>;
   readonly uriScheme: string;
   readonly maxFileBytes: number;
   readonly requireSha256: boolean;
@@ -55,7 +56,6 @@ interface Access {
 }
 
 const METHODS: HTTPMethods[] = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
-const USED = 'The upload URL has been used already, or it is not valid; ask for a new one.';
 const EXPIRED = 'The upload URL has expired; ask for a new one.';
 const INVALID = 'The upload URL is not valid; ask for a new one.';
 
@@ -126,25 +126,20 @@ class UploadExchange {
     request.facts.sessionId = sessionId;
     const touch = () => options.sessions.touch(this.#serverId, sessionId, principal);
     await touch();
-    // The last step before the body: from here on the URL is used up, however this ends.
-    if (nonce !== undefined && (await options.nonces.consume(nonce, options.clock())) === undefined) {
-      throw new AdapterError('upload_url_invalid', USED);
-    }
+    if (options.uploads.closed) throw new AdapterError('draining');
     const serverId = this.#serverId;
-    const gone = new AbortController();
-    this.#reply.raw.once('close', () => gone.abort(new AdapterError('cancelled', 'The client has gone away.')));
-    const done = readSlowly(request.raw, this.#reply.raw);
-    const files = await options.uploads
-      .receive({
-        serverId,
-        sessionId,
-        body: request.raw,
-        contentType,
-        toolName,
-        keepSession: touch,
-        signal: gone.signal,
-      })
-      .finally(done);
+    const receive = (): Promise<readonly FileRecord[]> => {
+      const gone = new AbortController();
+      this.#reply.raw.once('close', () => gone.abort(new AdapterError('cancelled', 'The client has gone away.')));
+      const done = readSlowly(request.raw, this.#reply.raw);
+      const { signal } = gone;
+      const body = request.raw;
+      return options.uploads
+        .receive({ serverId, sessionId, body, contentType, toolName, keepSession: touch, signal })
+        .finally(done);
+    };
+    // The last step before the body: from here on the URL is used up.
+    const files = nonce === undefined ? await receive() : await useOnce(nonce, options, receive);
     options.onUploaded({ serverId, sessionId, toolName, elicitationId, files });
     const handle = (file: FileRecord): string => `${options.uriScheme}sessions/${file.sessionId}/${file.fileId}`;
     if (this.#wantsPage('text/html')) {
@@ -216,7 +211,7 @@ class UploadExchange {
     const isSigned = sessionId === undefined || verifyUpload(secret, claim, signed, now) === 'valid';
     const isTheirs = this.#session === undefined || this.#session === sessionId;
     if (!isSigned || !isTheirs) throw new AdapterError('upload_url_invalid', INVALID);
-    if (permission === undefined) throw new AdapterError('upload_url_invalid', USED);
+    if (permission === undefined) throw used();
     return permission;
   }
 
