@@ -766,6 +766,15 @@ describe('an exchange', () => {
       exchange.keepAlive();
       expect(outcomes).toEqual(['client_closed']);
     });
+
+    test('is over at once when it had gone before', async () => {
+      const { plan, reply, hangUp } = await start();
+      await hangUp();
+      outcomes.length = 0;
+      const asked = upstream.exchanges.length;
+      new Exchange({ ...plan, reply }).start();
+      expect([outcomes, running.all(), upstream.exchanges.length]).toEqual([['client_closed'], [], asked]);
+    });
   });
 
   describe('whose client is slow', () => {

@@ -99,6 +99,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
 
   start(): void {
     this.#plan.running.add(this);
+    // It went while the request was looked at, and will not be heard of again.
+    if (this.#res.destroyed) return this.#onClose();
     const { timeoutMs } = this.#plan;
     if (timeoutMs !== null) this.#timer = setTimeout(() => this.#onTimeout(), timeoutMs);
     this.#plan.upstream.send(this.#plan.request, this);

@@ -227,6 +227,22 @@ describe('shapeProblem', () => {
     expect(shapeProblem(`[{"x":1},${text}]`, 8, 1)).toEqual({ kind: 'duplicate', key });
   });
 
+  test.each<[string, string]>([
+    ['{"jsonrpc":"2.0","ID":1,"method":"a"}', 'id'],
+    ['{"id":1,"Method":"tools/call","params":{}}', 'method'],
+    ['{"Params":{"a":1}}', 'params'],
+    ['{"params":{"name":"a","Arguments":{}}}', 'arguments'],
+    ['{"params":{"URI":"a"}}', 'uri'],
+    ['{"params":{"tas\u212a":1}}', 'task'],
+  ])('finds the other spelling in %s', (text, key) => {
+    expect(shapeProblem(text, 8)).toEqual({ kind: 'variant', key });
+    expect(shapeProblem(`[{"x":1},${text}]`, 8, 1)).toEqual({ kind: 'variant', key });
+  });
+
+  test('has nothing against other spellings where they mean nothing', () => {
+    expect(shapeProblem('{"params":{"arguments":{"Name":1,"ID":2},"Level":"x"},"Name":1}', 8)).toBeUndefined();
+  });
+
   test.each([1, 60, 64, 65, 66, 300])('finds a duplicate after %i other members', (count) => {
     const filler = Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',');
     expect(shapeProblem(`{${filler}}`, 8)).toBeUndefined();

@@ -124,12 +124,20 @@ export function splice(text: string, edits: readonly (Span & { with: string })[]
   return out + text.slice(at);
 }
 
-export type ShapeProblem = { readonly kind: 'depth' } | { readonly kind: 'duplicate'; readonly key: string };
+export type ShapeProblem =
+  | { readonly kind: 'depth' }
+  | { readonly kind: 'duplicate'; readonly key: string }
+  /** Means `key` to a parser that ignores case, and nothing to others. */
+  | { readonly kind: 'variant'; readonly key: string };
+
+/** Members that decide what a message is and what is done with it. */
+const OF_MESSAGE: ReadonlySet<string> = new Set(['jsonrpc', 'id', 'method', 'params', 'result', 'error']);
+const OF_PARAMS: ReadonlySet<string> = new Set(['name', 'arguments', '_meta', 'task', 'uri']);
 
 /**
  * Finds what two JSON parsers may read differently, so that what the adapter checks is what the upstream does:
- * nesting deeper than `maxDepth`, and members of a message or of its `params` that are named twice (also when they
- * differ only in case, which some parsers ignore). `base` is 1 inside a batch. One pass, strings are jumped over.
+ * nesting deeper than `maxDepth`, members of a message or of its `params` that are named twice, and those that differ
+ * from a name of the protocol only in case, which some parsers ignore. `base` is 1 inside a batch. One pass, strings are jumped over.
  * Meant to run before JSON.parse, for which deep nesting is expensive; throws a SyntaxError for a broken key.
  */
 export function shapeProblem(text: string, maxDepth: number, base = 0): ShapeProblem | undefined {
@@ -146,8 +154,10 @@ export function shapeProblem(text: string, maxDepth: number, base = 0): ShapePro
         const next = skipSpace(text, end);
         if (text.charCodeAt(next) === COLON) {
           const raw = text.slice(i, end);
-          const key = folded(raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1));
+          const name = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);
+          const key = folded(name);
           if (!(level === 0 ? ofMessage : ofParams).add(key)) return { kind: 'duplicate', key };
+          if (key !== name && (level === 0 ? OF_MESSAGE : OF_PARAMS).has(key)) return { kind: 'variant', key };
           if (level === 0) inParams = key === 'params';
           i = next + 1;
           continue;

@@ -40,6 +40,20 @@ describe('parseBody', () => {
     });
   });
 
+  test('takes no tool call for a notification', () => {
+    expect(parseBody(Buffer.from('{"jsonrpc":"2.0","method":"tools/call","params":{"name":"a"}}'))).toMatchObject({
+      code: -32600,
+      detail: expect.stringContaining('"id"'),
+    });
+  });
+
+  test('refuses members of the protocol in another spelling', () => {
+    expect(parseBody(Buffer.from('{"jsonrpc":"2.0","ID":1,"method":"tools/call"}'))).toMatchObject({
+      code: -32600,
+      detail: 'The member "id" must be written exactly so.',
+    });
+  });
+
   test('reads notifications and responses', () => {
     expect(one('{"jsonrpc":"2.0","method":"notifications/initialized"}')).toEqual({
       kind: 'notification',

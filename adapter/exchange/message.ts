@@ -60,8 +60,15 @@ export function parseBody(bytes: Buffer): Body | InvalidBody {
   } catch (error) {
     return invalid(PARSE_ERROR, `The body is not valid JSON: ${(error as Error).message.slice(0, 120)}.`);
   }
-  if (problem !== undefined)
-    return invalid(INVALID_REQUEST, `The member "${problem.key.slice(0, 64)}" occurs more than once.`);
+  if (problem !== undefined) {
+    const key = problem.key.slice(0, 64);
+    return invalid(
+      INVALID_REQUEST,
+      problem.kind === 'duplicate'
+        ? `The member "${key}" occurs more than once.`
+        : `The member "${key}" must be written exactly so.`,
+    );
+  }
   if (!batch) {
     const message = readMessage(value, text, 0);
     return 'code' in message ? message : { bytes, text, messages: [message], batch };
@@ -104,7 +111,11 @@ function readMessage(value: unknown, text: string, at: number): Message | Invali
     return invalid(INVALID_REQUEST, 'The member "params" must be an object.', idText);
   }
   const known = (params ?? NO_PARAMS) as Record<string, unknown>;
-  if (id === undefined) return { kind: 'notification', method, params: known };
+  if (id === undefined) {
+    // Some upstreams would run it all the same, past everything that is done to calls.
+    if (method === 'tools/call') return invalid(INVALID_REQUEST, 'tools/call needs an "id".');
+    return { kind: 'notification', method, params: known };
+  }
   return { kind: 'request', method, params: known, idText };
 }
 

@@ -83,6 +83,10 @@ async function stored(stage: DiskStage, at: FilePlace, content: string | Buffer 
 const ways = process.platform === 'linux' ? [true, false] : [false];
 
 describe.each(ways)('files reached through descriptors: %s', (anchored) => {
+  /** What nothing else than descriptors can do. */
+  const testThroughDescriptors = (name: string, run: () => Promise<void>): void => {
+    if (anchored) test(name, run);
+  };
   const stageOf = (changes: Partial<DiskStageOptions> = {}): Promise<DiskStage> => opened({ anchored, ...changes });
 
   describe.each([true, false])('with atomic_writes: %s', (atomicWrites) => {
@@ -554,43 +558,45 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
       }
     });
 
-    test('swapping a folder for a link all the time gives nobody the file behind the link', async (context) => {
-      if (!anchored) context.skip('without descriptors the gap is narrow, but there');
-      const stage = await stageOf();
-      const sessionId = newId();
-      const outside = join(base, 'outside');
-      await mkdir(own(sessionId, 'a'), { recursive: true });
-      await mkdir(outside);
-      await writeFile(own(sessionId, 'a', 'f'), 'tool');
-      await writeFile(join(outside, 'f'), 'secret');
-      await symlink(outside, own(sessionId, 'link'));
-      // Two renames make each of them "a" in turn.
-      const swapping = run(
-        `import { renameSync } from 'node:fs'; process.chdir(process.argv[1]);
+    testThroughDescriptors(
+      'swapping a folder for a link all the time gives nobody the file behind the link',
+      async () => {
+        const stage = await stageOf();
+        const sessionId = newId();
+        const outside = join(base, 'outside');
+        await mkdir(own(sessionId, 'a'), { recursive: true });
+        await mkdir(outside);
+        await writeFile(own(sessionId, 'a', 'f'), 'tool');
+        await writeFile(join(outside, 'f'), 'secret');
+        await symlink(outside, own(sessionId, 'link'));
+        // Two renames make each of them "a" in turn.
+        const swapping = run(
+          `import { renameSync } from 'node:fs'; process.chdir(process.argv[1]);
          console.log('ready'); const until = Date.now() + 1500;
          while (Date.now() < until) { renameSync('a', 'b'); renameSync('link', 'a'); renameSync('a', 'link'); renameSync('b', 'a'); }`,
-        own(sessionId),
-      );
-      await once(swapping.stdout, 'data');
-      const ended = once(swapping, 'exit');
-      const seen = new Map<string, number>();
-      while (swapping.exitCode === null) {
-        const result = await stage
-          .openOutput(own(sessionId, 'a', 'f'), sessionId)
-          .then(async (file) => {
-            const content = (await allOf(file)).toString();
-            await file.close();
-            return content;
-          })
-          .catch((error: unknown) => (error instanceof FileRefused ? error.reason : Promise.reject(error)));
-        seen.set(result, (seen.get(result) ?? 0) + 1);
-      }
-      await ended;
-      expect([...seen.keys()]).not.toContain('secret');
-      // The swapping was seen: some attempts met the link or nothing.
-      expect(seen.get('tool')).toBeGreaterThan(0);
-      expect(seen.size).toBeGreaterThan(1);
-    });
+          own(sessionId),
+        );
+        await once(swapping.stdout, 'data');
+        const ended = once(swapping, 'exit');
+        const seen = new Map<string, number>();
+        while (swapping.exitCode === null) {
+          const result = await stage
+            .openOutput(own(sessionId, 'a', 'f'), sessionId)
+            .then(async (file) => {
+              const content = (await allOf(file)).toString();
+              await file.close();
+              return content;
+            })
+            .catch((error: unknown) => (error instanceof FileRefused ? error.reason : Promise.reject(error)));
+          seen.set(result, (seen.get(result) ?? 0) + 1);
+        }
+        await ended;
+        expect([...seen.keys()]).not.toContain('secret');
+        // The swapping was seen: some attempts met the link or nothing.
+        expect(seen.get('tool')).toBeGreaterThan(0);
+        expect(seen.size).toBeGreaterThan(1);
+      },
+    );
   });
 
   describe('removing', () => {
@@ -630,8 +636,7 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
       expect(await stage.filesIn(other)).toEqual(['report.pdf']);
     });
 
-    test('folders within folders without end, and names that are no UTF-8', async (context) => {
-      if (!anchored) context.skip('takes descriptors');
+    testThroughDescriptors('folders within folders without end, and names that are no UTF-8', async () => {
       const stage = await stageOf();
       const at = place({ kind: 'artifact' });
       const item = join(await stage.prepare(at), '..');
@@ -681,8 +686,7 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
       expect(await readdir(join(path, '..'))).toEqual(['shot.png']);
     });
 
-    test('an entry that was swapped for a link while its folder was emptied', async (context) => {
-      if (!anchored) context.skip('without descriptors the gap is narrow, but there');
+    testThroughDescriptors('an entry that was swapped for a link while its folder was emptied', async () => {
       const stage = await stageOf();
       const victim = join(base, 'victim');
       await mkdir(victim);
@@ -747,8 +751,7 @@ describe.each(ways)('files reached through descriptors: %s', (anchored) => {
       expect(await items(stage, 'artifact')).toEqual([]);
     });
 
-    test('every stray can be removed, but no folder into which something came', async (context) => {
-      if (!anchored) context.skip('takes descriptors');
+    testThroughDescriptors('every stray can be removed, but no folder into which something came', async () => {
       const stage = await stageOf();
       const sessions = join(root, 'artifacts', 'sessions');
       await mkdir(join(sessions, 'Odd', 'folder', 'sub'), { recursive: true });

@@ -122,13 +122,21 @@ export class ArtifactCapture {
     };
     const last: string[] = [];
     if (this.#settings.rawOutput) {
-      this.#opened = await this.#unlessFailed(() => this.#options.files.open(file, this.#ended.signal));
+      this.#opened = await this.#unlessFailed(() => this.#openFor(file));
       if (this.#opened !== undefined) last.push(rawBlock(file, uri, this.#opened.size));
     }
     if (file.exposed && this.#call.record.protocolVersion >= LINK_REVISION) last.push(linkBlock(file, uri));
     if (url !== undefined && !saysUrl(text, url)) last.push(urlBlock(file, url));
     const shown = withAdditions(text, { last, meta: { artifact: JSON.stringify(artifact) } });
     return this.#opened === undefined ? shown : withContent(shown, file, this.#opened);
+  }
+
+  /** Nobody would close it once the call has ended. */
+  async #openFor(file: FileRecord): Promise<OpenedFile | undefined> {
+    const opened = await this.#options.files.open(file, this.#ended.signal);
+    if (!this.#ended.signal.aborted) return opened;
+    await opened.close();
+    return undefined;
   }
 
   /** The artifact is kept; what is only more comfortable than its URI may be missing. */
@@ -187,7 +195,7 @@ const problem = (code: string, detail: string): Record<string, string> => ({
   artifact_error: JSON.stringify({ code, detail }),
 });
 
-/** The result in a response; undefined when it is an error, or no result of a tool. */
+/** The result in a response; undefined when it is an error, or not the result of a tool that has ended. */
 function successful(text: string): ToolResult | undefined {
   let message: { result?: unknown };
   try {
@@ -197,7 +205,8 @@ function successful(text: string): ToolResult | undefined {
   }
   const { result } = message;
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
-  return (result as { isError?: unknown }).isError === true ? undefined : result;
+  const { isError, resultType = 'complete' } = result as { isError?: unknown; resultType?: unknown };
+  return isError === true || resultType !== 'complete' ? undefined : result;
 }
 
 function rawBlock(file: FileRecord, uri: string, size: number): string {

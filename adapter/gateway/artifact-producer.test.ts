@@ -426,8 +426,18 @@ describe('nothing is kept', () => {
   test('of a task, whose result comes with another request', async () => {
     const one = call({ filename: 'a' });
     const request = { ...one.request, params: { ...one.request.params, task: { ttl: 1 } } };
-    const prepared = await prepare({ entry: GIVEN }, { ...one, request });
+    const prepared = await prepare({ entry: REGEX }, { ...one, request });
     expect([prepared.body, prepared.onResponse]).toEqual([one.body, undefined]);
+    await expectNothingLeft();
+  });
+
+  test('of a task of a tool that is told where to write: the client does not choose the place', async () => {
+    const one = call({ filename: '/etc/passwd' });
+    for (const task of [null, {}, { ttl: 1 }]) {
+      const request = { ...one.request, params: { ...one.request.params, task } };
+      const prepared = await producer({ entry: GIVEN })?.prepare({ ...one, request });
+      expect(prepared).toMatchObject({ kind: 'result', result: expect.stringContaining('without \\"task\\"') });
+    }
     await expectNothingLeft();
   });
 });
@@ -490,7 +500,7 @@ describe('limits', () => {
   test('a disk that is full is told as a quota, and any other fault as what it is', async () => {
     for (const [fault, code, count] of [
       ['ENOSPC', 'storage_quota', 0],
-      ['EIO', 'internal', 1],
+      ['EIO', 'storage_unavailable', 1],
     ] as const) {
       const quotas = { reserve: async (): Promise<void> => Promise.reject(new StorageFault(fault, 'the disk')) };
       const prepared = await prepare({ entry: GIVEN, options: { quotas: quotas as unknown as Quotas } });

@@ -10,11 +10,12 @@ import { newSessionId } from '../sessions/session-registry.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
 import { ArtifactCapture } from './artifact-capture.ts';
-import { editedCall } from './edited-call.ts';
+import { editedCall, errorResult } from './edited-call.ts';
 import { leaseUntil } from './file-use.ts';
 import { locateOutput } from './locate-output.ts';
 import { wantedPath, withOutputPath } from './output-argument.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import { isWorkspace } from './workspaces.ts';
 
 /** What the producers of one server share. */
 export interface ProducerOptions {
@@ -74,7 +75,12 @@ class ProducerStep implements ToolStep {
 
   async prepare(call: ToolCall): Promise<PreparedCall> {
     // The result of a task comes with another request, when nobody waits for a file any more (MCP 2025-11-25).
-    if (call.request.params['task'] !== undefined) return { kind: 'forward', body: call.body };
+    if (call.request.params['task'] !== undefined && !isWorkspace(call.record)) {
+      // The path must not be the client's choice.
+      return this.#argument === null
+        ? { kind: 'forward', body: call.body }
+        : { kind: 'result', result: errorResult(NO_TASK) };
+    }
     const pending = this.#pendingFile(call);
     const { records, artifacts, events } = this.#options;
     const begun = await records.begin([pending], { now: pending.createdAt, maxArtifacts: artifacts.max_per_session });
@@ -128,6 +134,8 @@ class ProducerStep implements ToolStep {
     return editedCall(call.request, text);
   }
 }
+
+const NO_TASK = 'This tool writes a file, which needs a call that is waited for; call it without "task".';
 
 function limitReached(max: number | null): string {
   const detail =

@@ -1,4 +1,4 @@
-import { Exchange } from '../exchange/exchange.ts';
+import { Exchange, type Outcome } from '../exchange/exchange.ts';
 import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
@@ -22,12 +22,29 @@ export async function callSessionless(
   const tool = toolName(request);
   const declared = await turn.parts.toolParameters.of(mount, tool ?? '', base);
   const record = step.needsHome ? await openWorkspace(turn) : noWorkspace(turn);
+  // As any session, a workspace does not expire while a call runs in it.
+  const { sessions } = turn.parts;
+  const { lease } = step.needsHome
+    ? await sessions.enter(record.serverId, record.sessionId, record.principal)
+    : { lease: undefined };
+  const leave = (): Promise<void> | undefined => (lease === undefined ? undefined : sessions.leave(lease));
   const call = toolCall({ turn, record, body, timeoutMs: mount.timeoutOf(tool) });
+  let started = false;
   const forward = (own: ForwardedCall): void => {
     const args = own.body.messages[0]?.params['arguments'];
-    exchange(turn, own.body, request, own.body === body ? headers : withParameters(headers, declared, args), own);
+    const sent = own.body === body ? headers : withParameters(headers, declared, args);
+    const onEnd = async (outcome: Outcome): Promise<void> => {
+      await own.onEnd?.(outcome);
+      await leave();
+    };
+    started = true;
+    exchange(turn, own.body, request, sent, { ...own, onEnd });
   };
-  await callTool(call, step.needsHome ? inWorkspace(turn, step) : step, forward, () => undefined);
+  try {
+    await callTool(call, step.needsHome ? inWorkspace(turn, step) : step, forward, leave);
+  } finally {
+    if (!started) await leave();
+  }
 }
 
 function exchange(turn: Turn, body: Body, request: Request, headers: readonly string[], own?: ForwardedCall): void {

@@ -69,7 +69,7 @@ async function answerHere(turn: Turn, body: Body, request: Request): Promise<boo
     await sendResult(incoming, request.idText, completeResult(result), undefined);
     return true;
   }
-  const own = ownResource(mount, body);
+  const own = request.method === 'resources/read' ? ownResource(mount, body) : undefined;
   if (own === undefined) return false;
   const caller = noWorkspace(turn);
   const sessionId = SESSION_IN_URI.exec(own.uri)?.[1];

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 import { type Message, toolName } from '../exchange/message.ts';
@@ -8,6 +9,7 @@ import type { Mount } from './mount.ts';
 
 const TIMEOUT_MS = 10_000;
 const MAX_PAGES = 64;
+const MAX_KEPT = 200;
 
 interface Declared {
   readonly byTool: ReadonlyMap<string, readonly ParameterHeader[]>;
@@ -16,7 +18,8 @@ interface Declared {
 
 /**
  * Compares the `Mcp-Param-*` headers of sessionless tool calls with their arguments. Which headers a tool declares
- * stands in its input schema, so the upstream's tools are listed once in a while for it.
+ * stands in its input schema, so the upstream's tools are listed once in a while for it, for each server and for what
+ * its clients authenticate with.
  */
 export class ToolParameters {
   readonly #ttlMs: number;
@@ -50,13 +53,17 @@ export class ToolParameters {
   }
 
   async #of(mount: Mount, base: readonly string[], again: boolean): Promise<{ declared: Declared; fresh: boolean }> {
-    const known = again ? undefined : this.#declared.get(mount.serverId);
+    const key = hash('sha256', JSON.stringify([mount.serverId, base]), 'base64');
+    const known = again ? undefined : this.#declared.get(key);
     if (known !== undefined) {
       const declared = await known;
       if (Date.now() < declared.until) return { declared, fresh: false };
     }
     const listing = this.#list(mount, base);
-    this.#declared.set(mount.serverId, listing);
+    this.#declared.delete(key);
+    this.#declared.set(key, listing);
+    const [oldest] = this.#declared.keys();
+    if (this.#declared.size > MAX_KEPT && oldest !== undefined) this.#declared.delete(oldest);
     return { declared: await listing, fresh: true };
   }
 
@@ -73,7 +80,8 @@ export class ToolParameters {
           message: { method: 'tools/list', params },
           timeoutMs: TIMEOUT_MS,
         });
-        const { tools, nextCursor } = answer.message?.result ?? {};
+        if (typeof answer.message?.result !== 'object' || answer.message.result === null) return { byTool, until: 0 };
+        const { tools, nextCursor } = answer.message.result;
         for (const tool of Array.isArray(tools) ? (tools as unknown[]) : []) {
           const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
           const declared = parameterHeaders(inputSchema);

@@ -35,7 +35,7 @@ export class ToolSchemas {
     const key = hash('sha256', JSON.stringify([mount.serverId, headers]), 'base64');
     const kept = await this.#kept.get(key);
     if (kept !== undefined && Date.now() < kept.until) return kept.schemas.get(call.tool);
-    const listing = list(call, this.#ttlMs);
+    const listing = list(call, this.#ttlMs).catch((): Listed => ({ schemas: new Map(), until: 0 }));
     this.#kept.delete(key);
     this.#kept.set(key, listing);
     const [oldest] = this.#kept.keys();
@@ -60,9 +60,10 @@ async function list({ turn, record }: ToolCall, ttlMs: number): Promise<Listed> 
       message: { method: 'tools/list', params },
       timeoutMs: TIMEOUT_MS,
     }).catch(() => undefined);
-    if (answer?.text === undefined || answer.message?.result === undefined) return { schemas, until: 0 };
+    const result: unknown = answer?.message?.result;
+    if (answer?.text === undefined || typeof result !== 'object' || result === null) return { schemas, until: 0 };
     addSchemas(answer.text, schemas);
-    const { nextCursor } = answer.message.result;
+    const { nextCursor } = result as { nextCursor?: unknown };
     if (typeof nextCursor !== 'string') break;
     params = JSON.stringify({ ...meta, cursor: nextCursor });
   }

@@ -17,6 +17,8 @@ import { type ConsumerOptions, UploadConsumer } from './upload-consumer.ts';
 const TTL_MS = 120_000;
 const URL_CLIENT = JSON.stringify({ capabilities: { elicitation: { form: {}, url: {} } } });
 
+const HEAD = { status: 200, headers: {}, upstreamSessionId: null };
+
 let files: StoredFiles;
 let session: SessionRecord;
 let mount: Mount;
@@ -139,12 +141,29 @@ describe('a tool that takes uploads', () => {
     const request = { ...plain.request, params: { ...params, task: JSON.parse(task) as unknown } };
     const prepared = await consumer().prepare({ ...plain, request });
     if (prepared.kind !== 'forward') throw new Error(prepared.kind);
+    const made = '{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working"}}}';
+    expect(await prepared.onResponse?.(made, HEAD)).toBe(made);
     await prepared.onEnd?.('ok');
     const expired = (now: number): Promise<FileRecord[]> =>
       files.store.files.expire({ now, uploadTtlMs: TTL_MS, artifactTtlMs: null, limit: 9 });
     expect(await expired(Date.now() + ttl)).toEqual([]);
     expect(await expired(Date.now() + ttl + TTL_MS)).toHaveLength(1);
   });
+
+  test.each(['{"jsonrpc":"2.0","id":1,"result":{"content":[]}}', '{"jsonrpc":"2.0","id":1,"error":{}}', '!'])(
+    'gives the file back when the upstream makes no task: %s',
+    async (text) => {
+      const file = await files.file(session, 'upload');
+      const plain = call(`{"file":"${handle(file)}"}`);
+      const request = { ...plain.request, params: { ...plain.request.params, task: { ttl: 1e9 } } };
+      const prepared = await consumer().prepare({ ...plain, request });
+      if (prepared.kind !== 'forward') throw new Error(prepared.kind);
+      expect(await prepared.onResponse?.(text, HEAD)).toBe(text);
+      await prepared.onEnd?.('ok');
+      const options = { now: Date.now() + TTL_MS + 1_000, uploadTtlMs: TTL_MS, artifactTtlMs: null, limit: 9 };
+      expect(await files.store.files.expire(options)).toHaveLength(1);
+    },
+  );
 
   test('is asked for once for each session that its handles name', async () => {
     const [one, two] = [await files.file(session, 'upload'), await files.file(session, 'upload')];

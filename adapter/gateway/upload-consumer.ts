@@ -128,9 +128,20 @@ export class UploadConsumer implements ToolStep {
       if (body === undefined) return this.#refuse('is missing.');
       isForwarded = true;
       const forwarded = { kind: 'forward', body: editedCall(call.request, body) } as const;
-      if (taskTtlMs(call) !== undefined) return forwarded;
-      const use = new FileUse(records, taken, call.timeoutMs);
-      return { ...forwarded, onEnd: () => void use.end() };
+      if (taskTtlMs(call) === undefined) {
+        const use = new FileUse(records, taken, call.timeoutMs);
+        return { ...forwarded, onEnd: () => void use.end() };
+      }
+      const use = new FileUse(records, taken, 0);
+      let goesOn = false;
+      return {
+        ...forwarded,
+        onResponse: (text) => {
+          goesOn = createsTask(text);
+          return text;
+        },
+        onEnd: () => (goesOn ? undefined : void use.end()),
+      };
     } finally {
       if (!isForwarded && taken.length > 0) await new FileUse(records, taken, 0).end();
     }
@@ -219,6 +230,16 @@ function taskTtlMs({ request }: ToolCall): number | undefined {
   if (typeof task !== 'object' || task === null) return undefined;
   const { ttl } = task as { ttl?: unknown };
   return typeof ttl === 'number' && ttl >= 0 ? Math.min(ttl, MAX_TASK_MS) : TASK_MS;
+}
+
+/** Whether the upstream has made a task of the call. */
+function createsTask(text: string): boolean {
+  try {
+    const { result } = JSON.parse(text) as { result?: { task?: unknown } | null };
+    return typeof result?.task === 'object' && result.task !== null;
+  } catch {
+    return false;
+  }
 }
 
 const refused = (text: string): PreparedCall => ({ kind: 'result', result: errorResult(text) });

@@ -72,8 +72,8 @@ export const Storage = z.strictObject({
     .prefault('auto'),
   artifact_locator_policy: oneOf(['storage_only', 'allow_configured_roots'])
     .describe(
-      'Where files that tools wrote may lie: `storage_only` under `root`, `allow_configured_roots` also under ' +
-        '`artifact_locator_allowed_roots`.',
+      "Where a file may lie that a tool names in its answer: `storage_only` in its session's folders under `root`, " +
+        '`allow_configured_roots` also under `artifact_locator_allowed_roots`, which may be a folder of `root`.',
     )
     .prefault('storage_only'),
   artifact_locator_allowed_roots: maybeEmpty(listOf(text()).prefault([]))
@@ -82,7 +82,7 @@ export const Storage = z.strictObject({
   s3: S3.describe(
     '(new) Also keep uploads and artifacts in a bucket. Downloads are then redirected to presigned URLs of it, and replicas ' +
       'need no common folder. Credentials come from the environment only (`AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY` and ' +
-      'what else the AWS SDK knows); they need `s3:ListBucket`, `s3:GetObject`, `s3:PutObject` and `s3:DeleteObject`, and ' +
+      'what else the AWS SDK knows; on Kubernetes its other sources need `networkPolicy.extraEgress`); they need `s3:ListBucket`, `s3:GetObject`, `s3:PutObject` and `s3:DeleteObject`, and ' +
       '`s3:AbortMultipartUpload` and `s3:ListBucketMultipartUploads` to clean up behind large files. Null: files are ' +
       'under `root` only.',
   )
