@@ -23,6 +23,7 @@ import { baseUrl, type Listening } from './http/base-url.ts';
 import { healthRoute } from './http/health-route.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { OriginPolicy } from './http/origin.ts';
+import { RunningDownloads } from './http/running-downloads.ts';
 import { clientsGone, closeServer, createServer } from './http/server.ts';
 import { openFiles, storesFiles } from './open-files.ts';
 import { CleanupLoop } from './sessions/cleanup-loop.ts';
@@ -119,6 +120,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
 
   const keepAlive = new KeepAlive();
   const running = new RunningExchanges();
+  const downloads = new RunningDownloads();
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
 
   const schemas = new ToolSchemas(listTtlMs);
@@ -250,7 +252,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       };
       healthRoute(app, { health, notReady }, isAuthenticated);
       for (const mount of mounts) mcpRoute(app, mount, gateway);
-      fileRoutes(app, { config, store, opened, sessions, secret, notices, known });
+      fileRoutes(app, { config, store, opened, sessions, secret, notices, downloads, known });
       await app.listen({ host, port, backlog: 4096 });
       reconciliation = reconcileAtStart(upkeep, version);
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
@@ -278,8 +280,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       const streams = (): number => running.all().filter((one) => one.isGet).length;
       const gone =
         app === undefined ? undefined : clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
-      await Promise.all([running.idle(grace), gone, opened?.uploads.idle(grace)]);
-      await running.idle(grace); // for those that came in the meantime
+      await Promise.all([running.idle(grace), gone, opened?.uploads.idle(grace), downloads.idle(grace)]);
+      await Promise.all([running.idle(grace), downloads.idle(grace)]); // for those that came in the meantime
       for (const exchange of running.all()) exchange.endStream();
       await opened?.uploads.close();
       if (app !== undefined) await closeServer(app, FLUSH_MS);

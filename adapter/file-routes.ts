@@ -4,6 +4,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { AdapterError } from './errors.ts';
 import type { ClientNotices } from './gateway/client-notices.ts';
 import { artifactRoute } from './http/artifact-route.ts';
+import type { RunningDownloads } from './http/running-downloads.ts';
 import { uploadRoute } from './http/upload-route.ts';
 import { fileTimes, type OpenedFiles } from './open-files.ts';
 import type { SessionRegistry } from './sessions/session-registry.ts';
@@ -25,10 +26,11 @@ export function fileRoutes(
     readonly sessions: SessionRegistry;
     readonly secret: SigningSecret;
     readonly notices: ClientNotices;
+    readonly downloads: RunningDownloads;
     readonly known: (error: unknown) => AdapterError;
   },
 ): void {
-  const { config, store, opened, sessions, secret, notices, known } = parts;
+  const { config, store, opened, sessions, secret, notices, downloads, known } = parts;
   const { core, uploads } = config;
   const serverIds = config.servers.map(({ id }) => id);
   uploadRoute(app, {
@@ -62,6 +64,7 @@ export function fileRoutes(
     sessions,
     records: store.files,
     files: opened.files,
+    running: downloads,
     events: opened.events,
     known,
   });

@@ -15,6 +15,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { tokenAuthentication } from './auth.ts';
 import { OriginPolicy } from './origin.ts';
+import { RunningDownloads } from './running-downloads.ts';
 import { closeServer, createServer } from './server.ts';
 
 const SECRET = 'signing secret';
@@ -36,6 +37,7 @@ let app: FastifyInstance;
 let base: string;
 let logged: string;
 let sent: number[];
+let running: RunningDownloads;
 
 async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteOptions> } = {}): Promise<void> {
   const auth = options.auth ?? false;
@@ -58,6 +60,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     sessions,
     records: files.store.files,
     files: files.bytes,
+    running,
     events: { downloaded: (_file, bytes) => void sent.push(bytes) },
     known: (error) => knownError(error, (one) => void (logged += String(one))),
     ...options.changes,
@@ -70,6 +73,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
 beforeEach(async () => {
   files = await storedFiles();
   sent = [];
+  running = new RunningDownloads();
   sessions = new SessionRegistry(files.store, { maxActive: null, maxInFlight: null, idleTtlMs: null });
   session = await files.session({ principal: '' });
   file = await files.file(session, 'artifact', { filename: 'fox.txt', sizeBytes: TEXT.length });
@@ -307,10 +311,18 @@ describe('where the bytes have a second home', () => {
     ]);
   });
 
-  test('HEAD is answered here: the URL is for GET', async () => {
-    await start({ changes: { files: { open: (one) => files.bytes.open(one), url } } });
+  test('HEAD is answered here, for the URL is for GET, and fetches nothing', async () => {
+    const open = vi.fn(files.bytes.open.bind(files.bytes));
+    await start({ changes: { files: { open, url } } });
     const response = await fetch(pathOf(), { method: 'HEAD', redirect: 'manual', ...own() });
-    expect([response.status, response.headers.get('content-length')]).toEqual([200, String(TEXT.length)]);
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-length': String(TEXT.length),
+      'content-type': 'text/plain; charset=utf-8',
+      'content-disposition': 'attachment; filename="fox.txt"',
+      'last-modified': new Date(file.createdAt).toUTCString(),
+    });
+    expect(open).not.toHaveBeenCalled();
   });
 });
 
@@ -359,6 +371,28 @@ describe('a large download', () => {
     await vi.waitUntil(() => closed);
     expect(taken).toBeLessThan(before + (4 << 20));
     expect(sent).toEqual([]);
+  });
+
+  test('is under way until its last byte has left, or its client', async () => {
+    await start();
+    const ended = new AbortController();
+    const never = new AbortController();
+    const [one, two] = [await open(), await open()];
+    let isIdle = false;
+    const idle = running.idle(never.signal).then(() => (isIdle = true));
+    one.destroy();
+    const limited = running.idle(ended.signal);
+    ended.abort();
+    await limited;
+    await running.idle(AbortSignal.timeout(100));
+    expect(isIdle).toBe(false);
+    let taken = 0;
+    for await (const chunk of two) taken += (chunk as Buffer).length;
+    expect(taken).toBe(SIZE);
+    await idle;
+    // A refusal is no download that goes on.
+    expect((await fetch(`${pathOf()}/none.txt`, own())).status).toBe(404);
+    await running.idle(never.signal);
   });
 
   test('breaks off when the file is cut meanwhile', async () => {

@@ -13,6 +13,7 @@ import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import { admitSigned } from './auth.ts';
 import { byteRange } from './byte-range.ts';
+import type { RunningDownloads } from './running-downloads.ts';
 
 export interface ArtifactRouteOptions {
   readonly serverIds: readonly string[];
@@ -25,6 +26,7 @@ export interface ArtifactRouteOptions {
   readonly sessions: Pick<SessionRegistry, 'find'>;
   readonly records: Pick<FileRecords, 'find' | 'use'>;
   readonly files: Pick<FileStore, 'open' | 'url'>;
+  readonly running: Pick<RunningDownloads, 'add'>;
   readonly events: Pick<FileEvents, 'downloaded'>;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
@@ -57,6 +59,7 @@ export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOption
       url,
       config: { decidesItself: true },
       handler: async (request, reply) => {
+        options.running.add(reply.raw);
         try {
           await download(options, request, reply);
         } catch (error) {
@@ -95,14 +98,12 @@ async function download(options: ArtifactRouteOptions, request: Download, reply:
 
   const file = await find(request.method === 'HEAD' ? 'find' : 'use');
   if (file === undefined || (filename !== undefined && filename !== file.filename)) throw notFound();
-  // What presigned URLs allow is a GET.
-  const elsewhere =
-    request.method === 'HEAD'
-      ? undefined
-      : await files.url(file, { expiresInSeconds: options.redirectTtlSeconds, as: 'attachment' });
+  const elsewhere = await files.url(file, { expiresInSeconds: options.redirectTtlSeconds, as: 'attachment' });
   if (elsewhere !== undefined) {
     request.facts.outcome = 'ok';
-    void reply.code(307).headers({ location: elsewhere, 'cache-control': 'private, no-store' }).send();
+    // What presigned URLs allow is a GET; for HEAD the record says enough, and the file need not come here for it.
+    if (request.method === 'HEAD') sendHead(request, reply, file, { size: file.sizeBytes, modifiedAt: file.createdAt });
+    else void reply.code(307).headers({ location: elsewhere, 'cache-control': 'private, no-store' }).send();
     return;
   }
   await using opened = await files.open(file).catch((error: unknown) => {
@@ -141,33 +142,24 @@ async function send(
   opened: OpenedFile,
 ): Promise<void> {
   const { size, modifiedAt } = opened;
-  const lastModified = new Date(modifiedAt).toUTCString();
   const etag = `"${file.fileId}-${size.toString(16)}-${Math.floor(modifiedAt).toString(16)}"`;
-  const isHead = request.method === 'HEAD';
-  const range = isHead ? ({ kind: 'whole' } as const) : byteRange(request.headers, size, { etag, lastModified });
+  if (request.method === 'HEAD') {
+    sendHead(request, reply, file, { size, modifiedAt, etag });
+    return;
+  }
+  const lastModified = new Date(modifiedAt).toUTCString();
+  const range = byteRange(request.headers, size, { etag, lastModified });
   if (range.kind === 'unsatisfiable') {
     void reply.header('content-range', `bytes */${size}`);
     throw new AdapterError('range_not_satisfiable');
   }
   const { start, end } = range.kind === 'part' ? range : { start: 0, end: size - 1 };
   const headers = {
-    'content-type': contentType(file.mimeType),
-    'content-disposition': contentDisposition('attachment', file.filename),
-    'x-content-type-options': 'nosniff',
-    'content-security-policy': 'sandbox',
-    'cache-control': 'private, no-store',
-    'accept-ranges': 'bytes',
-    etag,
-    'last-modified': lastModified,
-    'x-request-id': request.facts.requestId,
+    ...headersOf(request, file, { modifiedAt, etag }),
     ...(range.kind === 'part' ? { 'content-range': `bytes ${start}-${end}/${size}` } : {}),
   };
   reply.hijack();
   request.facts.outcome = 'ok';
-  if (isHead) {
-    reply.raw.writeHead(200, { ...headers, 'content-length': size }).end();
-    return;
-  }
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   const bytes = end - start + 1;
@@ -181,6 +173,34 @@ async function send(
     request.facts.outcome = gone.signal.aborted ? 'client_closed' : 'internal';
     if (!(error instanceof FileRefused) && request.facts.outcome === 'internal') throw error;
   }
+}
+
+/** What is said of the bytes: `etag` only where they come from here. */
+interface About {
+  readonly size: number;
+  readonly modifiedAt: number;
+  readonly etag?: string;
+}
+
+function sendHead(request: Download, reply: FastifyReply, file: FileRecord, about: About): void {
+  reply.hijack();
+  request.facts.outcome = 'ok';
+  reply.raw.writeHead(200, { ...headersOf(request, file, about), 'content-length': about.size }).end();
+}
+
+function headersOf(request: Download, file: FileRecord, about: Omit<About, 'size'>): Record<string, string> {
+  const { modifiedAt, etag } = about;
+  return {
+    'content-type': contentType(file.mimeType),
+    'content-disposition': contentDisposition('attachment', file.filename),
+    'x-content-type-options': 'nosniff',
+    'content-security-policy': 'sandbox',
+    'cache-control': 'private, no-store',
+    'accept-ranges': 'bytes',
+    ...(etag === undefined ? {} : { etag }),
+    'last-modified': new Date(modifiedAt).toUTCString(),
+    'x-request-id': request.facts.requestId,
+  };
 }
 
 const notFound = (): AdapterError => new AdapterError('artifact_not_found');

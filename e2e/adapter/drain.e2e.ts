@@ -1,12 +1,15 @@
 import { once } from 'node:events';
+import { writeFile } from 'node:fs/promises';
 import { Agent, type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
 import { startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
+import { artifactOf } from './files/kit/artifacts.ts';
 import { mounted, startDeployment } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { EventReader, isMethod, isResponse } from './kit/events.ts';
@@ -164,6 +167,37 @@ describe('SIGTERM', () => {
     expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
   });
 
+  /** Begins to download a file that a tool has made, and takes nothing of it yet. */
+  async function download(bytes: number, core: JsonObject = {}): Promise<[RunningAdapter, IncomingMessage]> {
+    const definition = { inputSchema: { type: 'object', properties: {} } };
+    upstream.tools.set('make', {
+      definition,
+      call: async (made) => {
+        await writeFile(String(made.arguments.out), Buffer.alloc(bytes));
+        return { resultText: '{"content":[]}' };
+      },
+    });
+    const entry = { type: 'artifact_producer', tools: ['make'], output_path_argument: 'out' };
+    const servers = [mounted('up', upstream.url, { adapters: [entry] })];
+    const adapter = await start({ servers }, { allow_artifacts_download: true, ...core });
+    const { downloadUrl = 'no URL' } = artifactOf(await (await open(adapter)).tool('make'));
+    const [incoming] = (await once(request(downloadUrl).end(), 'response')) as [IncomingMessage];
+    return [adapter, incoming];
+  }
+
+  test('lets a download reach a slow client as a whole', async () => {
+    const bytes = 64 * 2 ** 20;
+    const [adapter, incoming] = await download(bytes);
+    adapter.kill('SIGTERM');
+    await unready(adapter);
+    // Longer than connections that nobody uses are kept open then.
+    await delay(11_000);
+    let taken = 0;
+    for await (const chunk of incoming) taken += (chunk as Buffer).length;
+    expect(taken).toBe(bytes);
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+  });
+
   describe('when the time is over', () => {
     const error = { code: 503, data: { code: 'draining' } };
 
@@ -260,6 +294,13 @@ describe('SIGTERM', () => {
       adapter.kill('SIGTERM');
       expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
       await response.body?.cancel().catch(() => undefined);
+    });
+
+    test('by a client that does not read its download', async () => {
+      const [adapter, incoming] = await download(64 * 2 ** 20, { shutdown_grace_seconds: 0.1 });
+      adapter.kill('SIGTERM');
+      expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+      incoming.on('error', () => undefined).destroy();
     });
 
     test('by an upstream that never answers its pings', async () => {
