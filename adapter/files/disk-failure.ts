@@ -26,6 +26,10 @@ export function diskFailure(error: unknown, path: string): unknown {
   return /^E[A-Z0-9]+$/.test(code) ? new StorageFault(code, `${path}: ${code}`, { cause: error }) : error;
 }
 
+/** Whether it is about this one entry, which somebody else made for himself alone; other faults are the disk's. */
+export const isForbidden = (error: unknown): error is StorageFault =>
+  error instanceof StorageFault && (error.code === 'EACCES' || error.code === 'EPERM');
+
 /** Runs a step on the file at `path`; its failures become FileRefused or StorageFault. */
 export async function onDisk<T>(path: string, step: () => Promise<T>): Promise<T> {
   try {

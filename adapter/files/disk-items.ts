@@ -1,5 +1,6 @@
 import type { FileKind } from '../state/file-records.ts';
 import type { AnchoredFolder } from './anchored-folder.ts';
+import { isForbidden } from './disk-failure.ts';
 import type { StagedItem } from './file-stage.ts';
 import { isId, TEMPORARY_NAME } from './paths.ts';
 import { FileRefused } from './places.ts';
@@ -7,7 +8,10 @@ import { FileRefused } from './places.ts';
 /** An upstream may fill a folder with any number of files; so many tell its age well enough. */
 const ENTRIES_LOOKED_AT = 1_000;
 
-/** Everything in the folder of all sessions of one kind, one step at a time: nothing is collected or sorted. */
+/**
+ * Everything in the folder of all sessions of one kind, one step at a time: nothing is collected or sorted. What an
+ * upstream of another user has made for itself alone is given as `unreadable`; all else has its turn all the same.
+ */
 export async function* stagedItems(
   sessions: AnchoredFolder,
   kind: FileKind,
@@ -15,50 +19,62 @@ export async function* stagedItems(
 ): AsyncGenerator<StagedItem> {
   for await (const { name } of sessions.entries()) {
     signal.throwIfAborted();
-    const stray = { kind, sessionId: name, entry: null, fileId: null, temporary: [] };
-    const session = await folderAt(sessions, name);
-    if (session === 'gone') continue;
-    if (session === 'no folder') {
-      const stats = await sessions.stats(name);
-      if (stats !== undefined) yield { ...stray, modifiedAt: stats.mtimeMs };
-      continue;
+    try {
+      yield* sessionItems(sessions, { kind, sessionId: name }, signal);
+    } catch (error) {
+      if (!isForbidden(error)) throw error;
+      yield { kind, sessionId: name, entry: null, fileId: null, temporary: [], modifiedAt: 0, unreadable: error };
     }
-    using opened = session;
-    let empty = true;
-    for await (const item of sessionItems(opened, { kind, sessionId: name }, signal)) {
-      empty = false;
-      yield item;
-    }
-    if (empty) yield { ...stray, modifiedAt: (await opened.ownStats()).mtimeMs };
   }
 }
 
 async function* sessionItems(
-  session: AnchoredFolder,
+  sessions: AnchoredFolder,
   { kind, sessionId }: { kind: FileKind; sessionId: string },
   signal: AbortSignal,
 ): AsyncGenerator<StagedItem> {
-  for await (const { name } of session.entries()) {
+  const stray = { kind, sessionId, entry: null, fileId: null, temporary: [] };
+  const session = await folderAt(sessions, sessionId);
+  if (session === 'gone') return;
+  if (session === 'no folder') {
+    const stats = await sessions.stats(sessionId);
+    if (stats !== undefined) yield { ...stray, modifiedAt: stats.mtimeMs };
+    return;
+  }
+  using opened = session;
+  let empty = true;
+  for await (const { name } of opened.entries()) {
     signal.throwIfAborted();
-    const folder = await folderAt(session, name);
-    if (folder === 'gone') continue;
+    const item = await itemAt(opened, { kind, sessionId, entry: name });
+    if (item === undefined) continue;
+    empty = false;
+    yield item;
+  }
+  if (empty) yield { ...stray, modifiedAt: (await opened.ownStats()).mtimeMs };
+}
+
+/** Undefined when it is gone. */
+async function itemAt(
+  session: AnchoredFolder,
+  place: { kind: FileKind; sessionId: string; entry: string },
+): Promise<StagedItem | undefined> {
+  const { sessionId, entry } = place;
+  const other = { ...place, fileId: null, temporary: [] };
+  try {
+    const folder = await folderAt(session, entry);
+    if (folder === 'gone') return undefined;
     if (folder === 'no folder') {
-      const stats = await session.stats(name);
-      if (stats === undefined) continue;
-      yield { kind, sessionId, entry: name, fileId: null, temporary: [], modifiedAt: stats.mtimeMs };
-      continue;
+      const stats = await session.stats(entry);
+      return stats && { ...other, modifiedAt: stats.mtimeMs };
     }
     using opened = folder;
-    const proper = isId(sessionId) && isId(name);
     const { temporary, modifiedAt } = await contents(opened);
-    yield {
-      kind,
-      sessionId,
-      entry: name,
-      fileId: proper ? name : null,
-      temporary: proper ? temporary : [],
-      modifiedAt,
-    };
+    return isId(sessionId) && isId(entry)
+      ? { ...place, fileId: entry, temporary, modifiedAt }
+      : { ...other, modifiedAt };
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
+    return { ...other, modifiedAt: 0, unreadable: error };
   }
 }
 

@@ -1,5 +1,5 @@
 import type { FileKind } from '../state/file-records.ts';
-import type { FilePlace, FileWriter, OpenedFile } from './places.ts';
+import type { FilePlace, FileWriter, OpenedFile, StorageFault } from './places.ts';
 
 /**
  * The folder `storage.root`, which all replicas and upstreams share. Upstreams may put anything into it at any time:
@@ -55,4 +55,6 @@ export interface StagedItem {
   readonly temporary: readonly string[];
   /** The newest of the folder and of what it holds, in milliseconds since the epoch. */
   readonly modifiedAt: number;
+  /** Why this user may not look into it; then nothing else is known of it, and it is neither adopted nor removed. */
+  readonly unreadable?: StorageFault;
 }

@@ -4,6 +4,7 @@ import { lstat } from 'node:fs/promises';
 import type { FileRecord } from '../state/file-records.ts';
 import type { FileStage, StagedItem } from './file-stage.ts';
 import { MEDIA_TYPE_BYTES, mediaType } from './media-type.ts';
+import { isForbidden } from './disk-failure.ts';
 import { FileRefused, type OpenedFile } from './places.ts';
 
 /** A file as the folder describes it; whose it is stands nowhere in it. */
@@ -55,7 +56,7 @@ export async function readItem(
     };
     return { file, others: names.length - 1 };
   } catch (error) {
-    if (error instanceof FileRefused) return { file: undefined, others: names.length };
+    if (error instanceof FileRefused || isForbidden(error)) return { file: undefined, others: names.length };
     throw error;
   }
 }

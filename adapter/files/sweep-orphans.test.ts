@@ -4,6 +4,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { FileRecord } from '../state/file-records.ts';
+import { AnchoredFolder } from './anchored-folder.ts';
+import { StorageFault } from './places.ts';
 import { type SweepOptions, type Swept, sweepOrphans } from './sweep-orphans.ts';
 import { newId, storedFiles, type StoredFiles } from './testing/stored-files.ts';
 
@@ -19,7 +21,10 @@ describe('the sweeper of orphans', () => {
     files = await storedFiles();
     usable = true;
   });
-  afterEach(() => files[Symbol.asyncDispose]());
+  afterEach(() => {
+    vi.restoreAllMocks();
+    return files[Symbol.asyncDispose]();
+  });
 
   const sweep = (options: Partial<SweepOptions> = {}): Promise<Swept> => {
     const { store, stage, events } = files;
@@ -42,7 +47,7 @@ describe('the sweeper of orphans', () => {
     ];
     const young = await files.orphan('upload', { sessionId });
     await aged(...known, ...orphans);
-    expect(await sweep()).toEqual({ removed: 3, failed: 0, failure: undefined });
+    expect(await sweep()).toMatchObject({ removed: 3, failed: 0, failure: undefined, unreadable: 0 });
     expect(orphans.map(exists)).toEqual([false, false, false]);
     expect([...known, young].map(exists)).toEqual([true, true, true]);
     expect(files.told).toEqual(['upload orphan 1', 'artifact orphan 1', 'artifact orphan 1']);
@@ -141,7 +146,25 @@ describe('the sweeper of orphans', () => {
       if (++calls === 1) throw new Error('not allowed');
       await remove(item);
     });
-    expect(await sweep()).toEqual({ removed: 2, failed: 1, failure: new Error('not allowed') });
+    expect(await sweep()).toMatchObject({ removed: 2, failed: 1, failure: new Error('not allowed') });
+  });
+
+  test('leaves alone what it may not look into, says so, and goes on with all else', async () => {
+    const [item, session, orphan] = [
+      await files.orphan('upload'),
+      await files.orphan('upload'),
+      await files.orphan('upload'),
+    ];
+    await aged(item, session, orphan);
+    // An upstream of another user made both for itself alone; this test may be run by root, for whom nothing is closed.
+    const openFolder = Reflect.get(AnchoredFolder.prototype, 'openFolder') as AnchoredFolder['openFolder'];
+    vi.spyOn(AnchoredFolder.prototype, 'openFolder').mockImplementation(function (this: AnchoredFolder, name) {
+      const isClosed = name === item.fileId || name === session.sessionId;
+      if (isClosed) return Promise.reject(new StorageFault('EACCES', 'of another user'));
+      return openFolder.call(this, name);
+    });
+    expect(await sweep()).toMatchObject({ removed: 1, failed: 0, unreadable: 2, unread: { code: 'EACCES' } });
+    expect([item, session, orphan].map(exists)).toEqual([true, true, false]);
   });
 
   test('stops when it is told to', async () => {

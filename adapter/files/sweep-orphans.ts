@@ -25,6 +25,9 @@ export interface Swept {
   /** What could not be removed: how many, and why the first of them not. */
   readonly failed: number;
   readonly failure: unknown;
+  /** What this user may not look into and is left alone: how much, and why the first of it. */
+  readonly unreadable: number;
+  readonly unread: unknown;
 }
 
 /** Items that the store is asked about at once; others get their turn in between. */
@@ -49,6 +52,10 @@ export async function sweepOrphans(parts: SweepParts, options: SweepOptions): Pr
       await nextTurn();
     };
     for await (const item of parts.stage.items(kind, options.signal)) {
+      if (item.unreadable !== undefined) {
+        sweep.leaveAlone(item.unreadable);
+        continue;
+      }
       if (isProper(item)) batch.push(item);
       else strays.push(item);
       if (batch.length + strays.length < BATCH) continue;
@@ -70,6 +77,8 @@ class Sweep {
   #removed = 0;
   #failed = 0;
   #failure: unknown;
+  #unreadable = 0;
+  #unread: unknown;
 
   constructor(parts: SweepParts, options: SweepOptions) {
     this.#parts = parts;
@@ -81,7 +90,13 @@ class Sweep {
   }
 
   get result(): Swept {
-    return { removed: this.#removed, failed: this.#failed, failure: this.#failure };
+    const [removed, failed, unreadable] = [this.#removed, this.#failed, this.#unreadable];
+    return { removed, failed, failure: this.#failure, unreadable, unread: this.#unread };
+  }
+
+  leaveAlone(reason: unknown): void {
+    this.#unreadable++;
+    this.#unread ??= reason;
   }
 
   /** Their names are no ids of ours, so no record can mean them. */
