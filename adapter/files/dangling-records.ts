@@ -49,7 +49,7 @@ export class DanglingRecords {
         if (!this.#parts.usable()) return removed;
         const gone = await this.#parts.records.remove(file);
         if (gone === undefined) continue; // Somebody else removed it first, which is why the file was not there.
-        await this.#parts.bytes.discard([gone], 'dangling');
+        await this.#parts.bytes.discard([gone], 'dangling', signal);
         count(removed, [gone]);
       }
       this.#cursor = next;

@@ -34,14 +34,14 @@ export async function expireFiles(
     const batch = await records.expire({ now: now(), uploadTtlMs, artifactTtlMs, limit: BATCH });
     if (batch.length === 0 || !usable()) break;
     const [committed, unfinished] = split(batch, (file) => file.state === 'committed');
-    if (committed.length > 0) await bytes.discard(committed, 'expired');
-    if (unfinished.length > 0) await bytes.discard(unfinished, 'failed');
+    if (committed.length > 0) await bytes.discard(committed, 'expired', signal);
+    if (unfinished.length > 0) await bytes.discard(unfinished, 'failed', signal);
     count(removed, batch);
   }
   while (!signal.aborted && usable()) {
     const batch = await records.purgeAbandoned({ now: now(), limit: SESSIONS_PER_BATCH });
     if (batch.length === 0 || !usable()) break;
-    await bytes.discard(batch, 'session_ended');
+    await bytes.discard(batch, 'session_ended', signal);
     count(removed, batch);
   }
   return removed;

@@ -44,6 +44,23 @@ describe('copies in the second home', () => {
     expect(swept).toEqual({ count: 250, removed: orphans.map(({ fileId }) => fileId) });
   });
 
+  test('end the waiting for a second home that does not answer when the cleanup ends', async () => {
+    const stop = new AbortController();
+    const home = {
+      remove: (_files: unknown, signal?: AbortSignal) =>
+        new Promise<void>((_, reject) => {
+          signal?.addEventListener('abort', () => reject(signal.reason as Error));
+          stop.abort(new Error('stopped'));
+        }),
+      async *items() {
+        yield { ...fileRecord(), modifiedAt: 0 };
+      },
+    };
+    const parts = { records: new MemoryStore().files, events: noFileEvents, usable: () => true, home };
+    const sweeping = sweepSecondHome(parts, { graceMs: GRACE_MS, now: NOW, signal: stop.signal });
+    await expect(sweeping).rejects.toThrow('stopped');
+  });
+
   test('stay while the store is not itself', async () => {
     const items = [{ ...fileRecord(), modifiedAt: 0 }];
     expect(await sweep(items, new MemoryStore(), () => false)).toEqual({ count: 0, removed: [] });

@@ -28,7 +28,7 @@ export async function sweepSecondHome(parts: SecondSweepParts, options: SweepOpt
     const orphans = await unknownItems(records, batch);
     if (isOver()) return;
     if (orphans.length === 0) return;
-    await home.remove(orphans);
+    await home.remove(orphans, signal);
     removed += orphans.length;
     for (const kind of ['upload', 'artifact'] as const) {
       const count = orphans.filter((orphan) => orphan.kind === kind).length;

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { StorageFault } from '../files/places.ts';
 import { storedFiles, type StoredFiles } from '../files/testing/stored-files.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -234,6 +235,49 @@ describe('a pass of the cleanup over sessions and files', () => {
     await one.run(never);
     expect(one.last).toMatchObject({ expired_sessions: 1, tombstoned_sessions: 0 });
     expect(ended).toEqual([]);
+  });
+
+  test('holds no record for dangling that is younger than what a network file system may hide', async () => {
+    const created = { createdAt: Date.now() - 50_000 };
+    const hidden = await files.file(await files.session(), 'upload', created);
+    await rm(files.pathOf(hidden));
+    const one = pass({ orphanGraceMs: 1 });
+    await one.run(never);
+    expect(one.last).toMatchObject({ removed_dangling_upload_records: 0 });
+  });
+
+  test('ends soon after it is told to, also while bytes elsewhere cannot be removed', async () => {
+    for (let i = 0; i < 3; i++) await files.file(await files.session(idle()), 'upload');
+    const stop = new AbortController();
+    let discarded = 0;
+    const bytes: CleanupParts['bytes'] = {
+      discard: (_files, _reason, signal) =>
+        new Promise((resolve) => {
+          discarded += 1;
+          signal?.addEventListener('abort', () => resolve());
+          stop.abort();
+        }),
+      discardSession: async () => undefined,
+    };
+    const sessionFiles = new SessionFiles(files.store, bytes, () => expect.unreachable());
+    await pass({ allowRevival: false }, { bytes, sessionFiles }).run(stop.signal);
+    expect(discarded).toBe(1);
+    // The others have their records, so that the next pass finds them.
+    expect(await files.store.files.purgeAbandoned({ now: Date.now(), limit: 10 })).toHaveLength(2);
+  });
+
+  test('says once of what it may not read that it is there', async () => {
+    const item = { kind: 'upload', sessionId: 'a', entry: null, fileId: null, temporary: [], modifiedAt: 0 } as const;
+    const unreadable = new StorageFault('EACCES', 'of another user');
+    const looked = vi.spyOn(files.stage, 'items').mockImplementation(async function* () {
+      yield { ...item, unreadable };
+    });
+    const one = pass();
+    await one.run(never);
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    await one.run(never);
+    expect(logged).toEqual([{ entries: 2, err: unreadable }]);
+    expect(looked).toHaveBeenCalledTimes(4);
   });
 
   test('goes on with the rest when a part fails, and fails in the end', async () => {

@@ -49,7 +49,7 @@ export interface CleanupParts {
   /** False while the store is unavailable or replaced by memory: bytes are not deleted on its word. */
   readonly usable: () => boolean;
   /** Whether files without a record have had their chance to be adopted (reconciliation at start). */
-  readonly mayRemoveOrphans: () => boolean;
+  readonly mayRemoveOrphans: () => boolean | Promise<boolean>;
   /** Ends the upstream's session of one that has expired. */
   readonly endUpstream: (record: SessionRecord) => Promise<void>;
   readonly log: {
@@ -61,7 +61,7 @@ export interface CleanupParts {
 const LOCK = 'cleanup';
 const LOCK_MS = 60_000;
 /** Network file systems show new files to other machines that late; younger records are not held to be dangling. */
-const MAX_VISIBILITY_DELAY_MS = 60_000;
+const VISIBILITY_DELAY_MS = 60_000;
 /** At most a tenth of the time is spent on looking through folders, however many there are. */
 const REST_FACTOR = 9;
 const MAX_REST_MS = 600_000;
@@ -78,6 +78,8 @@ export class CleanupPass {
   readonly #owner = randomUUID();
   /** Not before this time (of `performance.now`) orphans are looked for again. */
   #sweepAt = 0;
+  /** Whether the log knows that there is what cannot be read. */
+  #toldUnreadable = false;
   #last: CleanupReport | undefined;
 
   constructor(parts: CleanupParts, settings: CleanupPassSettings) {
@@ -86,7 +88,7 @@ export class CleanupPass {
     const { store, bytes, stage, secondHome, usable } = parts;
     this.#dangling = new DanglingRecords(
       { records: store.files, bytes, stage, secondHome, usable },
-      Math.min(settings.orphanGraceMs ?? MAX_VISIBILITY_DELAY_MS, MAX_VISIBILITY_DELAY_MS),
+      VISIBILITY_DELAY_MS,
     );
   }
 
@@ -102,7 +104,7 @@ export class CleanupPass {
     const taken: TakenSessions = { expired: [], purged: [], workspaces: [] };
     let files: CleanupReport['files'] = 'skipped';
     await attempt(failures, () => cleanUp(this.#parts.store, this.#settings, Date.now(), taken));
-    await attempt(failures, () => this.#endSessions(taken, counts));
+    await attempt(failures, () => this.#endSessions(taken, counts, signal));
     // Beside the files: an upstream that does not answer holds up only the end of the pass.
     const ending = endExpired(taken.expired, this.#parts.endUpstream, signal);
     await attempt(failures, async () => {
@@ -124,7 +126,11 @@ export class CleanupPass {
     if (failures.length > 0) throw failures[0];
   }
 
-  async #endSessions({ expired, purged, workspaces }: TakenSessions, counts: CleanupCounts): Promise<void> {
+  async #endSessions(
+    { expired, purged, workspaces }: TakenSessions,
+    counts: CleanupCounts,
+    signal: AbortSignal,
+  ): Promise<void> {
     const { sessionFiles, usable } = this.#parts;
     const { allowRevival } = this.#settings;
     counts[allowRevival ? 'tombstoned_sessions' : 'expired_sessions'] += expired.length;
@@ -134,7 +140,9 @@ export class CleanupPass {
     if (!usable()) return;
     const removed = { uploads: 0, artifacts: 0 };
     for (const record of allowRevival ? purged : [...expired, ...purged]) {
-      count(removed, await sessionFiles.purge(record));
+      // `purgeAbandoned` finds the rest, here after a restart or on another replica.
+      if (signal.aborted) break;
+      count(removed, await sessionFiles.purge(record, signal));
     }
     counts.removed_uploads += removed.uploads;
     counts.removed_artifacts += removed.artifacts;
@@ -160,11 +168,16 @@ export class CleanupPass {
     const { store, stage, secondHome, events, usable, mayRemoveOrphans, log } = this.#parts;
     const { orphanGraceMs: graceMs } = this.#settings;
     const startedAt = performance.now();
-    if (graceMs === null || startedAt < this.#sweepAt || !mayRemoveOrphans() || !usable()) return;
+    if (graceMs === null || startedAt < this.#sweepAt || !(await mayRemoveOrphans()) || !usable()) return;
     const options = { graceMs, now: Date.now(), signal };
     const shared = { records: store.files, events, usable };
     const swept = await sweepOrphans({ ...shared, stage }, options);
     counts.removed_orphan_files += swept.removed;
+    const unreadable = swept.unreadable > 0;
+    if (unreadable && !this.#toldUnreadable) {
+      log.warn({ entries: swept.unreadable, err: swept.unread }, 'folders that cannot be read are not cleaned up');
+    }
+    this.#toldUnreadable = unreadable;
     if (swept.failed > 0) {
       log.warn({ files: swept.failed, err: swept.failure }, 'files without a record could not be removed');
     }

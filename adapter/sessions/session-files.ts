@@ -5,7 +5,7 @@ import type { SessionKey, StateStore } from '../state/state-store.ts';
 /** Removes bytes whose records are gone, wherever they are, and tells telemetry. FileStore does. */
 export interface FileDiscard {
   /** Goes on with the others when the bytes of one file cannot be removed: they are an orphan from then on. */
-  discard(files: readonly FileRecord[], reason: RemovalReason): Promise<void>;
+  discard(files: readonly FileRecord[], reason: RemovalReason, signal?: AbortSignal): Promise<void>;
   /** Removes what else lies in the folders of a session. */
   discardSession(sessionId: string): Promise<void>;
 }
@@ -28,12 +28,12 @@ export class SessionFiles {
 
   /**
    * Removes the files of a session that is gone, and returns what they were. It never fails: what a crash or a
-   * failure leaves is found by the cleanup (`purgeAbandoned`, orphans).
+   * failure leaves is found by the cleanup (`purgeAbandoned`, orphans). `signal` is that of `discard`.
    */
-  async purge(key: SessionKey): Promise<readonly FileRecord[]> {
+  async purge(key: SessionKey, signal?: AbortSignal): Promise<readonly FileRecord[]> {
     try {
       const files = await this.#store.files.purge(key);
-      if (files.length > 0) await this.#bytes.discard(files, 'session_ended');
+      if (files.length > 0) await this.#bytes.discard(files, 'session_ended', signal);
       await this.#bytes.discardSession(key.sessionId);
       return files;
     } catch (error) {
