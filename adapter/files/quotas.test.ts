@@ -15,13 +15,18 @@ afterEach(() => files[Symbol.asyncDispose]());
 
 const lease = (): number => Date.now() + 60_000;
 
-const quotasOf = (limits: Partial<QuotaLimits>, uploadTtlMs: number | null = null): Quotas =>
+const quotasOf = (
+  limits: Partial<QuotaLimits>,
+  uploadTtlMs: number | null = null,
+  usable: () => boolean = () => true,
+): Quotas =>
   new Quotas({
     records: files.store.files,
     files: files.bytes,
     limits: { maxTotal: null, maxSession: null, evictFirst: 'upload', ...limits },
     times: { uploadTtlMs, artifactTtlMs: null },
     clock: Date.now,
+    usable,
   });
 
 async function pending(owner: SessionRecord = session): Promise<FileRecord> {
@@ -49,6 +54,18 @@ describe('the quota of a session', () => {
     expect(await files.stage.filesIn(kept)).toEqual(['file.txt']);
     expect(files.told).toEqual([]);
   });
+});
+
+test('while memory stands in for the store, nothing is removed to make room', async () => {
+  const kept = await files.file(session, 'upload', { sizeBytes: 60 });
+  const quotas = quotasOf({ maxSession: 100 }, null, () => false);
+  const file = await pending();
+  await expect(quotas.reserve(file, 50, lease())).rejects.toMatchObject({ code: 'session_quota' });
+  expect(await files.stage.filesIn(kept)).toEqual(['file.txt']);
+  expect(await files.store.files.find(kept, { now: Date.now(), ttlMs: null })).toMatchObject({ fileId: kept.fileId });
+  expect(files.told).toEqual([]);
+  await files.store.files.remove(file);
+  await quotas.reserve(await pending(), 40, lease());
 });
 
 describe('the quota of all files', () => {

@@ -12,11 +12,13 @@ export interface QuotaLimits {
   readonly evictFirst: FileKind;
 }
 
+type Records = Pick<FileRecords, 'reserve' | 'expire' | 'purgeAbandoned' | 'adopt'>;
+
 const EXPIRE_TIMEOUT_MS = 10_000;
 
 /** The two quotas of bytes. Space is reserved before it is used, so neither is ever exceeded. */
 export class Quotas {
-  readonly #records: Pick<FileRecords, 'reserve' | 'expire' | 'purgeAbandoned'>;
+  readonly #records: Records;
   readonly #files: Pick<FileStore, 'discard'>;
   readonly #limits: QuotaLimits;
   readonly #times: FileTimes;
@@ -25,7 +27,7 @@ export class Quotas {
   #expiring: Promise<unknown> | undefined;
 
   constructor(options: {
-    records: Pick<FileRecords, 'reserve' | 'expire' | 'purgeAbandoned'>;
+    records: Records;
     files: Pick<FileStore, 'discard'>;
     limits: QuotaLimits;
     times: FileTimes;
@@ -48,6 +50,7 @@ export class Quotas {
    */
   async reserve(file: FileKey, bytes: number, leaseUntil: number): Promise<void> {
     if (this.#limits.maxTotal === null && this.#limits.maxSession === null) return;
+    const wasUsable = this.#isUsable();
     let reserved = await this.#reserve(file, bytes, leaseUntil);
     if (reserved.state === 'over' && reserved.quota === 'storage') {
       await this.#expire();
@@ -55,8 +58,17 @@ export class Quotas {
     }
     if (reserved.state === 'gone') throw new AdapterError('session_ended');
     if (reserved.state === 'over') throw new AdapterError(`${reserved.quota}_quota`);
+    if (reserved.evicted.length > 0 && !(wasUsable && this.#isUsable())) {
+      // On the word of the memory that replaces the store no bytes are deleted.
+      await this.#records.adopt(reserved.evicted);
+      throw new AdapterError('session_quota');
+    }
     // Their bytes must be gone before others are written in their place.
     await this.#files.discard(reserved.evicted, 'evicted');
+  }
+
+  #isUsable(): boolean {
+    return this.#usable?.() ?? true;
   }
 
   #reserve(file: FileKey, bytes: number, leaseUntil: number): Promise<Reserved> {
