@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { effectiveServer } from '../crds/config/effective-server.ts';
@@ -51,6 +52,8 @@ const FLUSH_MS = 3_000;
 const LEAVE_MS = 6_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
+/** How long opening the port waits for whether files have to be looked for; after that, new sessions wait for it. */
+const DECIDE_MS = 2_000;
 
 export interface AdapterOptions {
   readonly config: AdapterConfig;
@@ -168,7 +171,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     toolParameters: new ToolParameters(listTtlMs),
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
-    refusesSessions: () => draining && !(isShared && state.status().degradedReason === null),
+    refusesSessions: () =>
+      // They would make a store that lost its state look like one that still has it.
+      (reconciliation?.decided === false && usable()) ||
+      (draining && !(isShared && state.status().degradedReason === null)),
     known,
   });
 
@@ -248,13 +254,17 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       const notReady = (): string | undefined => {
         if (draining) return 'draining';
         if (state.status().unavailable) return 'state_store_unavailable';
-        return reconciliation?.pending === true ? 'reconciling' : undefined;
+        return reconciliation?.pending === true && usable() ? 'reconciling' : undefined;
       };
       healthRoute(app, { health, notReady }, isAuthenticated);
       for (const mount of mounts) mcpRoute(app, mount, gateway);
       fileRoutes(app, { config, store, opened, sessions, secret, notices, downloads, known });
-      await app.listen({ host, port, backlog: 4096 });
       reconciliation = reconcileAtStart(upkeep, version);
+      if (reconciliation !== undefined) {
+        const patience = delay(DECIDE_MS, undefined, { signal: waiting.signal, ref: false });
+        await Promise.race([reconciliation.attempted, patience.catch(() => undefined)]);
+      }
+      await app.listen({ host, port, backlog: 4096 });
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(
         pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.reach() ?? Promise.resolve(true) })),

@@ -1,6 +1,7 @@
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { ReconciliationAtStart } from './files/reconcile-at-start.ts';
-import { reconcileStorage } from './files/reconcile-storage.ts';
+import { isUnreconciled } from './files/reconcile-marker.ts';
+import { type ReconcileResult, reconcileStorage } from './files/reconcile-storage.ts';
 import { fileTimes, type OpenedFiles } from './open-files.ts';
 import { CleanupPass } from './sessions/cleanup-pass.ts';
 import type { SessionFiles } from './sessions/session-files.ts';
@@ -36,6 +37,7 @@ export function cleanupPass(
   { config, store, opened, usable, logger }: UpkeepParts,
   parts: {
     readonly sessionFiles: SessionFiles;
+    /** Whether this replica's own reconciliation is done. */
     readonly mayRemoveOrphans: () => boolean;
     readonly endUpstream: (record: SessionRecord) => Promise<void>;
   },
@@ -44,6 +46,8 @@ export function cleanupPass(
   return new CleanupPass(
     {
       ...parts,
+      // Another replica may be at it, or one that was killed may have left it half done.
+      mayRemoveOrphans: async () => parts.mayRemoveOrphans() && !(await isUnreconciled(store)),
       store,
       bytes: opened?.files ?? NO_BYTES,
       stage: opened?.files.stage ?? NO_STAGE,
@@ -82,15 +86,22 @@ export function reconcileAtStart(
     exposed: artifacts.expose_as_resources,
     ...fileTimes(config),
   };
-  return new ReconciliationAtStart((signal) => reconcileStorage({ store, stage, usable }, options, signal), {
+  const reconcile = (signal: AbortSignal, onDecided: () => void): Promise<ReconcileResult> =>
+    reconcileStorage({ store, stage, usable, onDecided }, options, signal);
+  return new ReconciliationAtStart(reconcile, {
     mode: reconciliation.mode,
+    mustDecide: reconciliation.mode === 'if_empty',
     patienceMs: RECONCILE_PATIENCE_MS,
     onError: (error) => logger.error({ err: error }, 'reconciliation of storage failed; it is tried again'),
     onResult: (result) => {
       if (result.status !== 'applied') return;
       logger.info({ ...result }, 'files without metadata were adopted');
       const { unresolved_sessions_count: unresolved } = result;
-      if (unresolved > 0) logger.warn({ sessions: unresolved }, 'files of sessions of unknown servers were left alone');
+      if (unresolved > 0) {
+        const advice =
+          'no orphans are removed until state_persistence.reconciliation.legacy_server_id says whose they are';
+        logger.warn({ sessions: unresolved }, `files of sessions of unknown servers were left alone; ${advice}`);
+      }
     },
   });
 }

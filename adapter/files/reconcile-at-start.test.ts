@@ -12,9 +12,13 @@ describe('the reconciliation at the start', () => {
   afterEach(() => vi.useRealTimers());
 
   const failures: unknown[] = [];
-  const start = (reconcile: (signal: AbortSignal) => Promise<ReconcileResult>): ReconciliationAtStart =>
+  const start = (
+    reconcile: (signal: AbortSignal, onDecided: () => void) => Promise<ReconcileResult>,
+    mustDecide = false,
+  ): ReconciliationAtStart =>
     new ReconciliationAtStart(reconcile, {
       mode: 'always',
+      mustDecide,
       patienceMs: 120_000,
       onError: (error) => failures.push(error),
       onResult: () => undefined,
@@ -62,6 +66,26 @@ describe('the reconciliation at the start', () => {
     expect(at).toEqual([0, 1, 3, 7, 15, 31, 61, 91]);
     expect(failures).toHaveLength(7);
     expect(started).toMatchObject({ settled: true, result: DONE });
+    await started.stop();
+  });
+
+  test('holds the replica back after a failure where sessions of clients could hide what was lost', async () => {
+    let attempts = 0;
+    const { promise, resolve } = Promise.withResolvers<ReconcileResult>();
+    const started = start(async (_signal, onDecided) => {
+      attempts += 1;
+      if (attempts < 3) throw new Error('no store');
+      onDecided();
+      return promise;
+    }, true);
+    expect(started).toMatchObject({ pending: true, decided: false });
+    await started.attempted;
+    expect(started).toMatchObject({ pending: true, decided: false });
+    await vi.advanceTimersByTimeAsync(3_000);
+    expect(started).toMatchObject({ pending: true, decided: true, settled: false });
+    resolve(DONE);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(started).toMatchObject({ pending: false, decided: true, settled: true });
     await started.stop();
   });
 

@@ -13,8 +13,10 @@ export interface OwnerOptions {
 
 export type Adopted =
   | { readonly state: 'adopted'; readonly serverId: string; readonly opened: boolean; readonly count: number }
-  /** Nobody knows whose session it is, or it must not be used any more. */
-  | { readonly state: 'unresolved' };
+  /** Nobody knows whose session it is. */
+  | { readonly state: 'unresolved' }
+  /** It was invalidated and must not be used any more; its files go with it. */
+  | { readonly state: 'ended' };
 
 type SessionStore = Pick<StateStore, 'find' | 'open'> & {
   readonly files: Pick<StateStore['files'], 'adopt' | 'ownerOf'>;
@@ -46,7 +48,7 @@ export async function adoptFiles(
   // `open` would replace a session that has the id on several servers, or that was invalidated.
   const key = { serverId, sessionId };
   const found = await store.find(key, { principal: options.principal, now });
-  if (found.state === 'invalidated') return { state: 'unresolved' };
+  if (found.state === 'invalidated') return { state: 'ended' };
   if (found.state !== 'unknown') return { state: 'adopted', serverId, opened: false, count };
   await store.open(sessionFor(records, key, options, now));
   count = await store.files.adopt(records);

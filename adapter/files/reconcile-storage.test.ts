@@ -5,6 +5,8 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { FileKind } from '../state/file-records.ts';
+import { StorageFault } from './places.ts';
+import { isUnreconciled } from './reconcile-marker.ts';
 import { type ReconcileOptions, type ReconcileResult, reconcileStorage } from './reconcile-storage.ts';
 import { fileRecord, newId, storedFiles, type StoredFiles } from './testing/stored-files.ts';
 
@@ -190,6 +192,16 @@ describe('reconciliation', () => {
       expect(existsSync(file.path)).toBe(true);
     });
 
+    test('keeps these noted for all replicas until somebody says whose they are', async () => {
+      const file = await legacy('upload');
+      await reconcile({ serverIds });
+      await files.session();
+      expect(await isUnreconciled(files.store)).toBe(true);
+      expect(applied(await reconcile({ serverIds, legacyServerId: 's2' }))).toMatchObject({ uploads_backfilled: 1 });
+      expect(await found(file, 'upload', 's2')).toHaveLength(1);
+      expect(await isUnreconciled(files.store)).toBe(false);
+    });
+
     test('gives them to legacy_server_id, but for those of sessions that another server has', async () => {
       const session = await files.session({ serverId: 's1' });
       const mine = await legacy('upload', 'a.txt', session.sessionId);
@@ -205,6 +217,8 @@ describe('reconciliation', () => {
     await files.store.invalidate(session, 'drift', Date.now() + 60_000);
     await legacy('upload', 'a.txt', session.sessionId);
     expect(applied(await reconcile({ mode: 'always' }))).toMatchObject({ unresolved_sessions_count: 1 });
+    // Its files may go: no configuration would give them a record.
+    expect(await isUnreconciled(files.store)).toBe(false);
     expect(await files.store.find(session, { principal: 'me', now: Date.now() })).toMatchObject({
       state: 'invalidated',
     });
@@ -269,6 +283,79 @@ describe('reconciliation', () => {
       'repository_not_empty',
     ]);
     expect(opened).toHaveBeenCalledTimes(20);
+  });
+
+  describe('that fails halfway, or whose replica is killed then', () => {
+    /** Leaves some sessions in the store and files without records. */
+    async function interrupted(): Promise<{ sessionId: string }[]> {
+      const all = [await legacy('upload'), await legacy('upload'), await legacy('upload')];
+      const adopt = files.store.files.adopt.bind(files.store.files);
+      let adopted = 0;
+      vi.spyOn(files.store.files, 'adopt').mockImplementation(async (records) => {
+        const count = await adopt(records);
+        if ((adopted += count) === 2) throw new Error('hiccup');
+        return count;
+      });
+      await expect(reconcile()).rejects.toThrow('hiccup');
+      vi.restoreAllMocks();
+      expect(await files.store.counts(Date.now())).toMatchObject({ sessions: 2 });
+      return all;
+    }
+
+    test('goes on later, though the store is not empty any more', async () => {
+      const all = await interrupted();
+      expect(await isUnreconciled(files.store)).toBe(true);
+      expect(applied(await reconcile())).toMatchObject({ repository_empty: false, uploads_backfilled: 1 });
+      for (const file of all) expect(await found(file, 'upload')).toHaveLength(1);
+      expect(await isUnreconciled(files.store)).toBe(false);
+      expect(await reconcile()).toMatchObject({ reason: 'repository_not_empty' });
+    });
+
+    test.each<Partial<ReconcileOptions>>([{ mode: 'disabled' }, { refreshed: true }])(
+      'is forgotten where nobody wants it any more: %o',
+      async (changes) => {
+        await interrupted();
+        await reconcile(changes);
+        expect(await isUnreconciled(files.store)).toBe(false);
+      },
+    );
+  });
+
+  test('tells when sessions of clients make no difference any more: before the first file', async () => {
+    const file = await legacy('upload');
+    const onDecided = vi.fn();
+    let foundBefore: unknown;
+    const adopt = files.store.files.adopt.bind(files.store.files);
+    vi.spyOn(files.store.files, 'adopt').mockImplementation(async (records) => {
+      foundBefore ??= [await isUnreconciled(files.store), onDecided.mock.calls.length];
+      return adopt(records);
+    });
+    const parts = { store: files.store, stage: files.stage, usable: () => true, onDecided };
+    await reconcileStorage(parts, options, new AbortController().signal);
+    expect(foundBefore).toEqual([true, 1]);
+    expect(await found(file, 'upload')).toHaveLength(1);
+  });
+
+  test('says of the memory that replaces the store not that it has sessions, and fails', async () => {
+    await files.session();
+    usable = false;
+    await expect(reconcile()).rejects.toThrow('not available');
+  });
+
+  test('skips and counts what it may not read, and goes on', async () => {
+    const [forbidden, good] = [await legacy('upload'), await legacy('upload')];
+    const open = files.stage.open.bind(files.stage);
+    vi.spyOn(files.stage, 'open').mockImplementation(async (place) => {
+      if (place.fileId === forbidden.fileId) throw new StorageFault('EACCES', 'of another user');
+      return open(place);
+    });
+    expect(applied(await reconcile())).toMatchObject({ uploads_backfilled: 1, skipped_entries: 1 });
+    expect(await found(good, 'upload')).toHaveLength(1);
+    // A disk that is broken is another thing.
+    const another = await legacy('upload');
+    vi.spyOn(files.stage, 'open').mockRejectedValue(new StorageFault('EIO', 'broken'));
+    await expect(reconcile({ mode: 'always' })).rejects.toThrow('broken');
+    expect(await found(another, 'upload')).toEqual([]);
   });
 
   test('adopts nothing while the store is not itself, and fails', async () => {

@@ -6,6 +6,7 @@ import type { StateStore } from '../state/state-store.ts';
 import { whileLocked } from '../sessions/store-lock.ts';
 import type { FileStage, StagedItem } from './file-stage.ts';
 import { type FoundFile, readItem, type ReaderOptions } from './reconcile-found.ts';
+import { isUnreconciled, markReconciled, markUnreconciled } from './reconcile-marker.ts';
 import { adoptFiles, type OwnerOptions } from './reconcile-sessions.ts';
 import { unknownItems } from './unknown-items.ts';
 
@@ -23,6 +24,8 @@ export interface ReconcileParts {
   readonly stage: Pick<FileStage, 'filesIn' | 'items' | 'open' | 'pathOf'>;
   /** False while the store is unavailable or replaced by memory: files are not adopted into that. */
   readonly usable: () => boolean;
+  /** Told when sessions that clients open do not matter any more: what is to be done is noted in the store. */
+  readonly onDecided?: () => void;
 }
 
 /** Member `startup_reconciliation` of the health object, with the original's names. */
@@ -58,8 +61,8 @@ const NAMED_SESSIONS = 20;
 
 /**
  * Finds files that have no record and gives them one (specification 2.3): after the state was lost, or for the folder
- * of an earlier installation. One replica at a time; those that come later find the work done. Nothing is deleted and
- * no record is changed.
+ * of an earlier installation. One replica at a time; those that come later find the work done, or go on with it where
+ * it failed halfway or its replica was killed. Nothing is deleted and no record is changed.
  */
 export async function reconcileStorage(
   parts: ReconcileParts,
@@ -67,12 +70,17 @@ export async function reconcileStorage(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { mode, refreshed } = options;
-  if (mode === 'disabled') return { status: 'disabled', mode, reason: 'reconciliation_disabled' };
-  if (refreshed && mode !== 'always') return { status: 'skipped', mode, reason: 'refresh_on_startup_enabled' };
+  if (mode === 'disabled' || (refreshed && mode !== 'always')) {
+    // What an earlier configuration left to be done is not wanted any more.
+    await markReconciled(parts.store);
+    if (mode === 'disabled') return { status: 'disabled', mode, reason: 'reconciliation_disabled' };
+    return { status: 'skipped', mode, reason: 'refresh_on_startup_enabled' };
+  }
   const lock = { name: LOCK, owner: randomUUID(), ttlMs: LOCK_MS, signal };
   for (;;) {
     const result = await whileLocked(parts.store, lock, (held) => underLock(parts, options, held));
     if (result !== undefined) return result;
+    if (await isUnreconciled(parts.store)) parts.onDecided?.();
     await delay(POLL_MS, undefined, { signal, ref: false });
   }
 }
@@ -83,14 +91,25 @@ async function underLock(
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { mode } = options;
-  const { sessions, tombstones } = await parts.store.counts(Date.now());
+  const { store } = parts;
+  const interrupted = await isUnreconciled(store);
+  const { sessions, tombstones } = await store.counts(Date.now());
+  // Memory that replaces the store knows neither the mark nor all sessions.
+  checkStore(parts);
   const repository_empty = sessions + tombstones === 0;
-  if (mode === 'if_empty' && !repository_empty) {
+  if (mode === 'if_empty' && !repository_empty && !interrupted) {
     return { status: 'skipped', mode, reason: 'repository_not_empty', repository_empty };
   }
+  await markUnreconciled(store);
+  checkStore(parts);
+  parts.onDecided?.();
   const scan = new Scan(parts, options, signal);
   for (const kind of ['upload', 'artifact'] as const) await scan.all(kind);
   await scan.forgetWhatIsGone();
+  signal.throwIfAborted();
+  checkStore(parts);
+  // What nobody could be given stays noted: it is no orphan, and its owner may be configured for the next start.
+  if (scan.isComplete) await markReconciled(store);
   const { counts } = scan;
   if (counts.uploads_discovered + counts.artifacts_discovered === 0) {
     return { status: 'skipped', mode, reason: 'no_files_found', repository_empty };
@@ -120,6 +139,7 @@ class Scan {
   readonly #created = new Set<string>();
   readonly #updated = new Set<string>();
   readonly #unresolved = new Set<string>();
+  #isComplete = true;
   readonly #adopted: (FileKey & { readonly filename: string })[] = [];
 
   constructor(parts: ReconcileParts, options: ReconcileOptions, signal: AbortSignal) {
@@ -128,11 +148,16 @@ class Scan {
     this.#signal = signal;
   }
 
+  /** Whether there is no file left that another configuration would give a record. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
   async all(kind: FileKind): Promise<void> {
     let batch: ProperItem[] = [];
     for await (const item of this.#parts.stage.items(kind, this.#signal)) {
       this.#signal.throwIfAborted();
-      if (!isProper(item)) {
+      if (!isProper(item) || item.unreadable !== undefined) {
         this.counts.skipped_entries += 1;
         continue;
       }
@@ -157,19 +182,20 @@ class Scan {
   }
 
   async #adopt(items: readonly ProperItem[]): Promise<void> {
-    this.#checkStore();
+    checkStore(this.#parts);
     const unknown = await unknownItems(this.#parts.store.files, items);
-    this.#checkStore();
+    checkStore(this.#parts);
     for (const [sessionId, ofSession] of Map.groupBy(unknown, (item) => item.sessionId)) {
       const files = await this.#read(ofSession);
       if (files.length === 0) continue;
-      this.#checkStore();
+      checkStore(this.#parts);
       const adopted = await adoptFiles(this.#parts.store, files, this.#options, Date.now());
-      if (adopted.state === 'unresolved') {
-        this.#countUnresolved(sessionId);
+      if (adopted.state === 'adopted') {
+        this.#countAdopted(sessionId, adopted, files);
         continue;
       }
-      this.#countAdopted(sessionId, adopted, files);
+      this.#countUnresolved(sessionId);
+      if (adopted.state === 'unresolved') this.#isComplete = false;
     }
   }
 
@@ -215,10 +241,10 @@ class Scan {
     const { unresolved_sessions: named } = this.counts;
     if (named.length < NAMED_SESSIONS) named.push(`${sessionId.slice(0, 8)}…`);
   }
+}
 
-  #checkStore(): void {
-    if (!this.#parts.usable()) throw new Error('the state store is not available');
-  }
+function checkStore({ usable }: ReconcileParts): void {
+  if (!usable()) throw new Error('the state store is not available');
 }
 
 const isProper = (item: StagedItem): item is ProperItem => item.fileId !== null;

@@ -7,10 +7,12 @@ import { MemorySessionTable } from './memory-session-table.ts';
 import { TableNonces } from './nonce-table.ts';
 import { newSecret } from './secret.ts';
 import * as rules from './session-rules.ts';
+import type { Lock } from './session-table.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
 import { isTerminal } from './stored-session.ts';
 import type { StoredSession } from './stored-session.ts';
 import { TableFiles } from './table-files.ts';
+import { UNRECONCILED } from './unreconciled.ts';
 import type { UploadNonces } from './upload-nonces.ts';
 
 /**
@@ -182,6 +184,15 @@ export class MemoryStore implements StateStore {
 
   importSecrets(secrets: Iterable<readonly [string, string]>): void {
     for (const [name, secret] of secrets) this.#secrets.set(name, secret);
+  }
+
+  /** The lasting mark that reconciliation has to go on, for a snapshot. Locks that somebody holds stay out. */
+  exportMark(): Lock | undefined {
+    return this.#table.lock(UNRECONCILED);
+  }
+
+  importMark(mark: Lock | undefined): void {
+    this.#table.setLock(UNRECONCILED, mark);
   }
 
   #isAlive(session: SessionKey): boolean {

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { isUnreconciled, markReconciled, markUnreconciled } from '../files/reconcile-marker.ts';
 import { MemoryStore } from './memory-store.ts';
 import { Snapshot } from './snapshot.ts';
 import { SqliteStore } from './sqlite-store.ts';
@@ -67,6 +68,19 @@ describe('Snapshot', () => {
     expect(await after.find(newRecord('active'), caller)).toEqual({ state: 'active', record: newRecord('active') });
     expect(await after.find(newRecord('idle'), caller)).toMatchObject({ state: 'tombstoned', expiresAt: 9_000 });
     expect(after.export()).toEqual(store.export());
+  });
+
+  test('that files are still to be adopted is known again, who held a lock is not', async () => {
+    const store = new MemoryStore();
+    await markUnreconciled(store);
+    await store.tryLock('cleanup', 'me', 60_000);
+    await snapshotOf(store).save();
+    const after = loaded();
+    expect(await isUnreconciled(after)).toBe(true);
+    expect(await after.lockHolder('cleanup')).toBeUndefined();
+    await markReconciled(after);
+    await snapshotOf(after).save();
+    expect(await isUnreconciled(loaded())).toBe(false);
   });
 
   test('committed files and secrets are there again, pending files, leases and nonces are not', async () => {

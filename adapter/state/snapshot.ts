@@ -3,12 +3,14 @@ import type { DatabaseSync } from 'node:sqlite';
 import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import type { FileRecord } from './file-records.ts';
 import type { MemoryStore } from './memory-store.ts';
+import type { Lock } from './session-table.ts';
 import { openDatabase } from './sqlite-database.ts';
 import type { SqliteFile } from './sqlite-database.ts';
 import { SqliteFileTable } from './sqlite-file-table.ts';
 import { SqliteSecrets } from './sqlite-secrets.ts';
 import { SqliteSessionTable } from './sqlite-session-table.ts';
 import type { StoredSession } from './stored-session.ts';
+import { UNRECONCILED } from './unreconciled.ts';
 
 /** How the last snapshots went. Times are milliseconds since the epoch. */
 export interface SnapshotStatus {
@@ -65,6 +67,7 @@ export class Snapshot {
       if (what === 'secrets') return;
       this.#store.import(content.sessions);
       this.#store.importFiles(content.files);
+      this.#store.importMark(content.mark);
     } catch (error) {
       this.#readable = false;
       this.#failed('read', error);
@@ -90,6 +93,7 @@ export class Snapshot {
       sessions: this.#store.export(),
       files: this.#store.exportFiles(),
       secrets: this.#store.exportSecrets(),
+      mark: this.#store.exportMark(),
     };
     const { sessions } = content;
     let database: DatabaseSync | undefined;
@@ -143,25 +147,30 @@ interface Content {
   /** Committed ones. */
   readonly files: readonly FileRecord[];
   readonly secrets: Iterable<readonly [name: string, secret: string]>;
+  /** Sessions that reconciliation made before it could finish must not look like all that there were. */
+  readonly mark: Lock | undefined;
 }
 
 function contentOf(database: DatabaseSync): Content {
   const files = new SqliteFileTable(database).all().map(({ record }) => record);
+  const sessionTable = new SqliteSessionTable(database, new Map());
   return {
-    sessions: new SqliteSessionTable(database, new Map()).all(),
+    sessions: sessionTable.all(),
+    mark: sessionTable.lock(UNRECONCILED),
     // A file that type `disk` wrote holds pending ones and leases too: whoever had them is gone.
     files: files.filter(({ state }) => state === 'committed').map((record) => ({ ...record, leaseUntil: 0 })),
     secrets: new SqliteSecrets(database).all(),
   };
 }
 
-async function replaceContent(database: DatabaseSync, { sessions, files, secrets }: Content): Promise<void> {
+async function replaceContent(database: DatabaseSync, { sessions, files, secrets, mark }: Content): Promise<void> {
   database.exec('BEGIN IMMEDIATE');
   const sessionTable = new SqliteSessionTable(database, new Map());
   const fileTable = new SqliteFileTable(database);
   const secretTable = new SqliteSecrets(database);
   sessionTable.clear();
   fileTable.clear();
+  sessionTable.setLock(UNRECONCILED, mark);
   await inTurns(sessions, (session) => sessionTable.add(session));
   await inTurns(files, (record) => fileTable.put({ record, uses: 0 }));
   for (const [name, secret] of secrets) secretTable.add(name, secret);

@@ -1,11 +1,14 @@
 import { existsSync } from 'node:fs';
-import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { markUnreconciled } from '../../../adapter/files/reconcile-marker.ts';
+import { sessionRecord } from '../../../adapter/sessions/testing/session-record.ts';
 import { SqliteStore } from '../../../adapter/state/sqlite-store.ts';
 import { contentOf, type FileTools, startFileTools } from '../../support/file-tools.ts';
 import { startRedis } from '../../support/redis.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { mounted } from '../kit/deployment.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from '../kit/in-process.ts';
 import { drain, knownSession, openSession, type Place, type Session } from '../kit/session.ts';
@@ -54,6 +57,14 @@ async function passes(place: Place, count: number): Promise<void> {
   for (let pass = 0; pass < count; pass += 1) await eventually(finished).not.toBe(await finished());
 }
 const names = async (): Promise<string[]> => (await lying(folder.path)).map(({ path }) => path.split('/').at(-1) ?? '');
+
+/** A file as an earlier installation left it. Returns its path. */
+async function lay(kind: string, session: string, id: string, name: string): Promise<string> {
+  const path = join(folder.path, kind, 'sessions', session, id, name);
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, contentOf(name, 1_000));
+  return path;
+}
 
 /** What a tool finds under the handle of an upload; undefined when the adapter does not know it any more. */
 async function seenBy(session: Session, place: Place, handle: string): Promise<unknown> {
@@ -146,13 +157,18 @@ test('a session that its client ends has no files any more', async () => {
 });
 
 test('a file that somebody deletes by hand is not offered for long', async () => {
-  const a = await start({ ...KEPT, core: OFTEN, storage: { orphan_sweeper_grace_seconds: 0.2 } });
-  const session = await openSession(a);
-  const kept = await write(session, a, 'kept.bin');
-  const artifact = await write(session, a, 'out.bin');
-  await rm(join(folder.path, 'artifacts', 'sessions', session.sessionId, artifact.id), { recursive: true });
-  await eventually(() => resourceUris(session.at(a))).not.toContain(artifact.uri);
-  expect(await resourceUris(session.at(a))).toContain(kept.uri);
+  const [sid, keptId, goneId] = [hexId('1'), hexId('2'), hexId('3')];
+  const kept = await lay('artifacts', sid, keptId, 'kept.bin');
+  const gone = await lay('artifacts', sid, goneId, 'out.bin');
+  // What is younger than a minute may be hidden by a network file system.
+  for (const path of [kept, gone]) await utimes(path, Date.now() / 1000, Date.now() / 1000 - 120);
+  const a = await start({ ...KEPT, core: OFTEN });
+  const session = knownSession(sid, '2025-06-18');
+  const uri = (id: string, name: string): string => `artifact://sessions/${sid}/${id}/${name}`;
+  expect(await resourceUris(session.at(a))).toContain(uri(goneId, 'out.bin'));
+  await rm(dirname(gone), { recursive: true });
+  await eventually(() => resourceUris(session.at(a))).not.toContain(uri(goneId, 'out.bin'));
+  expect(await resourceUris(session.at(a))).toContain(uri(keptId, 'kept.bin'));
   expect(await inventory(a)).toMatchObject({ artifacts_count: 1, artifacts_bytes: 1_000 });
   await eventually(() => a.logs).toContainEqual(
     expect.objectContaining({ msg: 'cleaned up', removed_dangling_artifact_records: 1, removed_artifacts: 0 }),
@@ -223,19 +239,48 @@ test('a replica is not ready while files may still be found, and stops at once a
 
   const ready = started.use(await startInProcess(config));
   expect(await readiness(ready)).toMatchObject([503, { reason: 'reconciling' }]);
+  // A session would make the store look as if it had not lost the others.
+  await expect(openSession(ready)).rejects.toThrow();
+  expect(await store.counts(Date.now())).toMatchObject({ sessions: 0 });
   await store.unlock('reconcile', 'another replica');
   await eventually(() => readiness(ready)).toEqual([200, { status: 'ok' }]);
+  await openSession(ready);
+});
+
+test('what a replica that was killed has not adopted yet is adopted by the next one, and not swept', async () => {
+  const store = new SqliteStore({ path: join(folder.path, 'state', 'adapter_state.sqlite3'), wal: true });
+  started.defer(() => store.close());
+  await markUnreconciled(store);
+  await store.open(sessionRecord({ serverId: 'up', sessionId: hexId('3'), lastActiveAt: Date.now() }));
+  const rest = await lay('uploads', hexId('1'), hexId('2'), 'rest.bin');
+  const sweeping = { core: OFTEN, storage: { orphan_sweeper_grace_seconds: 0 } };
+  const a = await start({ ...KEPT, ...sweeping, state_persistence: { type: 'disk' } });
+  expect((await health(a)).startup_reconciliation).toMatchObject({ status: 'applied', repository_empty: false });
+  await passes(a, 3);
+  expect(existsSync(rest)).toBe(true);
+  expect(await inventory(a)).toMatchObject({ uploads_count: 1 });
+});
+
+test('files of which nobody knows whose they are are not swept, by the replicas that came later neither', async () => {
+  const path = await lay('uploads', hexId('1'), hexId('2'), 'in.bin');
+  const servers = ['one', 'two'].map((id) => mounted(id, tools.url));
+  const config = {
+    ...KEPT,
+    core: OFTEN,
+    servers,
+    storage: { orphan_sweeper_grace_seconds: 0 },
+    state_persistence: { type: 'disk' },
+  };
+  const a = await start(config);
+  expect((await health(a)).startup_reconciliation).toMatchObject({ unresolved_sessions_count: 1 });
+  await openSession(a, { path: '/mcp/one' });
+  const b = await start(config);
+  await Promise.all([passes(a, 3), passes(b, 3)]);
+  expect(existsSync(path)).toBe(true);
 });
 
 describe('a storage folder of an earlier installation', () => {
   const [sid, uploadId, artifactId] = [hexId('1'), hexId('2'), hexId('3')];
-
-  async function lay(kind: string, session: string, id: string, name: string): Promise<string> {
-    const path = join(folder.path, kind, 'sessions', session, id, name);
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(path, contentOf(name, 1_000));
-    return path;
-  }
 
   test('is taken over: clients go on with the handles and URIs that they have', async () => {
     await lay('uploads', sid, uploadId, 'in.bin');
