@@ -157,7 +157,7 @@ describe('the sweeper of orphans', () => {
     ];
     await aged(item, session, orphan);
     // An upstream of another user made both for itself alone; this test may be run by root, for whom nothing is closed.
-    const openFolder = Reflect.get(AnchoredFolder.prototype, 'openFolder') as AnchoredFolder['openFolder'];
+    const openFolder: AnchoredFolder['openFolder'] = Reflect.get(AnchoredFolder.prototype, 'openFolder');
     vi.spyOn(AnchoredFolder.prototype, 'openFolder').mockImplementation(function (this: AnchoredFolder, name) {
       const isClosed = name === item.fileId || name === session.sessionId;
       if (isClosed) return Promise.reject(new StorageFault('EACCES', 'of another user'));
