@@ -9,7 +9,7 @@ import { CHANGE, FILE, FILES, noteServer, SESSION } from './redis-file-lua.ts';
  * redis-file.ts for how a file is written. Every script leaves an expiry on every key that it writes.
  */
 
-/** How many files one step removes, at least where there are more: Redis serves nobody else meanwhile. */
+/** About how many files one step removes: Redis serves nobody else meanwhile. */
 export const PURGED_AT_ONCE = 500;
 
 const NOTE_SERVER = noteServer('KEYS[8]', 'ARGV[2]');
@@ -169,7 +169,7 @@ export const PURGE = redisScript(`
   if ARGV[3] == '1' and alive then return { 0 } end
   local cursor = '0'
   repeat
-    local page = redis.call('HSCAN', KEYS[2], cursor, 'COUNT', ${PURGED_AT_ONCE})
+    local page = redis.call('HSCAN', KEYS[2], cursor, 'COUNT', ${PURGED_AT_ONCE / 10})
     cursor = page[1]
     for i = 1, #page[2], 2 do
       if string.sub(page[2][i], 1, 1) ~= '#' then remove(decode(page[2][i], page[2][i + 1])) end
