@@ -11,8 +11,8 @@ import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import { StorageFault } from '../files/places.ts';
 import { ProcessLocks } from '../files/process-lock.ts';
 import { Quotas, type QuotaLimits } from '../files/quotas.ts';
-import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
-import type { FileRecord } from '../state/file-records.ts';
+import { fileRecord, newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
+import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { artifactProducer, type ProducerOptions } from './artifact-producer.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
@@ -481,6 +481,25 @@ describe('limits', () => {
     });
     if (first?.kind === 'forward') await first.onEnd?.('ok');
     expect((await step?.prepare(call({})))?.kind).toBe('forward');
+  });
+
+  test('a session that is full of files of any kind refuses with words of its own, whatever max_per_session says', async () => {
+    const { serverId, sessionId } = session;
+    const leaseUntil = Date.now() + 60_000;
+    const many = Array.from({ length: MAX_SESSION_FILES }, () =>
+      fileRecord({ serverId, sessionId, state: 'pending', sizeBytes: 0, leaseUntil }),
+    );
+    await files.store.files.begin(many, { now: Date.now(), maxArtifacts: null });
+    for (const max_per_session of [null, 5]) {
+      const prepared = await producer({ entry: GIVEN, artifacts: { max_per_session } })?.prepare(call({}));
+      if (prepared?.kind !== 'result') throw new Error('not refused');
+      const text = expect.stringMatching(/^The session has 10000 files.* was not called/) as string;
+      const result: unknown = JSON.parse(prepared.result);
+      expect(result).toMatchObject({
+        isError: true,
+        _meta: { artifact_error: { code: 'session_quota', detail: text } },
+      });
+    }
   });
 
   test('a quota that cannot be met makes the result an error that says so first, with what the tool said', async () => {

@@ -7,7 +7,7 @@ import type { Locks } from '../files/locks.ts';
 import { safeFilename } from '../files/paths.ts';
 import type { Quotas } from '../files/quotas.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
-import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import { type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
 import { ArtifactCapture } from './artifact-capture.ts';
 import { editedCall, errorResult } from './edited-call.ts';
@@ -87,7 +87,11 @@ class ProducerStep implements ToolStep {
     if (begun === 'no_session') return { kind: 'error', error: new AdapterError('session_not_found') };
     if (begun === 'limit') {
       events.refused('artifact_limit');
-      return { kind: 'result', result: limitReached(artifacts.max_per_session) };
+      return { kind: 'result', result: notCalled('artifact_limit', `${artifacts.max_per_session} artifacts`) };
+    }
+    if (begun === 'full') {
+      events.refused('session_quota');
+      return { kind: 'result', result: notCalled('session_quota', `${MAX_SESSION_FILES} files`) };
     }
     const capture = new ArtifactCapture(this.#options, this.#settings, call, pending, this.#argument !== null);
     try {
@@ -137,14 +141,15 @@ class ProducerStep implements ToolStep {
 
 const NO_TASK = 'This tool writes a file, which needs a call that is waited for; call it without "task".';
 
-function limitReached(max: number | null): string {
+/** `held`: what the session has too many of. */
+function notCalled(code: 'artifact_limit' | 'session_quota', held: string): string {
   const detail =
-    `The session has ${max} artifacts, which is the most that it may have; the tool was not called. ` +
-    'Artifacts go away some time after they were last read.';
+    `The session has ${held}, which is the most that it may have; the tool was not called. ` +
+    'They go away some time after they were last used.';
   return JSON.stringify({
     content: [{ type: 'text', text: detail }],
     isError: true,
     resultType: 'complete',
-    _meta: { artifact_error: { code: 'artifact_limit', detail } },
+    _meta: { artifact_error: { code, detail } },
   });
 }
