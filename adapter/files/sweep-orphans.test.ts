@@ -150,12 +150,10 @@ describe('the sweeper of orphans', () => {
   });
 
   test('leaves alone what it may not look into, says so, and goes on with all else', async () => {
-    const [item, session, orphan] = [
-      await files.orphan('upload'),
-      await files.orphan('upload'),
-      await files.orphan('upload'),
-    ];
-    await aged(item, session, orphan);
+    const [item, session] = [await files.orphan('upload'), await files.orphan('upload')];
+    const others = [await files.orphan('upload')];
+    for (let i = 0; i < 8; i++) others.push(await files.orphan('upload', { sessionId: item.sessionId }));
+    await aged(item, session, ...others);
     // An upstream of another user made both for itself alone; this test may be run by root, for whom nothing is closed.
     const openFolder: AnchoredFolder['openFolder'] = Reflect.get(AnchoredFolder.prototype, 'openFolder');
     vi.spyOn(AnchoredFolder.prototype, 'openFolder').mockImplementation(function (this: AnchoredFolder, name) {
@@ -163,8 +161,9 @@ describe('the sweeper of orphans', () => {
       if (isClosed) return Promise.reject(new StorageFault('EACCES', 'of another user'));
       return openFolder.call(this, name);
     });
-    expect(await sweep()).toMatchObject({ removed: 1, failed: 0, unreadable: 2, unread: { code: 'EACCES' } });
-    expect([item, session, orphan].map(exists)).toEqual([true, true, false]);
+    expect(await sweep()).toMatchObject({ removed: 9, failed: 0, unreadable: 2, unread: { code: 'EACCES' } });
+    expect([item, session].map(exists)).toEqual([true, true]);
+    expect(others.filter(exists)).toEqual([]);
   });
 
   test('stops when it is told to', async () => {
