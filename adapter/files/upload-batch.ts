@@ -4,7 +4,7 @@ import mime from 'mime';
 
 import { AdapterError } from '../errors.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
-import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import { type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
 import type { FileStore } from './file-store.ts';
 import type { Locks } from './locks.ts';
@@ -29,6 +29,7 @@ const LEASE_MS = 60_000;
 /** How many bytes are reserved, and written, at once: few as long as files are small, then more. */
 const SMALL_STEP_BYTES = 64 * 1024;
 const LARGE_STEP_BYTES = 512 * 1024;
+const FULL = `The session has ${MAX_SESSION_FILES} files, which is the most that a session may have.`;
 const MEDIA_TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
 interface Item {
@@ -58,6 +59,8 @@ export class UploadBatch {
    */
   #buffer = Buffer.allocUnsafeSlow(SMALL_STEP_BYTES);
   #filled = 0;
+  /** What is in the buffer shall be written with the next bytes, though it is not full. */
+  #isFlushDue = false;
 
   constructor(parts: UploadParts, session: SessionKey, toolName: string | null) {
     this.#parts = parts;
@@ -77,7 +80,7 @@ export class UploadBatch {
         const copied = chunk.copy(this.#buffer, this.#filled, taken);
         taken += copied;
         this.#filled += copied;
-        if (this.#filled === this.#buffer.length) await this.#write(item);
+        if (this.#filled === this.#buffer.length || this.#isFlushDue) await this.#write(item);
       }
     }
     if (item === undefined) return;
@@ -120,8 +123,12 @@ export class UploadBatch {
     });
   }
 
-  /** Says that their writer is alive. */
+  /**
+   * Says that their writer is alive: in the store, and by the age of the file that is being written, which a client
+   * too slow to fill the buffer would not change for a long time, so that the sweeper takes it for left behind.
+   */
   async keepAlive(): Promise<void> {
+    this.#isFlushDue = true;
     const keys = this.records;
     if (keys.length > 0) await this.#parts.records.lease(keys, this.#parts.clock() + LEASE_MS);
   }
@@ -164,6 +171,7 @@ export class UploadBatch {
       leaseUntil: now + LEASE_MS,
     };
     const begun = await records.begin([record], { now, maxArtifacts: null });
+    if (begun === 'full') throw new AdapterError('session_quota', FULL);
     if (begun !== 'begun') throw new AdapterError('session_ended');
     const writer = await files.create(record).catch(async (error: unknown) => {
       await records.remove(record).catch(() => undefined);
@@ -186,6 +194,7 @@ export class UploadBatch {
     await written;
     item.written += bytes.length;
     this.#filled = 0;
+    this.#isFlushDue = false;
     if (this.#buffer.length < LARGE_STEP_BYTES && bytes.length === this.#buffer.length) {
       this.#buffer = Buffer.allocUnsafeSlow(LARGE_STEP_BYTES);
     }
