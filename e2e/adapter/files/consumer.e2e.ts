@@ -229,11 +229,12 @@ describe('an upstream', () => {
   test('gets no call that names its tool in a way that only it may understand', async () => {
     await using at = await start();
     const door = (await openSession(at.adapter)).at(at.adapter);
-    const params = { Name: 'bytes', arguments: { file: '/etc/passwd' } };
-    expect(await door.call('tools/call', params)).toMatchObject({ error: { code: -32602 } });
-    expect(await door.call('tools/call', { name: 'bytes', Arguments: { file: '/etc/passwd' } })).toMatchObject({
-      result: { isError: true },
-    });
+    for (const params of [
+      { Name: 'bytes', arguments: { file: '/etc/passwd' } },
+      { name: 'bytes', Arguments: { file: '/etc/passwd' } },
+    ]) {
+      expect(await door.call('tools/call', params)).toMatchObject({ error: { code: -32600 } });
+    }
     expect(at.upstream.requestsOf('tools/call')).toHaveLength(0);
   });
 
