@@ -2,6 +2,7 @@
 export class Gates {
   readonly #arrived = new Map<string, PromiseWithResolvers<void>>();
   readonly #opened = new Map<string, PromiseWithResolvers<void>>();
+  readonly #open = new Set<string>();
 
   /** Of the tool: says that it has come, and waits. Without a name it does not wait. */
   async pass(name: string | undefined, signal: AbortSignal): Promise<void> {
@@ -25,12 +26,12 @@ export class Gates {
 
   /** Opens it for good. */
   open(name: string): void {
+    this.#open.add(name);
     entry(this.#opened, name).resolve();
   }
 
-  isOpen(name: string): Promise<boolean> {
-    const closed = Promise.resolve(false);
-    return Promise.race([entry(this.#opened, name).promise.then(() => true), closed]);
+  isOpen(name: string): boolean {
+    return this.#open.has(name);
   }
 }
 
