@@ -290,7 +290,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       const streams = (): number => running.all().filter((one) => one.isGet).length;
       const gone =
         app === undefined ? undefined : clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
-      await Promise.all([running.idle(grace), gone, opened?.uploads.idle(grace), downloads.idle(grace)]);
+      await gone;
+      // Their connections were promised to stay open when their answers began, so they have to leave as the others did.
+      const late = running.posts > 0;
+      await Promise.all([running.idle(grace), opened?.uploads.idle(grace), downloads.idle(grace)]);
+      if (late && app !== undefined) await clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
       await Promise.all([running.idle(grace), downloads.idle(grace)]); // for those that came in the meantime
       for (const exchange of running.all()) exchange.endStream();
       await opened?.uploads.close();
