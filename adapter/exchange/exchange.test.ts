@@ -4,6 +4,7 @@ import { AdapterError, knownError } from '../errors.ts';
 import { Exchange, type Outcome, type Plan } from './exchange.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { RunningExchanges } from './running.ts';
+import { testPlan } from './testing/test-plan.ts';
 import { FakeUpstream } from './testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from './testing/reply-server.ts';
 
@@ -47,32 +48,18 @@ describe('an exchange', () => {
   /** Starts an exchange for one request of a session, with some things about it different. */
   async function start(changes: Partial<Plan> = {}): Promise<OpenReply & { exchange: Exchange; plan: Plan }> {
     const opened = await server.open();
-    const plan: Plan = {
-      id: '',
-      serverId: 's1',
+    const plan = testPlan({
       upstream,
-      request: { method: 'POST', session: undefined, headers: [], body: undefined },
       reply: opened.reply,
-      requestId: 'request-1',
       keepAlive,
       running,
-      idTexts: ['1'],
-      sessionId: 'session-1',
-      timeoutMs: null,
-      onTimeout: () => new AdapterError('upstream_timeout'),
-      onResponse: undefined,
-      holdHead: false,
-      again: undefined,
-      onHead: () => undefined,
-      onAnswered: undefined,
-      onListChanged: undefined,
       known: (error) => knownError(error, (one) => unexpected.push(one)),
       onFinish: (outcome) => {
         outcomes.push(outcome);
         return undefined;
       },
       ...changes,
-    };
+    });
     const exchange = new Exchange(plan);
     exchange.start();
     return { ...opened, exchange, plan };

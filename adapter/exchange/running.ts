@@ -1,5 +1,6 @@
 import type { ErrorCode } from '../errors.ts';
 import { Bag, type Slotted } from './bag.ts';
+import { InProgress } from './in-progress.ts';
 
 /** An exchange that can be ended from outside. */
 export interface Running extends Slotted {
@@ -19,23 +20,22 @@ export interface Running extends Slotted {
 /** The exchanges that run on this replica. What other replicas ask for is done to them. */
 export class RunningExchanges {
   readonly #all = new Bag<Running>();
-  #posts = 0;
-  #idle: (() => void)[] = [];
+  readonly #posts = new InProgress();
 
   /**
    * A POST that becomes an exchange only when its session is found. It counts as being answered until `leave`, so that
    * a process that stops does not overlook it.
    */
   enter(): void {
-    this.#posts++;
+    this.#posts.enter();
   }
 
   leave(): void {
-    if (--this.#posts === 0) for (const wake of this.#idle.splice(0)) wake();
+    this.#posts.leave();
   }
 
   add(running: Running): void {
-    if (!running.isGet) this.#posts++;
+    if (!running.isGet) this.#posts.enter();
     this.#all.add(running);
   }
 
@@ -55,15 +55,11 @@ export class RunningExchanges {
 
   /** How many POSTs are being answered. */
   get posts(): number {
-    return this.#posts;
+    return this.#posts.count;
   }
 
   /** Resolves when no POST is being answered, or when the signal ends the wait. */
-  async idle(signal: AbortSignal): Promise<void> {
-    if (this.#posts === 0 || signal.aborted) return;
-    const { promise, resolve } = Promise.withResolvers<void>();
-    this.#idle.push(resolve);
-    signal.addEventListener('abort', () => resolve(), { once: true });
-    await promise;
+  idle(signal: AbortSignal): Promise<void> {
+    return this.#posts.idle(signal);
   }
 }

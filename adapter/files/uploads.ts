@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 
 import { AdapterError } from '../errors.ts';
+import { InProgress } from '../exchange/in-progress.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
 import type { FileEvents } from './file-events.ts';
@@ -35,12 +36,11 @@ const RENEW_MS = 20_000;
 export class Uploads {
   readonly #options: UploadsOptions;
   readonly #running = new Map<AbortController, SessionKey>();
-  #idle = Promise.withResolvers<void>();
+  readonly #inProgress = new InProgress();
   #closed = false;
 
   constructor(options: UploadsOptions) {
     this.#options = options;
-    this.#idle.resolve();
   }
 
   /**
@@ -101,30 +101,25 @@ export class Uploads {
   }
 
   /** Resolves when no upload is under way, or when `signal` ends. */
-  async idle(signal: AbortSignal): Promise<void> {
-    const ended = Promise.withResolvers<void>();
-    const onAbort = (): void => ended.resolve();
-    signal.addEventListener('abort', onAbort);
-    if (signal.aborted) onAbort();
-    await Promise.race([this.#idle.promise, ended.promise]);
-    signal.removeEventListener('abort', onAbort);
+  idle(signal: AbortSignal): Promise<void> {
+    return this.#inProgress.idle(signal);
   }
 
   /** Gives up what is still under way and waits until nothing of it is left. */
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#running.keys()) stop.abort(new AdapterError('draining'));
-    await this.#idle.promise;
+    await this.#inProgress.idle();
   }
 
   #start(stop: AbortController, request: UploadRequest): void {
-    if (this.#running.size === 0) this.#idle = Promise.withResolvers<void>();
+    this.#inProgress.enter();
     this.#running.set(stop, keyOf(request));
   }
 
   #end(stop: AbortController): void {
     this.#running.delete(stop);
-    if (this.#running.size === 0) this.#idle.resolve();
+    this.#inProgress.leave();
   }
 }
 

@@ -4,7 +4,7 @@ import { Agent, request } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import { contentOf, type FileTools, sha256Of, startFileTools } from '../../support/file-tools.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
@@ -57,7 +57,11 @@ async function helped({ adapter, session }: Scene, headers?: Record<string, stri
 /** Runs a command as a user's shell would. */
 const shell = async (command: string): Promise<string> => (await run('sh', ['-c', command])).stdout;
 
-describe.skipIf(!hasCurl)('curl', () => {
+describe('curl', () => {
+  beforeEach((context) => {
+    if (!hasCurl) context.skip('curl is not on the PATH');
+  });
+
   test.for([
     ['with a token', AUTH],
     ['without', {}],
