@@ -45,7 +45,7 @@ describe('a session whose server is started again', () => {
 
     // Over HTTP+SSE the adapter keeps the client's stream; otherwise the client opens it again.
     if (transport === 'streamable_http')
-      await expect.poll(() => client.streams(), { timeout: 20_000 }).toBeGreaterThan(streams);
+      await expect.poll(() => client.streams(), { timeout: 40_000 }).toBeGreaterThan(streams);
     await client.callTool('toggle-subscriber-updates');
     await client.waitForMessage(
       ({ method, params }) => method === 'notifications/resources/updated' && params?.uri === TEXT,

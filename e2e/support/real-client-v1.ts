@@ -16,6 +16,7 @@ import {
   CLIENT_INFO,
   type RealClient,
   type RealClientOptions,
+  RECONNECTION,
   WireRecorder,
 } from './real-client.ts';
 
@@ -61,7 +62,7 @@ export async function connectV1({ url, transport, answers }: RealClientOptions):
   const connection =
     transport === 'sse'
       ? new SSEClientTransport(endpoint, { fetch: wire.fetch })
-      : new StreamableHTTPClientTransport(endpoint, { fetch: wire.fetch });
+      : new StreamableHTTPClientTransport(endpoint, { fetch: wire.fetch, reconnectionOptions: RECONNECTION });
   await wire.connect(connection, client);
 
   const optionsOf = ({ signal, onProgress }: CallOptions = {}) => ({ signal, onprogress: onProgress });

@@ -6,6 +6,7 @@ import {
   CLIENT_INFO,
   type RealClient,
   type RealClientOptions,
+  RECONNECTION,
   WireRecorder,
 } from './real-client.ts';
 
@@ -30,7 +31,7 @@ export async function connectV2(options: RealClientOptions): Promise<RealClient>
   const connection =
     transport === 'sse'
       ? new SSEClientTransport(endpoint, { fetch: wire.fetch })
-      : new StreamableHTTPClientTransport(endpoint, { fetch: wire.fetch });
+      : new StreamableHTTPClientTransport(endpoint, { fetch: wire.fetch, reconnectionOptions: RECONNECTION });
   await wire.connect(connection, client);
 
   const optionsOf = ({ signal, onProgress }: CallOptions = {}) => ({ signal, onprogress: onProgress });

@@ -31,6 +31,14 @@ export interface RealClientOptions {
   readonly negotiates?: boolean;
 }
 
+/** The SDKs' own, but for the retries: two end after 2.5 s, and a server on a busy machine takes longer to start. */
+export const RECONNECTION = {
+  initialReconnectionDelay: 1000,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: 6,
+};
+
 /** A client as an application has it: an SDK with capabilities, answers and one session. */
 export interface RealClient extends AsyncDisposable {
   /** The result of `initialize`, as it came. */
