@@ -77,6 +77,7 @@ function sessionFor(
     logLevel: null,
     subscriptions: [],
     listsGeneration: 0,
+    baseline: null,
     createdAt: Math.min(...files.map((file) => file.createdAt)),
     // Redis would take a session for forgotten that nobody has touched for a month.
     lastActiveAt: Math.max(lastActiveAt, now - DAY_MS),

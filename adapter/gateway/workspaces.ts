@@ -51,6 +51,7 @@ function workspaceRecord({ mount, incoming }: Turn, sessionId: string): SessionR
     logLevel: null,
     subscriptions: [],
     listsGeneration: 0,
+    baseline: null,
     createdAt: now,
     lastActiveAt: now,
   };

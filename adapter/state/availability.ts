@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import { AvailableFiles } from './available-files.ts';
 import type { FileRecords } from './file-records.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
@@ -118,6 +119,18 @@ export class AvailableStore implements StateStore {
   async dropLists(key: SessionKey): Promise<void> {
     await this.#health.run((store) => store.dropLists(key));
     await this.#health.mirror?.store.dropLists(key);
+  }
+
+  async pin(key: SessionKey, baseline: Baseline): Promise<Baseline | undefined> {
+    const pinned = await this.#health.run((store) => store.pin(key, baseline));
+    if (pinned !== undefined) this.#health.mirror?.pinned(key, pinned);
+    return pinned;
+  }
+
+  async baseline(key: SessionKey): Promise<Baseline | undefined> {
+    const pinned = await this.#health.run((store) => store.baseline(key));
+    if (pinned !== undefined) this.#health.mirror?.pinned(key, pinned);
+    return pinned;
   }
 
   async remove(key: SessionKey): Promise<SessionRecord | undefined> {

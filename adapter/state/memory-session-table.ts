@@ -1,3 +1,5 @@
+import type { Baseline } from '../catalog/baseline.ts';
+import { BaselineTexts } from './baseline-texts.ts';
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
 import { isTerminal, keyText, WORKSPACE_PROTOCOL } from './stored-session.ts';
@@ -23,6 +25,7 @@ export class MemorySessionTable implements SessionTable {
   readonly #reservations = new Map<string, number>();
   readonly #locks = new Map<string, Lock>();
   readonly #strings = new StringPool();
+  readonly #baselines = new BaselineTexts();
   /** Every server that ever had sessions: there are few, and they stay. */
   readonly #servers = new Set<string>();
   readonly #onEnded: (key: SessionKey) => void;
@@ -43,6 +46,8 @@ export class MemorySessionTable implements SessionTable {
   }
 
   put({ record, ending }: StoredSession): void {
+    // Before the session that is replaced lets go of what may be the same.
+    const baseline = this.#baselines.acquire(record.baseline);
     const previous = this.get(record);
     if (previous !== undefined) this.#remove(previous);
     this.#servers.add(record.serverId);
@@ -50,6 +55,7 @@ export class MemorySessionTable implements SessionTable {
       ...record,
       principal: this.#strings.acquire(record.principal),
       initializeParams: this.#strings.acquire(record.initializeParams),
+      baseline,
     };
     const home = ending === null ? this.#active : this.#ended;
     const row: Row = { record: shared, ending, leases: NO_LEASES };
@@ -57,8 +63,19 @@ export class MemorySessionTable implements SessionTable {
     if (record.protocolVersion === WORKSPACE_PROTOCOL) this.#workspaces.add(row);
   }
 
-  change(row: Row, changes: Partial<SessionRecord>): void {
+  change(row: Row, changes: Partial<Omit<SessionRecord, 'baseline'>>): void {
     row.record = { ...row.record, ...changes };
+  }
+
+  pin(row: Row, { fingerprint, text }: Baseline): void {
+    const baseline = this.#baselines.acquire(fingerprint);
+    this.#baselines.learn(fingerprint, text);
+    this.#baselines.release(row.record.baseline);
+    row.record = { ...row.record, baseline };
+  }
+
+  baselineText(fingerprint: string): string {
+    return this.#baselines.get(fingerprint);
   }
 
   touch(row: Row, now: number): void {
@@ -88,6 +105,7 @@ export class MemorySessionTable implements SessionTable {
     this.#ended.delete(text);
     this.#strings.release(row.record.principal);
     this.#strings.release(row.record.initializeParams);
+    this.#baselines.release(row.record.baseline);
   }
 
   setLease(row: Row, id: string, until: number): void {
@@ -175,6 +193,16 @@ export class MemorySessionTable implements SessionTable {
 
   dropExpiredLocks(now: number): void {
     for (const [name, { until }] of this.#locks) if (until <= now) this.#locks.delete(name);
+  }
+
+  /** The texts of the baselines that sessions have, by fingerprint. */
+  baselines(): Map<string, string> {
+    return this.#baselines.all();
+  }
+
+  /** Takes in the texts of baselines that sessions have. */
+  learnBaselines(texts: Iterable<readonly [fingerprint: string, text: string]>): void {
+    for (const [fingerprint, text] of texts) this.#baselines.learn(fingerprint, text);
   }
 
   all(): Row[] {

@@ -15,6 +15,7 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
   logLevel: null,
   subscriptions: [],
   listsGeneration: 0,
+  baseline: null,
   createdAt: 1_000,
   lastActiveAt: 1_000,
   ...changes,

@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import type { FileRecord, FileRecords } from './file-records.ts';
 import { expireWorkspaces } from './file-rules.ts';
 import type { FileTables } from './file-rules.ts';
@@ -106,6 +107,14 @@ export class MemoryStore implements StateStore {
     rules.dropLists(this.#table, key);
   }
 
+  async pin(key: SessionKey, baseline: Baseline): Promise<Baseline | undefined> {
+    return rules.pin(this.#table, key, baseline);
+  }
+
+  async baseline(key: SessionKey): Promise<Baseline | undefined> {
+    return rules.pinned(this.#table, key);
+  }
+
   async remove(key: SessionKey): Promise<SessionRecord | undefined> {
     return rules.remove(this.#table, key);
   }
@@ -165,6 +174,22 @@ export class MemoryStore implements StateStore {
   /** Takes in what `export` gave; sessions of the same key are replaced. */
   import(sessions: Iterable<StoredSession>): void {
     for (const session of sessions) this.#table.put(session);
+  }
+
+  /** The texts of the baselines that sessions have, by fingerprint, for a snapshot. */
+  exportBaselines(): Map<string, string> {
+    return this.#table.baselines();
+  }
+
+  /** Takes in the texts of baselines that sessions have. */
+  importBaselines(texts: Iterable<readonly [fingerprint: string, text: string]>): void {
+    this.#table.learnBaselines(texts);
+  }
+
+  /** Takes in what another store has pinned for a session, if it is here; its own pin gives way. */
+  importPin(key: SessionKey, baseline: Baseline): void {
+    const row = this.#table.get(key);
+    if (row !== undefined) this.#table.pin(row, baseline);
   }
 
   /** Committed files, for a snapshot; who uses them now stays out. */

@@ -29,6 +29,7 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
   logLevel: null,
   subscriptions: [],
   listsGeneration: 0,
+  baseline: null,
   createdAt: Date.now(),
   lastActiveAt: Date.now(),
   ...changes,

@@ -20,6 +20,7 @@ const newRecord = (sessionId: string): SessionRecord => ({
   logLevel: null,
   subscriptions: [],
   listsGeneration: 0,
+  baseline: null,
   createdAt: 1_000,
   lastActiveAt: 1_000,
 });

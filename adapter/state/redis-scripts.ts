@@ -17,6 +17,7 @@ export const SESSION_FIELDS = [
   'logLevel',
   'subscriptions',
   'listsGeneration',
+  'baseline',
   'createdAt',
   'lastActiveAt',
   'expiresAt',
@@ -189,6 +190,18 @@ export const SET_SUBSCRIPTION = redisScript(`
 /** hash */
 export const DROP_LISTS = redisScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HINCRBY', KEYS[1], 'listsGeneration', 1) end`);
+
+/**
+ * hash · fingerprint, text → 1 when that is pinned now, what is pinned if it is something else, null without an active
+ * session. The text is a field that SESSION_FIELDS leaves out: it lives and ends with the session, and is read when asked for.
+ */
+export const PIN = redisScript(`
+  local stored = redis.call('HMGET', KEYS[1], 'principal', 'expiresAt', 'baseline')
+  if not stored[1] or stored[2] then return false end
+  if stored[3] == ARGV[1] then return 1 end
+  if stored[3] then return { stored[3], redis.call('HGET', KEYS[1], 'baselineText') } end
+  redis.call('HSET', KEYS[1], 'baseline', ARGV[1], 'baselineText', ARGV[2])
+  return 1`);
 
 /** hash, leases, active, inFlight, tombstones · member → session */
 export const REMOVE = redisScript(`

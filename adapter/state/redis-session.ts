@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import type { RedisReply } from './redis-connection.ts';
 import { SESSION_FIELDS } from './redis-scripts.ts';
 import type { SessionKey, SessionRecord } from './state-store.ts';
@@ -15,6 +16,7 @@ export function encodeSession(record: SessionRecord): (string | number)[] {
     logLevel: record.logLevel,
     subscriptions: JSON.stringify(record.subscriptions),
     listsGeneration: record.listsGeneration,
+    baseline: record.baseline,
     createdAt: record.createdAt,
     lastActiveAt: record.lastActiveAt,
     renewedAt: record.lastActiveAt,
@@ -34,6 +36,7 @@ export function decodeSession(key: SessionKey, reply: RedisReply): StoredSession
     logLevel,
     uris,
     lists,
+    baseline,
     created,
     active,
     expires,
@@ -52,11 +55,17 @@ export function decodeSession(key: SessionKey, reply: RedisReply): StoredSession
       logLevel: logLevel ?? null,
       subscriptions: parseSubscriptions(uris ?? '[]'),
       listsGeneration: Number(lists),
+      baseline: baseline ?? null,
       createdAt: Number(created),
       lastActiveAt: Number(active),
     },
     ending: typeof expires === 'string' ? { expiresAt: Number(expires), reason: reason ?? null } : null,
   };
+}
+
+/** Fingerprint and text of a baseline; undefined when there is none. */
+export function decodeBaseline(fingerprint: RedisReply = null, text: RedisReply = null): Baseline | undefined {
+  return typeof fingerprint === 'string' ? { fingerprint, text: typeof text === 'string' ? text : '' } : undefined;
 }
 
 /** When the expiry of a session that a script returned had been renewed last; Infinity when there is none. */

@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisReply, RedisScript } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
@@ -5,10 +6,10 @@ import { RedisFiles } from './redis-files.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
-import { decodeSession, encodeSession, renewedAt } from './redis-session.ts';
+import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
 import { newSecret } from './secret.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
-import { seenBy, WORKSPACE_PROTOCOL } from './stored-session.ts';
+import { kept, seenBy, WORKSPACE_PROTOCOL } from './stored-session.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -157,6 +158,20 @@ export class RedisStore implements StateStore {
 
   async dropLists(key: SessionKey): Promise<void> {
     await this.#run(scripts.DROP_LISTS, [this.#hash(key)], []);
+  }
+
+  async pin(key: SessionKey, baseline: Baseline): Promise<Baseline | undefined> {
+    const reply = await this.#run(scripts.PIN, [this.#hash(key)], [baseline.fingerprint, kept(baseline).text]);
+    if (reply === 1) return baseline;
+    return Array.isArray(reply) ? decodeBaseline(reply[0], reply[1]) : undefined;
+  }
+
+  async baseline(key: SessionKey): Promise<Baseline | undefined> {
+    const [principal, reason, fingerprint, text] = await this.#connection.run((redis) =>
+      redis.hmget(this.#hash(key), 'principal', 'reason', 'baseline', 'baselineText'),
+    );
+    if (typeof principal !== 'string' || typeof reason === 'string') return undefined;
+    return decodeBaseline(fingerprint, text);
   }
 
   async remove(key: SessionKey): Promise<SessionRecord | undefined> {

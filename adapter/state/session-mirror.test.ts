@@ -14,6 +14,7 @@ const newRecord = (sessionId: string, changes: Partial<SessionRecord> = {}): Ses
   logLevel: null,
   subscriptions: [],
   listsGeneration: 0,
+  baseline: null,
   createdAt: 1_000,
   lastActiveAt: 1_000,
   ...changes,

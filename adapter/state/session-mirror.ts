@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import type { FileKey, FileRecord } from './file-records.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { Found, SessionKey, SessionRecord } from './state-store.ts';
@@ -39,6 +40,11 @@ export class SessionMirror {
     }
     this.#note(record);
     this.store.import([{ record: { ...record, upstreamSessionId: '' }, ending: { expiresAt, reason: null } }]);
+  }
+
+  /** A store answered with what is pinned for this session. Of other sessions only the fingerprint is known. */
+  pinned(key: SessionKey, baseline: Baseline): void {
+    this.store.importPin(key, baseline);
   }
 
   removed(key: SessionKey): void {

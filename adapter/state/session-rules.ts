@@ -1,6 +1,7 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import type { SessionTable } from './session-table.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord } from './state-store.ts';
-import { isTerminal, seenBy, withSubscription } from './stored-session.ts';
+import { isTerminal, kept, seenBy, withSubscription } from './stored-session.ts';
 
 /*
  * The steps of a StateStore as decisions over a table. Each runs as a whole or, when the table throws, must be undone
@@ -109,6 +110,22 @@ export function setSubscription(table: SessionTable, key: SessionKey, uri: strin
 export function dropLists(table: SessionTable, key: SessionKey): void {
   const row = table.get(key);
   if (row !== undefined) table.change(row, { listsGeneration: row.record.listsGeneration + 1 });
+}
+
+export function pin(table: SessionTable, key: SessionKey, baseline: Baseline): Baseline | undefined {
+  const row = table.get(key);
+  if (row === undefined || row.ending !== null) return undefined;
+  if (row.record.baseline !== null) return pinned(table, key);
+  table.pin(row, kept(baseline));
+  return baseline;
+}
+
+/** See `StateStore.baseline`. */
+export function pinned(table: SessionTable, key: SessionKey): Baseline | undefined {
+  const row = table.get(key);
+  if (row === undefined || isTerminal(row) || row.record.baseline === null) return undefined;
+  const fingerprint = row.record.baseline;
+  return { fingerprint, text: table.baselineText(fingerprint) };
 }
 
 export function remove(table: SessionTable, key: SessionKey): SessionRecord | undefined {

@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import type { SessionKey, SessionRecord, StateCounts } from './state-store.ts';
 import type { Ending, StoredSession } from './stored-session.ts';
 
@@ -18,7 +19,12 @@ export interface SessionTable {
   ofId(sessionId: string): SessionRow[];
   /** Adds a session without leases; replaces one of the same key. */
   put(session: StoredSession): void;
-  change(row: SessionRow, changes: Partial<SessionRecord>): void;
+  /** Changes anything but the baseline. */
+  change(row: SessionRow, changes: Partial<Omit<SessionRecord, 'baseline'>>): void;
+  /** Pins a baseline for a session; its text is kept once for all sessions that have the same. */
+  pin(row: SessionRow, baseline: Baseline): void;
+  /** The text of a baseline that a session has; '' when only its fingerprint is known. */
+  baselineText(fingerprint: string): string;
   /** Sets `lastActiveAt`; may be written later than other changes, but never seen later in this process. */
   touch(row: SessionRow, now: number): void;
   /** Makes a session a tombstone and drops its leases, or, with null, makes it active again. */

@@ -21,6 +21,7 @@ const newRecord = (sessionId: string): SessionRecord => ({
   logLevel: '{"level":"info"}',
   subscriptions: ['file:///a'],
   listsGeneration: 1,
+  baseline: null,
   createdAt: 1_000,
   lastActiveAt: 1_000,
 });

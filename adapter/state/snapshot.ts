@@ -27,8 +27,8 @@ export interface SnapshotStatus {
 const ROWS_PER_TURN = 500;
 
 /**
- * Keeps the sessions, committed files and secrets of a MemoryStore over a restart (specification 2.3, type `memory` with `disk.local_path`): in a
- * file like that of SqliteStore, replaced as a whole in one transaction. A file that cannot be read or written never
+ * Keeps the sessions with their pins, committed files and secrets of a MemoryStore over a restart (specification 2.3, type `memory` with
+ * `disk.local_path`): in a file like that of SqliteStore, replaced as a whole in one transaction. A file that cannot be read or written never
  * stops the adapter; one that could not be read is not overwritten. The status tells.
  */
 export class Snapshot {
@@ -66,6 +66,7 @@ export class Snapshot {
       this.#store.importSecrets(content.secrets);
       if (what === 'secrets') return;
       this.#store.import(content.sessions);
+      this.#store.importBaselines(content.baselines);
       this.#store.importFiles(content.files);
       this.#store.importMark(content.mark);
     } catch (error) {
@@ -91,6 +92,7 @@ export class Snapshot {
     if (!this.#readable) return;
     const content = {
       sessions: this.#store.export(),
+      baselines: this.#store.exportBaselines(),
       files: this.#store.exportFiles(),
       secrets: this.#store.exportSecrets(),
       mark: this.#store.exportMark(),
@@ -144,6 +146,8 @@ export class Snapshot {
 /** What outlives a restart. */
 interface Content {
   readonly sessions: readonly StoredSession[];
+  /** The texts of what is pinned for them, by fingerprint. */
+  readonly baselines: ReadonlyMap<string, string>;
   /** Committed ones. */
   readonly files: readonly FileRecord[];
   readonly secrets: Iterable<readonly [name: string, secret: string]>;
@@ -156,6 +160,7 @@ function contentOf(database: DatabaseSync): Content {
   const sessionTable = new SqliteSessionTable(database, new Map());
   return {
     sessions: sessionTable.all(),
+    baselines: sessionTable.baselines(),
     mark: sessionTable.lock(UNRECONCILED),
     // A file that type `disk` wrote holds pending ones and leases too: whoever had them is gone.
     files: files.filter(({ state }) => state === 'committed').map((record) => ({ ...record, leaseUntil: 0 })),
@@ -163,7 +168,8 @@ function contentOf(database: DatabaseSync): Content {
   };
 }
 
-async function replaceContent(database: DatabaseSync, { sessions, files, secrets, mark }: Content): Promise<void> {
+async function replaceContent(database: DatabaseSync, content: Content): Promise<void> {
+  const { sessions, baselines, files, secrets, mark } = content;
   database.exec('BEGIN IMMEDIATE');
   const sessionTable = new SqliteSessionTable(database, new Map());
   const fileTable = new SqliteFileTable(database);
@@ -172,6 +178,7 @@ async function replaceContent(database: DatabaseSync, { sessions, files, secrets
   fileTable.clear();
   sessionTable.setLock(UNRECONCILED, mark);
   await inTurns(sessions, (session) => sessionTable.add(session));
+  await inTurns([...baselines], ([fingerprint, text]) => sessionTable.addBaseline({ fingerprint, text }));
   await inTurns(files, (record) => fileTable.put({ record, uses: 0 }));
   for (const [name, secret] of secrets) secretTable.add(name, secret);
   database.exec('COMMIT');

@@ -90,6 +90,12 @@ const SCHEMAS: readonly string[] = [
     CREATE INDEX nonces_by_end ON nonces (expires_at);
     CREATE TABLE secrets (name TEXT PRIMARY KEY, secret TEXT NOT NULL) WITHOUT ROWID;
   `,
+  // Texts may be long, for which WITHOUT ROWID is not made.
+  `
+    ALTER TABLE sessions ADD COLUMN baseline TEXT;
+    CREATE INDEX sessions_by_baseline ON sessions (baseline) WHERE baseline IS NOT NULL;
+    CREATE TABLE baselines (fingerprint TEXT PRIMARY KEY, text TEXT NOT NULL);
+  `,
 ];
 
 /** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */

@@ -18,6 +18,7 @@ export function storedSession(columns: Columns): StoredSession {
       logLevel: textOrNull(columns['log_level']),
       subscriptions: parseSubscriptions(text(columns['subscriptions'])),
       listsGeneration: number(columns['lists_generation']),
+      baseline: textOrNull(columns['baseline']),
       createdAt: number(columns['created_at']),
       lastActiveAt: number(columns['last_active_at']),
     },
@@ -51,8 +52,9 @@ export function sessionStatements(database: DatabaseSync) {
     ),
     insert: sql(
       `INSERT INTO sessions (server_id, session_id, principal, upstream_session_id, generation, protocol_version,
-         initialize_params, log_level, subscriptions, lists_generation, created_at, last_active_at, expires_at, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+         initialize_params, log_level, subscriptions, lists_generation, baseline, created_at, last_active_at,
+         expires_at, reason)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
     ),
     update: sql(
       `UPDATE sessions SET upstream_session_id = ?, generation = ?, protocol_version = ?, log_level = ?,
@@ -64,6 +66,15 @@ export function sessionStatements(database: DatabaseSync) {
     countActive: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NULL'),
     countTombstones: sql('SELECT count(*) AS n FROM sessions WHERE expires_at IS NOT NULL AND expires_at > ?'),
     clearSessions: sql('DELETE FROM sessions'),
+
+    setBaseline: sql('UPDATE sessions SET baseline = ? WHERE id = ?'),
+    addBaseline: sql('INSERT OR IGNORE INTO baselines (fingerprint, text) VALUES (?, ?)'),
+    selectBaseline: sql('SELECT text FROM baselines WHERE fingerprint = ?'),
+    selectBaselines: sql('SELECT fingerprint, text FROM baselines'),
+    dropUnusedBaseline: sql(
+      'DELETE FROM baselines WHERE fingerprint = ?1 AND NOT EXISTS (SELECT 1 FROM sessions WHERE baseline = ?1)',
+    ),
+    clearBaselines: sql('DELETE FROM baselines'),
 
     selectLeases: sql('SELECT id, until FROM leases WHERE session = ?'),
     setLease: sql('INSERT OR REPLACE INTO leases (session, id, until) VALUES (?, ?, ?)'),

@@ -1,4 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import type { Baseline } from '../catalog/baseline.ts';
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import { number, text } from './sqlite-columns.ts';
 import type { Columns } from './sqlite-columns.ts';
@@ -112,6 +113,7 @@ export class SqliteSessionTable implements SessionTable {
       record.logLevel,
       JSON.stringify(record.subscriptions),
       record.listsGeneration,
+      record.baseline,
       record.createdAt,
       record.lastActiveAt,
       ending?.expiresAt ?? null,
@@ -120,7 +122,7 @@ export class SqliteSessionTable implements SessionTable {
     if (ending === null && this.#activeRows !== undefined) this.#activeRows += 1;
   }
 
-  change(row: Row, changes: Partial<SessionRecord>): void {
+  change(row: Row, changes: Partial<Omit<SessionRecord, 'baseline'>>): void {
     const record = { ...row.record, ...changes };
     this.#sql.update.run(
       record.upstreamSessionId,
@@ -135,6 +137,28 @@ export class SqliteSessionTable implements SessionTable {
     row.record = record;
     row.savedActiveAt = record.lastActiveAt;
     this.#written.set(row.id, record.lastActiveAt);
+  }
+
+  pin(row: Row, baseline: Baseline): void {
+    this.addBaseline(baseline);
+    this.#sql.setBaseline.run(baseline.fingerprint, row.id);
+    row.record = { ...row.record, baseline: this.#share(baseline.fingerprint) };
+  }
+
+  baselineText(fingerprint: string): string {
+    const columns = this.#sql.selectBaseline.get(fingerprint);
+    return columns === undefined ? '' : text(columns['text']);
+  }
+
+  /** The texts of all baselines, by fingerprint. */
+  baselines(): Map<string, string> {
+    const rows = this.#sql.selectBaselines.all();
+    return new Map(rows.map((columns) => [text(columns['fingerprint']), text(columns['text'])]));
+  }
+
+  /** Adds the text of a baseline if it is not there. */
+  addBaseline(baseline: Baseline): void {
+    this.#sql.addBaseline.run(baseline.fingerprint, baseline.text);
   }
 
   touch(row: Row, now: number): void {
@@ -163,6 +187,7 @@ export class SqliteSessionTable implements SessionTable {
   #remove(row: Row): void {
     this.#dropLeases(row);
     this.#sql.delete.run(row.id);
+    if (row.record.baseline !== null) this.#sql.dropUnusedBaseline.run(row.record.baseline);
     this.#rows.delete(keyText(row.record));
     this.#activity.delete(row.id);
     if (row.ending === null && this.#activeRows !== undefined) this.#activeRows -= 1;
@@ -223,6 +248,7 @@ export class SqliteSessionTable implements SessionTable {
     this.#sql.clearLeases.run();
     this.#sql.clearReservations.run();
     this.#sql.clearSessions.run();
+    this.#sql.clearBaselines.run();
     this.#activity.clear();
     this.forget();
   }
@@ -261,10 +287,16 @@ export class SqliteSessionTable implements SessionTable {
   #cache(key: string, columns: Columns): Row {
     const { record, ending } = storedSession(columns);
     const initializeParams = this.#share(record.initializeParams);
+    const baseline = record.baseline === null ? null : this.#share(record.baseline);
     const id = number(columns['id']);
     const row: Row = {
       id,
-      record: { ...record, initializeParams, lastActiveAt: Math.max(record.lastActiveAt, this.#activity.get(id) ?? 0) },
+      record: {
+        ...record,
+        initializeParams,
+        baseline,
+        lastActiveAt: Math.max(record.lastActiveAt, this.#activity.get(id) ?? 0),
+      },
       ending,
       leases: new Map(this.#sql.selectLeases.all(id).map((lease) => [text(lease['id']), number(lease['until'])])),
       savedActiveAt: record.lastActiveAt,

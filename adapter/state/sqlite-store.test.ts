@@ -25,10 +25,15 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
   logLevel: null,
   subscriptions: ['file:///a'],
   listsGeneration: 0,
+  baseline: null,
   createdAt: T,
   lastActiveAt: T,
   ...changes,
 });
+
+/** Takes away what came with pins. */
+const WITHOUT_PINS =
+  'DROP INDEX sessions_by_baseline; ALTER TABLE sessions DROP COLUMN baseline; DROP TABLE baselines';
 
 const caller = (now = T) => ({ principal: '', now });
 const lease = (id: string = randomUUID()) => ({ id, until: T + DAY, maxInFlight: null });
@@ -143,14 +148,51 @@ describe('SqliteStore', () => {
     await before.close();
     inFile((database) => {
       database.exec(`DROP TABLE files; DROP TABLE file_totals; DROP TABLE abandoned_sessions; DROP TABLE nonces;
-        DROP TABLE secrets; DROP INDEX sessions_by_id; DROP INDEX workspaces; PRAGMA user_version = 1`);
+        DROP TABLE secrets; DROP INDEX sessions_by_id; DROP INDEX workspaces; ${WITHOUT_PINS}; PRAGMA user_version = 1`);
     });
     const after = openStore();
     expect(await after.find(session, caller())).toEqual({ state: 'active', record: session });
     const file = await addFile(after, session);
     expect(await after.files.find(file, { now: T, ttlMs: null })).toEqual(file);
     expect(await after.files.ownerOf(session.sessionId)).toBe('files');
-    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(2);
+    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(3);
+  });
+
+  test('a file of the release before pins is taken over with its sessions', async () => {
+    const session = newRecord();
+    const before = openStore();
+    await before.open(session);
+    await before.close();
+    inFile((database) => database.exec(`${WITHOUT_PINS}; PRAGMA user_version = 2`));
+    const after = openStore();
+    expect(await after.find(session, caller())).toEqual({ state: 'active', record: session });
+    const baseline = { fingerprint: 'f', text: '[]' };
+    expect(await after.pin(session, baseline)).toEqual(baseline);
+    await after.close();
+    expect(await openStore().baseline(session)).toEqual(baseline);
+  });
+
+  test('pins survive a restart, share their texts, and leave nothing behind', async () => {
+    const [one, two, idle] = [newRecord(), newRecord({ serverId: 'other' }), newRecord({ lastActiveAt: T - DAY })];
+    const baseline = { fingerprint: 'fingerprint', text: '["größe 🐘"]' };
+    const before = openStore();
+    for (const session of [one, two, idle]) {
+      await before.open(session);
+      await before.pin(session, baseline);
+    }
+    await before.expireIdle({ now: T, idleBefore: T, tombstoneUntil: T + DAY, limit: 9 });
+    await before.close();
+
+    const texts = (): unknown => inFile((database) => database.prepare('SELECT text FROM baselines').all());
+    expect(texts()).toEqual([{ text: baseline.text }]);
+    const after = openStore();
+    for (const session of [one, two, idle]) expect(await after.baseline(session)).toEqual(baseline);
+    expect(await after.pin(one, { fingerprint: 'another', text: 'another' })).toEqual(baseline);
+    await after.remove(one);
+    await after.remove(two);
+    expect(texts()).toHaveLength(1);
+    await after.expireTombstones({ now: T + DAY, limit: 9 });
+    expect(texts()).toEqual([]);
   });
 
   test('a step on files that fails alone leaves files and totals as they were', async () => {

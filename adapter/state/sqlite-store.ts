@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import { CommitQueue, fileFailed } from './commit-queue.ts';
 import type { FileRecords } from './file-records.ts';
 import { expireWorkspaces } from './file-rules.ts';
@@ -111,6 +112,14 @@ export class SqliteStore implements StateStore {
 
   dropLists(key: SessionKey): Promise<void> {
     return this.#step((table) => rules.dropLists(table, key));
+  }
+
+  pin(key: SessionKey, baseline: Baseline): Promise<Baseline | undefined> {
+    return this.#step((table) => rules.pin(table, key, baseline));
+  }
+
+  baseline(key: SessionKey): Promise<Baseline | undefined> {
+    return this.#read(({ sessions }) => rules.pinned(sessions, key));
   }
 
   remove(key: SessionKey): Promise<SessionRecord | undefined> {

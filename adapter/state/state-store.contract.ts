@@ -25,6 +25,7 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
   logLevel: null,
   subscriptions: [],
   listsGeneration: 0,
+  baseline: null,
   createdAt: T - MINUTE,
   lastActiveAt: T - MINUTE,
   ...changes,

@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import type { FileRecords } from './file-records.ts';
 import type { SessionKey } from './session-key.ts';
 import type { UploadNonces } from './upload-nonces.ts';
@@ -73,6 +74,17 @@ export interface StateStore {
   setSubscription(key: SessionKey, uri: string, subscribed: boolean): Promise<void>;
   /** Makes every cached list of this session stale, on every replica. Resolves when all later reads see it. */
   dropLists(key: SessionKey): Promise<void>;
+  /**
+   * Pins these tool definitions for an active session, unless it has a pin already, and returns what is pinned now:
+   * of many at once one wins, for all of them. Undefined: there is no such active session. A pin lasts as long as its
+   * session: over tombstone, revival and new upstream sessions, and not a moment longer.
+   */
+  pin(key: SessionKey, baseline: Baseline): Promise<Baseline | undefined>;
+  /**
+   * What is pinned for a session, also while it is a tombstone that may come back. Without its text where that was
+   * longer than 1 Mi characters, and in an outage (`fallback_memory`) where this replica has not seen it.
+   */
+  baseline(key: SessionKey): Promise<Baseline | undefined>;
 
   /** Removes a session or tombstone with its leases. Returns what was removed. */
   remove(key: SessionKey): Promise<SessionRecord | undefined>;
@@ -156,6 +168,8 @@ export interface SessionRecord extends SessionKey {
   readonly subscriptions: readonly string[];
   /** Raised by `dropLists`; a list cached under another number is stale. */
   readonly listsGeneration: number;
+  /** The fingerprint of what `pin` pinned; null before. */
+  readonly baseline: string | null;
   readonly createdAt: number;
   readonly lastActiveAt: number;
 }

@@ -1,3 +1,4 @@
+import type { Baseline } from '../catalog/baseline.ts';
 import type { Caller, Found, SessionKey, SessionRecord } from './state-store.ts';
 
 /** What a store keeps of a session: its record and, once it has ended, how. */
@@ -45,6 +46,13 @@ export function withSubscription(uris: readonly string[], uri: string, subscribe
   if (uris.includes(uri) === subscribed) return uris;
   return subscribed ? [...uris, uri] : uris.filter((other) => other !== uri);
 }
+
+/** Characters, of about 15,000 tools: an upstream must not fill the store. */
+const MAX_BASELINE_TEXT = 1 << 20;
+
+/** A baseline as a store keeps it: of one that is too long only the fingerprint. */
+export const kept = (baseline: Baseline): Baseline =>
+  baseline.text.length <= MAX_BASELINE_TEXT ? baseline : { ...baseline, text: '' };
 
 /** One string for a key. The separator occurs neither in server ids nor in HTTP header values. */
 export const keyText = (key: SessionKey): string => `${key.serverId}\n${key.sessionId}`;

@@ -13,6 +13,7 @@ export function sessionRecord(changes: Partial<SessionRecord> = {}): SessionReco
     logLevel: null,
     subscriptions: [],
     listsGeneration: 0,
+    baseline: null,
     createdAt: 0,
     lastActiveAt: 0,
     ...changes,

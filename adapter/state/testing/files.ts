@@ -22,6 +22,7 @@ export const newSession = (changes: Partial<SessionRecord> = {}): SessionRecord 
   logLevel: null,
   subscriptions: [],
   listsGeneration: 0,
+  baseline: null,
   createdAt: T - DAY,
   lastActiveAt: T - DAY,
   ...changes,
