@@ -82,4 +82,7 @@ it('does not judge by what nobody saw', () => {
   const history = [unready, deployment(2, 0, 'a', 59_000), adapter({ version: 9, at: 59_000 })];
   expect(impossibleStatuses(history, [{ after: '3', until: '8' }], 60_000)).toEqual([]);
   expect(impossibleStatuses(history, [{ after: '10', until: '11' }], 60_000)).toHaveLength(1);
+  const again = [deployment(1, 1), adapter({ version: 2 }), adapter({ version: 9, time: '2026-01-02' })];
+  expect(impossibleStatuses(again, [{ after: '3', until: '8' }], 60_000)).toEqual([]);
+  expect(impossibleStatuses(again, [{ after: '10', until: '11' }], 60_000)).toHaveLength(1);
 });

@@ -29,7 +29,7 @@ export function impossibleStatuses(versions: readonly Version[], gaps: readonly 
     const alive = own.filter(({ deleted }) => !deleted);
     return [
       ...alive.flatMap(inItself),
-      ...alive.slice(1).flatMap((version, index) => afterAnother(alive[index] as Version, version)),
+      ...alive.slice(1).flatMap((version, index) => afterAnother(alive[index] as Version, version, gaps)),
       ...alive.flatMap((version, index) => withPods(version, alive[index - 1], ofIt, gaps)),
       ...hashes(alive),
       ...stale(alive, ofIt, now),
@@ -84,7 +84,7 @@ function inItself(version: Version): string[] {
   return wrong;
 }
 
-function afterAnother(before: Version, version: Version): string[] {
+function afterAnother(before: Version, version: Version, gaps: readonly Gap[]): string[] {
   if (before.object.metadata.uid !== version.object.metadata.uid) return [];
   const wrong: string[] = [];
   const say = (text: string): void => void wrong.push(`${text} (${named(version)})`);
@@ -94,10 +94,16 @@ function afterAnother(before: Version, version: Version): string[] {
   for (const { type, status, lastTransitionTime } of statusOf(version).conditions ?? []) {
     const known = find(before, type);
     if (known === undefined) continue;
-    if (known.status === status && known.lastTransitionTime !== lastTransitionTime) say(`${type} got a new time`);
+    // Between two that say the same, one may have said something else that nobody saw.
+    const isSame = known.status === status && !isGapBetween(before, version, gaps);
+    if (isSame && known.lastTransitionTime !== lastTransitionTime) say(`${type} got a new time`);
     if (Date.parse(lastTransitionTime) < Date.parse(known.lastTransitionTime)) say(`${type} went back in time`);
   }
   return wrong;
+}
+
+function isGapBetween(before: Version, version: Version, gaps: readonly Gap[]): boolean {
+  return gaps.some(({ after, until }) => BigInt(after) < versionOf(version) && BigInt(until) > versionOf(before));
 }
 
 /** Whoever says "ready" has seen a complete Deployment of that configuration since the status before. */
@@ -112,9 +118,7 @@ function withPods(
   const isNew = ready !== undefined && ready.observedGeneration !== known?.observedGeneration;
   if (!isNew || before === undefined) return [];
   // What it was said of may be among the versions that nobody saw.
-  const isUnseen = ({ after, until }: Gap): boolean =>
-    BigInt(after) < versionOf(version) && BigInt(until) > versionOf(before);
-  if (gaps.some(isUnseen)) return [];
+  if (isGapBetween(before, version, gaps)) return [];
   const possible = deployments.filter((one, index) => {
     const next = deployments[index + 1];
     return versionOf(one) < versionOf(version) && (next === undefined || versionOf(next) > versionOf(before));
