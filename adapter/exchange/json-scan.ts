@@ -28,7 +28,7 @@ export interface Member extends Span {
 }
 
 /** Index after the closing quote of the string that opens at `at`. */
-function stringEnd(text: string, at: number): number {
+export function stringEnd(text: string, at: number): number {
   let end = at;
   for (;;) {
     end = text.indexOf('"', end + 1);
@@ -39,14 +39,15 @@ function stringEnd(text: string, at: number): number {
   }
 }
 
-function skipSpace(text: string, at: number): number {
+/** Index of the first character at or after `at` that is no white space. */
+export function skipSpace(text: string, at: number): number {
   let i = at;
   while (text.charCodeAt(i) <= SPACE) i++;
   return i;
 }
 
 /** Index after the value that begins at `at`. */
-function valueEnd(text: string, at: number): number {
+export function valueEnd(text: string, at: number): number {
   const first = text.charCodeAt(at);
   if (first === QUOTE) return stringEnd(text, at);
   if (first !== OPEN_ARRAY && first !== OPEN_OBJECT) {
