@@ -53,7 +53,8 @@ function row({ name, hash, fields }: CanonicalTool): [name: string, hash: string
 
 function tool(row: unknown): PinnedTool {
   const [name, hash, letters]: unknown[] = Array.isArray(row) ? row : [];
-  if (typeof name !== 'string' || typeof hash !== 'string' || typeof letters !== 'string') throw new TypeError('no row');
+  if (typeof name !== 'string' || typeof hash !== 'string' || typeof letters !== 'string')
+    throw new TypeError('no row');
   const fields = new Map<ToolField, string>();
   for (let at = 0; at < letters.length; at += 1 + FIELD_CHARS) {
     const field = TOOL_FIELDS[LETTERS.indexOf(letters.charAt(at))];

@@ -106,14 +106,15 @@ function cleanName(name: string): string {
   return (characters.slice(0, MAX_NAME_CHARS).join('') || '?') + (isCut ? '…' : '');
 }
 
-interface Warning {
+/** What clients are told in the descriptions of tools. */
+export interface DriftWarning {
   readonly ofAll: string;
   /** What is so about one tool, by its name. */
   readonly ofTool: ReadonlyMap<string, string>;
 }
 
 /** Every tool of a list asks for the same. */
-const warnings = new WeakMap<Drift, Warning>();
+const warnings = new WeakMap<Drift, DriftWarning>();
 
 /**
  * The definition (JSON text) with a warning before its description: that tools have changed, and what is so about this
@@ -136,7 +137,7 @@ export function withWarning(tool: string, name: string, drift: Drift): string {
   return splice(tool, [insertMember(tool, { start: 0, end: tool.length }, 'description', JSON.stringify(warning))]);
 }
 
-function warningOf(drift: Drift): Warning {
+export function warningOf(drift: Drift): DriftWarning {
   let warning = warnings.get(drift);
   if (warning === undefined) {
     const ofTool = new Map(drift.added.map((name) => [name, NEW_TOOL]));

@@ -297,6 +297,37 @@ describe('AvailableStore', () => {
       });
     });
 
+    test('a session that was pinned stays so, also if another replica did it', async () => {
+      await create('fallback_memory').start();
+      const [mine, read, others, unpinned] = ['mine', 'read', 'others', 'unpinned'].map(newRecord);
+      if (!mine || !read || !others || !unpinned) throw new Error('four sessions');
+      const [first, second] = [
+        { fingerprint: '1', text: 'first' },
+        { fingerprint: '2', text: 'second' },
+      ];
+      for (const session of [mine, read, others, unpinned]) await store.open(session);
+      await store.pin(mine, first);
+      await primary.pin(read, second);
+      await primary.pin(others, { fingerprint: '3', text: 'third' });
+      await store.baseline(read);
+      for (const session of [mine, read, others]) await store.find(session, caller);
+      primary.failure = down;
+      await vi.advanceTimersByTimeAsync(PING_MS + 300);
+      expect(store.status().fallbackActive).toBe(true);
+
+      expect(await store.find(mine, caller)).toMatchObject({ record: { baseline: '1' } });
+      expect(await store.pin(mine, second)).toEqual(first);
+      expect(await store.baseline(read)).toEqual(second);
+      expect(await store.find(others, caller)).toMatchObject({ record: { baseline: '3' } });
+      expect(await store.pin(others, first)).toEqual({ fingerprint: '3', text: '' });
+      expect(await store.pin(unpinned, second)).toEqual(second);
+
+      primary.failure = undefined;
+      await vi.advanceTimersByTimeAsync(PING_MS);
+      expect(await store.baseline(others)).toEqual({ fingerprint: '3', text: 'third' });
+      expect(await store.baseline(unpinned)).toBeUndefined();
+    });
+
     test('files that this replica saw can be used on, with the same secret', async () => {
       await create('fallback_memory').start();
       const session = newRecord('one');

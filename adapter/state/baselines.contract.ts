@@ -95,7 +95,9 @@ for (const technology of stateStores) {
       expect(await a.pin(unpinned, newBaseline())).toBeUndefined();
       expect(await a.find(record, alice)).toMatchObject({ state: 'tombstoned', record: { baseline: record.baseline } });
       expect(await a.baseline(record)).toEqual(baseline);
-      expect(await b.revive(record, alice, { maxActive: null })).toMatchObject({ record: { baseline: record.baseline } });
+      expect(await b.revive(record, alice, { maxActive: null })).toMatchObject({
+        record: { baseline: record.baseline },
+      });
       expect(await a.pin(record, newBaseline())).toEqual(baseline);
       expect(await b.revive(unpinned, alice, { maxActive: null })).toMatchObject({ record: { baseline: null } });
       expect(await a.pin(unpinned, baseline)).toEqual(baseline);

@@ -56,7 +56,29 @@ describe('export and import', () => {
   });
 });
 
-test('an idle session takes less than 1 KiB, though each carries its own initialize parameters', async () => {
+test('sessions that saw the same tools keep them once, until the last has gone', async () => {
+  const store = new MemoryStore();
+  const sessions = ['one', 'two', 'three'].map((sessionId) => newRecord({ sessionId }));
+  for (const session of sessions) {
+    await store.open(session);
+    await store.pin(session, { fingerprint: ['f', 'f', 'g'][sessions.indexOf(session)] ?? '', text: 'tools' });
+  }
+  expect(store.exportBaselines()).toEqual(
+    new Map([
+      ['f', 'tools'],
+      ['g', 'tools'],
+    ]),
+  );
+  await store.remove(newRecord({ sessionId: 'one' }));
+  await store.open(newRecord({ sessionId: 'three' }));
+  expect(store.exportBaselines()).toEqual(new Map([['f', 'tools']]));
+  await store.expireIdle({ now: 2_000, idleBefore: 2_000, tombstoneUntil: 9_000, limit: 9 });
+  expect(store.exportBaselines()).toEqual(new Map([['f', 'tools']]));
+  await store.expireTombstones({ now: 9_000, limit: 9 });
+  expect(store.exportBaselines()).toEqual(new Map());
+});
+
+test('an idle session takes less than 1 KiB, though each carries its own initialize parameters and a pin', async () => {
   setFlagsFromString('--expose-gc');
   const gc: unknown = runInNewContext('gc');
   const collect = (): void => void (typeof gc === 'function' && Reflect.apply(gc, undefined, []));
@@ -78,6 +100,7 @@ test('an idle session takes less than 1 KiB, though each carries its own initial
       }),
     );
     const key = { serverId: 'files', sessionId };
+    await store.pin(key, { fingerprint: Buffer.from('f'.repeat(43)).toString(), text: 'x'.repeat(16_000) });
     const principal = 'a'.repeat(64);
     await store.enter(key, { principal, now: 1_800_000_000_000 }, { id: 'call', until: 9e12, maxInFlight: 1 });
     await store.leave(key, 'call');

@@ -29,6 +29,8 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
   ...changes,
 });
 
+const baseline = { fingerprint: 'fingerprint', text: '[]' };
+
 const caller = (now = Date.now()) => ({ principal: '', now });
 const lease = (id: string = randomUUID()) => ({ id, until: Date.now() + 30_000, maxInFlight: null });
 
@@ -97,6 +99,7 @@ describe('RedisStore and its server', () => {
     await store.setSubscription(active, 'file:///b', true);
     await store.setLogLevel(active, '{}');
     await store.tryLock('reinit', 'one', MINUTE);
+    for (const record of [active, drifted, revived, newRecord()]) await store.pin(record, baseline);
     await store.ping();
 
     expect(await expiringKeys()).toEqual(
@@ -108,6 +111,52 @@ describe('RedisStore and its server', () => {
     );
     expect(tombstone).toBeGreaterThan(90 * DAY);
     expect(index).toBeGreaterThanOrEqual(tombstone);
+  });
+
+  test('a pin is one command, and no other reads what it holds', async () => {
+    const record = newRecord();
+    await store.open(record);
+    await store.pin(newRecord(), baseline);
+    expect(await commandsOf(() => store.pin(record, baseline))).toMatchObject({ evalsha: 1, hset: 1 });
+    expect(await commandsOf(() => store.baseline(record))).toMatchObject({ hmget: 1 });
+
+    const sent = async (work: () => Promise<unknown>): Promise<number> => {
+      const bytes = async (): Promise<number> => {
+        const stats = await server.use((redis) => redis.info('stats'));
+        return Number(/total_net_output_bytes:(\d+)/.exec(stats)?.[1]);
+      };
+      // What the looking itself costs.
+      const before = await bytes();
+      const between = await bytes();
+      await work();
+      return (await bytes()) - between - (between - before);
+    };
+    const other = newRecord();
+    await store.open(other);
+    await store.pin(other, { fingerprint: 'long', text: 'x'.repeat(1 << 20) });
+    expect(await sent(() => store.find(other, caller()))).toBeLessThan(2_000);
+    expect(await sent(() => store.enter(other, caller(), lease()))).toBeLessThan(2_000);
+    expect(await sent(() => store.touch(other, caller()))).toBeLessThan(2_000);
+    expect(await sent(() => store.pin(other, { fingerprint: 'long', text: 'x' }))).toBeLessThan(2_000);
+    expect(await sent(() => store.baseline(other))).toBeGreaterThan(1 << 20);
+    expect(await sent(() => store.remove(other))).toBeLessThan(2_000);
+  });
+
+  test('of 50 pins at once over five connections one wins', async () => {
+    const record = newRecord();
+    await store.open(record);
+    const connections = Array.from({ length: 5 }, () => new RedisConnection(server.server));
+    try {
+      await Promise.all(connections.map((one) => one.connect()));
+      const stores = connections.map((one) => new RedisStore(one, { keyBase: KEY_BASE }));
+      const tries = Array.from({ length: 10 }, (_, round) =>
+        stores.map((one, index) => one.pin(record, { fingerprint: `${round}-${index}`, text: `${round}` })),
+      ).flat();
+      const got = new Set((await Promise.all(tries)).map((pinned) => JSON.stringify(pinned)));
+      expect(got).toEqual(new Set([JSON.stringify(await store.baseline(record))]));
+    } finally {
+      for (const one of connections) one.close();
+    }
   });
 
   test('a session that nobody touches expires, and its place is free again', async () => {

@@ -60,6 +60,25 @@ test('beyond the limit the session that was not seen for the longest time goes',
   expect(ids(mirror).sort()).toEqual(['four', 'three']);
 });
 
+test('what is pinned is known on when its session is seen again, and goes with it', async () => {
+  const mirror = new SessionMirror(9);
+  const baseline = { fingerprint: 'f', text: '[]' };
+  const record = newRecord('one', { baseline: 'f' });
+  mirror.pinned(newRecord('unknown'), baseline);
+  mirror.opened(newRecord('one'));
+  mirror.pinned(record, baseline);
+  mirror.found(record, { state: 'active', record });
+  mirror.found(record, { state: 'tombstoned', record, expiresAt: 9e15 });
+  mirror.opened(record);
+  expect(await mirror.store.baseline(record)).toEqual(baseline);
+  mirror.removed(record);
+  mirror.opened(record);
+  expect(await mirror.store.baseline(record)).toEqual({ ...baseline, text: '' });
+  mirror.opened(newRecord('one'));
+  expect(await mirror.store.baseline(record)).toBeUndefined();
+  expect(ids(mirror)).toEqual(['one']);
+});
+
 test('files go with their session, and beyond twice the limit those that were not seen for the longest time', async () => {
   const mirror = new SessionMirror(1);
   mirror.opened(newRecord('one'));

@@ -71,6 +71,29 @@ describe('Snapshot', () => {
     expect(after.export()).toEqual(store.export());
   });
 
+  test('what is pinned is there again after a restart, and gone with its session', async () => {
+    const store = new MemoryStore();
+    const baseline = { fingerprint: 'f', text: '["größe"]' };
+    for (const id of ['one', 'two', 'unpinned', 'idle']) await store.open(newRecord(id));
+    for (const id of ['one', 'two', 'idle']) await store.pin(newRecord(id), baseline);
+    await store.pin(newRecord('two'), { fingerprint: 'other', text: 'other' });
+    await store.invalidate(newRecord('idle'), 'drift', 9_000);
+    const snapshot = snapshotOf(store);
+    await snapshot.save();
+    const after = loaded();
+    expect(after.export()).toEqual(store.export());
+    expect(await after.baseline(newRecord('one'))).toEqual(baseline);
+    expect(await after.pin(newRecord('two'), { fingerprint: 'other', text: 'other' })).toEqual(baseline);
+    expect(await after.baseline(newRecord('unpinned'))).toBeUndefined();
+
+    for (const id of ['one', 'two', 'idle']) await store.remove(newRecord(id));
+    await snapshot.save();
+    expect(loaded().exportBaselines()).toEqual(new Map());
+    const database = new DatabaseSync(path);
+    expect(database.prepare('SELECT * FROM baselines').all()).toEqual([]);
+    database.close();
+  });
+
   test('that files are still to be adopted is known again, who held a lock is not', async () => {
     const store = new MemoryStore();
     await markUnreconciled(store);
@@ -110,6 +133,7 @@ describe('Snapshot', () => {
     snapshotOf(fresh).load('secrets');
     expect(fresh.export()).toEqual([]);
     expect(fresh.exportFiles()).toEqual([]);
+    expect(fresh.exportBaselines()).toEqual(new Map());
     expect(await fresh.secret('signing')).toBe(secret);
   });
 

@@ -32,8 +32,7 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
 });
 
 /** Takes away what came with pins. */
-const WITHOUT_PINS =
-  'DROP INDEX sessions_by_baseline; ALTER TABLE sessions DROP COLUMN baseline; DROP TABLE baselines';
+const WITHOUT_PINS = 'DROP INDEX sessions_by_baseline; ALTER TABLE sessions DROP COLUMN baseline; DROP TABLE baselines';
 
 const caller = (now = T) => ({ principal: '', now });
 const lease = (id: string = randomUUID()) => ({ id, until: T + DAY, maxInFlight: null });

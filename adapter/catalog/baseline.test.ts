@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { baselineOf, pinnedTools } from './baseline.ts';
+
+const tool = (name: string, changes: object = {}): string =>
+  JSON.stringify({ name, description: `Does ${name}`, inputSchema: { type: 'object' }, ...changes });
+
+test('the order of the tools makes no difference', () => {
+  const tools = ['a', 'B', 'größe', '🐘', '__proto__', 'a'].map((name, index) => tool(name, { title: `${index}` }));
+  const baseline = baselineOf(tools);
+  expect(baselineOf(tools.toReversed())).toEqual(baseline);
+  expect(baselineOf([...tools.slice(3), ...tools.slice(0, 3)])).toEqual(baseline);
+});
+
+test('every tool counts, and how often', () => {
+  const lists = [[], ['a'], ['b'], ['a', 'b'], ['a', 'a'], ['a', 'a', 'b'], ['a', 'b', 'b']];
+  const fingerprints = lists.map((names) => baselineOf(names.map((name) => tool(name))).fingerprint);
+  expect(new Set(fingerprints).size).toBe(lists.length);
+  for (const fingerprint of fingerprints) expect(fingerprint).toMatch(/^[\w-]{43}$/);
+});
+
+test('the text tells each tool and its fields, briefly', () => {
+  const names = Array.from({ length: 200 }, (_, index) => `some_tool_of_${index}`);
+  const { text } = baselineOf(names.map((name) => tool(name, { title: 'T', annotations: {} })));
+  expect(text.length / names.length).toBeLessThan(100);
+  const tools = pinnedTools({ fingerprint: '', text }) ?? [];
+  expect(tools.map(({ name }) => name)).toEqual(names.toSorted());
+  expect([...(tools[0]?.fields.keys() ?? [])]).toEqual(['title', 'description', 'inputSchema', 'annotations']);
+});
+
+test('a text that is unknown or of another release is no list of tools', () => {
+  for (const text of ['', '{', '{}', '7', '[7]', '[["a"]]', '[["a","b",3]]']) {
+    expect(pinnedTools({ fingerprint: 'f', text })).toBeUndefined();
+  }
+  expect(pinnedTools(baselineOf([]))).toEqual([]);
+});
+
+test('200 tools take a moment', () => {
+  const properties = Object.fromEntries(
+    Array.from({ length: 12 }, (_, index) => [
+      `p${index}`,
+      { type: 'string', description: 'What it is for. '.repeat(8) },
+    ]),
+  );
+  const tools = Array.from({ length: 200 }, (_, index) =>
+    tool(`t${index}`, { inputSchema: { type: 'object', properties } }),
+  );
+  baselineOf(tools);
+  const started = performance.now();
+  baselineOf(tools);
+  expect(performance.now() - started).toBeLessThan(200);
+});
