@@ -2,10 +2,12 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { AdapterConfig } from '../crds/config/adapter.ts';
-import { effectiveServer } from '../crds/config/effective-server.ts';
+import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
 import { secretsOf } from '../crds/config/redact-config.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
+import { SANDBOX_LIMITS } from './code-mode/sandbox-limits.ts';
+import { Sandbox } from './code-mode/sandbox.ts';
 import { type AdapterError, knownError } from './errors.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
@@ -15,7 +17,8 @@ import { noFileEvents } from './files/file-events.ts';
 import type { ReconciliationAtStart } from './files/reconcile-at-start.ts';
 import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
-import { createMount, type Mount } from './gateway/mount.ts';
+import { withCodeMode } from './gateway/code-mode.ts';
+import { createMount, type Mount, type MountAdditions } from './gateway/mount.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
 import { healthObject, publicHealth, serverHealth, type HealthObject, type StartupHealth } from './health.ts';
@@ -33,7 +36,7 @@ import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { SigningSecret } from './signing-secret.ts';
 import { openStore } from './state/open-store.ts';
-import type { Logger } from './telemetry/logger.ts';
+import { type Logger, shorten } from './telemetry/logger.ts';
 import { redactor } from './telemetry/redact.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { startupWait } from './upstream/startup-wait.ts';
@@ -52,6 +55,8 @@ const FLUSH_MS = 3_000;
 const LEAVE_MS = 6_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
+/** Code that runs at a time; each takes a thread and its memory. */
+const MAX_CODE = 8;
 /** How long opening the port waits for whether files have to be looked for; after that, new sessions wait for it. */
 const DECIDE_MS = 2_000;
 
@@ -127,6 +132,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
 
   const schemas = new ToolSchemas(listTtlMs);
+  const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: MAX_CODE });
+  const withTools = (server: EffectiveServer, additions: MountAdditions): MountAdditions => {
+    if (!server.code_mode_enabled) return additions;
+    return withCodeMode(server, additions, { sandbox, bus, post: (...call) => gateway.post(...call) });
+  };
   const servers = config.servers.map((server) => effectiveServer(config, server));
   const mounts: Mount[] = servers.map((server) => {
     const { url, transport, insecure_tls: insecureTls } = server.upstream;
@@ -144,17 +154,29 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       version,
       redact,
       warn,
-      additions: fileTools(server, {
-        config,
-        store,
-        opened,
-        secret,
-        sessions,
-        schemas,
-        notices,
-        baseUrl: ({ request }) => baseUrl(core.public_base_url, request, listening),
-        warn,
-      }),
+      additions: withTools(
+        server,
+        fileTools(server, {
+          config,
+          store,
+          opened,
+          secret,
+          sessions,
+          schemas,
+          notices,
+          baseUrl: ({ request }) => baseUrl(core.public_base_url, request, listening),
+          warn,
+        }),
+      ),
+      onCleaned: ({ tool, fields, blocked }) => {
+        const facts = { server_id: server.id, tool_name: tool, modified_fields: fields, blocked };
+        if (blocked) logger.warn(facts, 'tool hidden: its text is not fit for a model');
+        else logger.info(facts, 'text of a tool cleaned');
+      },
+      onDrift: (sessionId, drift) => {
+        const facts = { server_id: server.id, session: shorten(sessionId), drift };
+        logger.warn(facts, 'tools have changed since the session saw them first');
+      },
       onPing: (serverId, ok, error) => {
         if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');
       },
@@ -169,6 +191,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     running,
     keepAlive,
     toolParameters: new ToolParameters(listTtlMs),
+    tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
     refusesSessions: () =>
@@ -301,6 +324,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       if (app !== undefined) await closeServer(app, FLUSH_MS);
       await cleanup?.stop();
       await Promise.all(mounts.map(async (mount) => mount.ping?.stop()));
+      await sandbox.close();
       sessions.stop();
       keepAlive.stop();
       await Promise.all(mounts.map((mount) => mount.upstream.close()));

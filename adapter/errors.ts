@@ -48,6 +48,11 @@ export const ERRORS = {
   },
   stream_conflict: { status: 409, rpc: 409, detail: 'The session has an event stream open already.' },
   header_mismatch: { status: 400, rpc: -32020, detail: 'A header does not match the body.' },
+  tool_definition_drift: {
+    status: 200,
+    rpc: 409,
+    detail: 'Tools of this server have changed since this session saw them first.',
+  },
   unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
   upstream_session_terminated: {
     status: 200,
@@ -74,16 +79,25 @@ export const ERRORS = {
 
 export type ErrorCode = keyof typeof ERRORS;
 
+interface ErrorOptions {
+  readonly cause?: unknown;
+  readonly retryAfter?: number;
+  readonly data?: Record<string, unknown>;
+}
+
 /** An expected failure with a place in the table above. */
 export class AdapterError extends Error {
   override readonly name = 'AdapterError';
   readonly code: ErrorCode;
   /** Seconds, sent as Retry-After (RFC 9110, section 10.2.3). */
   readonly retryAfter: number | undefined;
+  /** Stands in the data of the JSON-RPC error, beside the code. */
+  readonly data: Record<string, unknown> | undefined;
 
-  constructor(code: ErrorCode, detail?: string, options?: { cause?: unknown; retryAfter?: number }) {
+  constructor(code: ErrorCode, detail?: string, options?: ErrorOptions) {
     super(detail ?? ERRORS[code].detail, options?.cause === undefined ? undefined : { cause: options.cause });
     this.code = code;
+    this.data = options?.data;
     this.retryAfter =
       options?.retryAfter ?? (ERRORS[code].status === 429 || ERRORS[code].status === 503 ? 5 : undefined);
   }

@@ -1,7 +1,18 @@
 import { describe, expect, test } from 'vitest';
 
-import { catalog, ownToolsOnly, visibleTools } from './catalog.ts';
+import { type Catalog, catalog, ownToolsOnly } from './catalog.ts';
 import { disabledTools } from './disabled-tools.ts';
+import { joinedPages, shownResult, toolView } from './tool-view.ts';
+
+function visibleTools(result: string, of: Catalog, isFirstPage: boolean): string {
+  const view = toolView(result, of);
+  return shownResult(
+    view,
+    view.tools.map(({ shown }) => shown),
+    of,
+    isFirstPage,
+  );
+}
 
 const none = catalog({ disabled: disabledTools([]) });
 const hidden = catalog({ disabled: disabledTools(['b', 'x.*']) });
@@ -81,4 +92,31 @@ describe('a tool that is shown in another way', () => {
     expect(visibleTools(`{"tools":[${a}]}`, shown, false)).toBe(`{"tools":[${changed}]}`);
     expect(visibleTools(`{"tools":[${a},${tool('b')}]}`, shown, true)).toBe(`{"tools":[${changed}]}`);
   });
+});
+
+test('tools that are hidden for what they say are named', () => {
+  const clean = (text: string): string | undefined =>
+    text.includes('evil') ? undefined : text.replace('n: a', 'clean');
+  const cleaned = catalog({ disabled: disabledTools([]), clean, transforms: new Map([['a', (text) => `${text} `]]) });
+  const view = toolView(`{"tools":[${tool('a')},${tool('evil')}]}`, cleaned);
+  expect([...view.blocked]).toEqual(['evil']);
+  const definition = tool('a').replace('n: a', 'clean');
+  expect(view.tools).toMatchObject([{ name: 'a', definition, shown: `${definition} ` }]);
+});
+
+test('a client may get fewer than there are, or others instead', () => {
+  const result = `{"tools":[${tool('a')},${tool('b')}],"x":1}`;
+  const view = toolView(result, none);
+  expect(shownResult(view, [undefined, tool('b')], none, true)).toBe(`{"tools":[${tool('b')}],"x":1}`);
+  const instead = catalog({ disabled: disabledTools([]), instead: [{ name: 'find', definition: '{"name":"find"}' }] });
+  expect(visibleTools(result, instead, true)).toBe('{"tools":[{"name":"find"}],"x":1}');
+  expect(visibleTools(result, instead, false)).toBe('{"tools":[],"x":1}');
+  expect(ownToolsOnly(instead)).toBe('{"tools":[{"name":"find"}]}');
+});
+
+test.each([
+  ['{"tools":[{"name":"a"}],"nextCursor":"2","x":1}', '{"tools":[{"name":"a"},{"name":"b"}],"x":1}'],
+  ['{"nextCursor":"2", "tools":[]}', '{"tools":[{"name":"b"}]}'],
+])('pages are joined: %s', (first, expected) => {
+  expect(joinedPages(first, ['{"name":"b"}'])).toBe(expected);
 });

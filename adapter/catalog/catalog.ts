@@ -1,17 +1,22 @@
-import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
-import { insertElements } from './insert-elements.ts';
 import type { DisabledTools } from './disabled-tools.ts';
 
-/** What a client sees of the tools of an upstream, and what beside them. */
+/** What a client sees of the tools of an upstream, and what beside them; all definitions are JSON texts. */
 export interface Catalog {
   readonly disabled: DisabledTools;
-  /** By the name of a tool: its definition (JSON text) as it is shown. */
+  /** What the upstream says of its tools, made fit for a model; undefined where it is forwarded as it is. */
+  readonly clean: CleanTool | undefined;
+  /** By the name of a tool: its definition as it is shown. */
   readonly transforms: ReadonlyMap<string, (tool: string) => string>;
-  /** The adapter's own tools, after those of the first page. An upstream's tool of the same name is hidden. */
+  /** The adapter's own tools. An upstream's tool of the same name is hidden. */
   readonly own: readonly OwnTool[];
+  /** What is listed instead of all tools, which can be called all the same (`code_mode_enabled`). */
+  readonly instead: readonly OwnTool[] | undefined;
   /** Whether any list looks other than the upstream's. */
   readonly any: boolean;
 }
+
+/** Undefined: clients must not see this tool. */
+export type CleanTool = (tool: string, name: string | undefined) => string | undefined;
 
 export interface OwnTool {
   readonly name: string;
@@ -21,51 +26,30 @@ export interface OwnTool {
 
 export function catalog(parts: {
   readonly disabled: DisabledTools;
-  readonly transforms?: Catalog['transforms'];
-  readonly own?: readonly OwnTool[];
+  readonly clean?: CleanTool | undefined;
+  readonly transforms?: Catalog['transforms'] | undefined;
+  readonly own?: readonly OwnTool[] | undefined;
+  readonly instead?: readonly OwnTool[] | undefined;
 }): Catalog {
-  const { disabled, transforms = new Map<string, never>(), own = [] } = parts;
-  return { disabled, transforms, own, any: disabled.any || transforms.size > 0 || own.length > 0 };
+  const { disabled, clean, transforms = new Map<string, never>(), own = [], instead } = parts;
+  const any = disabled.any || clean !== undefined || transforms.size > 0 || own.length > 0 || instead !== undefined;
+  return { disabled, clean, transforms, own, instead, any };
 }
 
-/**
- * The tools that a client sees. Takes and returns the JSON text of a tools/list result; whatever is neither removed nor
- * changed stays byte for byte as the upstream wrote it.
- */
-export function visibleTools(
-  result: string,
-  { disabled, transforms, own, any }: Catalog,
-  isFirstPage: boolean,
-): string {
-  if (!any) return result;
-  const tools = locate(result, ['tools']);
-  if (tools === undefined || result.charAt(tools.start) !== '[') return result;
-  const kept: string[] = [];
-  const changed: (Span & { with: string })[] = [];
-  let removed = false;
-  for (const span of elements(result, tools.start)) {
-    const name = nameOf(result, span);
-    if (name !== undefined && (disabled.matches(name) || own.some((one) => one.name === name))) {
-      removed = true;
-      continue;
-    }
-    const text = result.slice(span.start, span.end);
-    const shown = (name === undefined ? undefined : transforms.get(name))?.(text) ?? text;
-    if (shown !== text) changed.push({ ...span, with: shown });
-    kept.push(shown);
-  }
-  const added = isFirstPage ? own.map(({ definition }) => definition) : [];
-  if (removed) return splice(result, [{ ...tools, with: `[${[...kept, ...added].join(',')}]` }]);
-  return splice(result, [...changed, ...insertElements(result, tools, added)]);
+/** The tools that stand in a list beside the upstream's, or instead of them. */
+export function listedOwn({ own, instead }: Catalog): readonly OwnTool[] {
+  return instead ?? own;
 }
 
-/** The result of tools/list where the upstream knows no tools at all. */
-export function ownToolsOnly({ own }: Catalog): string {
-  return `{"tools":[${own.map(({ definition }) => definition).join(',')}]}`;
+/** Whether a tool is the adapter's own, listed or not. */
+export function isOwnTool({ own, instead }: Catalog, name: string): boolean {
+  const isIt = (tool: OwnTool): boolean => tool.name === name;
+  return own.some(isIt) || (instead?.some(isIt) ?? false);
 }
 
-function nameOf(result: string, tool: Span): string | undefined {
-  const name = locate(result, ['name'], tool.start);
-  if (name === undefined || result.charAt(name.start) !== '"') return undefined;
-  return JSON.parse(result.slice(name.start, name.end)) as string;
+/** The tools/list result (JSON text) of an upstream that has no tools. */
+export function ownToolsOnly(of: Catalog): string {
+  return `{"tools":[${listedOwn(of)
+    .map(({ definition }) => definition)
+    .join(',')}]}`;
 }

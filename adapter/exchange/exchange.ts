@@ -554,7 +554,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (error.retryAfter !== undefined && !this.#res.headersSent)
       this.#res.setHeader('retry-after', String(error.retryAfter));
     const ids = this.#plan.idTexts.length === 0 ? ['null'] : this.#plan.idTexts;
-    const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText));
+    const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText, error.data));
     this.#answerText(status, texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`, outcome);
   }
 

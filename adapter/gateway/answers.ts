@@ -13,7 +13,7 @@ export function sendError(incoming: Incoming, error: AdapterError, idTexts: read
   }
   if (error.retryAfter !== undefined) reply.setHeader('retry-after', String(error.retryAfter));
   const ids = idTexts.length === 0 ? ['null'] : idTexts;
-  const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText));
+  const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText, error.data));
   sendJson(incoming, error.status, texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`, undefined);
 }
 

@@ -43,7 +43,7 @@ export async function eventStream(turn: Turn): Promise<void> {
     timeoutMs: null,
     onTimeout: () => new AdapterError('upstream_timeout'),
     // The answer to a list may be taken up again here. The session's own stream has none.
-    onResponse: lastEventId === undefined ? undefined : (text) => resumedAnswer(mount, current, text),
+    onResponse: lastEventId === undefined ? undefined : (text) => resumedAnswer(turn, current, text),
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
     again: async (status) => {
       attempts++;

@@ -40,12 +40,16 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
+    if (mount.surface.checksCalls) {
+      for (const call of calls) await mount.surface.checkCall(turn, record, toolName(call) ?? '');
+    }
     await remember(turn, record, body);
     const first = body.messages[0] as Message;
     const list = body.batch || first.kind !== 'request' ? undefined : listKey(first.method, first.params);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;
     const asked = { body, record, calls, idTexts, leases, list };
     if (step !== undefined) {
+      if (step.runsOthers && parts.sessions.limitsCalls) await leave(turn, leases);
       const call = toolCall({ turn, record, body, timeoutMs: longest(limitsOf(mount, calls)) });
       const exchange = (own: ForwardedCall): void => {
         const plan = sessionPlan(turn, asked, own);
@@ -112,7 +116,7 @@ function paramsText(body: Body, message: Message): string {
 
 async function answerFromCache(turn: Turn, record: SessionRecord, key: string, request: Request): Promise<boolean> {
   const { mount, incoming, admitted } = turn;
-  if (!mount.lists.enabled) return false;
+  if (!mount.lists.enabled || (request.method === 'tools/list' && mount.surface.isStrict)) return false;
   const result = mount.lists.get(record, key, Date.now());
   if (result === undefined) return false;
   const shown = await cachedList(mount, record, request, result);
@@ -156,7 +160,7 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       void cancelUpstream(turn, current, idTexts);
       return timeoutResults(mount, calls, limits);
     },
-    onResponse: own === undefined ? listAnswer(mount, body, list, () => current) : own.onResponse,
+    onResponse: own === undefined ? listAnswer(turn, body, list, () => current) : own.onResponse,
     // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
     onAnswered: isCall && parts.sessions.limitsCalls ? () => leave(turn, leases) : undefined,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,

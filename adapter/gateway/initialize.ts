@@ -1,3 +1,4 @@
+import { listedOwn } from '../catalog/catalog.ts';
 import { AdapterError } from '../errors.ts';
 import { Exchange, type Plan } from '../exchange/exchange.ts';
 import { locate } from '../exchange/json-scan.ts';
@@ -41,7 +42,7 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       plan.sessionId = key.sessionId;
       incoming.facts.sessionId = key.sessionId;
       return withCapabilities(text, {
-        tools: mount.catalog.own.length > 0,
+        tools: listedOwn(mount.surface.catalog).length > 0,
         resources: mount.resources !== undefined && 'changing',
       });
     },
@@ -76,6 +77,7 @@ function newRecord(
     logLevel: null,
     subscriptions: [],
     listsGeneration: 0,
+    baseline: null,
     createdAt: now,
     lastActiveAt: now,
   };

@@ -3,15 +3,23 @@ import { describe, expect, test } from 'vitest';
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { cachedList, listAnswer, resumedAnswer } from './lists.ts';
-import type { Mount, MountAdditions } from './mount.ts';
+import type { Mount, MountAdditions, MountOptions } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
+import type { Turn } from './turn.ts';
 
 const record = sessionRecord();
 const TOOLS = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"},{"name":"b"}]}}';
 const ONE_TOOL = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"}]}}';
 
-const hiding = (): Mount => sampleMount({ disabled_tools: ['b'] });
-const uncached = (server: Record<string, unknown> = {}): Mount => sampleMount(server, { listTtlMs: 0 });
+/** What is done to tools one by one is tested with the surface. */
+const PLAIN = { tool_metadata_sanitization: { mode: 'off' }, tool_definition_pinning: { mode: 'off' } };
+
+const plain = (server: Record<string, unknown> = {}, options: Partial<MountOptions> = {}): Mount =>
+  sampleMount({ ...PLAIN, ...server }, options);
+const hiding = (): Mount => plain({ disabled_tools: ['b'] });
+const uncached = (server: Record<string, unknown> = {}): Mount => plain(server, { listTtlMs: 0 });
+/** Of the turn, lists look at the mount only. */
+const turnOn = (mount: Mount): Turn => ({ mount }) as Turn;
 
 function body(text: string): Body {
   const parsed = parseBody(Buffer.from(text));
@@ -24,47 +32,47 @@ const CALL = body('{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name
 const BATCH = body('[{"jsonrpc":"2.0","id":1,"method":"tools/list"},{"jsonrpc":"2.0","id":2,"method":"tools/call"}]');
 
 const answer = (mount: Mount, of: Body, list: string | undefined, text: string): string | Promise<string> | undefined =>
-  listAnswer(mount, of, list, () => record)?.(text);
+  listAnswer(turnOn(mount), of, list, () => record)?.(text);
 
 describe('the answer to a list', () => {
-  test('is kept as the client saw it', () => {
+  test('is kept as the client saw it', async () => {
     const mount = hiding();
-    expect(answer(mount, LIST, 'tools/list', TOOLS)).toBe(ONE_TOOL);
+    expect(await answer(mount, LIST, 'tools/list', TOOLS)).toBe(ONE_TOOL);
     expect(mount.lists.get(record, 'tools/list', Date.now())).toBe('{"tools":[{"name":"a"}]}');
-    expect(answer(mount, LIST, 'tools/list\n2', TOOLS)).toBe(ONE_TOOL);
+    expect(await answer(mount, LIST, 'tools/list\n2', TOOLS)).toBe(ONE_TOOL);
   });
 
-  test('of anything but tools is kept as it is', () => {
+  test('of anything but tools is kept as it is', async () => {
     const mount = hiding();
-    expect(answer(mount, PROMPTS, 'prompts/list', TOOLS)).toBe(TOOLS);
+    expect(await answer(mount, PROMPTS, 'prompts/list', TOOLS)).toBe(TOOLS);
     expect(mount.lists.get(record, 'prompts/list', Date.now())).toBe('{"tools":[{"name":"a"},{"name":"b"}]}');
   });
 
-  test('that is an error is not kept', () => {
+  test('that is an error is not kept', async () => {
     const mount = hiding();
     const error = '{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}';
-    expect(answer(mount, LIST, 'tools/list', error)).toBe(error);
+    expect(await answer(mount, LIST, 'tools/list', error)).toBe(error);
     expect(mount.lists.get(record, 'tools/list', Date.now())).toBeUndefined();
   });
 
-  test('is looked at also where nothing is kept, if tools are hidden', () => {
-    expect(answer(uncached({ disabled_tools: ['b'] }), LIST, 'tools/list', TOOLS)).toBe(ONE_TOOL);
+  test('is looked at also where nothing is kept, if tools are hidden', async () => {
+    expect(await answer(uncached({ disabled_tools: ['b'] }), LIST, 'tools/list', TOOLS)).toBe(ONE_TOOL);
   });
 
   test.each<[string, Mount, Body, string | undefined]>([
     ['nothing is kept and nothing hidden', uncached(), LIST, 'tools/list'],
     ['nothing is kept of other lists', uncached({ disabled_tools: ['b'] }), PROMPTS, 'prompts/list'],
     ['it is no list', hiding(), CALL, undefined],
-    ['it is a batch and nothing is hidden', sampleMount(), BATCH, undefined],
-  ])('is not looked at when %s', (_name, mount, of, list) => {
-    expect(answer(mount, of, list, TOOLS)).toBeUndefined();
+    ['it is a batch and nothing is hidden', plain(), BATCH, undefined],
+  ])('is not looked at when %s', async (_name, mount, of, list) => {
+    expect(await answer(mount, of, list, TOOLS)).toBeUndefined();
   });
 
-  test('hides tools in a batch too, and only where tools were asked for', () => {
+  test('hides tools in a batch too, and only where tools were asked for', async () => {
     const other = TOOLS.replace('"id":1', '"id":2');
-    expect(answer(hiding(), BATCH, undefined, `[${other},${TOOLS}]`)).toBe(`[${other},${ONE_TOOL}]`);
-    expect(answer(hiding(), BATCH, undefined, TOOLS)).toBe(ONE_TOOL);
-    expect(answer(hiding(), BATCH, undefined, other)).toBe(other);
+    expect(await answer(hiding(), BATCH, undefined, `[${other},${TOOLS}]`)).toBe(`[${other},${ONE_TOOL}]`);
+    expect(await answer(hiding(), BATCH, undefined, TOOLS)).toBe(ONE_TOOL);
+    expect(await answer(hiding(), BATCH, undefined, other)).toBe(other);
   });
 
   test.each(['', '{', TOOLS.slice(0, -1), '<html>', `${TOOLS}x`])('must be JSON: %.30j', (text) => {
@@ -90,34 +98,34 @@ describe('what the adapter adds', () => {
     own: [{ name: 'help', definition: '{"name":"help"}' }],
     resources: { list: async () => listed, owns: () => true, read: async () => undefined },
   };
-  const adding = (listTtlMs = 60_000): Mount => sampleMount({}, { additions, listTtlMs });
+  const adding = (listTtlMs = 60_000): Mount => plain({}, { additions, listTtlMs });
 
-  test.each([60_000, 0])('stands in the list of tools, on its first page (kept for %i ms)', (ttl) => {
+  test.each([60_000, 0])('stands in the list of tools, on its first page (kept for %i ms)', async (ttl) => {
     const mount = adding(ttl);
-    expect(answer(mount, LIST, 'tools/list', ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
+    expect(await answer(mount, LIST, 'tools/list', ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
     const more = body('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"2"}}');
-    expect(answer(mount, more, 'tools/list\n2', ONE_TOOL)).toBe(ONE_TOOL);
+    expect(await answer(mount, more, 'tools/list\n2', ONE_TOOL)).toBe(ONE_TOOL);
     const odd = body('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"filter":"x"}}');
-    expect(answer(mount, odd, undefined, ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
+    expect(await answer(mount, odd, undefined, ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
   });
 
   test('is all where the upstream has no such thing', async () => {
     const mount = adding();
     listed = ['{"uri":"own"}'];
-    expect(answer(mount, LIST, 'tools/list', UNKNOWN)).toBe(
+    expect(await answer(mount, LIST, 'tools/list', UNKNOWN)).toBe(
       '{"jsonrpc":"2.0","id":"x","result":{"tools":[{"name":"help"}]}}',
     );
     expect(await answer(mount, LIST_RESOURCES, 'resources/list', UNKNOWN)).toBe(
       '{"jsonrpc":"2.0","id":"x","result":{"resources":[{"uri":"own"}]}}',
     );
-    expect(answer(mount, LIST_TEMPLATES, 'resources/templates/list', UNKNOWN)).toBe(
+    expect(await answer(mount, LIST_TEMPLATES, 'resources/templates/list', UNKNOWN)).toBe(
       '{"jsonrpc":"2.0","id":"x","result":{"resourceTemplates":[]}}',
     );
     const other = UNKNOWN.replace('-32601', '-32603');
-    expect(answer(mount, LIST, 'tools/list', other)).toBe(other);
-    expect(answer(sampleMount(), LIST, 'tools/list', UNKNOWN)).toBe(UNKNOWN);
+    expect(await answer(mount, LIST, 'tools/list', other)).toBe(other);
+    expect(await answer(plain(), LIST, 'tools/list', UNKNOWN)).toBe(UNKNOWN);
     const more = body('{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"2"}}');
-    expect(answer(mount, more, 'tools/list\n2', UNKNOWN)).toBe(UNKNOWN);
+    expect(await answer(mount, more, 'tools/list\n2', UNKNOWN)).toBe(UNKNOWN);
   });
 
   test('stands in the list of resources as it is now, beside those that are kept', async () => {
@@ -152,10 +160,10 @@ describe('what the adapter adds', () => {
   test('stands in an answer that is taken up again', async () => {
     listed = ['{"uri":"1"}'];
     const mount = adding();
-    expect(resumedAnswer(mount, record, ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
-    expect(await resumedAnswer(mount, record, RESOURCES)).toBe(RESOURCES.replace(' ]', ' ,{"uri":"1"}]'));
+    expect(await resumedAnswer(turnOn(mount), record, ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
+    expect(await resumedAnswer(turnOn(mount), record, RESOURCES)).toBe(RESOURCES.replace(' ]', ' ,{"uri":"1"}]'));
     const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[],"tools":[],"resources":[]}}';
-    expect(resumedAnswer(mount, record, result)).toBe(result);
-    expect(resumedAnswer(sampleMount(), record, 'anything')).toBe('anything');
+    expect(await resumedAnswer(turnOn(mount), record, result)).toBe(result);
+    expect(await resumedAnswer(turnOn(plain()), record, 'anything')).toBe('anything');
   });
 });

@@ -1,4 +1,4 @@
-import { ownToolsOnly, visibleTools } from '../catalog/catalog.ts';
+import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
@@ -6,12 +6,14 @@ import { type Body, isResponseTo, type Message } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from './mount.ts';
 import type { OwnResources } from './own-resources.ts';
+import type { Page } from './tool-surface.ts';
+import type { Turn } from './turn.ts';
 
 /** What a request asks for a list of, as far as the adapter may have something to say about it. */
 interface Listing {
   readonly kind: 'tools' | 'resources' | 'templates';
-  /** The adapter's own tools and resources stand on the first page. */
-  readonly isFirstPage: boolean;
+  /** The adapter's own tools and resources stand on the first one. */
+  readonly page: Page;
 }
 
 const KINDS: Readonly<Record<string, Listing['kind']>> = {
@@ -25,21 +27,24 @@ const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
 /** How the answer to these requests must be changed or kept on its way; undefined when it passes as it is. */
 export function listAnswer(
-  mount: Mount,
+  turn: Turn,
   body: Body,
   list: string | undefined,
   record: () => SessionRecord,
 ): ((text: string) => string | Promise<string>) | undefined {
-  if (body.batch) return batchAnswer(mount, body, record);
+  const { mount } = turn;
+  if (body.batch) return batchAnswer(turn, body, record);
   const listing = listingOf(body.messages[0] as Message);
   const isChanged = changes(mount, listing);
-  if (list === undefined || !mount.lists.enabled) {
-    return isChanged ? (text) => shownMessage(mount, record(), checked(text), listing) : undefined;
-  }
-  return (text) => {
-    const out = isChanged ? sameForAll(mount, checked(text), listing) : text;
+  const isKept = list !== undefined && mount.lists.enabled && !(listing?.kind === 'tools' && mount.surface.isStrict);
+  if (!isKept) return isChanged ? (text) => shownMessage(turn, record(), checked(text), listing) : undefined;
+  const finish = (out: string): string | Promise<string> => {
     keep(mount, record(), out, list, isChanged);
     return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record(), out) : out;
+  };
+  return (text) => {
+    const out = isChanged ? sameForSession(turn, record(), checked(text), listing) : text;
+    return typeof out === 'string' ? finish(out) : out.then(finish);
   };
 }
 
@@ -55,13 +60,14 @@ export function cachedList(
 }
 
 /** An answer that is taken up again on another stream; what had been asked is not known here. */
-export function resumedAnswer(mount: Mount, record: SessionRecord, text: string): string | Promise<string> {
-  if (!mount.catalog.any && mount.resources === undefined) return text;
+export function resumedAnswer(turn: Turn, record: SessionRecord, text: string): string | Promise<string> {
+  const { surface, resources } = turn.mount;
+  if (!surface.any && resources === undefined) return text;
   return eachMessage(checked(text), (message) => {
     const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
     if (has('content') || has('contents')) return message;
-    if (has('tools')) return shownMessage(mount, record, message, { kind: 'tools', isFirstPage: true });
-    if (has('resources')) return shownMessage(mount, record, message, { kind: 'resources', isFirstPage: true });
+    if (has('tools')) return shownMessage(turn, record, message, { kind: 'tools', page: 'unknown' });
+    if (has('resources')) return shownMessage(turn, record, message, { kind: 'resources', page: 'unknown' });
     return message;
   });
 }
@@ -70,14 +76,14 @@ export function resumedAnswer(mount: Mount, record: SessionRecord, text: string)
 export function isOwnListOnly(mount: Mount, message: Message): boolean {
   const listing = listingOf(message);
   if (listing === undefined) return false;
-  if (listing.kind === 'tools') return mount.catalog.own.length > 0 && mount.era.lacks('tools');
+  if (listing.kind === 'tools') return listedOwn(mount.surface.catalog).length > 0 && mount.era.lacks('tools');
   return mount.resources !== undefined && mount.era.lacks('resources');
 }
 
 /** The result of such a list (JSON text). */
 export async function ownList(mount: Mount, record: SessionRecord, message: Message): Promise<string> {
   const listing = listingOf(message);
-  if (listing?.kind === 'tools') return ownToolsOnly(mount.catalog);
+  if (listing?.kind === 'tools') return ownToolsOnly(mount.surface.catalog);
   if (!hasOwnResources(mount, listing)) return listing?.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES;
   return withResources(NO_RESOURCES, await mount.resources.list(record));
 }
@@ -85,61 +91,73 @@ export async function ownList(mount: Mount, record: SessionRecord, message: Mess
 function listingOf(message: Message): Listing | undefined {
   const kind = message.kind === 'request' ? KINDS[message.method] : undefined;
   if (kind === undefined) return undefined;
-  const cursor = message.params['cursor'];
-  return { kind, isFirstPage: cursor === undefined || cursor === null };
+  const { cursor, _meta, ...others } = message.params;
+  if (cursor !== undefined && cursor !== null) return { kind, page: 'later' };
+  // What else is asked for may leave out some.
+  return { kind, page: Object.keys(others).length === 0 ? 'first' : 'unknown' };
 }
 
 function changes(mount: Mount, listing: Listing | undefined): boolean {
-  if (listing?.kind === 'tools') return mount.catalog.any;
+  if (listing?.kind === 'tools') return mount.surface.any;
   return listing !== undefined && mount.resources !== undefined;
 }
 
 function hasOwnResources(mount: Mount, listing: Listing | undefined): mount is Mount & { resources: OwnResources } {
-  return mount.resources !== undefined && listing?.kind === 'resources' && listing.isFirstPage;
+  return mount.resources !== undefined && listing?.kind === 'resources' && listing.page !== 'later';
 }
 
 /** Requests for lists in a batch, whose answers come as an array or one by one. */
 function batchAnswer(
-  mount: Mount,
+  turn: Turn,
   body: Body,
   record: () => SessionRecord,
 ): ((text: string) => string | Promise<string>) | undefined {
   const asked = body.messages.flatMap((message) => {
     const listing = listingOf(message);
-    return message.kind === 'request' && changes(mount, listing) ? [{ idText: message.idText, listing }] : [];
+    return message.kind === 'request' && changes(turn.mount, listing) ? [{ idText: message.idText, listing }] : [];
   });
   if (asked.length === 0) return undefined;
   return (text) =>
     eachMessage(checked(text), (message) => {
       const request = asked.find(({ idText }) => isResponseTo(message, idText));
-      return request === undefined ? message : shownMessage(mount, record(), message, request.listing);
+      return request === undefined ? message : shownMessage(turn, record(), message, request.listing);
     });
 }
 
 /** One response message as the client may see it. */
 function shownMessage(
-  mount: Mount,
+  turn: Turn,
   record: SessionRecord,
   text: string,
   listing: Listing | undefined,
 ): string | Promise<string> {
-  const out = sameForAll(mount, text, listing);
-  return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record, out) : out;
+  const { mount } = turn;
+  const out = sameForSession(turn, record, text, listing);
+  if (!hasOwnResources(mount, listing)) return out;
+  return Promise.resolve(out).then((shown) => withOwnResources(mount.resources, record, shown));
 }
 
-/** What is the same for all sessions, and may be kept. */
-function sameForAll(mount: Mount, text: string, listing: Listing | undefined): string {
+/** What stays the same for as long as the session and the upstream's list do, and may be kept. */
+function sameForSession(
+  turn: Turn,
+  record: SessionRecord,
+  text: string,
+  listing: Listing | undefined,
+): string | Promise<string> {
+  const { mount } = turn;
   const result = locate(text, ['result']);
   if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, text, listing) : text;
   if (listing?.kind !== 'tools') return text;
-  const shown = visibleTools(text.slice(result.start, result.end), mount.catalog, listing.isFirstPage);
-  return splice(text, [{ ...result, with: shown }]);
+  return mount.surface
+    .shown(turn, record, text.slice(result.start, result.end), listing.page)
+    .then((shown) => splice(text, [{ ...result, with: shown }]));
 }
 
 /** An upstream without tools or resources does not know their lists; the adapter has told the client of its own. */
 function insteadOfError(mount: Mount, text: string, listing: Listing | undefined): string {
   if (listing?.kind === 'tools') {
-    return mount.catalog.own.length > 0 && listing.isFirstPage ? answer(text, ownToolsOnly(mount.catalog)) : text;
+    const { catalog } = mount.surface;
+    return listedOwn(catalog).length > 0 && listing.page !== 'later' ? answer(text, ownToolsOnly(catalog)) : text;
   }
   if (listing === undefined || mount.resources === undefined) return text;
   return answer(text, listing.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES);

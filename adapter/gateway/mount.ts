@@ -1,5 +1,6 @@
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
-import { type Catalog, catalog } from '../catalog/catalog.ts';
+import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
+import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
 import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
 import type { Redact } from '../telemetry/redact.ts';
@@ -11,6 +12,7 @@ import type { Upstream } from '../upstream/upstream.ts';
 import type { OwnResources } from './own-resources.ts';
 import { toolTimeouts } from './settings.ts';
 import type { ToolStep } from './tool-step.ts';
+import { ToolSurface } from './tool-surface.ts';
 
 /** One mounted server: its upstream and everything that belongs to it on this replica. */
 export interface Mount {
@@ -27,7 +29,7 @@ export interface Mount {
   readonly lists: ListCache;
   readonly disabled: DisabledTools;
   /** What clients see of the tools. */
-  readonly catalog: Catalog;
+  readonly surface: ToolSurface;
   /** What is done to the calls of which tools; those of the adapter's own are among them. */
   readonly steps: ReadonlyMap<string, ToolStep>;
   /** Undefined when the adapter adds none to the upstream's. */
@@ -48,6 +50,8 @@ export interface MountOptions {
   readonly redact: Redact;
   readonly warn: (message: string) => void;
   readonly onPing: (serverId: string, ok: boolean, error: string | null) => void;
+  readonly onDrift?: (sessionId: string, preview: string) => void;
+  readonly onCleaned?: CleaningEvents;
   readonly additions?: MountAdditions;
 }
 
@@ -56,6 +60,8 @@ export interface MountAdditions {
   readonly steps: ReadonlyMap<string, ToolStep>;
   readonly transforms: Catalog['transforms'];
   readonly own: Catalog['own'];
+  /** Tools that are listed instead of all others (`code_mode_enabled`). */
+  readonly instead?: readonly OwnTool[];
   readonly resources: OwnResources | undefined;
 }
 
@@ -104,7 +110,19 @@ export function createMount(options: MountOptions): Mount {
     era: new EraProbe(upstream, policy.timeout_seconds * 1000),
     lists: new ListCache(options.listTtlMs),
     disabled,
-    catalog: catalog({ disabled, transforms: additions?.transforms, own: additions?.own }),
+    surface: new ToolSurface({
+      catalog: catalog({
+        disabled,
+        clean: toolCleaning(server, options.onCleaned),
+        transforms: additions?.transforms,
+        own: additions?.own,
+        instead: additions?.instead,
+      }),
+      pinning: server.tool_definition_pinning,
+      blocks: server.tool_metadata_sanitization.mode === 'block',
+      ttlMs: options.listTtlMs,
+      onDrift: options.onDrift,
+    }),
     steps: additions?.steps ?? new Map<string, never>(),
     resources: additions?.resources,
     timeoutOf: toolTimeouts(server),

@@ -1,3 +1,4 @@
+import { listedOwn } from '../catalog/catalog.ts';
 import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { Body, Message, Request } from '../exchange/message.ts';
@@ -53,10 +54,10 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
 function shown(turn: Turn, body: Body, message: Message): ((text: string) => string | Promise<string>) | undefined {
   const { mount } = turn;
   if (message.kind === 'request' && message.method === 'server/discover') {
-    const own = { tools: mount.catalog.own.length > 0, resources: mount.resources !== undefined };
+    const own = { tools: listedOwn(mount.surface.catalog).length > 0, resources: mount.resources !== undefined };
     return own.tools || own.resources ? (text) => withCapabilities(text, own) : undefined;
   }
-  return listAnswer(mount, body, undefined, () => noWorkspace(turn));
+  return listAnswer(turn, body, undefined, () => noWorkspace(turn));
 }
 
 /** Answers what the upstream knows nothing of. False: it is the upstream's to answer. */

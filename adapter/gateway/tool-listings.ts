@@ -1,28 +1,8 @@
 import { hash } from 'node:crypto';
 
-import { MODERN_META, modernHeaders } from '../upstream/era.ts';
-import { ownRequest } from '../upstream/own-request.ts';
-import type { UpstreamSession } from '../upstream/upstream.ts';
-import type { Mount } from './mount.ts';
+import { type ListingRequest, listTools } from './list-tools.ts';
 
-const TIMEOUT_MS = 10_000;
-const MAX_PAGES = 64;
 const MAX_KEPT = 200;
-
-/** Whose list of tools is asked for. */
-export interface ListingRequest {
-  readonly mount: Mount;
-  /** Headers of an own request for this client: what it authenticates with. */
-  readonly base: readonly string[];
-  /** The session to ask in, with the headers of a request in it; undefined in the sessionless revision. */
-  readonly inSession: { readonly session: UpstreamSession; readonly headers: readonly string[] } | undefined;
-}
-
-/** One page of the answer: its JSON text and the parsed result in it. */
-export interface ListingPage {
-  readonly text: string;
-  readonly result: Readonly<Record<string, unknown>>;
-}
 
 interface Listing<T> {
   readonly byTool: ReadonlyMap<string, T>;
@@ -35,11 +15,11 @@ interface Listing<T> {
  */
 export class ToolListings<T> {
   readonly #ttlMs: number;
-  readonly #read: (page: ListingPage) => Iterable<readonly [tool: string, value: T]>;
+  readonly #read: (page: string) => Iterable<readonly [tool: string, value: T]>;
   readonly #kept = new Map<string, Promise<Listing<T>>>();
 
-  /** @param read what is kept of a page, by the name of the tool */
-  constructor(ttlMs: number, read: (page: ListingPage) => Iterable<readonly [string, T]>) {
+  /** @param read what is kept of a page (the JSON text of a result), by the name of the tool */
+  constructor(ttlMs: number, read: (page: string) => Iterable<readonly [string, T]>) {
     this.#ttlMs = ttlMs;
     this.#read = read;
   }
@@ -62,26 +42,11 @@ export class ToolListings<T> {
   }
 
   /** Never fails. What an upstream says that does not list is not kept. */
-  async #list({ mount, base, inSession }: ListingRequest): Promise<Listing<T>> {
+  async #list(request: ListingRequest): Promise<Listing<T>> {
     const byTool = new Map<string, T>();
-    const meta = inSession === undefined ? { _meta: MODERN_META } : {};
-    let params = JSON.stringify(meta);
     try {
-      for (let page = 0; page < MAX_PAGES; page++) {
-        const answer = await ownRequest(mount.upstream, {
-          session: inSession?.session,
-          headers: inSession?.headers ?? [...base, ...modernHeaders('tools/list')],
-          message: { method: 'tools/list', params },
-          timeoutMs: TIMEOUT_MS,
-        });
-        const { text, message } = answer;
-        const result: unknown = message?.result;
-        if (text === undefined || typeof result !== 'object' || result === null) return { byTool, until: 0 };
-        for (const [tool, value] of this.#read({ text, result: { ...result } })) byTool.set(tool, value);
-        const { nextCursor } = result as { nextCursor?: unknown };
-        if (typeof nextCursor !== 'string') break;
-        params = JSON.stringify({ ...meta, cursor: nextCursor });
-      }
+      for await (const page of listTools(request))
+        for (const [tool, value] of this.#read(page)) byTool.set(tool, value);
     } catch {
       return { byTool, until: 0 };
     }

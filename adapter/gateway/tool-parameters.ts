@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Message, toolName } from '../exchange/message.ts';
 import { type ParameterHeader, parameterHeaders, parameterMismatch } from '../exchange/modern-headers.ts';
 import type { Mount } from './mount.ts';
-import { type ListingPage, ToolListings } from './tool-listings.ts';
+import { ToolListings } from './tool-listings.ts';
 
 /** Also where lists are not cached for clients: every call would wait for one. */
 const LEAST_TTL_MS = 1_000;
@@ -45,8 +45,8 @@ export class ToolParameters {
   }
 }
 
-function* declared({ result }: ListingPage): Generator<[string, readonly ParameterHeader[]]> {
-  for (const tool of Array.isArray(result['tools']) ? (result['tools'] as unknown[]) : []) {
+function* declared(page: string): Generator<[string, readonly ParameterHeader[]]> {
+  for (const tool of (JSON.parse(page) as { tools: unknown[] }).tools) {
     const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
     const headers = parameterHeaders(inputSchema);
     if (typeof name === 'string' && headers.length > 0) yield [name, headers];

@@ -1,7 +1,7 @@
 import { elements, locate } from '../exchange/json-scan.ts';
-import { type ListingPage, ToolListings } from './tool-listings.ts';
+import { listingFor } from './list-tools.ts';
+import { ToolListings } from './tool-listings.ts';
 import type { ToolCall } from './tool-step.ts';
-import { isWorkspace } from './workspaces.ts';
 
 /** Input schemas of upstream tools as JSON text, asked for in the session of the call. */
 export class ToolSchemas {
@@ -13,17 +13,12 @@ export class ToolSchemas {
 
   /** Undefined when the upstream does not say. */
   async of({ turn, record, tool }: ToolCall): Promise<string | undefined> {
-    const { mount, incoming } = turn;
-    const base = mount.headers.base('POST', incoming.headers);
-    const inSession = isWorkspace(record)
-      ? undefined
-      : { session: record, headers: mount.headers.forward('POST', incoming.headers, false) };
-    return (await this.#listings.of({ mount, base, inSession })).byTool.get(tool);
+    return (await this.#listings.of(listingFor(turn, record))).byTool.get(tool);
   }
 }
 
-function* schemas({ text }: ListingPage): Generator<[string, string]> {
-  const tools = locate(text, ['result', 'tools']);
+function* schemas(text: string): Generator<[string, string]> {
+  const tools = locate(text, ['tools']);
   if (tools === undefined) return;
   for (const { start } of elements(text, tools.start)) {
     const name = locate(text, ['name'], start);

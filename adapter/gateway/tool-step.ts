@@ -13,6 +13,8 @@ export interface ToolStep {
    * without sessions one is opened then (see workspaces.ts).
    */
   readonly needsHome: boolean;
+  /** Calls of other tools come from this one, which count as in flight themselves. */
+  readonly runsOthers?: true;
   prepare(call: ToolCall): Promise<PreparedCall>;
 }
 

@@ -20,11 +20,13 @@ export interface GatewayParts {
   readonly store: StateStore;
   readonly bus: MessageBus;
   readonly sessions: SessionRegistry;
-  readonly sessionFiles: Pick<SessionFiles, 'purge'>;
+  readonly sessionFiles: Pick<SessionFiles, 'purge' | 'invalidate'>;
   readonly upstreamSessions: UpstreamSessions;
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
   readonly toolParameters: ToolParameters;
+  /** How long the id of a session that was ended for good is refused, in milliseconds. */
+  readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
   /** Whether a session that is opened now would be lost when this replica ends, which is soon. */
   readonly refusesSessions: () => boolean;
@@ -109,4 +111,19 @@ export async function endUpstream({ mount, incoming }: Turn, session: UpstreamSe
   } catch {
     // See above.
   }
+}
+
+/**
+ * Ends a session for good: its id is refused with the reason from now on. Those who still use it learn of it once the
+ * answer of this turn, which may say why, has left.
+ */
+export async function invalidateSession(turn: Turn, record: SessionRecord, reason: string): Promise<void> {
+  const { parts, incoming } = turn;
+  const ended = await parts.sessionFiles.invalidate(record, reason, Date.now() + parts.tombstoneTtlMs);
+  if (!ended) return;
+  const { serverId, sessionId } = record;
+  incoming.reply.once('close', () => {
+    const told = parts.bus.publish({ type: 'session-ended', serverId, sessionId });
+    Promise.all([told, endUpstream(turn, record)]).catch(parts.known);
+  });
 }

@@ -1,0 +1,199 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { Readable } from 'node:stream';
+
+import { inject } from 'light-my-request';
+
+import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
+import { FrameSplitter } from '../exchange/sse-frames.ts';
+import type { Incoming } from './incoming.ts';
+import type { Mount } from './mount.ts';
+import { encodeHeader } from './parameter-headers.ts';
+import type { ToolCall } from './tool-step.ts';
+import { isWorkspace } from './workspaces.ts';
+
+/** Where calls begin: the gateway. */
+export type Post = (mount: Mount, incoming: Incoming, bytes: Buffer) => Promise<void>;
+
+/** The code gets no more than this; what stands around a result is small. */
+const MAX_BYTES = SANDBOX_LIMITS.callResultBytes + (64 << 10);
+
+/**
+ * Calls a tool of the same server for code that runs within a call, as if the client of that call had sent it: limits,
+ * pins, uploads, artifacts, breaker and time limit are those of a direct call. Resolves with the JSON text of what the
+ * code gets; rejects with an Error whose message is for the code.
+ */
+export async function nestedCall(
+  post: Post,
+  call: ToolCall,
+  tool: string,
+  args: Record<string, unknown>,
+  signal: AbortSignal,
+): Promise<string> {
+  const id = `mcpa-code-${randomUUID()}`;
+  const { result, error } = await exchange(post, call, await request(call, id, tool, args), id, signal);
+  if (result === undefined) throw new Error(String(error?.message ?? 'The call failed.'));
+  return forCode(result);
+}
+
+/** A response message. */
+interface Response {
+  readonly id?: unknown;
+  readonly method?: unknown;
+  readonly result?: CallResult;
+  readonly error?: { readonly message?: unknown };
+}
+
+interface CallResult {
+  readonly content?: unknown;
+  readonly structuredContent?: unknown;
+  readonly isError?: unknown;
+  readonly resultType?: unknown;
+  readonly _meta?: { readonly artifact?: unknown };
+}
+
+/** What `call_tool` resolves to in the code. */
+function forCode({ content, structuredContent, isError, resultType, _meta }: CallResult): string {
+  const blocks = Array.isArray(content) ? (content as { type?: unknown; text?: unknown }[]) : [];
+  const text = blocks.flatMap((block) => (block?.type === 'text' ? [String(block.text)] : [])).join('\n');
+  if (isError === true) throw new Error(text === '' ? 'The tool failed and does not say why.' : text);
+  if (resultType !== undefined && resultType !== 'complete') {
+    throw new Error('The tool asks its user for more before it goes on; it has to be called directly.');
+  }
+  const artifacts = _meta?.artifact === undefined ? [] : [_meta.artifact];
+  return JSON.stringify({ text, structuredContent, content: blocks, artifacts, _meta });
+}
+
+interface NestedRequest {
+  readonly headers: IncomingHttpHeaders;
+  readonly bytes: Buffer;
+}
+
+async function request(
+  { turn, record, request: { params } }: ToolCall,
+  id: string,
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<NestedRequest> {
+  const isModern = isWorkspace(record);
+  // The revision without sessions says who asks in every request; nobody waits for progress of this one.
+  const { progressToken: _, ...meta } = (params['_meta'] ?? {}) as Record<string, unknown>;
+  const own = { name: tool, arguments: args, ...(isModern ? { _meta: meta } : {}) };
+  const message = { jsonrpc: '2.0', id, method: 'tools/call', params: own };
+  const { headers } = turn.incoming;
+  const bytes = Buffer.from(JSON.stringify(message));
+  return { headers: isModern ? await modernHeaders(turn, tool, args) : headers, bytes };
+}
+
+/** The headers with those that repeat what stands in the body (MCP 2026-07-28, Streamable HTTP). */
+async function modernHeaders(
+  { parts, mount, incoming }: ToolCall['turn'],
+  tool: string,
+  args: Record<string, unknown>,
+): Promise<IncomingHttpHeaders> {
+  const own = Object.entries(incoming.headers).filter(([name]) => !name.startsWith('mcp-param-'));
+  const base = mount.headers.base('POST', incoming.headers);
+  const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
+  for (const { header, path } of await parts.toolParameters.of(mount, tool, base)) {
+    let value: unknown = args;
+    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
+    if (typeof value === 'string') headers[header] = encodeHeader(value);
+    else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);
+  }
+  return headers;
+}
+
+async function exchange(
+  post: Post,
+  call: ToolCall,
+  { headers, bytes }: NestedRequest,
+  id: string,
+  signal: AbortSignal,
+): Promise<Response> {
+  const { turn, record } = call;
+  const { mount, incoming, parts } = turn;
+  let reply: ServerResponse | undefined;
+  const onAbort = (): void => {
+    if (reply === undefined) return;
+    if (!isWorkspace(record)) cancel(post, call, id);
+    reply.destroy();
+  };
+  if (signal.aborted) throw aborted();
+  signal.addEventListener('abort', onAbort);
+  try {
+    const response = await inject(
+      (_request, res) => {
+        reply = replyOf(res);
+        void post(mount, { ...incoming, headers, facts: { requestId: incoming.facts.requestId }, reply }, bytes);
+      },
+      { method: 'POST', url: mount.path, payloadAsStream: true },
+    );
+    const isEvents = String(response.headers['content-type']).startsWith('text/event-stream');
+    if (!isEvents) return JSON.parse(await collect(response.stream())) as Response;
+    return await responseOf(response.stream(), id, (text) => {
+      // What the server says or asks meanwhile is for the client. It hears it on the stream of the session.
+      if (isWorkspace(record)) return;
+      const { serverId, sessionId } = record;
+      parts.bus.publish({ type: 'notify', serverId, sessionId, text }).catch(parts.known);
+    });
+  } catch (error) {
+    if (signal.aborted) throw aborted(error);
+    if ((error as { code?: unknown }).code === 'LIGHT_ECONNRESET')
+      throw new Error('The answer broke off.', { cause: error });
+    throw error;
+  } finally {
+    signal.removeEventListener('abort', onAbort);
+    // The upstream may keep the stream open behind its answer.
+    reply?.destroy();
+  }
+}
+
+/** Nobody waits for the call any more: the server hears it as it would from the client. Without sessions, to leave says it. */
+function cancel(post: Post, { turn: { mount, incoming } }: ToolCall, id: string): void {
+  const params = { requestId: id, reason: 'The code that made the call has ended.' };
+  const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
+  const facts = { requestId: incoming.facts.requestId };
+  inject((_request, res) => void post(mount, { ...incoming, facts, reply: replyOf(res) }, bytes), {
+    method: 'POST',
+    url: mount.path,
+  }).catch(() => {
+    // It goes on for nothing then.
+  });
+}
+
+/** A response of which the bytes go to the code: that takes them, so no time limit of a connection is needed. */
+function replyOf(res: object): ServerResponse {
+  const reply = res as ServerResponse;
+  Object.assign(reply.socket ?? {}, { setTimeout: () => {} });
+  return reply;
+}
+
+async function collect(stream: Readable): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of bounded(stream)) chunks.push(chunk);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+async function responseOf(stream: Readable, id: string, onOther: (text: string) => void): Promise<Response> {
+  const splitter = new FrameSplitter();
+  for await (const chunk of bounded(stream)) {
+    for (const { data } of splitter.push(chunk)) {
+      if (data === undefined || data === '') continue;
+      const message = JSON.parse(data) as Response;
+      if (message.id === id && message.method === undefined) return message;
+      onOther(data);
+    }
+  }
+  throw new Error('The stream of the call has ended without a result.');
+}
+
+async function* bounded(stream: Readable): AsyncGenerator<Buffer> {
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > MAX_BYTES) throw new Error(`The result is larger than ${MAX_BYTES >> 20} MiB.`);
+    yield chunk;
+  }
+}
+
+const aborted = (cause?: unknown): Error => new Error('The call was aborted.', { cause });

@@ -1,0 +1,235 @@
+import { LRUCache } from 'lru-cache';
+
+import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
+import type { Baseline } from '../catalog/baseline.ts';
+import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
+import { type Drift, previewOf, withWarning } from '../catalog/drift.ts';
+import { shownResult } from '../catalog/tool-view.ts';
+import { AdapterError } from '../errors.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { listingFor, wholeList } from './list-tools.ts';
+import { type PreparedList, ToolViews } from './tool-views.ts';
+import { invalidateSession, renew, type Turn } from './turn.ts';
+import { isWorkspace } from './workspaces.ts';
+
+const MAX_BASELINES = 1_000;
+const MAX_RECENT = 1_000;
+/** Tools of each kind that the data of an error names. */
+const MAX_NAMED = 100;
+
+/** Which page of a list: that of an answer which is taken up again is unknown. */
+export type Page = 'first' | 'later' | 'unknown';
+
+/** A list as one session may see it: definitions (JSON texts) in the order of the list's tools, undefined for hidden ones. */
+export interface SessionTools {
+  readonly list: PreparedList;
+  readonly shown: readonly (string | undefined)[];
+  /** What the definitions warn of. */
+  readonly drift?: Drift;
+}
+
+export interface ToolSurfaceOptions {
+  readonly catalog: Catalog;
+  readonly pinning: ToolDefinitionPinning;
+  /** `tool_metadata_sanitization.mode` is `block`. */
+  readonly blocks: boolean;
+  /** How long what the upstream lists counts as its tools, in milliseconds. */
+  readonly ttlMs: number;
+  /** A session's tools differ from those that it saw first. Told once for each difference. */
+  readonly onDrift: ((sessionId: string, preview: string) => void) | undefined;
+}
+
+/**
+ * What clients see of the tools of one upstream, and may call: made fit for a model, pinned to what their session saw
+ * first, and in code mode replaced by a few tools that find and run the others.
+ */
+export class ToolSurface {
+  readonly catalog: Catalog;
+  readonly #pinning: ToolDefinitionPinning;
+  readonly #blocks: boolean;
+  readonly #ttlMs: number;
+  readonly #onDrift: ToolSurfaceOptions['onDrift'];
+  readonly #views: ToolViews;
+  /** By fingerprint; a baseline never changes. */
+  readonly #baselines = new LRUCache<string, Baseline>({ max: MAX_BASELINES });
+  readonly #recent = new LRUCache<string, { readonly until: number; readonly list: Promise<PreparedList> }>({
+    max: MAX_RECENT,
+  });
+  readonly #told = new LRUCache<string, true>({ max: MAX_BASELINES });
+  readonly #despite = new WeakMap<Drift, readonly (string | undefined)[]>();
+
+  constructor(options: ToolSurfaceOptions) {
+    this.catalog = options.catalog;
+    this.#pinning = options.pinning;
+    this.#blocks = options.blocks;
+    this.#ttlMs = options.ttlMs;
+    this.#onDrift = options.onDrift;
+    this.#views = new ToolViews(options.catalog);
+  }
+
+  /** Whether any list of tools looks, or may look, other than the upstream's. */
+  get any(): boolean {
+    return this.catalog.any || this.#pinning.mode !== 'off';
+  }
+
+  /** Nothing is served, and nothing called, on the word of a list that may have changed since. */
+  get isStrict(): boolean {
+    return this.#pinning.mode === 'block';
+  }
+
+  /** Whether a call has to be checked at all. */
+  get checksCalls(): boolean {
+    return this.isStrict || this.#blocks;
+  }
+
+  /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
+  get needsWhole(): boolean {
+    return this.#pinning.mode !== 'off' || this.catalog.instead !== undefined;
+  }
+
+  /**
+   * A list of the upstream as the client gets it; both are JSON texts of tools/list results. Throws `tool_definition_drift` where the
+   * session must not get it.
+   */
+  async shown(turn: Turn, record: SessionRecord, result: string, page: Page): Promise<string> {
+    // With all pages in one, clients know of no cursor: what is taken up again is the first page as well.
+    const isWhole = page !== 'later' && this.needsWhole;
+    const list = this.#views.of(isWhole ? await wholeList(listingFor(turn, record), result) : result);
+    // What an upstream cannot say just now is not what it does not have.
+    if (isWhole && page === 'first' && list.view.list === undefined) throw noList();
+    const { shown } = await this.#forSession(turn, record, list, isWhole);
+    return shownResult(list.view, shown, this.catalog, page !== 'later');
+  }
+
+  /** The definitions (JSON texts) of all tools that the client of a turn may call, as it sees them, own ones included. */
+  async tools(turn: Turn, record: SessionRecord): Promise<SessionTools> {
+    return this.#forSession(turn, record, await this.#current(turn, record), true);
+  }
+
+  /** Throws for a call of a tool that the session must not see: `unknown_tool`, `tool_definition_drift`. */
+  async checkCall(turn: Turn, record: SessionRecord, name: string): Promise<void> {
+    const isPinned = this.isStrict && !isWorkspace(record) && record.baseline !== null;
+    if ((!isPinned && !this.#blocks) || isOwnTool(this.catalog, name)) return;
+    const list = await this.#current(turn, record);
+    if (list.view.blocked.has(name)) throw unknownTool(name);
+    if (!isPinned) return;
+    const pinned = await this.#pinned(turn, record, list, false);
+    const drift = pinned === undefined ? undefined : list.driftFrom(pinned);
+    if (drift === undefined || !concerns(drift, name)) return;
+    this.#tell(record, list, drift);
+    if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(name);
+    throw await this.#refusal(turn, record, drift);
+  }
+
+  async #forSession(turn: Turn, record: SessionRecord, list: PreparedList, isWhole: boolean): Promise<SessionTools> {
+    const plain = { list, shown: list.shown };
+    const pinned = await this.#pinned(turn, record, list, isWhole);
+    if (pinned === undefined) return plain;
+    const drift = isWhole ? list.driftFrom(pinned) : withoutRemoved(list.driftFrom(pinned));
+    if (drift === undefined) return plain;
+    this.#tell(record, list, drift);
+    if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(turn, record, drift);
+    return { list, shown: this.#shownDespite(drift, list), ...(this.isStrict ? {} : { drift }) };
+  }
+
+  /** The error for a session whose tools have drifted, which ends it where it is to end (specification, section 3.1). */
+  async #refusal(turn: Turn, record: SessionRecord, drift: Drift): Promise<AdapterError> {
+    const preview = previewOf(drift);
+    if (this.#pinning.block_error_session_action === 'invalidate') {
+      await invalidateSession(turn, record, `its tools have changed: ${preview}`);
+    }
+    const { changed, added, removed } = drift;
+    const some = <T>(all: readonly T[]): readonly T[] => all.slice(0, MAX_NAMED);
+    return new AdapterError(
+      'tool_definition_drift',
+      `Tools of this server have changed since this session saw them first: ${preview}. Open a new session to accept them.`,
+      { data: { changed: some(changed), new: some(added), removed: some(removed) } },
+    );
+  }
+
+  /** With warnings, or without what has drifted. */
+  #shownDespite(drift: Drift, list: PreparedList): readonly (string | undefined)[] {
+    const known = this.#despite.get(drift);
+    if (known !== undefined) return known;
+    const drifted = new Set([...drift.changed.map(({ name }) => name), ...drift.added]);
+    const shown = list.view.tools.map((tool) => {
+      if (!this.isStrict) return withWarning(tool.shown, tool.name ?? '', drift);
+      return tool.name !== undefined && drifted.has(tool.name) ? undefined : tool.shown;
+    });
+    this.#despite.set(drift, shown);
+    return shown;
+  }
+
+  /** What the session saw first, which is this list if it has seen none and this is all of it. */
+  async #pinned(
+    { parts }: Turn,
+    record: SessionRecord,
+    list: PreparedList,
+    isWhole: boolean,
+  ): Promise<Baseline | undefined> {
+    if (this.#pinning.mode === 'off' || isWorkspace(record)) return undefined;
+    const { baseline: fingerprint } = record;
+    if (fingerprint === null) {
+      if (!isWhole) return undefined;
+      const pinned = await parts.store.pin(record, list.baseline);
+      if (pinned === undefined) throw new AdapterError('session_ended');
+      return pinned;
+    }
+    if (fingerprint === list.baseline.fingerprint) return list.baseline;
+    let pinned = this.#baselines.get(fingerprint);
+    if (pinned === undefined) {
+      pinned = await parts.store.baseline(record);
+      if (pinned === undefined) throw new AdapterError('session_ended');
+      this.#baselines.set(fingerprint, pinned);
+    }
+    return pinned;
+  }
+
+  /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
+  async #current(turn: Turn, record: SessionRecord): Promise<PreparedList> {
+    const ttlMs = this.isStrict ? 0 : this.#ttlMs;
+    const { base, inSession } = listingFor(turn, record);
+    const key = JSON.stringify(
+      inSession === undefined ? base : [record.sessionId, record.generation, record.listsGeneration],
+    );
+    const known = this.#recent.get(key);
+    if (known !== undefined && Date.now() < known.until) return known.list;
+    const list = this.#ask(turn, record);
+    if (ttlMs > 0) {
+      this.#recent.set(key, { until: Date.now() + ttlMs, list });
+      list.catch(() => this.#recent.delete(key));
+    }
+    return list;
+  }
+
+  async #ask(turn: Turn, record: SessionRecord): Promise<PreparedList> {
+    try {
+      return this.#views.of(await wholeList(listingFor(turn, record)));
+    } catch (error) {
+      if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
+    }
+    return this.#views.of(await wholeList(listingFor(turn, await renew(turn, record))));
+  }
+
+  #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
+    const key = `${sessionId}\n${list.baseline.fingerprint}`;
+    if (this.#told.get(key)) return;
+    this.#told.set(key, true);
+    this.#onDrift?.(sessionId, previewOf(drift));
+  }
+}
+
+const noList = (): AdapterError =>
+  new AdapterError('upstream_failed', 'The upstream server answered with something else than a list of tools.');
+
+const unknownTool = (name: string): AdapterError => new AdapterError('unknown_tool', `Unknown tool: ${name}`);
+
+function concerns({ changed, added, removed }: Drift, name: string): boolean {
+  return changed.some((one) => one.name === name) || added.includes(name) || removed.includes(name);
+}
+
+/** Of one page of several nobody can say what is missing. */
+function withoutRemoved(drift: Drift | undefined): Drift | undefined {
+  if (drift === undefined || drift.changed.length + drift.added.length === 0) return undefined;
+  return drift.removed.length === 0 ? drift : { ...drift, removed: [] };
+}
