@@ -27,7 +27,11 @@ describe('lists of a server, behind two replicas', { timeout: 30_000 }, () => {
     paged = await startScriptedUpstream({ pageSize: 2 });
     const servers = [
       mounted('up', upstream.url),
-      mounted('paged', paged.url, { disabled_tools: ['echo', 's.*', '[', 'bytes'] }),
+      // Pins need the list as a whole, and give it as one page.
+      mounted('paged', paged.url, {
+        disabled_tools: ['echo', 's.*', '[', 'bytes'],
+        tool_definition_pinning: { mode: 'off' },
+      }),
     ];
     deployment = await startDeployment({ config: { servers } });
   });
