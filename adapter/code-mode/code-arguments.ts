@@ -1,0 +1,51 @@
+import { z } from 'zod';
+import { type CodeTool, DETAILS, MAX_RESULTS } from './definitions.ts';
+import { cut } from './plain-text.ts';
+
+/** Models write null for what they leave out, and one name where a list of names is asked for. */
+const absent = (value: unknown): unknown => (value === null ? undefined : value);
+const listed = (value: unknown): unknown => (typeof value === 'string' ? [value] : absent(value));
+const atMost = (value: unknown): unknown =>
+  typeof value === 'number' && value > MAX_RESULTS ? MAX_RESULTS : absent(value);
+
+const names = z.array(z.string());
+const detail = (byDefault: (typeof DETAILS)[number]) => z.preprocess(absent, z.enum(DETAILS).default(byDefault));
+
+/** What the tools of code mode take. Their inputSchemas say the same in fewer bytes than zod would. */
+const SCHEMAS = {
+  search: z.strictObject({
+    query: z.string(),
+    tags: z.preprocess(listed, names.optional()),
+    detail: detail('brief'),
+    limit: z.preprocess(atMost, z.int().min(1).default(MAX_RESULTS)),
+  }),
+  get_schema: z.strictObject({ tools: z.preprocess(listed, names.min(1)), detail: detail('detailed') }),
+  tags: z.strictObject({ detail: z.preprocess(absent, z.enum(['brief', 'full']).default('brief')) }),
+  list_tools: z.strictObject({ detail: detail('brief') }),
+  execute: z.strictObject({ code: z.string() }),
+};
+
+const ALLOWED = {
+  search: `query (string), tags (list of strings), detail (brief, detailed or full), limit (1 to ${MAX_RESULTS})`,
+  get_schema: 'tools (list of names), detail (brief, detailed or full)',
+  tags: 'detail (brief or full)',
+  list_tools: 'detail (brief, detailed or full)',
+  execute: 'code (string)',
+};
+
+const MAX_PROBLEM = 1_000;
+
+export type CodeArguments<T extends CodeTool> = z.output<(typeof SCHEMAS)[T]>;
+export type ReadArguments<T extends CodeTool> =
+  | { readonly ok: true; readonly args: CodeArguments<T> }
+  /** What is wrong, and what is allowed, for the model that wrote them. */
+  | { readonly ok: false; readonly problem: string };
+
+export function readCodeArguments<T extends CodeTool>(tool: T, args: unknown): ReadArguments<T> {
+  const read = SCHEMAS[tool].safeParse(args ?? {});
+  if (read.success) return { ok: true, args: read.data as CodeArguments<T> };
+  const problems = read.error.issues.map(({ path, message }) =>
+    path.length > 0 ? `${path.join('.')}: ${message}` : message,
+  );
+  return { ok: false, problem: `${cut(problems.join('; '), MAX_PROBLEM)}. Allowed: ${ALLOWED[tool]}.` };
+}

@@ -1,0 +1,133 @@
+import { bounded } from './bounded.ts';
+import { type CodeArguments, readCodeArguments } from './code-arguments.ts';
+import type { CodeTool, Detail } from './definitions.ts';
+import type { ListedTool } from './listed-tool.ts';
+import { cut, oneLine, shownName } from './plain-text.ts';
+import { hasTag, tagGroups } from './tag-groups.ts';
+import type { ToolIndex } from './tool-index.ts';
+import { briefLine, detailedText } from './tool-text.ts';
+
+export interface DiscoveryAnswer {
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+const MAX_QUOTED = 200;
+/** Names and tags that are named in a sentence. */
+const MAX_NAMED = 20;
+
+type Discovery = Exclude<CodeTool, 'execute'>;
+
+const ANSWERS: { readonly [T in Discovery]: (args: CodeArguments<T>, index: ToolIndex) => DiscoveryAnswer } = {
+  search,
+  get_schema: getSchema,
+  tags,
+  list_tools: listTools,
+};
+
+/** Answers the tools of code mode that only look at definitions. Whatever the arguments are, there is an answer. */
+export function answerDiscovery(tool: Discovery, args: unknown, index: ToolIndex): DiscoveryAnswer {
+  const read = readCodeArguments(tool, args);
+  if (!read.ok) return wrong(read.problem);
+  const answer = ANSWERS[tool] as (args: unknown, index: ToolIndex) => DiscoveryAnswer;
+  return answer(read.args, index);
+}
+
+function search({ query, tags, detail, limit }: CodeArguments<'search'>, index: ToolIndex): DiscoveryAnswer {
+  const wanted = tags ?? [];
+  const unknown = wanted.filter((tag) => !index.tools.some((tool) => hasTag(tool, tag)));
+  const accepts = (tool: ListedTool): boolean => wanted.length === 0 || wanted.some((tag) => hasTag(tool, tag));
+  const found = index.search(query, accepts) ?? (wanted.length === 0 ? undefined : index.tools.filter(accepts));
+  if (found === undefined) return wrong('query: no words to look for. Say in a few words what you want to do.');
+  const notes = unknown.length === 0 ? [] : [`${noTag(unknown)}${tagsHint(index)}`];
+  if (found.length === 0) {
+    notes.unshift(`No tool matches "${oneLine(query, MAX_QUOTED)}". Try other or fewer words, or list all tools.`);
+    return right(notes.join('\n'));
+  }
+  return right(toolsText(found.slice(0, limit), detail, { index, isPart: true, notes }));
+}
+
+function getSchema({ tools, detail }: CodeArguments<'get_schema'>, index: ToolIndex): DiscoveryAnswer {
+  const names = [...new Set(tools)];
+  const found = names.flatMap((name) => index.named(name));
+  const missing = names.filter((name) => index.named(name).length === 0);
+  const notes = missing.length === 0 ? [] : [missingText(missing, index)];
+  if (found.length === 0) return wrong(notes.join('\n'));
+  return right(toolsText(found, detail, { index, isPart: false, notes }));
+}
+
+function listTools({ detail }: CodeArguments<'list_tools'>, index: ToolIndex): DiscoveryAnswer {
+  if (index.tools.length === 0 && detail !== 'full') return right('This server has no tools.');
+  return right(toolsText(index.tools, detail, { index, isPart: true, notes: [] }));
+}
+
+function tags({ detail }: CodeArguments<'tags'>, index: ToolIndex): DiscoveryAnswer {
+  if (index.tools.length === 0) return right('This server has no tools.');
+  const groups = tagGroups(index.tools);
+  const lines = groups.flatMap(([tag, tools]) => {
+    const count = `${shownTag(tag)} (${tools.length})`;
+    return detail === 'brief' ? [`- ${count}`] : [`\n### ${count}`, ...tools.map(briefLine)];
+  });
+  const { text, shown } = bounded(lines, (line) => line, '\n');
+  return right(together([index.warning ?? '', text.trimStart(), ...leftOut(lines.length - shown, 'lines')]));
+}
+
+/** Definitions in the detail that was asked for; full ones hold their warnings. A header tells how many of all they are. */
+function toolsText(
+  tools: readonly ListedTool[],
+  detail: Detail,
+  { index, isPart, notes }: { readonly index: ToolIndex; readonly isPart: boolean; readonly notes: readonly string[] },
+): string {
+  const separator = detail === 'full' ? ',' : detail === 'detailed' ? '\n\n' : '\n';
+  const { text, shown } = bounded(tools, (tool) => toolText(tool, detail), separator);
+  const tail = [...leftOut(tools.length - shown, 'tools'), ...notes];
+  if (detail === 'full') return [`[${text}]`, ...tail].join('\n\n');
+  const total = index.tools.length;
+  const header = isPart && shown < total ? `${shown} of ${total} tools:` : '';
+  return together([index.warning ?? '', header, text, ...tail]);
+}
+
+function together(parts: readonly string[]): string {
+  return parts.filter((part) => part !== '').join('\n\n');
+}
+
+function toolText(tool: ListedTool, detail: Detail): string {
+  if (detail === 'full') return tool.text;
+  return detail === 'brief' ? briefLine(tool) : detailedText(tool);
+}
+
+function leftOut(count: number, what: 'tools' | 'lines'): readonly string[] {
+  return count === 0
+    ? []
+    : [`${count} more ${what} left out: the answer would be too long. Ask for fewer, or for less detail.`];
+}
+
+function missingText(names: readonly string[], index: ToolIndex): string {
+  const lines = names.slice(0, MAX_NAMED).map((name) => {
+    const near = index.nearest(name).map(shownName);
+    return `- ${cut(shownName(name), MAX_QUOTED)}${near.length === 0 ? '' : ` (similar: ${near.join(', ')})`}`;
+  });
+  if (names.length > MAX_NAMED) lines.push(`- and ${names.length - MAX_NAMED} more`);
+  return `Not found:\n${lines.join('\n')}`;
+}
+
+function noTag(unknown: readonly string[]): string {
+  return `No tool has the tag ${unknown.slice(0, MAX_NAMED).map(shownTag).join(', ')}. `;
+}
+
+function tagsHint(index: ToolIndex): string {
+  const groups = tagGroups(index.tools).map(([tag]) => shownTag(tag));
+  return `Tags: ${groups.slice(0, MAX_NAMED).join(', ')}${groups.length > MAX_NAMED ? ', …' : ''}.`;
+}
+
+function shownTag(tag: string): string {
+  return oneLine(tag, MAX_QUOTED);
+}
+
+function right(text: string): DiscoveryAnswer {
+  return { text, isError: false };
+}
+
+function wrong(text: string): DiscoveryAnswer {
+  return { text, isError: true };
+}
