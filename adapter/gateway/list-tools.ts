@@ -55,7 +55,7 @@ export async function* listTools(request: ListingRequest, cursor?: string): Asyn
     }
     yield text.slice(result.start, result.end);
     const { nextCursor } = message.result;
-    if (typeof nextCursor !== 'string') return;
+    if (!isCursor(nextCursor)) return;
     next = nextCursor;
   }
   throw failed(mount, `it has more than ${MAX_PAGES} pages`);
@@ -84,8 +84,12 @@ export async function wholeList(request: ListingRequest, first?: string): Promis
 function nextCursor(result: string): string | undefined {
   const span = locate(result, ['nextCursor']);
   if (span === undefined || result.charAt(span.start) !== '"') return undefined;
-  return JSON.parse(result.slice(span.start, span.end)) as string;
+  const cursor: unknown = JSON.parse(result.slice(span.start, span.end));
+  return isCursor(cursor) ? cursor : undefined;
 }
+
+/** Some servers say with an empty one that nothing follows. */
+const isCursor = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
 function failed(mount: Mount, why: string, cause?: unknown): AdapterError {
   const detail = `The tools of the upstream server could not be listed: ${mount.redact(why)}.`;
