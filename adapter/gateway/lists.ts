@@ -1,6 +1,6 @@
 import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
-import { AdapterError } from '../errors.ts';
+import { AdapterError, rpcErrorText } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -120,8 +120,17 @@ function batchAnswer(
   return (text) =>
     eachMessage(checked(text), (message) => {
       const request = asked.find(({ idText }) => isResponseTo(message, idText));
-      return request === undefined ? message : shownMessage(turn, record(), message, request.listing);
+      if (request === undefined) return message;
+      const { idText, listing } = request;
+      const shown = shownMessage(turn, record(), message, listing);
+      // What a session must not see takes nothing from the other answers.
+      return typeof shown === 'string' ? shown : shown.catch((error: unknown) => refused(turn, error, idText));
     });
+}
+
+function refused({ parts }: Turn, error: unknown, idText: string): string {
+  const { code, message, data } = parts.known(error);
+  return rpcErrorText(code, message, idText, data);
 }
 
 /** One response message as the client may see it. */
@@ -146,7 +155,7 @@ function sameForSession(
 ): string | Promise<string> {
   const { mount } = turn;
   const result = locate(text, ['result']);
-  if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, text, listing) : text;
+  if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, record, text, listing) : text;
   if (listing?.kind !== 'tools') return text;
   return mount.surface
     .shown(turn, record, text.slice(result.start, result.end), listing.page)
@@ -154,8 +163,10 @@ function sameForSession(
 }
 
 /** An upstream without tools or resources does not know their lists; the adapter has told the client of its own. */
-function insteadOfError(mount: Mount, text: string, listing: Listing | undefined): string {
+function insteadOfError(mount: Mount, record: SessionRecord, text: string, listing: Listing | undefined): string {
   if (listing?.kind === 'tools') {
+    // It has told this session of tools before.
+    if (record.baseline !== null) return text;
     const { catalog } = mount.surface;
     return listedOwn(catalog).length > 0 && listing.page !== 'later' ? answer(text, ownToolsOnly(catalog)) : text;
   }
