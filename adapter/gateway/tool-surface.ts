@@ -92,11 +92,13 @@ export class ToolSurface {
    * session must not get it.
    */
   async shown(turn: Turn, record: SessionRecord, result: string, page: Page): Promise<string> {
-    // With all pages in one, clients know of no cursor: what is taken up again is the first page as well.
-    const isWhole = page !== 'later' && this.needsWhole;
+    const isWhole = page === 'first' && this.needsWhole;
     const list = this.#views.of(isWhole ? await wholeList(listingFor(turn, record), result) : result);
-    // What an upstream cannot say just now is not what it does not have.
-    if (isWhole && page === 'first' && list.view.list === undefined) throw noList();
+    if (list.view.list === undefined) {
+      // What an upstream cannot say just now is not what it does not have.
+      if (isWhole) throw noList();
+      return result;
+    }
     const { shown } = await this.#forSession(turn, record, list, isWhole);
     return shownResult(list.view, shown, this.catalog, page !== 'later');
   }
@@ -160,25 +162,26 @@ export class ToolSurface {
     return shown;
   }
 
-  /** What the session saw first, which is this list if it has seen none and this is all of it. */
+  /** What the session saw first: if it has seen nothing yet, this list, or all that a part of it is a part of. */
   async #pinned(
-    { parts }: Turn,
+    turn: Turn,
     record: SessionRecord,
     list: PreparedList,
     isWhole: boolean,
   ): Promise<Baseline | undefined> {
     if (this.#pinning.mode === 'off' || isWorkspace(record)) return undefined;
+    const { store } = turn.parts;
     const { baseline: fingerprint } = record;
     if (fingerprint === null) {
-      if (!isWhole) return undefined;
-      const pinned = await parts.store.pin(record, list.baseline);
+      const { baseline } = isWhole ? list : await this.#current(turn, record);
+      const pinned = await store.pin(record, baseline);
       if (pinned === undefined) throw new AdapterError('session_ended');
       return pinned;
     }
     if (fingerprint === list.baseline.fingerprint) return list.baseline;
     let pinned = this.#baselines.get(fingerprint);
     if (pinned === undefined) {
-      pinned = await parts.store.baseline(record);
+      pinned = await store.baseline(record);
       if (pinned === undefined) throw new AdapterError('session_ended');
       this.#baselines.set(fingerprint, pinned);
     }
