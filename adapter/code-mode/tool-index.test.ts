@@ -118,8 +118,10 @@ test('unrelated words find nothing', () => {
   expect(found('weather')).toEqual([]);
 });
 
-test('tools that share only a common word with the best do not follow it', () => {
-  expect(found('merge pull request')).not.toContain('list_issues');
+test('many tools that share only a common word with the best do not follow it, some do', () => {
+  const others = Array.from({ length: 20 }, (_, i) => ({ name: `other_${i}`, description: `Asks zebras for ${i}` }));
+  const names = found('feed the zebras', tools(...others, { name: 'feed_zebras', title: 'Feed the zebras' }));
+  expect(names).toEqual(['feed_zebras', 'other_0', 'other_1', 'other_2', 'other_3']);
 });
 
 test('descriptions in scripts without blanks are found', () => {

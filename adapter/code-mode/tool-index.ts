@@ -23,6 +23,8 @@ const SYNONYM_WEIGHT = 0.25;
 const SYNONYM_OF_UNKNOWN_WEIGHT = 0.75;
 /** Of the best score. What is below shares only a common word with the query. */
 const MIN_SHARE = 0.05;
+/** So many are shown in any case. */
+const ALTERNATIVES = 5;
 const NEAREST = 3;
 /** Scores that differ by less are equal: sums of floating point numbers depend on their order. */
 const PRECISION = 1e6;
@@ -47,7 +49,7 @@ export class ToolIndex {
   /** What has to be said of all of them. */
   readonly warning: string | undefined;
   readonly #byName = new Map<string, ListedTool[]>();
-  #searched: { readonly engine: MiniSearch<{ id: number }>; readonly vocabulary: ReadonlySet<string> } | undefined;
+  #searched: { readonly engine: MiniSearch<Entry>; readonly vocabulary: ReadonlySet<string> } | undefined;
 
   /** Takes definitions (JSON texts) as they are shown to clients, warnings included. What has no name is left out. */
   constructor(tools: readonly string[], warnings?: ToolWarnings) {
@@ -75,7 +77,7 @@ export class ToolIndex {
     const ranked = this.#ranked(terms, FIELDS).filter(({ tool }) => accepts(tool));
     const least = (ranked[0]?.score ?? 0) * MIN_SHARE;
     return ranked
-      .filter((one) => one.score >= least || isMeant(one))
+      .filter((one, i) => i < ALTERNATIVES || one.score >= least || isMeant(one))
       .toSorted((a, b) => Number(isMeant(b)) - Number(isMeant(a)))
       .map(({ tool }) => tool);
   }
@@ -141,14 +143,12 @@ export class ToolIndex {
   }
 }
 
+type Entry = Record<Field, string> & { readonly id: number };
+
 function indexOf(tools: readonly ListedTool[]) {
   const vocabulary = new Set<string>();
-  const engine = new MiniSearch<{ id: number }>({
+  const engine = new MiniSearch<Entry>({
     fields: FIELDS,
-    extractField: ({ id }, field) => {
-      const tool = tools[id];
-      return field === 'id' || tool === undefined ? id : textOf(tool, field as Field);
-    },
     // Fields are split here; queries come as terms.
     tokenize: (text, field) => [...(field === undefined ? text.split(' ') : termsOf(text.slice(0, MAX_TEXT)))],
     processTerm: (term, field) => {
@@ -162,8 +162,22 @@ function indexOf(tools: readonly ListedTool[]) {
       weights: { prefix: 0.3, fuzzy: 0.2 },
     },
   });
-  engine.addAll(tools.map((_, id) => ({ id })));
+  engine.addAll(tools.map(entryOf));
   return { engine, vocabulary };
+}
+
+function entryOf(tool: ListedTool, id: number): Entry {
+  const { name, title = '', description } = tool;
+  const parameters = parametersOf(tool);
+  return {
+    id,
+    name,
+    title,
+    tags: tool.tags.join(' '),
+    parameters: parameters.map((parameter) => parameter.name).join(' '),
+    description,
+    details: parameters.map(({ details }) => details).join(' '),
+  };
 }
 
 /** Characters that may be wrong in a word that no tool has. */
@@ -175,17 +189,6 @@ function typosOf(term: string): number {
 /** Names that a query holds, whole or as one of its words. */
 function namesIn(query: string): ReadonlySet<string> {
   return new Set([query, ...query.split(/[\s,;:"'`()[\]]+/)].map(squashed).filter((name) => name !== ''));
-}
-
-function textOf(tool: ListedTool, field: Field): string {
-  if (field === 'name') return tool.name;
-  if (field === 'title') return tool.title ?? '';
-  if (field === 'description') return tool.description;
-  if (field === 'tags') return tool.tags.join(' ');
-  const parameters = parametersOf(tool);
-  return (field === 'parameters' ? parameters.map(({ name }) => name) : parameters.map(({ details }) => details)).join(
-    ' ',
-  );
 }
 
 /** The parameters, and what the objects among them hold, with what is said about them. */

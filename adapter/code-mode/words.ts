@@ -82,6 +82,8 @@ function rawWords(text: string): readonly string[] {
 
 /** getHTMLPage → get, HTML, Page. */
 function camelParts(word: string): readonly string[] {
+  // Most words of a text have no capital behind their first letter.
+  if (!/(?!^)\p{Lu}/u.test(word)) return [word];
   return word
     .replaceAll(/(?<=[\p{Ll}\p{N}])(?=\p{Lu})/gu, ' ')
     .replaceAll(/(?<=\p{Lu})(?=\p{Lu}\p{Ll})/gu, ' ')
@@ -89,6 +91,10 @@ function camelParts(word: string): readonly string[] {
 }
 
 function withoutAccents(text: string): string {
+  return /[^\s!-~]/.test(text) ? decomposed(text) : text;
+}
+
+function decomposed(text: string): string {
   return text
     .normalize('NFKD')
     .replaceAll(/[\u0300-\u036f]/g, '')
