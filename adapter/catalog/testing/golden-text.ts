@@ -7,7 +7,7 @@ const BEGINNING = 160;
 /** A text for a golden file: one line of ASCII, whatever is not being written as `\u{200b}`. */
 export function goldenText(text: string): string {
   if (text.length <= LONGEST) return inAscii(text);
-  const hash = createHash('sha256').update(inAscii(text)).digest('hex').slice(0, 32);
+  const hash = createHash('sha256').update(text, 'utf16le').digest('hex').slice(0, 32);
   return `sha256 ${hash}, ${text.length} characters, beginning with ${inAscii(text.slice(0, BEGINNING))}`;
 }
 
