@@ -84,8 +84,11 @@ export async function connectV1({ url, transport, answers }: RealClientOptions):
     },
     async close() {
       taskStore.cleanup();
-      if (connection instanceof StreamableHTTPClientTransport) await connection.terminateSession();
-      await client.close();
+      try {
+        if (connection instanceof StreamableHTTPClientTransport) await connection.terminateSession();
+      } finally {
+        await client.close();
+      }
     },
     [Symbol.asyncDispose]: () => real.close(),
   };

@@ -46,8 +46,11 @@ export async function connectV2(options: RealClientOptions): Promise<RealClient>
     notifyRootsChanged: () => client.sendRootsListChanged(),
     waitForMessage: (matches) => wire.waitForMessage(matches),
     async close() {
-      if (connection instanceof StreamableHTTPClientTransport) await connection.terminateSession();
-      await client.close();
+      try {
+        if (connection instanceof StreamableHTTPClientTransport) await connection.terminateSession();
+      } finally {
+        await client.close();
+      }
     },
     [Symbol.asyncDispose]: () => real.close(),
   };
