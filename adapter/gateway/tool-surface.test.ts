@@ -1,0 +1,171 @@
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+
+import { sessionRecord } from '../sessions/testing/session-record.ts';
+import { MemoryStore } from '../state/memory-store.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
+import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
+import type { Mount } from './mount.ts';
+import { sampleMount } from './testing/sample-mount.ts';
+import type { Turn } from './turn.ts';
+
+type Tool = Record<string, unknown>;
+
+/** What the upstream lists, page by page. */
+let pages: Tool[][] = [];
+/** Answers of that many lists are errors. */
+let failing = 0;
+let upstream: HttpUpstream;
+let store: MemoryStore;
+const mounts: Mount[] = [];
+const drifts: string[] = [];
+
+beforeEach(async () => {
+  [pages, failing, drifts.length] = [[[{ name: 'a' }, { name: 'b', description: 'B' }]], 0, 0];
+  store = new MemoryStore();
+  upstream = await startHttpUpstream((request, res) => {
+    if (failing-- > 0) return answerError(request, res, -32603, 'not now');
+    const page = Number(request.message.params?.['cursor'] ?? 0);
+    answerResult(request, res, { tools: pages[page], ...(page + 1 < pages.length && { nextCursor: `${page + 1}` }) });
+  });
+});
+afterEach(async () => {
+  await Promise.all(mounts.splice(0).map((mount) => mount.upstream.close()));
+  await upstream.close();
+});
+
+function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
+  const transport = new StreamableHttpUpstream({ url: `${upstream.origin}/mcp`, insecureTls: false });
+  const onDrift = (_session: string, preview: string): void => void drifts.push(preview);
+  const made = sampleMount(server, { upstream: transport, listTtlMs, onDrift });
+  mounts.push(made);
+  return made;
+}
+
+/** What a turn has to have for the surface. */
+const turnOn = (of: Mount): Turn => ({ mount: of, incoming: { headers: {} }, parts: { store } }) as unknown as Turn;
+
+async function session(changes: Partial<SessionRecord> = {}): Promise<SessionRecord> {
+  const record = sessionRecord(changes);
+  await store.open(record);
+  return record;
+}
+const again = async (record: SessionRecord): Promise<SessionRecord> => {
+  const found = await store.find(record, { principal: '', now: Date.now() });
+  return found.state === 'active' ? found.record : expect.unreachable('the session has ended');
+};
+
+/** The names that a first page of the upstream's list shows. */
+async function names(of: Mount, record: SessionRecord): Promise<unknown[]> {
+  const first = JSON.stringify({ tools: pages[0], ...(pages.length > 1 && { nextCursor: '1' }) });
+  const shown = JSON.parse(await of.surface.shown(turnOn(of), record, first, 'first')) as { tools: Tool[] };
+  expect(shown).not.toHaveProperty('nextCursor');
+  return shown.tools.map(({ name }) => name);
+}
+
+const block = (strategy: string): Record<string, unknown> => ({
+  tool_definition_pinning: { mode: 'block', block_strategy: strategy, block_error_session_action: 'keep' },
+});
+const drifted = expect.objectContaining({ code: 'tool_definition_drift' }) as Error;
+const unknown = expect.objectContaining({ code: 'unknown_tool' }) as Error;
+
+describe('a list of several pages', () => {
+  test('is one, and pinned as one', async () => {
+    pages = [[{ name: 'a' }], [{ name: 'b' }], [{ name: 'c' }]];
+    const of = mount(block('error'));
+    const record = await session();
+    expect(await names(of, record)).toEqual(['a', 'b', 'c']);
+    pages = [[{ name: 'c' }, { name: 'b' }], [{ name: 'a' }]];
+    expect(await names(of, await again(record))).toEqual(['c', 'b', 'a']);
+    pages = [[{ name: 'a' }], [{ name: 'b' }]];
+    await expect(names(of, await again(record))).rejects.toEqual(drifted);
+  });
+
+  test('of which one cannot be had is an error, and no pin', async () => {
+    pages = [[{ name: 'a' }], [{ name: 'b' }]];
+    const of = mount();
+    const record = await session();
+    failing = 1;
+    await expect(names(of, record)).rejects.toMatchObject({ code: 'upstream_failed', message: /not now/ });
+    expect((await again(record)).baseline).toBeNull();
+  });
+
+  test('stays as it is where nothing is pinned', async () => {
+    const of = mount({ tool_definition_pinning: { mode: 'off' } });
+    const page = '{"tools":[{"name":"a"}],"nextCursor":"1"}';
+    expect(await of.surface.shown(turnOn(of), await session(), page, 'first')).toBe(page);
+  });
+});
+
+test.each(['later', 'unknown'] as const)('of a page that is the %s one nobody says what is missing', async (page) => {
+  const of = mount(block('error'));
+  const record = await session();
+  await names(of, record);
+  const pinned = await again(record);
+  const part = '{"tools":[{"name":"a"}],"nextCursor":"9"}';
+  expect(await of.surface.shown(turnOn(of), pinned, part, page)).toBe(part);
+  const other = of.surface.shown(turnOn(of), pinned, '{"tools":[{"name":"z"}]}', page);
+  await expect(other).rejects.toEqual(drifted);
+  expect(drifts).toEqual(['new=z']);
+});
+
+describe('a call', () => {
+  test('is checked against what the upstream lists at that moment', async () => {
+    const of = mount(block('error'), 60_000);
+    const record = await session();
+    await names(of, record);
+    const pinned = await again(record);
+    await of.surface.checkCall(turnOn(of), pinned, 'b');
+    pages = [[{ name: 'a' }, { name: 'b', description: 'C' }, { name: 'c' }]];
+    await of.surface.checkCall(turnOn(of), pinned, 'a');
+    for (const name of ['b', 'c'])
+      await expect(of.surface.checkCall(turnOn(of), pinned, name)).rejects.toEqual(drifted);
+    // What neither was nor is there is the upstream's to refuse.
+    await of.surface.checkCall(turnOn(of), pinned, 'nobody');
+    expect(drifts).toEqual(['changed=b[description]; new=c']);
+  });
+
+  test('of a tool that is hidden, for it has changed, is one of no tool', async () => {
+    const of = mount(block('baseline_subset'));
+    const record = await session();
+    await names(of, record);
+    pages = [[{ name: 'b', description: 'C' }, { name: 'c' }]];
+    const pinned = await again(record);
+    expect(await names(of, pinned)).toEqual([]);
+    for (const name of ['a', 'b', 'c'])
+      await expect(of.surface.checkCall(turnOn(of), pinned, name)).rejects.toEqual(unknown);
+  });
+
+  test('is not checked before the session has seen any tools, nor in the modes that forbid nothing', async () => {
+    for (const server of [block('error'), {}, { tool_definition_pinning: { mode: 'off' } }]) {
+      const of = mount(server);
+      failing = 100;
+      await of.surface.checkCall(turnOn(of), await session(), 'a');
+    }
+  });
+
+  test('fails while the upstream does not say what tools it has', async () => {
+    const of = mount(block('error'));
+    const record = await session();
+    await names(of, record);
+    failing = 1;
+    const called = of.surface.checkCall(turnOn(of), await again(record), 'a');
+    await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
+  });
+
+  test('of a tool whose text is not fit for a model is one of no tool', async () => {
+    pages = [[{ name: 'a', description: 'hid\u200bden' }, { name: 'b' }]];
+    const of = mount({ tool_metadata_sanitization: { mode: 'block' }, tool_definition_pinning: { mode: 'off' } });
+    const record = await session();
+    expect(await names(of, record)).toEqual(['b']);
+    await expect(of.surface.checkCall(turnOn(of), record, 'a')).rejects.toEqual(unknown);
+    await of.surface.checkCall(turnOn(of), record, 'b');
+  });
+});
+
+test('a session that ended while its list was on the way gets none', async () => {
+  const of = mount();
+  const record = await session();
+  await store.remove(record);
+  await expect(names(of, record)).rejects.toMatchObject({ code: 'session_ended' });
+});
