@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { propertyLines, typeText } from './schema-text.ts';
+import { propertyLines } from './schema-text.ts';
+import { typeText } from './type-text.ts';
 
 const linesOf = (properties: object, more: object = {}): string =>
   propertyLines({ type: 'object', properties, ...more }).join('\n');
@@ -18,6 +19,9 @@ describe('a type in a few words', () => {
     [{ items: { type: 'object' } }, 'array of object'],
     [{ type: 'array' }, 'array'],
     [{ properties: {} }, 'object'],
+    [{ type: 'object', additionalProperties: { type: 'string' } }, 'object of string'],
+    [{ type: 'object', additionalProperties: true }, 'object'],
+    [{ type: 'object', properties: { a: {} }, anyOf: [{ required: ['a'] }, { minProperties: 1 }] }, 'object'],
     [{}, 'any'],
     [true, 'any'],
     [false, 'nothing'],
@@ -79,7 +83,7 @@ describe('parameters', () => {
       [
         '- `points` (array of object)',
         '  - `x` (number, required)',
-        '- `byName` (object)',
+        '- `byName` (object of object)',
         '  - `x` (number, required)',
         '- `maybe` (object | null)',
         '  - `x` (number, required)',
@@ -90,6 +94,23 @@ describe('parameters', () => {
         '    - `y` (1)',
       ].join('\n'),
     );
+  });
+
+  test('show what else an object may be made of', () => {
+    const one = { properties: { b: { type: 'string' } } };
+    const two = { $ref: '#/$defs/Two' };
+    const $defs = { Two: { properties: { c: { type: 'object', oneOf: [one, one] } } } };
+    expect(propertyLines({ properties: { a: {} }, oneOf: [one, two, { required: ['a'] }], $defs })).toEqual([
+      '- `a` (any)',
+      '- either, 1:',
+      '  - `b` (string)',
+      '- either, 2:',
+      '  - `c` (object)',
+      '    - object 1:',
+      '      - `b` (string)',
+      '    - object 2:',
+      '      - `b` (string)',
+    ]);
   });
 
   test('are those that references lead to, with the words beside the reference', () => {

@@ -1,36 +1,16 @@
 import { cut, literal, oneLine, shownName } from './plain-text.ts';
-import {
-  isObject,
-  type Json,
-  own,
-  ownList,
-  ownText,
-  type Property,
-  propertiesOf,
-  resolve,
-  variantsOf,
-} from './schema-view.ts';
+import { isObject, type Json, own, ownText, type Property, propertiesOf, resolve, variantsOf } from './schema-view.ts';
+import { hasProperties, typeText } from './type-text.ts';
 import { squashed } from './words.ts';
 
 /** Levels of objects below the parameters that are listed; what lies deeper is named only. */
 const NESTED_LEVELS = 2;
 const MAX_LINES = 300;
 const MAX_DESCRIPTION = 1_000;
-const MAX_VALUES = 40;
-const MAX_VALUES_TEXT = 1_000;
 const MAX_VALUE = 200;
 const MAX_VARIANTS = 6;
-const MAX_TYPE_DEPTH = 3;
+const MAX_DEPTH = 3;
 const MAX_NAMED = 10;
-const SIMPLE_TYPES: ReadonlySet<unknown> = new Set([
-  'string',
-  'number',
-  'integer',
-  'boolean',
-  'null',
-  'object',
-  'array',
-]);
 
 /** A list in Markdown of what an object holds, nested as the object is. Empty for an object without properties. */
 export function propertyLines(schema: unknown): readonly string[] {
@@ -38,29 +18,6 @@ export function propertyLines(schema: unknown): readonly string[] {
   list({ schema, root: schema, level: 0, lines });
   if (lines.length <= MAX_LINES) return lines;
   return [...lines.slice(0, MAX_LINES), '- … and more'];
-}
-
-/** What a value is, in a few words: `string`, `"a" | "b"`, `array of object`. */
-export function typeText(schema: unknown, root: unknown, depth = 0): string {
-  if (schema === false) return 'nothing';
-  const resolved = resolve(schema, root);
-  if (resolved === undefined) return 'any';
-  if (Object.hasOwn(resolved, 'const')) return literal(resolved['const'], MAX_VALUE);
-  const values = own(resolved, 'enum');
-  if (Array.isArray(values) && values.length > 0) return valuesText(values);
-  const variants = variantsOf(resolved);
-  if (variants.length > 0 && depth < MAX_TYPE_DEPTH) {
-    const shown = variants.slice(0, MAX_VARIANTS).map((variant) => typeText(variant, root, depth + 1));
-    if (variants.length > MAX_VARIANTS) shown.push('…');
-    return [...new Set(shown)].join(' | ');
-  }
-  const types = own(resolved, 'type');
-  const names = (Array.isArray(types) ? (types as unknown[]) : [types]).filter((type) => SIMPLE_TYPES.has(type));
-  if (names.length === 0)
-    names.push(isShapedObject(resolved) ? 'object' : Object.hasOwn(resolved, 'items') ? 'array' : 'any');
-  return [...new Set(names)]
-    .map((name) => (name === 'array' ? arrayText(resolved, root, depth) : String(name)))
-    .join(' | ');
 }
 
 interface Place {
@@ -71,11 +28,21 @@ interface Place {
 }
 
 function list(place: Place): void {
-  for (const property of propertiesOf(place.schema, place.root)) {
-    if (place.lines.length > MAX_LINES) return;
-    place.lines.push(lineOf(property, place));
+  const { schema, root, level, lines } = place;
+  for (const property of propertiesOf(schema, root)) {
+    if (lines.length > MAX_LINES) return;
+    lines.push(lineOf(property, place));
     inside(property.schema, place);
   }
+  const variants = variantsOf(resolve(schema, root)).slice(0, MAX_VARIANTS);
+  if (level >= NESTED_LEVELS) return;
+  variants
+    .flatMap((variant) => objectsIn(variant, root))
+    .forEach((object, i) => {
+      if (lines.length > MAX_LINES) return;
+      lines.push(`${indent(level)}- either, ${i + 1}:`);
+      list({ ...place, schema: object, level: level + 1 });
+    });
 }
 
 /** What the objects in a value hold: its own properties, those of its elements, of each of its variants. */
@@ -93,8 +60,8 @@ function inside(schema: unknown, place: Place): void {
 
 function objectsIn(schema: unknown, root: unknown, depth = 0): readonly unknown[] {
   const resolved = resolve(schema, root);
-  if (resolved === undefined || depth > MAX_TYPE_DEPTH) return [];
-  if (isShapedObject(resolved)) return [resolved];
+  if (resolved === undefined || depth > MAX_DEPTH) return [];
+  if (hasProperties(resolved)) return [resolved];
   const parts = variantsOf(resolved).slice(0, MAX_VARIANTS);
   const items = own(resolved, 'items');
   if (isObject(items)) parts.push(items);
@@ -153,38 +120,6 @@ function named(schema: unknown, root: unknown): readonly string[] {
   if (names.length === 0) return [];
   const shown = names.slice(0, MAX_NAMED).map((name) => cut(shownName(name), MAX_VALUE));
   return [`with ${shown.join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`];
-}
-
-function valuesText(values: readonly unknown[]): string {
-  const shown: string[] = [];
-  let length = 0;
-  for (const value of values.slice(0, MAX_VALUES)) {
-    const text = literal(value, MAX_VALUE);
-    length += text.length;
-    if (length > MAX_VALUES_TEXT) break;
-    shown.push(text);
-  }
-  const left = values.length - shown.length;
-  return shown.join(' | ') + (left > 0 ? ` | … (${left} more values)` : '');
-}
-
-function arrayText(schema: Json, root: unknown, depth: number): string {
-  const items = own(schema, 'items');
-  if (!isObject(items) || depth >= MAX_TYPE_DEPTH) return 'array';
-  const text = typeText(items, root, depth + 1);
-  if (text === 'any') return 'array';
-  return text.includes(' | ') ? `array of (${text})` : `array of ${text}`;
-}
-
-function isShapedObject(schema: Json): boolean {
-  return (
-    isObject(own(schema, 'properties')) || ownList(schema, 'allOf').some((part) => isObject(part) && !isEmptyPart(part))
-  );
-}
-
-/** `allOf` is also used to say something about any value, such as a minimum. */
-function isEmptyPart(part: Json): boolean {
-  return !['properties', '$ref', 'allOf'].some((key) => Object.hasOwn(part, key));
 }
 
 function codeSpan(name: string): string {

@@ -194,7 +194,8 @@ function namesIn(query: string): ReadonlySet<string> {
 /** The parameters, and what the objects among them hold, with what is said about them. */
 function parametersOf({ definition }: ListedTool): readonly { readonly name: string; readonly details: string }[] {
   const root = own(definition, 'inputSchema');
-  const outer = propertiesOf(root, root).slice(0, MAX_PARAMETERS);
+  const whole = [root, ...variantsOf(root).slice(0, MAX_VARIANTS)];
+  const outer = whole.flatMap((schema) => propertiesOf(schema, root)).slice(0, MAX_PARAMETERS);
   const inner = outer.flatMap(({ schema }) => {
     const value = resolve(schema, root);
     const places = [value, own(value, 'items'), ...variantsOf(value).slice(0, MAX_VARIANTS)];

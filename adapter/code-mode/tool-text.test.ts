@@ -68,8 +68,15 @@ Hints: read-only
 Parameters: none
 
 Returns: text or other content`);
-    expect(detailedText(sample('browser_navigate'))).toContain('Title: Navigate to a URL');
+    expect(detailedText(sample('browser_navigate'))).not.toContain('Title');
     expect(detailedText(listed({ name: 'get_it', title: 'Get it' }))).not.toContain('Title');
+  });
+
+  test('says whether it takes anything', () => {
+    expect(detailedText(listed({ name: 't', inputSchema: { type: 'object', additionalProperties: true } }))).toContain(
+      'Parameters: any',
+    );
+    expect(detailedText(listed({ name: 't', inputSchema: { type: 'object' } }))).toContain('Parameters: none');
   });
 
   test('shows a result that is no object', () => {

@@ -1,7 +1,8 @@
 import type { ListedTool } from './listed-tool.ts';
 import { cut, oneLine, quotation, shownName } from './plain-text.ts';
-import { propertyLines, typeText } from './schema-text.ts';
+import { propertyLines } from './schema-text.ts';
 import { isObject, own } from './schema-view.ts';
+import { typeText } from './type-text.ts';
 import { squashed } from './words.ts';
 
 const MAX_BRIEF = 160;
@@ -27,7 +28,8 @@ export function detailedText(tool: ListedTool): string {
   const { name, title, description, warning, definition } = tool;
   const head = [`### ${shownName(name)}`];
   if (warning !== undefined) head.push(warning);
-  if (title !== undefined && squashed(title) !== squashed(name)) head.push(`Title: ${oneLine(title, MAX_TITLE)}`);
+  const known = [name, description].map(squashed);
+  if (title !== undefined && !known.includes(squashed(title))) head.push(`Title: ${oneLine(title, MAX_TITLE)}`);
   if (description !== '') head.push(quotation(description, MAX_DESCRIPTION));
   const hints = hintsOf(own(definition, 'annotations'));
   if (hints !== '') head.push(`Hints: ${hints}`);
@@ -38,8 +40,10 @@ export function detailedText(tool: ListedTool): string {
 }
 
 function parametersText(definition: unknown): string {
-  const lines = propertyLines(own(definition, 'inputSchema'));
-  return lines.length === 0 ? 'Parameters: none' : `Parameters:\n${lines.join('\n')}`;
+  const schema = own(definition, 'inputSchema');
+  const lines = propertyLines(schema);
+  const others = own(schema, 'additionalProperties') ?? false;
+  return lines.length === 0 ? `Parameters: ${others === false ? 'none' : 'any'}` : `Parameters:\n${lines.join('\n')}`;
 }
 
 function returnsText(definition: unknown): string {
