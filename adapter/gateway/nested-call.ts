@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { inject } from 'light-my-request';
 
@@ -8,6 +9,7 @@ import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
+import { type CallResponse, resultForCode } from './nested-result.ts';
 import { encodeHeader } from './parameter-headers.ts';
 import type { ToolCall } from './tool-step.ts';
 import { isWorkspace } from './workspaces.ts';
@@ -17,6 +19,7 @@ export type Post = (mount: Mount, incoming: Incoming, bytes: Buffer) => Promise<
 
 /** The code gets no more than this; what stands around a result is small. */
 const MAX_BYTES = SANDBOX_LIMITS.callResultBytes + (64 << 10);
+const LARGE_CHARS = 32 << 10;
 
 /**
  * Calls a tool of the same server for code that runs within a call, as if the client of that call had sent it: limits,
@@ -31,37 +34,7 @@ export async function nestedCall(
   signal: AbortSignal,
 ): Promise<string> {
   const id = `mcpa-code-${randomUUID()}`;
-  const { result, error } = await exchange(post, call, await request(call, id, tool, args), id, signal);
-  if (result === undefined) throw new Error(String(error?.message ?? 'The call failed.'));
-  return forCode(result);
-}
-
-/** A response message. */
-interface Response {
-  readonly id?: unknown;
-  readonly method?: unknown;
-  readonly result?: CallResult;
-  readonly error?: { readonly message?: unknown };
-}
-
-interface CallResult {
-  readonly content?: unknown;
-  readonly structuredContent?: unknown;
-  readonly isError?: unknown;
-  readonly resultType?: unknown;
-  readonly _meta?: { readonly artifact?: unknown };
-}
-
-/** What `call_tool` resolves to in the code. */
-function forCode({ content, structuredContent, isError, resultType, _meta }: CallResult): string {
-  const blocks = Array.isArray(content) ? (content as { type?: unknown; text?: unknown }[]) : [];
-  const text = blocks.flatMap((block) => (block?.type === 'text' ? [String(block.text)] : [])).join('\n');
-  if (isError === true) throw new Error(text === '' ? 'The tool failed and does not say why.' : text);
-  if (resultType !== undefined && resultType !== 'complete') {
-    throw new Error('The tool asks its user for more before it goes on; it has to be called directly.');
-  }
-  const artifacts = _meta?.artifact === undefined ? [] : [_meta.artifact];
-  return JSON.stringify({ text, structuredContent, content: blocks, artifacts, _meta });
+  return exchange(post, call, await request(call, id, tool, args), id, signal);
 }
 
 interface NestedRequest {
@@ -103,13 +76,14 @@ async function modernHeaders(
   return headers;
 }
 
+/** What the code gets. */
 async function exchange(
   post: Post,
   call: ToolCall,
   { headers, bytes }: NestedRequest,
   id: string,
   signal: AbortSignal,
-): Promise<Response> {
+): Promise<string> {
   const { turn, record } = call;
   const { mount, incoming, parts } = turn;
   let reply: ServerResponse | undefined;
@@ -129,8 +103,11 @@ async function exchange(
       { method: 'POST', url: mount.path, payloadAsStream: true },
     );
     const isEvents = String(response.headers['content-type']).startsWith('text/event-stream');
-    if (!isEvents) return JSON.parse(await collect(response.stream())) as Response;
-    return await responseOf(response.stream(), id, (text) => {
+    if (!isEvents) {
+      const text = await collect(response.stream());
+      return resultForCode(text, await parsed(text));
+    }
+    return await resultFrom(response.stream(), id, (text) => {
       // What the server says or asks meanwhile is for the client. It hears it on the stream of the session.
       if (isWorkspace(record)) return;
       const { serverId, sessionId } = record;
@@ -174,17 +151,25 @@ async function collect(stream: Readable): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-async function responseOf(stream: Readable, id: string, onOther: (text: string) => void): Promise<Response> {
+async function resultFrom(stream: Readable, id: string, onOther: (text: string) => void): Promise<string> {
   const splitter = new FrameSplitter();
   for await (const chunk of bounded(stream)) {
     for (const { data } of splitter.push(chunk)) {
       if (data === undefined || data === '') continue;
-      const message = JSON.parse(data) as Response;
-      if (message.id === id && message.method === undefined) return message;
+      const message = await parsed(data);
+      if (message?.id === id && message.method === undefined) return resultForCode(data, message);
       onOther(data);
     }
   }
   throw new Error('The stream of the call has ended without a result.');
+}
+
+let lastTurn: Promise<void> = Promise.resolve();
+
+/** A large text is parsed in a turn of the event loop of its own: who waits does so for one at most. */
+async function parsed(text: string): Promise<CallResponse | null> {
+  if (text.length > LARGE_CHARS) await (lastTurn = lastTurn.then(() => nextTurn()));
+  return JSON.parse(text) as CallResponse | null;
 }
 
 async function* bounded(stream: Readable): AsyncGenerator<Buffer> {

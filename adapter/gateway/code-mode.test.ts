@@ -1,0 +1,202 @@
+import { EventEmitter } from 'node:events';
+
+import { describe, expect, test } from 'vitest';
+
+import { effectiveServer } from '../../crds/config/effective-server.ts';
+import { load } from '../../crds/config/testing.ts';
+import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
+import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
+import { type Body, parseBody } from '../exchange/message.ts';
+import { sessionRecord } from '../sessions/testing/session-record.ts';
+import type { ControlMessage } from '../state/message-bus.ts';
+import { toolCall } from './call-tool.ts';
+import { withCodeMode } from './code-mode.ts';
+import type { MountAdditions } from './mount.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+
+type Run = Parameters<Sandbox['run']>[0];
+
+const NOTHING: MountAdditions = { steps: new Map(), transforms: new Map(), own: [], resources: undefined };
+const TOOLS = ['{"name":"read_mail","description":"Reads mail"}', '{"name":"send_mail","description":"Sends mail"}'];
+const record = sessionRecord();
+
+interface Scene {
+  readonly additions: MountAdditions;
+  readonly tell: (message: ControlMessage) => void;
+  readonly listeners: () => number;
+  readonly reply: EventEmitter & { destroyed: boolean };
+  readonly told: string[];
+  readonly ask: (name: string, args?: unknown) => Promise<PreparedCall>;
+}
+
+/** A server in code mode whose code ends as `run` says. */
+function scene(
+  run: (options: Run) => Promise<SandboxOutcome> | SandboxOutcome = () => returned(undefined),
+  server: Record<string, unknown> = {},
+  additions = NOTHING,
+): Scene {
+  const listeners = new Set<(message: ControlMessage) => void>();
+  const bus = {
+    onControl: (listener: (message: ControlMessage) => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+  };
+  const sandbox = { limits: SANDBOX_LIMITS, run: async (options: Run) => run(options) } as unknown as Sandbox;
+  const config = load({ servers: [{ id: 's-1', mount_path: '/s1', upstream: { url: 'http://u:1/mcp' }, ...server }] });
+  const [first] = config.servers;
+  if (first === undefined) throw new Error('no server');
+  const all = withCodeMode(effectiveServer(config, first), additions, { sandbox, bus, post: async () => {} });
+  const told: string[] = [];
+  const reply = Object.assign(new EventEmitter(), { destroyed: false });
+  const shown = TOOLS as readonly (string | undefined)[];
+  const turn = {
+    mount: { surface: { tools: async () => ({ shown }) } },
+    incoming: { reply },
+    admitted: { finished: (outcome: string) => told.push(outcome) },
+  } as unknown as ToolCall['turn'];
+  return {
+    additions: all,
+    tell: (message) => listeners.forEach((listener) => listener(message)),
+    listeners: () => listeners.size + reply.listenerCount('close'),
+    reply,
+    told,
+    ask: async (name, args) => {
+      const params = { name, arguments: args };
+      const text = JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params });
+      const step = all.steps.get(name);
+      if (step === undefined) throw new Error(`no step for ${name}`);
+      return step.prepare(toolCall({ turn, record, body: parseBody(Buffer.from(text)) as Body, timeoutMs: null }));
+    },
+  };
+}
+
+const returned = (value: string | undefined, printed = ''): SandboxOutcome => ({
+  kind: 'returned',
+  value,
+  console: printed,
+  calls: 0,
+});
+const textsOf = (prepared: PreparedCall): unknown => {
+  if (prepared.kind !== 'result') return prepared.kind;
+  const { content, isError } = JSON.parse(prepared.result) as { content: { text: string }[]; isError?: boolean };
+  return [isError === true, ...content.map(({ text }) => text)];
+};
+
+describe('a server in code mode', () => {
+  test('lists five tools, whose names begin with its id, beside the steps that it had', () => {
+    const own: ToolStep = { needsHome: false, prepare: async () => ({ kind: 'result', result: '{}' }) };
+    const { additions } = scene(undefined, {}, { ...NOTHING, steps: new Map([['read_mail', own]]) });
+    const names = ['search', 'get_schema', 'tags', 'list_tools', 'execute'].map((tool) => `s_1_${tool}`);
+    expect(additions.instead?.map(({ name }) => name)).toEqual(names);
+    expect([...additions.steps.keys()]).toEqual(['read_mail', ...names]);
+    for (const { definition } of additions.instead ?? []) expect(JSON.parse(definition)).toHaveProperty('inputSchema');
+  });
+
+  test('has none of those that are disabled', () => {
+    const { additions } = scene(undefined, { disabled_tools: ['s_1_execute', '.*_tags'] });
+    const names = ['s_1_search', 's_1_get_schema', 's_1_list_tools'];
+    expect(additions.instead?.map(({ name }) => name)).toEqual(names);
+    expect([...additions.steps.keys()]).toEqual(names);
+  });
+
+  test('answers what is asked about tools, those of the adapter included', async () => {
+    const helper = { name: 's_1_get_upload_url', definition: '{"name":"s_1_get_upload_url","description":"Uploads"}' };
+    const at = scene(undefined, {}, { ...NOTHING, own: [helper] });
+    expect(textsOf(await at.ask('s_1_search', { query: 'send' }))).toEqual([
+      false,
+      expect.stringContaining('send_mail'),
+    ]);
+    const listed = textsOf(await at.ask('s_1_list_tools')) as string[];
+    for (const name of ['read_mail', 'send_mail', helper.name]) expect(listed[1]).toContain(`- ${name}`);
+    expect(textsOf(await at.ask('s_1_get_schema', { tools: [] }))).toEqual([true, expect.stringContaining('tools')]);
+  });
+});
+
+describe('code that has ended', () => {
+  test.each<[string, SandboxOutcome, unknown]>([
+    ['with a value', returned('{"a":[1]}'), [false, '{"a":[1]}']],
+    ['with a text, which is not quoted', returned('"Grüße\\n"'), [false, 'Grüße\n']],
+    ['with an empty text', returned('""'), [false, '']],
+    ['with nothing', returned(undefined), [false, 'The code has returned nothing.']],
+    ['with words on its way', returned('1', 'a\nb\n'), [false, '1', 'Console:\na\nb\n']],
+    [
+      'with an error',
+      { kind: 'failed', reason: 'error', message: 'TypeError (line 2)', console: 'a\n', calls: 1 },
+      [true, 'TypeError (line 2)', 'Console:\na\n'],
+    ],
+  ])('is answered: %s', async (_what, outcome, texts) => {
+    const at = scene(() => outcome);
+    expect(textsOf(await at.ask('s_1_execute', { code: 'x' }))).toEqual(texts);
+    expect(at.listeners()).toBe(0);
+  });
+
+  test.each([undefined, null, {}, { code: 7 }, { code: null }, 'code'])('was none: %j', async (args) => {
+    const at = scene(() => {
+      throw new Error('it was run');
+    });
+    expect(textsOf(await at.ask('s_1_execute', args))).toEqual([true, expect.stringContaining('code')]);
+  });
+});
+
+describe('code that runs', () => {
+  const { serverId, sessionId } = record;
+  /** Runs until it is told to end. */
+  const endless = (at: { begun: PromiseWithResolvers<void> }) => (options: Run) =>
+    new Promise<SandboxOutcome>((resolve) => {
+      options.signal.addEventListener('abort', () =>
+        resolve({ kind: 'failed', reason: 'aborted', message: 'aborted', console: '', calls: 0 }),
+      );
+      at.begun.resolve();
+    });
+
+  test.each<[string, (at: Scene) => void, string]>([
+    ['it is cancelled', ({ tell }) => tell({ type: 'cancelled', serverId, sessionId, requestId: '"x"' }), 'cancelled'],
+    ['its session ends', ({ tell }) => tell({ type: 'session-ended', serverId, sessionId }), 'session_ended'],
+    ['its client goes', ({ reply }) => void reply.emit('close'), 'cancelled'],
+  ])('ends when %s', async (_when, act, code) => {
+    const begun = Promise.withResolvers<void>();
+    const at = scene(endless({ begun }));
+    const answer = at.ask('s_1_execute', { code: 'x' });
+    await begun.promise;
+    // These are of others.
+    at.tell({ type: 'cancelled', serverId, sessionId, requestId: '"y"' });
+    at.tell({ type: 'cancelled', serverId, sessionId: 'other', requestId: '"x"' });
+    at.tell({ type: 'session-ended', serverId: 'other', sessionId });
+    expect(at.listeners()).toBe(2);
+    act(at);
+    expect(await answer).toMatchObject({ kind: 'error', error: { code } });
+    expect(at.listeners()).toBe(0);
+  });
+
+  test('does not begin when its client has gone', async () => {
+    let aborted: boolean | undefined;
+    const at = scene((options) => {
+      aborted = options.signal.aborted;
+      return returned(undefined);
+    });
+    at.reply.destroyed = true;
+    expect(await at.ask('s_1_execute', { code: 'x' })).toMatchObject({ kind: 'error', error: { code: 'cancelled' } });
+    expect(aborted ?? true).toBe(true);
+  });
+
+  test('is no probe of the upstream itself: its calls may be', async () => {
+    const at: Scene = scene(() => {
+      expect(at.told).toEqual(['ok']);
+      return returned(undefined);
+    });
+    await at.ask('s_1_execute', { code: 'x' });
+  });
+
+  test('cannot run code', async () => {
+    let failure: unknown;
+    const at = scene(async ({ callTool, signal }) => {
+      failure = await Promise.resolve()
+        .then(() => callTool('s_1_execute', {}, signal))
+        .catch((error: Error) => error.message);
+      return returned(undefined);
+    });
+    await at.ask('s_1_execute', { code: 'x' });
+    expect(failure).toBe('s_1_execute cannot be called by code that it runs.');
+  });
+});
