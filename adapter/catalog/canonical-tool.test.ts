@@ -120,6 +120,11 @@ describe('what is a change, and of which field', () => {
       inSchema({ default: { tags: [2, 1] } }),
     ],
     ['the order in a value of an enum', inSchema({ enum: [{ enum: [1, 2] }] }), inSchema({ enum: [{ enum: [2, 1] }] })],
+    [
+      'the order in an element of a set',
+      inSchema({ type: [{ type: [1, 2] }] }),
+      inSchema({ type: [{ type: [2, 1] }] }),
+    ],
     ['the order of alternatives', inSchema({ anyOf: [{}, false] }), inSchema({ anyOf: [false, {}] })],
     ['blanks in a value', inSchema({ const: 'a' }), inSchema({ const: 'a ' })],
     ['blanks in the text of a default', inSchema({ default: { title: 'a' } }), inSchema({ default: { title: 'a ' } })],

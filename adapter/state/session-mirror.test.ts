@@ -71,6 +71,10 @@ test('what is pinned is known on when its session is seen again, and goes with i
   mirror.found(record, { state: 'tombstoned', record, expiresAt: 9e15 });
   mirror.opened(record);
   expect(await mirror.store.baseline(record)).toEqual(baseline);
+  const other = { fingerprint: 'g', text: '["other"]' };
+  mirror.pinned(record, other);
+  expect(await mirror.store.baseline(record)).toEqual(other);
+  expect(mirror.store.exportBaselines()).toEqual(new Map([['g', '["other"]']]));
   mirror.removed(record);
   mirror.opened(record);
   expect(await mirror.store.baseline(record)).toEqual({ ...baseline, text: '' });
