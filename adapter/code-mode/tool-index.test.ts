@@ -54,6 +54,7 @@ describe('of forty tools, the first that is found for', () => {
     ['calendar_delete_event', 'calendarDeleteEvent'],
     ['use `db.execute` please', 'db.execute'],
     ['writefile', 'write_file'],
+    ['search mail messages or db.query', 'db.query'],
     // Typing errors.
     ['screnshot', 'browser_take_screenshot'],
     ['naviagte', 'browser_navigate'],
@@ -83,13 +84,13 @@ describe('a word counts most in the name, then in title, parameters and descript
     { name: 'e', description: 'd', inputSchema: { properties: { q: { description: 'zebra' } } } },
     { name: 'd', description: 'zebra' },
     { name: 'c', description: 'd', inputSchema: { properties: { zebra: {} } } },
-    { name: 'b', title: 'zebra', description: 'd' },
-    { name: 'zebra', description: 'd' },
+    { name: 'b_b', title: 'a zebra', description: 'd' },
+    { name: 'a_zebra', description: 'd' },
   ];
 
   test('in whatever order the tools come', () => {
-    expect(found('zebras', tools(...places))).toEqual(['zebra', 'b', 'c', 'd', 'e']);
-    expect(found('zebras', tools(...places.toReversed()))).toEqual(['zebra', 'b', 'c', 'd', 'e']);
+    expect(found('zebras', tools(...places))).toEqual(['a_zebra', 'b_b', 'c', 'd', 'e']);
+    expect(found('zebras', tools(...places.toReversed()))).toEqual(['a_zebra', 'b_b', 'c', 'd', 'e']);
   });
 
   test('parameters of parameters and values are found too', () => {
@@ -154,6 +155,14 @@ test('two hundred tools are indexed and searched in a moment', () => {
   for (let i = 0; i < 20; i++) large.search('send an email with attachments to the people of a meeting');
   expect(built - start).toBeLessThan(500);
   expect((performance.now() - built) / 20).toBeLessThan(50);
+});
+
+test('an index that is made in steps finds the same, and lets others go on', async () => {
+  let pauses = 0;
+  const made = await ToolIndex.of(sampleTools, undefined, () => Promise.resolve(pauses++));
+  expect(pauses).toBe(1);
+  expect(made.tools).toEqual(index.tools);
+  for (const query of ['file', 'send mail', 'screnshot']) expect(found(query, made)).toEqual(found(query));
 });
 
 test.each([

@@ -1,20 +1,17 @@
 import MiniSearch, { type SearchOptions } from 'minisearch';
 import { type ListedTool, listedTool, type ToolWarnings } from './listed-tool.ts';
-import { own, ownList, ownText, propertiesOf, resolve, variantsOf } from './schema-view.ts';
+import { type SearchEntry, searchEntry, type SearchField } from './search-entry.ts';
 import { synonymsOf } from './synonyms.ts';
 import { queryWordsOf, squashed, termsOf } from './words.ts';
 
 /** What a word weighs by where it stands. */
 const WEIGHTS = { name: 4, title: 3, parameters: 2, tags: 2, description: 1, details: 0.5 };
-type Field = keyof typeof WEIGHTS;
-const FIELDS = Object.keys(WEIGHTS) as Field[];
+const FIELDS = Object.keys(WEIGHTS) as SearchField[];
 /** Where words are few and chosen: only there a word with a typing error is looked for. */
-const LABELS: readonly Field[] = ['name', 'title', 'parameters', 'tags'];
+const LABELS: readonly SearchField[] = ['name', 'title', 'parameters', 'tags'];
 
 /** UTF-16 units of a tool that are searched, for each of its fields. */
 const MAX_TEXT = 4_000;
-const MAX_PARAMETERS = 200;
-const MAX_VARIANTS = 6;
 const MAX_QUERY = 1_000;
 const MAX_TERMS = 24;
 const MIN_PREFIX = 3;
@@ -26,6 +23,8 @@ const MIN_SHARE = 0.05;
 /** So many are shown in any case. */
 const ALTERNATIVES = 5;
 const NEAREST = 3;
+/** UTF-16 units of definitions that are read before others get their turn. */
+const STEP_CHARS = 10_000;
 /** Scores that differ by less are equal: sums of floating point numbers depend on their order. */
 const PRECISION = 1e6;
 
@@ -42,24 +41,48 @@ interface Ranked {
   readonly score: number;
 }
 
-/** The tools of a server, and the search in them. Immutable; the index is built with the first search. */
+/** The tools of a server, and the search in them. */
 export class ToolIndex {
-  /** In the order of the upstream. */
-  readonly tools: readonly ListedTool[];
   /** What has to be said of all of them. */
   readonly warning: string | undefined;
+  readonly #tools: ListedTool[] = [];
   readonly #byName = new Map<string, ListedTool[]>();
-  #searched: { readonly engine: MiniSearch<Entry>; readonly vocabulary: ReadonlySet<string> } | undefined;
+  readonly #engine: MiniSearch<SearchEntry>;
+  /** Every term that a tool has. */
+  readonly #terms = new Set<string>();
+  /** How many of the tools can be searched: the others are added with the first search. */
+  #searchable = 0;
 
   /** Takes definitions (JSON texts) as they are shown to clients, warnings included. What has no name is left out. */
   constructor(tools: readonly string[], warnings?: ToolWarnings) {
     this.warning = warnings?.ofAll;
-    this.tools = tools.map((tool) => listedTool(tool, warnings)).filter((tool) => tool !== undefined);
-    for (const tool of this.tools) {
-      const same = this.#byName.get(tool.name);
-      if (same === undefined) this.#byName.set(tool.name, [tool]);
-      else same.push(tool);
+    this.#engine = searchEngine((term) => this.#terms.add(term));
+    this.#add(tools, warnings);
+  }
+
+  /** The same, ready for searches, in steps of a few milliseconds: `pause` lets others go on. */
+  static async of(
+    tools: readonly string[],
+    warnings: ToolWarnings | undefined,
+    pause: () => Promise<unknown>,
+  ): Promise<ToolIndex> {
+    const index = new ToolIndex([], warnings);
+    let chars = 0;
+    for (const tool of tools) {
+      if (chars > STEP_CHARS) {
+        await pause();
+        chars = 0;
+      }
+      index.#add([tool], warnings);
+      index.#makeSearchable();
+      chars += tool.length;
     }
+    return index;
+  }
+
+  /** In the order of the upstream. */
+  get tools(): readonly ListedTool[] {
+    return this.#tools;
   }
 
   /** The tools of exactly this name; upstreams may list one twice. */
@@ -89,11 +112,11 @@ export class ToolIndex {
     return [...new Set(names)].slice(0, NEAREST);
   }
 
-  #ranked(terms: readonly string[], fields: Field[]): readonly Ranked[] {
-    const { engine, vocabulary } = this.#engine;
+  #ranked(terms: readonly string[], fields: SearchField[]): readonly Ranked[] {
+    const vocabulary = this.#vocabulary;
     const scores = new Map<number, number>();
     const add = (words: readonly string[], how: SearchOptions, weigh: (terms: number) => number): void => {
-      for (const { id, score, queryTerms } of engine.search(words.join(' '), how)) {
+      for (const { id, score, queryTerms } of this.#engine.search(words.join(' '), how)) {
         scores.set(id as number, (scores.get(id as number) ?? 0) + score * weigh(queryTerms.length));
       }
     };
@@ -128,7 +151,7 @@ export class ToolIndex {
 
   /** Two words that are written as one: readfile, where the tools say read and file. */
   #compound(word: string, terms: readonly string[]): readonly string[] {
-    const { vocabulary } = this.#engine;
+    const vocabulary = this.#vocabulary;
     if (terms.some((term) => vocabulary.has(term))) return [];
     for (let at = MIN_PREFIX; at <= word.length - MIN_PREFIX; at++) {
       const parts = [...termsOf(word.slice(0, at)), ...termsOf(word.slice(at))];
@@ -137,22 +160,37 @@ export class ToolIndex {
     return [];
   }
 
-  get #engine() {
-    this.#searched ??= indexOf(this.tools);
-    return this.#searched;
+  get #vocabulary(): ReadonlySet<string> {
+    this.#makeSearchable();
+    return this.#terms;
+  }
+
+  #add(tools: readonly string[], warnings: ToolWarnings | undefined): void {
+    for (const text of tools) {
+      const tool = listedTool(text, warnings);
+      if (tool === undefined) continue;
+      this.#tools.push(tool);
+      const same = this.#byName.get(tool.name);
+      if (same === undefined) this.#byName.set(tool.name, [tool]);
+      else same.push(tool);
+    }
+  }
+
+  #makeSearchable(): void {
+    for (; this.#searchable < this.#tools.length; this.#searchable++) {
+      const tool = this.#tools[this.#searchable];
+      if (tool !== undefined) this.#engine.add(searchEntry(tool, this.#searchable));
+    }
   }
 }
 
-type Entry = Record<Field, string> & { readonly id: number };
-
-function indexOf(tools: readonly ListedTool[]) {
-  const vocabulary = new Set<string>();
-  const engine = new MiniSearch<Entry>({
+function searchEngine(onTerm: (term: string) => void): MiniSearch<SearchEntry> {
+  return new MiniSearch<SearchEntry>({
     fields: FIELDS,
     // Fields are split here; queries come as terms.
     tokenize: (text, field) => [...(field === undefined ? text.split(' ') : termsOf(text.slice(0, MAX_TEXT)))],
     processTerm: (term, field) => {
-      if (field !== undefined) vocabulary.add(term);
+      if (field !== undefined) onTerm(term);
       return term;
     },
     autoVacuum: false,
@@ -162,22 +200,6 @@ function indexOf(tools: readonly ListedTool[]) {
       weights: { prefix: 0.3, fuzzy: 0.2 },
     },
   });
-  engine.addAll(tools.map(entryOf));
-  return { engine, vocabulary };
-}
-
-function entryOf(tool: ListedTool, id: number): Entry {
-  const { name, title = '', description } = tool;
-  const parameters = parametersOf(tool);
-  return {
-    id,
-    name,
-    title,
-    tags: tool.tags.join(' '),
-    parameters: parameters.map((parameter) => parameter.name).join(' '),
-    description,
-    details: parameters.map(({ details }) => details).join(' '),
-  };
 }
 
 /** Characters that may be wrong in a word that no tool has. */
@@ -189,21 +211,4 @@ function typosOf(term: string): number {
 /** Names that a query holds, whole or as one of its words. */
 function namesIn(query: string): ReadonlySet<string> {
   return new Set([query, ...query.split(/[\s,;:"'`()[\]]+/)].map(squashed).filter((name) => name !== ''));
-}
-
-/** The parameters, and what the objects among them hold, with what is said about them. */
-function parametersOf({ definition }: ListedTool): readonly { readonly name: string; readonly details: string }[] {
-  const root = own(definition, 'inputSchema');
-  const whole = [root, ...variantsOf(root).slice(0, MAX_VARIANTS)];
-  const outer = whole.flatMap((schema) => propertiesOf(schema, root)).slice(0, MAX_PARAMETERS);
-  const inner = outer.flatMap(({ schema }) => {
-    const value = resolve(schema, root);
-    const places = [value, own(value, 'items'), ...variantsOf(value).slice(0, MAX_VARIANTS)];
-    return places.flatMap((place) => propertiesOf(place, root));
-  });
-  return [...outer, ...inner].slice(0, MAX_PARAMETERS).map(({ name, schema }) => {
-    const value = resolve(schema, root);
-    const words = ownList(value, 'enum').filter((word) => typeof word === 'string');
-    return { name, details: [ownText(value, 'description') ?? '', ...words.slice(0, MAX_PARAMETERS)].join(' ') };
-  });
 }

@@ -1,0 +1,48 @@
+import type { ListedTool } from './listed-tool.ts';
+import { own, ownList, ownText, propertiesOf, resolve, variantsOf } from './schema-view.ts';
+
+const MAX_PARAMETERS = 200;
+const MAX_VARIANTS = 6;
+
+/** The words that a tool is found by. `details` is what is said about its parameters, and their values. */
+export interface SearchEntry {
+  readonly id: number;
+  readonly name: string;
+  readonly title: string;
+  readonly tags: string;
+  readonly parameters: string;
+  readonly description: string;
+  readonly details: string;
+}
+export type SearchField = Exclude<keyof SearchEntry, 'id'>;
+
+export function searchEntry(tool: ListedTool, id: number): SearchEntry {
+  const { name, title = '', description } = tool;
+  const parameters = parametersOf(tool);
+  return {
+    id,
+    name,
+    title,
+    tags: tool.tags.join(' '),
+    parameters: parameters.map((parameter) => parameter.name).join(' '),
+    description,
+    details: parameters.map(({ details }) => details).join(' '),
+  };
+}
+
+/** The parameters, and what the objects among them hold, with what is said about them. */
+function parametersOf({ definition }: ListedTool): readonly { readonly name: string; readonly details: string }[] {
+  const root = own(definition, 'inputSchema');
+  const whole = [root, ...variantsOf(root).slice(0, MAX_VARIANTS)];
+  const outer = whole.flatMap((schema) => propertiesOf(schema, root)).slice(0, MAX_PARAMETERS);
+  const inner = outer.flatMap(({ schema }) => {
+    const value = resolve(schema, root);
+    const places = [value, own(value, 'items'), ...variantsOf(value).slice(0, MAX_VARIANTS)];
+    return places.flatMap((place) => propertiesOf(place, root));
+  });
+  return [...outer, ...inner].slice(0, MAX_PARAMETERS).map(({ name, schema }) => {
+    const value = resolve(schema, root);
+    const words = ownList(value, 'enum').filter((word) => typeof word === 'string');
+    return { name, details: [ownText(value, 'description') ?? '', ...words.slice(0, MAX_PARAMETERS)].join(' ') };
+  });
+}
