@@ -8,6 +8,7 @@ import { files } from './experiments/files.ts';
 import { endurance, huge, idle } from './experiments/memory.ts';
 import { operator } from './experiments/operator.ts';
 import { startup } from './experiments/startup.ts';
+import { tools } from './experiments/tools.ts';
 import type { Measurable } from './harness/targets.ts';
 import { judge } from './goals.ts';
 import { describeMachine, runBench } from './harness/run.ts';
@@ -20,6 +21,7 @@ const experiments: readonly Experiment<Measurable>[] = [
   state,
   sessions,
   catalog,
+  tools,
   large,
   events,
   replicas,
