@@ -47,5 +47,5 @@ test('200 tools take a moment', () => {
   baselineOf(tools);
   const started = performance.now();
   baselineOf(tools);
-  expect(performance.now() - started).toBeLessThan(200);
+  expect(performance.now() - started).toBeLessThan(1_000);
 });

@@ -146,6 +146,8 @@ function canonicalString(token: string): string {
 }
 
 function canonicalText(token: string): string {
+  // Line ends and tabs are always escaped.
+  if (!token.includes('\\') && token.at(-2) !== ' ') return canonicalString(token);
   const lines = (JSON.parse(token) as string).replaceAll('\r\n', '\n').split('\n');
   return JSON.stringify(lines.map(withoutTrailingBlanks).join('\n'));
 }

@@ -203,7 +203,7 @@ describe('odd definitions', () => {
     };
     const started = performance.now();
     const one = hashOf(deep('{"required":["a","b"],"type":"string"}'));
-    expect(performance.now() - started).toBeLessThan(depth === 20_000 ? 3_000 : 200);
+    expect(performance.now() - started).toBeLessThan(depth === 20_000 ? 5_000 : 1_000);
     expect(hashOf(deep('{"type":"string","required":["b","a"]}'))).toBe(one);
     expect(hashOf(deep('{"type":"string","required":["b","c"]}'))).not.toBe(one);
   });
