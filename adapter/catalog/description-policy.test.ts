@@ -1,8 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
 import { ToolDescriptionPolicy } from '../../crds/config/core.ts';
+import { seededRandom } from '../exchange/testing/generate-json.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
+import { generateTool } from './testing/generate-tool.ts';
+import { outline } from './testing/outline.ts';
 import { dialectTool, everyKeyword } from './testing/schema-keywords.ts';
+import { toolTexts } from './tool-texts.ts';
 
 const policy = (own: Partial<ToolDescriptionPolicy>): ToolDescriptionPolicy => ({
   ...ToolDescriptionPolicy.parse({}),
@@ -56,6 +60,16 @@ describe('descriptions', () => {
   test('are stripped from everywhere, and titles and data stay', () => {
     expect(strip(everyKeyword(''))).toBe(everyKeyword('').replaceAll(/, ?"description":"D"/g, ''));
     expect(strip(dialectTool)).toBe(dialectTool.replace('"description":"Tool with JSON Schema 2020-12 features",', ''));
+  });
+
+  test('are stripped from any definition, and it stays what it was', () => {
+    const random = seededRandom(5);
+    for (let round = 0; round < 1000; round++) {
+      const tool = generateTool(random);
+      const stripped = strip(tool);
+      expect(outline(stripped).rest, tool).toBe(outline(tool).rest);
+      expect(toolTexts(stripped).filter(({ key }) => key === 'description')).toEqual([]);
+    }
   });
 
   test('leave keywords of JSON Schema 2020-12 alone when they are cut', () => {

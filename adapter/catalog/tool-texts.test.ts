@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
+import { seededRandom } from '../exchange/testing/generate-json.ts';
 import { cpuMillis } from './testing/cpu-millis.ts';
+import { generateTool } from './testing/generate-tool.ts';
 import { hostileShapes } from './testing/hostile-shapes.ts';
+import { outline } from './testing/outline.ts';
 import { toolTexts } from './tool-texts.ts';
 
 const pathsOf = (tool: string): string[] => toolTexts(tool).map(({ path }) => path);
@@ -87,6 +90,20 @@ describe('texts of a definition', () => {
     expect(deep[0]?.path.length).toBeLessThan(400);
     const long = toolTexts(`{"inputSchema":{"properties":{"${'p'.repeat(500)}":{"title":"a"}}}}`);
     expect(long[0]?.path).toBe(`inputSchema.properties.${'p'.repeat(60)}….title`);
+  });
+
+  test('are those that parsing finds, in any definition', () => {
+    const random = seededRandom(3);
+    let count = 0;
+    for (let round = 0; round < 1000; round++) {
+      const tool = generateTool(random);
+      const found = toolTexts(tool)
+        .filter(({ key, start }) => key !== 'name' && tool.charAt(start) === '"')
+        .map(({ start, end }) => JSON.parse(tool.slice(start, end)) as string);
+      expect(found.sort(), tool).toEqual([...outline(tool).texts].sort());
+      count += found.length;
+    }
+    expect(count).toBeGreaterThan(500);
   });
 
   test('are found in one pass, however deep', () => {

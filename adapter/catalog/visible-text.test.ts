@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { seededRandom } from '../exchange/testing/generate-json.ts';
 import { capped, hasInvisible, type TextRules, visibleText, withEscapes } from './visible-text.ts';
 
 const ALL: TextRules = { normalize: true, removeInvisible: true, maxChars: null };
@@ -92,11 +93,8 @@ describe('a text that models read', () => {
         '\u001B\u009B\u009C\u0007][;m\\\uFF3B\uFF9E\uFF76\u0645\u064B\u0654\u0627\u0915\u093C\u094D\u09C7\u09BE\u1100\u1161' +
         '\u{1F469}\u{1F3FD}\u{1F680}\u2764\u2122\u{1F3F4}\u{E0067}\u{E0062}\u{E007F}\u{1D160}\u115F\uFFA0\u0F73\u3099\u304B\u20E3',
     ).concat('\uD83D', '\uDE00', '\u001B[', '\u0915\u094D', '\u0645\u200C');
-    let random = 7;
-    const next = (below: number): number => {
-      random = (random * 1_103_515_245 + 12_345) % 2 ** 31;
-      return Math.floor((random / 2 ** 31) * below);
-    };
+    const random = seededRandom(7);
+    const next = (below: number): number => Math.floor(random() * below);
     for (let round = 0; round < 20_000; round++) {
       const text = Array.from({ length: 1 + next(12) }, () => parts[next(parts.length)]).join('');
       const rules = {
