@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { warningOf } from '../catalog/drift.ts';
@@ -42,14 +44,15 @@ type IndexOf = (call: ToolCall) => Promise<ToolIndex>;
 
 /** Indexes of what a session sees; sessions that see the same share one. */
 function toolIndexes(own: readonly string[]): IndexOf {
-  const indexes = new WeakMap<readonly (string | undefined)[], ToolIndex>();
+  const indexes = new WeakMap<readonly (string | undefined)[], Promise<ToolIndex>>();
   return async ({ turn, record }) => {
     const { shown, drift } = await turn.mount.surface.tools(turn, record);
     let index = indexes.get(shown);
     if (index === undefined) {
       const all = [...shown.filter((tool) => tool !== undefined), ...own];
-      index = new ToolIndex(all, drift && warningOf(drift));
+      index = ToolIndex.of(all, drift && warningOf(drift), nextTurn);
       indexes.set(shown, index);
+      index.catch(() => indexes.delete(shown));
     }
     return index;
   };
