@@ -132,6 +132,8 @@ describe('a call', () => {
     pages = [[{ name: 'b', description: 'C' }, { name: 'c' }]];
     const pinned = await again(record);
     expect(await names(of, pinned)).toEqual([]);
+    pages = [[{ name: 'c' }, { description: 'has no name' }]];
+    expect(await names(of, pinned)).toEqual([]);
     for (const name of ['a', 'b', 'c'])
       await expect(of.surface.checkCall(turnOn(of), pinned, name)).rejects.toEqual(unknown);
   });

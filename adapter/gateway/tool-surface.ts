@@ -156,7 +156,7 @@ export class ToolSurface {
     const drifted = new Set([...drift.changed.map(({ name }) => name), ...drift.added]);
     const shown = list.view.tools.map((tool) => {
       if (!this.isStrict) return withWarning(tool.shown, tool.name ?? '', drift);
-      return tool.name !== undefined && drifted.has(tool.name) ? undefined : tool.shown;
+      return drifted.has(tool.name ?? '') ? undefined : tool.shown;
     });
     this.#despite.set(drift, shown);
     return shown;
@@ -183,7 +183,8 @@ export class ToolSurface {
     if (pinned === undefined) {
       pinned = await store.baseline(record);
       if (pinned === undefined) throw new AdapterError('session_ended');
-      this.#baselines.set(fingerprint, pinned);
+      // Of one that is known by its fingerprint only, more may be known soon.
+      if (pinned.text !== '') this.#baselines.set(fingerprint, pinned);
     }
     return pinned;
   }
