@@ -24,7 +24,7 @@ beforeEach(async () => {
   [pages, failing, drifts.length] = [[[{ name: 'a' }, { name: 'b', description: 'B' }]], 0, 0];
   store = new MemoryStore();
   upstream = await startHttpUpstream((request, res) => {
-    if (failing-- > 0) return answerError(request, res, -32603, 'not now');
+    if (failing-- > 0) return answerError(request, res, 200, -32603, 'not now');
     const page = Number(request.message.params?.['cursor'] ?? 0);
     answerResult(request, res, { tools: pages[page], ...(page + 1 < pages.length && { nextCursor: `${page + 1}` }) });
   });
