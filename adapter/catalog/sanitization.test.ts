@@ -67,6 +67,20 @@ describe('sanitising a definition', () => {
   });
 
   test.each([
+    ['x'.repeat(256), 'x'.repeat(256)],
+    ['x'.repeat(257), `${'x'.repeat(253)}...`],
+    ['\\n'.repeat(256), '\\n'.repeat(256)],
+    ['\\n'.repeat(257), `${'\\n'.repeat(253)}...`],
+    ['\\u0078'.repeat(256), '\\u0078'.repeat(256)],
+    ['\\u0078'.repeat(257), `${'x'.repeat(253)}...`],
+    ['\u{1F600}'.repeat(256), '\u{1F600}'.repeat(256)],
+    ['\u{1F600}'.repeat(257), `${'\u{1F600}'.repeat(253)}...`],
+  ])('counts characters, not what they are written with: %s', (title, expected) => {
+    const tool = (text: string): string => `{"name":"t","title":"${text}"}`;
+    expect(sanitizeTool(tool(title), rules()).text).toBe(tool(expected));
+  });
+
+  test.each([
     ['n'.repeat(128), {}, []],
     ['n'.repeat(129), {}, ['name']],
     ['n'.repeat(129), { remove_invisible_characters: false }, ['name']],
