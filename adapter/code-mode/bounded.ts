@@ -7,12 +7,13 @@ export interface Bounded {
   readonly shown: number;
 }
 
-/** As many of the items, whole, as fit into an answer. The others are not even written. */
-export function bounded<T>(items: readonly T[], write: (item: T) => string, separator: string): Bounded {
+/** As many of the items, whole, as fit into an answer; none after one that is not written. The others are not even tried. */
+export function bounded<T>(items: readonly T[], write: (item: T) => string | undefined, separator: string): Bounded {
   const parts: string[] = [];
   let bytes = 0;
   for (const item of items) {
     const part = write(item);
+    if (part === undefined) break;
     bytes += Buffer.byteLength(part) + separator.length;
     if (bytes > MAX_ANSWER_BYTES) break;
     parts.push(part);

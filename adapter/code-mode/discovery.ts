@@ -13,6 +13,8 @@ export interface DiscoveryAnswer {
 }
 
 const MAX_QUOTED = 200;
+/** Looks at schemas for one answer: about a tenth of a second. Hundreds of usual tools take fewer. */
+const MAX_STEPS = 100_000;
 /** Names and tags that are named in a sentence. */
 const MAX_NAMED = 20;
 
@@ -79,7 +81,7 @@ function toolsText(
   { index, isPart, notes }: { readonly index: ToolIndex; readonly isPart: boolean; readonly notes: readonly string[] },
 ): string {
   const separator = detail === 'full' ? ',' : detail === 'detailed' ? '\n\n' : '\n';
-  const { text, shown } = bounded(tools, (tool) => toolText(tool, detail), separator);
+  const { text, shown } = bounded(tools, writer(detail), separator);
   const tail = [...leftOut(tools.length - shown, 'tools'), ...notes];
   if (detail === 'full') return [`[${text}]`, ...tail].join('\n\n');
   const total = index.tools.length;
@@ -91,9 +93,17 @@ function together(parts: readonly string[]): string {
   return parts.filter((part) => part !== '').join('\n\n');
 }
 
-function toolText(tool: ListedTool, detail: Detail): string {
-  if (detail === 'full') return tool.text;
-  return detail === 'brief' ? briefLine(tool) : detailedText(tool);
+/** Writes one tool after the other, until schemas that lead in circles have cost too much. */
+function writer(detail: Detail): (tool: ListedTool) => string | undefined {
+  if (detail === 'full') return ({ text }) => text;
+  if (detail === 'brief') return briefLine;
+  let left = MAX_STEPS;
+  return (tool) => {
+    if (left <= 0) return undefined;
+    const { text, steps } = detailedText(tool);
+    left -= steps;
+    return text;
+  };
 }
 
 function leftOut(count: number, what: 'tools' | 'lines'): readonly string[] {

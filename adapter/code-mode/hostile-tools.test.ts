@@ -9,6 +9,11 @@ const schema = (text: string): string => `{"name":"evil","description":"d","inpu
 const described = (description: unknown): string => JSON.stringify({ name: 'evil', description });
 const named = (name: string): string => JSON.stringify({ name, description: 'evil' });
 
+/** Six ways at each of many steps, from each of hundreds of properties. */
+const MULTIPLYING = schema(
+  `{"properties":{${Array.from({ length: 300 }, (_, i) => `"p${i}":{"$ref":"#/$defs/V"}`).join(',')}},"$defs":{"V":{"anyOf":[${Array.from({ length: 6 }, () => '{"$ref":"#/$defs/V"}').join(',')}]}}}`,
+);
+
 const HOSTILE: readonly (readonly [string, string])[] = [
   ['a name with lines', named('evil\n### other\n- x')],
   ['a name of backticks', named('`evil```')],
@@ -51,6 +56,13 @@ const HOSTILE: readonly (readonly [string, string])[] = [
   ['tags that are no list', '{"name":"evil","_meta":{"fastmcp":{"tags":"x"},"_fastmcp":7,"tags":{"length":1e9}}}'],
   ['annotations that are a string', '{"name":"evil","annotations":"x","title":7,"outputSchema":"y"}'],
 ];
+
+test('an answer ends where definitions that multiply have cost too much', () => {
+  const index = new ToolIndex(Array.from({ length: 200 }, () => MULTIPLYING));
+  const { text } = answerDiscovery('list_tools', { detail: 'detailed' }, index);
+  expect(text).toMatch(/^20 of 200 tools:/);
+  expect(text).toContain('180 more tools left out');
+});
 
 describe('a definition that is meant to hurt', () => {
   test.each(HOSTILE)('does not: %s', (_, text) => {

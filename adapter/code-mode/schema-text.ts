@@ -1,5 +1,5 @@
 import { cut, literal, oneLine, shownName } from './plain-text.ts';
-import { isObject, type Json, own, ownText, type Property, propertiesOf, resolve, variantsOf } from './schema-view.ts';
+import { isObject, type Json, own, ownText, type Property, type SchemaView, variantsOf } from './schema-view.ts';
 import { hasProperties, typeText } from './type-text.ts';
 import { squashed } from './words.ts';
 
@@ -13,31 +13,31 @@ const MAX_DEPTH = 3;
 const MAX_NAMED = 10;
 
 /** A list in Markdown of what an object holds, nested as the object is. Empty for an object without properties. */
-export function propertyLines(schema: unknown): readonly string[] {
+export function propertyLines(view: SchemaView): readonly string[] {
   const lines: string[] = [];
-  list({ schema, root: schema, level: 0, lines });
+  list({ schema: view.root, view, level: 0, lines });
   if (lines.length <= MAX_LINES) return lines;
   return [...lines.slice(0, MAX_LINES), '- … and more'];
 }
 
 interface Place {
   readonly schema: unknown;
-  readonly root: unknown;
+  readonly view: SchemaView;
   readonly level: number;
   readonly lines: string[];
 }
 
 function list(place: Place): void {
-  const { schema, root, level, lines } = place;
-  for (const property of propertiesOf(schema, root)) {
+  const { schema, view, level, lines } = place;
+  for (const property of view.propertiesOf(schema)) {
     if (lines.length > MAX_LINES) return;
     lines.push(lineOf(property, place));
     inside(property.schema, place);
   }
-  const variants = variantsOf(resolve(schema, root)).slice(0, MAX_VARIANTS);
+  const variants = variantsOf(view.resolve(schema)).slice(0, MAX_VARIANTS);
   if (level >= NESTED_LEVELS) return;
   variants
-    .flatMap((variant) => objectsIn(variant, root))
+    .flatMap((variant) => objectsIn(variant, view))
     .forEach((object, i) => {
       if (lines.length > MAX_LINES) return;
       lines.push(`${indent(level)}- either, ${i + 1}:`);
@@ -49,7 +49,7 @@ function list(place: Place): void {
 function inside(schema: unknown, place: Place): void {
   const level = place.level + 1;
   if (level > NESTED_LEVELS) return;
-  const objects = objectsIn(schema, place.root);
+  const objects = objectsIn(schema, place.view);
   objects.forEach((object, i) => {
     if (place.lines.length > MAX_LINES) return;
     const alone = objects.length === 1;
@@ -58,8 +58,8 @@ function inside(schema: unknown, place: Place): void {
   });
 }
 
-function objectsIn(schema: unknown, root: unknown, depth = 0): readonly unknown[] {
-  const resolved = resolve(schema, root);
+function objectsIn(schema: unknown, view: SchemaView, depth = 0): readonly unknown[] {
+  const resolved = view.resolve(schema);
   if (resolved === undefined || depth > MAX_DEPTH) return [];
   if (hasProperties(resolved)) return [resolved];
   const parts = variantsOf(resolved).slice(0, MAX_VARIANTS);
@@ -67,16 +67,16 @@ function objectsIn(schema: unknown, root: unknown, depth = 0): readonly unknown[
   if (isObject(items)) parts.push(items);
   const others = own(resolved, 'additionalProperties');
   if (isObject(others)) parts.push(others);
-  return parts.flatMap((part) => objectsIn(part, root, depth + 1)).slice(0, MAX_VARIANTS);
+  return parts.flatMap((part) => objectsIn(part, view, depth + 1)).slice(0, MAX_VARIANTS);
 }
 
-function lineOf({ name, schema, required }: Property, { root, level }: Place): string {
-  const resolved = resolve(schema, root);
-  const facts = [typeText(schema, root), ...(required ? ['required'] : []), ...limitsOf(resolved)];
+function lineOf({ name, schema, required }: Property, { view, level }: Place): string {
+  const resolved = view.resolve(schema);
+  const facts = [typeText(schema, view), ...(required ? ['required'] : []), ...limitsOf(resolved)];
   if (resolved !== undefined && Object.hasOwn(resolved, 'default')) {
-    facts.push(`default ${literal(resolved['default'], MAX_VALUE)}`);
+    facts.push(`default ${view.literal(resolved['default'])}`);
   }
-  if (level === NESTED_LEVELS) facts.push(...named(schema, root));
+  if (level === NESTED_LEVELS) facts.push(...named(schema, view));
   const text = descriptionOf(name, resolved);
   return `${indent(level)}- ${codeSpan(name)} (${facts.join(', ')})${text === '' ? '' : `: ${text}`}`;
 }
@@ -115,8 +115,8 @@ const LIMITS = [
 ] as const;
 
 /** The names of the properties that are too deep to be listed. */
-function named(schema: unknown, root: unknown): readonly string[] {
-  const names = objectsIn(schema, root).flatMap((object) => propertiesOf(object, root).map(({ name }) => name));
+function named(schema: unknown, view: SchemaView): readonly string[] {
+  const names = objectsIn(schema, view).flatMap((object) => view.propertiesOf(object).map(({ name }) => name));
   if (names.length === 0) return [];
   const shown = names.slice(0, MAX_NAMED).map((name) => cut(shownName(name), MAX_VALUE));
   return [`with ${shown.join(', ')}${names.length > MAX_NAMED ? ', …' : ''}`];

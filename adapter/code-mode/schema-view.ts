@@ -1,3 +1,5 @@
+import { literal } from './plain-text.ts';
+
 /**
  * Looks at a JSON Schema that somebody else wrote. Nothing is trusted to have the type that it should have, and only own
  * members count: a schema may name a property `__proto__`.
@@ -18,6 +20,7 @@ const MAX_NESTED_ALL_OF = 4;
 const MAX_PARTS = 20;
 /** Properties of one object that are looked at. */
 const MAX_PROPERTIES = 1_000;
+const MAX_LITERAL = 200;
 /** What may stand beside a reference and counts then. */
 const BESIDE =
   'type enum const default title description format pattern minimum maximum exclusiveMinimum exclusiveMaximum minLength maxLength minItems maxItems properties required items additionalProperties allOf anyOf oneOf'.split(
@@ -43,59 +46,86 @@ export function ownList(value: unknown, key: string): readonly unknown[] {
 }
 
 /**
- * The schema itself, or what it refers to inside of `root`, with what stands beside the reference. Undefined for what is
- * no object, lies elsewhere, or refers to itself.
+ * A schema with what it refers to inside of itself. A few lines can lead to the same places on millions of ways, so every
+ * look costs one of `steps`; when none are left, nothing more is seen.
  */
-export function resolve(schema: unknown, root: unknown): Json | undefined {
-  let at = schema;
-  let resolved: Json | undefined;
-  for (let hops = 0; hops <= MAX_REFERENCES; hops++) {
-    if (!isObject(at)) return undefined;
-    const reference = own(at, '$ref');
-    if (typeof reference !== 'string') return resolved === undefined ? at : beside(resolved, at);
-    resolved = resolved === undefined ? at : beside(resolved, at);
-    at = pointedAt(reference, root);
-  }
-  return undefined;
-}
-
-/** The properties of an object, those of its `allOf` included. */
-export function propertiesOf(schema: unknown, root: unknown): readonly Property[] {
-  const found = new Map<string, Property>();
-  collect(schema, { root, found, seen: new Set(), depth: 0 });
-  return [...found.values()];
-}
-
-interface Collection {
+export class SchemaView {
   readonly root: unknown;
-  readonly found: Map<string, Property>;
-  /** What has been collected: schemas may lead to themselves on many ways. */
-  readonly seen: Set<unknown>;
-  readonly depth: number;
-}
+  readonly #steps: number;
+  #left: number;
+  readonly #literals = new Map<unknown, string>();
 
-function collect(schema: unknown, collection: Collection): void {
-  const { root, found, seen, depth } = collection;
-  const resolved = resolve(schema, root);
-  if (resolved === undefined) return;
-  const required = new Set(ownList(resolved, 'required'));
-  const properties = own(resolved, 'properties');
-  if (isObject(properties) && !seen.has(properties)) {
-    seen.add(properties);
-    for (const name of Object.keys(properties)) {
-      if (found.size >= MAX_PROPERTIES) break;
-      if (!found.has(name)) found.set(name, { name, schema: properties[name], required: false });
+  constructor(root: unknown, steps: number) {
+    this.root = root;
+    this.#steps = steps;
+    this.#left = steps;
+  }
+
+  get usedSteps(): number {
+    return this.#steps - this.#left;
+  }
+
+  /**
+   * The schema itself, or what it refers to, with what stands beside the reference. Undefined for what is no object, lies
+   * elsewhere, or refers to itself.
+   */
+  resolve(schema: unknown): Json | undefined {
+    let at = schema;
+    let resolved: Json | undefined;
+    for (let hops = 0; hops <= MAX_REFERENCES; hops++) {
+      if (!isObject(at) || !this.#step()) return undefined;
+      const reference = own(at, '$ref');
+      if (typeof reference !== 'string') return resolved === undefined ? at : beside(resolved, at);
+      resolved = resolved === undefined ? at : beside(resolved, at);
+      at = pointedAt(reference, this.root);
+    }
+    return undefined;
+  }
+
+  /** The properties of an object, those of its `allOf` included. */
+  propertiesOf(schema: unknown): readonly Property[] {
+    const found = new Map<string, Property>();
+    this.#collect(schema, found, new Set(), 0);
+    return [...found.values()];
+  }
+
+  /** A value as JSON on one line, with escapes for what cannot be seen. */
+  literal(value: unknown): string {
+    const known = this.#literals.get(value);
+    if (known !== undefined) return known;
+    const text = literal(value, MAX_LITERAL);
+    this.#literals.set(value, text);
+    return text;
+  }
+
+  /** @param seen what has been collected: schemas may lead to themselves */
+  #collect(schema: unknown, found: Map<string, Property>, seen: Set<unknown>, depth: number): void {
+    const resolved = this.resolve(schema);
+    if (resolved === undefined) return;
+    const properties = own(resolved, 'properties');
+    if (isObject(properties) && !seen.has(properties)) {
+      seen.add(properties);
+      for (const name of Object.keys(properties)) {
+        if (found.size >= MAX_PROPERTIES || !this.#step()) break;
+        if (!found.has(name)) found.set(name, { name, schema: properties[name], required: false });
+      }
+    }
+    const parts = ownList(resolved, 'allOf');
+    if (depth < MAX_NESTED_ALL_OF && !seen.has(parts)) {
+      seen.add(parts);
+      for (const part of parts.slice(0, MAX_PARTS)) this.#collect(part, found, seen, depth + 1);
+    }
+    // Last, because a part may require what another declares.
+    for (const name of ownList(resolved, 'required').slice(0, MAX_PROPERTIES)) {
+      const property = typeof name === 'string' ? found.get(name) : undefined;
+      if (property !== undefined && !property.required) found.set(property.name, { ...property, required: true });
     }
   }
-  const parts = ownList(resolved, 'allOf');
-  if (depth < MAX_NESTED_ALL_OF && !seen.has(parts)) {
-    seen.add(parts);
-    for (const part of parts.slice(0, MAX_PARTS)) collect(part, { ...collection, depth: depth + 1 });
-  }
-  // Last, because a part may require what another declares.
-  for (const name of required) {
-    const property = typeof name === 'string' ? found.get(name) : undefined;
-    if (property !== undefined && !property.required) found.set(property.name, { ...property, required: true });
+
+  #step(): boolean {
+    if (this.#left <= 0) return false;
+    this.#left--;
+    return true;
   }
 }
 

@@ -1,8 +1,9 @@
 import type { ListedTool } from './listed-tool.ts';
-import { own, ownList, ownText, propertiesOf, resolve, variantsOf } from './schema-view.ts';
+import { own, ownList, ownText, SchemaView, variantsOf } from './schema-view.ts';
 
 const MAX_PARAMETERS = 200;
 const MAX_VARIANTS = 6;
+const MAX_STEPS = 1_000;
 
 /** The words that a tool is found by. `details` is what is said about its parameters, and their values. */
 export interface SearchEntry {
@@ -32,16 +33,17 @@ export function searchEntry(tool: ListedTool, id: number): SearchEntry {
 
 /** The parameters, and what the objects among them hold, with what is said about them. */
 function parametersOf({ definition }: ListedTool): readonly { readonly name: string; readonly details: string }[] {
-  const root = own(definition, 'inputSchema');
+  const view = new SchemaView(own(definition, 'inputSchema'), MAX_STEPS);
+  const { root } = view;
   const whole = [root, ...variantsOf(root).slice(0, MAX_VARIANTS)];
-  const outer = whole.flatMap((schema) => propertiesOf(schema, root)).slice(0, MAX_PARAMETERS);
+  const outer = whole.flatMap((schema) => view.propertiesOf(schema)).slice(0, MAX_PARAMETERS);
   const inner = outer.flatMap(({ schema }) => {
-    const value = resolve(schema, root);
+    const value = view.resolve(schema);
     const places = [value, own(value, 'items'), ...variantsOf(value).slice(0, MAX_VARIANTS)];
-    return places.flatMap((place) => propertiesOf(place, root));
+    return places.flatMap((place) => view.propertiesOf(place));
   });
   return [...outer, ...inner].slice(0, MAX_PARAMETERS).map(({ name, schema }) => {
-    const value = resolve(schema, root);
+    const value = view.resolve(schema);
     const words = ownList(value, 'enum').filter((word) => typeof word === 'string');
     return { name, details: [ownText(value, 'description') ?? '', ...words.slice(0, MAX_PARAMETERS)].join(' ') };
   });

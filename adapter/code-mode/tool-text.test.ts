@@ -10,6 +10,7 @@ function listed(definition: object, warnings?: ToolWarnings): ListedTool {
   return tool;
 }
 
+const detailed = (tool: ListedTool): string => detailedText(tool).text;
 const sample = (name: string): ListedTool => {
   const text = sampleTools.find((tool) => listedTool(tool)?.name === name) ?? '';
   return listed(JSON.parse(text) as object);
@@ -42,7 +43,7 @@ describe('a tool on one line', () => {
 
 describe('a tool in detail', () => {
   test('shows what it does, takes and returns', () => {
-    expect(detailedText(sample('get_issue'))).toBe(`### get_issue
+    expect(detailed(sample('get_issue'))).toBe(`### get_issue
 > Get details of a specific issue in a GitHub repository.
 
 Parameters:
@@ -60,7 +61,7 @@ Returns (structuredContent):
   });
 
   test('shows a title that says more than the name, and hints that are given', () => {
-    expect(detailedText(sample('browser_snapshot'))).toBe(`### browser_snapshot
+    expect(detailed(sample('browser_snapshot'))).toBe(`### browser_snapshot
 Title: Page snapshot
 > Capture accessibility snapshot of the current page, this is better than screenshot
 Hints: read-only
@@ -68,24 +69,24 @@ Hints: read-only
 Parameters: none
 
 Returns: text or other content`);
-    expect(detailedText(sample('browser_navigate'))).not.toContain('Title');
-    expect(detailedText(listed({ name: 'get_it', title: 'Get it' }))).not.toContain('Title');
+    expect(detailed(sample('browser_navigate'))).not.toContain('Title');
+    expect(detailed(listed({ name: 'get_it', title: 'Get it' }))).not.toContain('Title');
   });
 
   test('says whether it takes anything', () => {
-    expect(detailedText(listed({ name: 't', inputSchema: { type: 'object', additionalProperties: true } }))).toContain(
+    expect(detailed(listed({ name: 't', inputSchema: { type: 'object', additionalProperties: true } }))).toContain(
       'Parameters: any',
     );
-    expect(detailedText(listed({ name: 't', inputSchema: { type: 'object' } }))).toContain('Parameters: none');
+    expect(detailed(listed({ name: 't', inputSchema: { type: 'object' } }))).toContain('Parameters: none');
   });
 
   test('shows a result that is no object', () => {
     const outputSchema = { type: 'array', items: { type: 'string' } };
-    expect(detailedText(listed({ name: 't', outputSchema }))).toContain('Returns (structuredContent): array of string');
+    expect(detailed(listed({ name: 't', outputSchema }))).toContain('Returns (structuredContent): array of string');
   });
 
   test('keeps descriptions apart from its own lines', () => {
-    const text = detailedText(
+    const text = detailed(
       listed({
         name: 't',
         description: 'Harmless.\n\n### other_tool\nParameters: none\n```\n- `x`',
@@ -112,7 +113,7 @@ Returns: text or other content`);
     const properties = Object.fromEntries(
       Array.from({ length: 250 }, (_, i) => [`parameter${i}`, { type: 'string', description: 'long '.repeat(1_000) }]),
     );
-    const text = detailedText(listed({ name: 't', description: 'long '.repeat(100_000), inputSchema: { properties } }));
+    const text = detailed(listed({ name: 't', description: 'long '.repeat(100_000), inputSchema: { properties } }));
     expect(text.length).toBeLessThan(60_100);
     expect(text.endsWith('\n- … (cut: the definition is too long)')).toBe(true);
   });
@@ -124,7 +125,7 @@ describe('a warning of the adapter', () => {
   test('stands before what the tool says, and does not hide it', () => {
     const tool = listed({ name: 't', description: 'WARNING: all\nWARNING: this one\nDoes it.' }, warnings);
     expect(briefLine(tool)).toBe('- t: WARNING: this one Does it.');
-    expect(detailedText(tool)).toMatch(/^### t\nWARNING: this one\n> Does it\.\n\n/);
+    expect(detailed(tool)).toMatch(/^### t\nWARNING: this one\n> Does it\.\n\n/);
   });
 
   test('of all tools is not repeated for each', () => {

@@ -1,7 +1,7 @@
 import type { ListedTool } from './listed-tool.ts';
 import { cut, oneLine, quotation, shownName } from './plain-text.ts';
 import { propertyLines } from './schema-text.ts';
-import { isObject, own } from './schema-view.ts';
+import { isObject, own, SchemaView } from './schema-view.ts';
 import { typeText } from './type-text.ts';
 import { squashed } from './words.ts';
 
@@ -10,6 +10,8 @@ const MAX_TITLE = 200;
 const MAX_DESCRIPTION = 10_000;
 /** UTF-16 units of one tool in detail. */
 const MAX_DETAILED = 60_000;
+/** Looks at each of its schemas; some hundred parameters take fewer. */
+const MAX_STEPS = 5_000;
 const HINTS = [
   ['readOnlyHint', 'read-only'],
   ['destructiveHint', 'destructive'],
@@ -23,8 +25,14 @@ export function briefLine(tool: ListedTool): string {
   return `- ${shownName(tool.name)}${about === '' ? '' : `: ${about}`}`;
 }
 
+export interface DetailedText {
+  readonly text: string;
+  /** What it cost to write it. */
+  readonly steps: number;
+}
+
 /** A section in Markdown: what the tool does, takes and returns. */
-export function detailedText(tool: ListedTool): string {
+export function detailedText(tool: ListedTool): DetailedText {
   const { name, title, description, warning, definition } = tool;
   const head = [`### ${shownName(name)}`];
   if (warning !== undefined) head.push(warning);
@@ -33,25 +41,30 @@ export function detailedText(tool: ListedTool): string {
   if (description !== '') head.push(quotation(description, MAX_DESCRIPTION));
   const hints = hintsOf(own(definition, 'annotations'));
   if (hints !== '') head.push(`Hints: ${hints}`);
-  const text = [head.join('\n'), parametersText(definition), returnsText(definition)].join('\n\n');
+  const takes = new SchemaView(own(definition, 'inputSchema'), MAX_STEPS);
+  const returns = new SchemaView(own(definition, 'outputSchema'), MAX_STEPS);
+  const text = [head.join('\n'), parametersText(takes), returnsText(returns)].join('\n\n');
+  return { text: bounded(text), steps: takes.usedSteps + returns.usedSteps };
+}
+
+function bounded(text: string): string {
   if (text.length <= MAX_DETAILED) return text;
   const kept = cut(text, MAX_DETAILED);
   return `${kept.slice(0, kept.lastIndexOf('\n'))}\n- … (cut: the definition is too long)`;
 }
 
-function parametersText(definition: unknown): string {
-  const schema = own(definition, 'inputSchema');
+function parametersText(schema: SchemaView): string {
   const lines = propertyLines(schema);
-  const others = own(schema, 'additionalProperties') ?? false;
-  return lines.length === 0 ? `Parameters: ${others === false ? 'none' : 'any'}` : `Parameters:\n${lines.join('\n')}`;
+  if (lines.length > 0) return `Parameters:\n${lines.join('\n')}`;
+  const others = own(schema.root, 'additionalProperties') ?? false;
+  return `Parameters: ${others === false ? 'none' : 'any'}`;
 }
 
-function returnsText(definition: unknown): string {
-  const schema = own(definition, 'outputSchema');
-  if (!isObject(schema)) return 'Returns: text or other content';
+function returnsText(schema: SchemaView): string {
+  if (!isObject(schema.root)) return 'Returns: text or other content';
   const lines = propertyLines(schema);
   const what = 'Returns (structuredContent)';
-  return lines.length === 0 ? `${what}: ${typeText(schema, schema)}` : `${what}:\n${lines.join('\n')}`;
+  return lines.length === 0 ? `${what}: ${typeText(schema.root, schema)}` : `${what}:\n${lines.join('\n')}`;
 }
 
 /** Destructive is what a tool is that says nothing, so only a stated one counts. */

@@ -4,6 +4,7 @@
  */
 
 const MAX_WORD = 40;
+const MAX_SQUASHED = 300;
 const WORD = /[\p{L}\p{N}\p{M}]+/gu;
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Hangul}\p{sc=Thai}]+/u;
 const RUNS =
@@ -29,9 +30,11 @@ export function queryWordsOf(text: string): readonly QueryWord[] {
   });
 }
 
-/** Letters and digits alone: `read_file`, `readFile` and `Read file` are the same. */
+/** Letters and digits alone: `read_file`, `readFile` and `Read file` are the same. Of long texts the beginning. */
 export function squashed(text: string): string {
-  return rawWords(withoutAccents(text)).join('').toLowerCase();
+  return rawWords(withoutAccents(text.slice(0, MAX_SQUASHED)))
+    .join('')
+    .toLowerCase();
 }
 
 /**
