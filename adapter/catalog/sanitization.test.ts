@@ -67,17 +67,14 @@ describe('sanitising a definition', () => {
   });
 
   test.each([
-    ['x'.repeat(256), 'x'.repeat(256)],
-    ['x'.repeat(257), `${'x'.repeat(253)}...`],
-    ['\\n'.repeat(256), '\\n'.repeat(256)],
-    ['\\n'.repeat(257), `${'\\n'.repeat(253)}...`],
-    ['\\u0078'.repeat(256), '\\u0078'.repeat(256)],
-    ['\\u0078'.repeat(257), `${'x'.repeat(253)}...`],
-    ['\u{1F600}'.repeat(256), '\u{1F600}'.repeat(256)],
-    ['\u{1F600}'.repeat(257), `${'\u{1F600}'.repeat(253)}...`],
-  ])('counts characters, not what they are written with: %s', (title, expected) => {
+    ['x', 'x'],
+    [String.raw`\n`, String.raw`\n`],
+    [String.raw`\u0078`, 'x'],
+    ['\u{1F600}', '\u{1F600}'],
+  ])('counts characters, not what they are written with: %s', (one, other) => {
     const tool = (text: string): string => `{"name":"t","title":"${text}"}`;
-    expect(sanitizeTool(tool(title), rules()).text).toBe(tool(expected));
+    expect(sanitizeTool(tool(one.repeat(256)), rules()).text).toBe(tool(one.repeat(256)));
+    expect(sanitizeTool(tool(one.repeat(257)), rules()).text).toBe(tool(`${other.repeat(253)}...`));
   });
 
   test.each([
