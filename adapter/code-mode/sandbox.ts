@@ -1,0 +1,109 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import { Worker } from 'node:worker_threads';
+
+import type { SandboxLimits } from './sandbox-limits.ts';
+import type { SandboxFailure, WorkerStart } from './sandbox-messages.ts';
+import { type RunOptions, type SandboxOutcome, SandboxRun } from './sandbox-run.ts';
+import { webAssembly } from './web-assembly.ts';
+
+/** `.ts` among the sources, `.js` in a build. */
+const WORKER = new URL(`sandbox-worker${extname(import.meta.url)}`, import.meta.url);
+const ENGINE = '@jitl/quickjs-wasmfile-release-sync/wasm';
+
+export type { CallTool, SandboxOutcome } from './sandbox-run.ts';
+
+const MIB = 1_048_576;
+/** What a worker needs for itself. */
+const WORKER_HEAP_MB = 32;
+/**
+ * The engine's frames lie on the stack of the thread too, and are larger there than where the engine counts them:
+ * measured at less than ten times.
+ */
+const STACK_FACTOR = 16;
+
+/**
+ * Runs JavaScript that nobody has read: QuickJS inside WebAssembly inside a thread of its own. Each run has a new one, which
+ * ends with it; nothing of a run is left for another. The code has the language, `console` and `call_tool(name, args)`.
+ */
+export class Sandbox {
+  readonly limits: SandboxLimits;
+  readonly #maxRunning: number;
+  readonly #closing = new AbortController();
+  readonly #running = new Set<Promise<SandboxOutcome>>();
+  #engine: Promise<object> | undefined;
+
+  /** Beyond `maxRunning` runs at a time, more are refused: each may take a core and the whole memory of the limits. */
+  constructor(options: { readonly limits: SandboxLimits; readonly maxRunning: number }) {
+    this.limits = options.limits;
+    this.#maxRunning = options.maxRunning;
+  }
+
+  /** `code` is the body of an async function. Never rejects. */
+  async run(options: RunOptions): Promise<SandboxOutcome> {
+    const { codeBytes } = this.limits;
+    if (Buffer.byteLength(options.code) > codeBytes) {
+      return refused('code_size', `the code is longer than ${codeBytes} bytes`);
+    }
+    const signal = AbortSignal.any([options.signal, this.#closing.signal]);
+    if (signal.aborted) return refused('aborted', 'the run was cancelled');
+    if (this.#running.size >= this.#maxRunning) {
+      return refused('busy', `${this.#maxRunning} other runs are going on: try again later`);
+    }
+    const run = this.#run({ ...options, signal });
+    this.#running.add(run);
+    try {
+      return await run;
+    } catch (error) {
+      return refused('error', `the sandbox does not start: ${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.#running.delete(run);
+    }
+  }
+
+  /** Ends what runs, and waits for it. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await Promise.allSettled(this.#running);
+  }
+
+  async #run(options: RunOptions): Promise<SandboxOutcome> {
+    this.#engine ??= compileEngine();
+    const engine = await this.#engine.catch((error: unknown) => {
+      this.#engine = undefined;
+      throw error;
+    });
+    return await SandboxRun.run(startWorker(engine, this.limits), this.limits, options);
+  }
+}
+
+/** Compiled once; every worker makes an instance of it. */
+async function compileEngine(): Promise<object> {
+  return await webAssembly.compile(await readFile(createRequire(import.meta.url).resolve(ENGINE)));
+}
+
+function startWorker(engine: object, limits: SandboxLimits): Worker {
+  const start: WorkerStart = { engine, limits };
+  // Texts on their way through the worker's own heap, at two bytes a character; as many again are garbage already.
+  const texts = limits.parallelCalls * (limits.argumentBytes + limits.callResultBytes) + limits.outputBytes;
+  return new Worker(WORKER, {
+    name: 'code-mode',
+    workerData: start,
+    // Neither secrets nor options of this process.
+    env: {},
+    argv: [],
+    execArgv: [],
+    stdin: false,
+    stdout: true,
+    stderr: true,
+    resourceLimits: {
+      maxOldGenerationSizeMb: WORKER_HEAP_MB + Math.ceil((4 * texts) / MIB),
+      stackSizeMb: Math.max(4, Math.ceil((limits.stackBytes * STACK_FACTOR) / MIB)),
+    },
+  });
+}
+
+function refused(reason: SandboxFailure, message: string): SandboxOutcome {
+  return { kind: 'failed', reason, message, console: '', calls: 0 };
+}
