@@ -194,10 +194,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
-    refusesSessions: () =>
+    refusesSessions: () => {
       // They would make a store that lost its state look like one that still has it.
-      (reconciliation?.decided === false && usable()) ||
-      (draining && !(isShared && state.status().degradedReason === null)),
+      if (reconciliation?.decided === false && usable()) return 'reconciling';
+      return draining && !(isShared && state.status().degradedReason === null) ? 'draining' : undefined;
+    },
     known,
   });
 

@@ -69,6 +69,11 @@ export const ERRORS = {
   upstream_timeout: { status: 504, rpc: 504, detail: 'The upstream server did not answer in time.' },
   cancelled: { status: 200, rpc: -32800, detail: 'The request was cancelled.' },
   draining: { status: 503, rpc: 503, detail: 'This replica is shutting down; open the session again elsewhere.' },
+  reconciling: {
+    status: 503,
+    rpc: 503,
+    detail: 'The adapter has just started and is looking for files of lost sessions; try again.',
+  },
   state_unavailable: {
     status: 503,
     rpc: 503,

@@ -12,7 +12,8 @@ import { endUpstream, planOf, type Turn } from './turn.ts';
 /** Opens a session: takes a place, lets the upstream answer, and keeps what came of it under an id of our own. */
 export async function initialize(turn: Turn, body: Body, request: Request): Promise<void> {
   const { parts, mount, incoming } = turn;
-  if (parts.refusesSessions()) throw new AdapterError('draining');
+  const refusal = parts.refusesSessions();
+  if (refusal !== undefined) throw new AdapterError(refusal);
   const key = { serverId: mount.serverId, sessionId: newSessionId() };
   await parts.sessions.reserve(key);
   let opened = false;

@@ -28,8 +28,8 @@ export interface GatewayParts {
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
   readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
-  /** Whether a session that is opened now would be lost when this replica ends, which is soon. */
-  readonly refusesSessions: () => boolean;
+  /** Why no session can be opened here now; undefined when one can. */
+  readonly refusesSessions: () => 'draining' | 'reconciling' | undefined;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
 }

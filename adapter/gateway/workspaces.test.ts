@@ -24,7 +24,12 @@ beforeEach(async () => {
   const sessionFiles = new SessionFiles(files.store, files.bytes, (error) => {
     throw error;
   });
-  const parts = { store: files.store, sessions, sessionFiles, refusesSessions: () => isDraining };
+  const parts = {
+    store: files.store,
+    sessions,
+    sessionFiles,
+    refusesSessions: () => (isDraining ? 'draining' : undefined),
+  };
   turn = { parts, mount: sampleMount(), incoming: { principal: 'me' } } as unknown as Turn;
 });
 afterEach(async () => {

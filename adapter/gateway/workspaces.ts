@@ -26,7 +26,8 @@ export function noWorkspace(turn: Turn): SessionRecord {
 /** Opens a workspace for the caller. Throws `sessions_limit`. */
 export async function openWorkspace(turn: Turn): Promise<SessionRecord> {
   const { sessions, refusesSessions } = turn.parts;
-  if (refusesSessions()) throw new AdapterError('draining');
+  const refusal = refusesSessions();
+  if (refusal !== undefined) throw new AdapterError(refusal);
   const record = workspaceRecord(turn, newSessionId());
   await sessions.reserve(record);
   try {

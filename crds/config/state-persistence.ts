@@ -17,7 +17,7 @@ const Reconciliation = z.strictObject({
   legacy_server_id: trimmed('the id of a configured server, or null')
     .describe(
       'Id of the server that owns files whose owner cannot be determined. Null: the only server; with several, such ' +
-        'sessions are skipped.',
+        'sessions are skipped, and as long as there are any, no orphans are removed.',
     )
     .nullable()
     .prefault(null),
