@@ -24,6 +24,7 @@ describe('a type in a few words', () => {
     [{ properties: {} }, 'object'],
     [{ type: 'object', additionalProperties: { type: 'string' } }, 'object of string'],
     [{ type: 'object', additionalProperties: true }, 'object'],
+    [{ type: 'object', properties: { a: {} }, additionalProperties: { type: 'string' } }, 'object'],
     [{ type: 'object', properties: { a: {} }, anyOf: [{ required: ['a'] }, { minProperties: 1 }] }, 'object'],
     [{}, 'any'],
     [true, 'any'],
@@ -70,6 +71,13 @@ describe('parameters', () => {
     const deep = (inner: object, key: string): object => ({ type: 'object', properties: { [key]: inner } });
     expect(linesOf({ a: deep(deep(leaf, 'c'), 'b') })).toBe(
       ['- `a` (object)', '  - `b` (object)', '    - `c` (object, with e, f)'].join('\n'),
+    );
+  });
+
+  test('show no variants of what is two levels deep', () => {
+    const deepest = { properties: { c: {} }, oneOf: [{ properties: { d: {} } }] };
+    expect(linesOf({ a: { properties: { b: deepest } } })).toBe(
+      ['- `a` (object)', '  - `b` (object)', '    - `c` (any)'].join('\n'),
     );
   });
 

@@ -80,17 +80,18 @@ describe('of forty tools, the first that is found for', () => {
 });
 
 describe('a word counts most in the name, then in title, parameters and description', () => {
+  const plain = { title: 'x x', description: 'x x', inputSchema: { properties: { x: { description: 'x x' } } } };
   const places = [
-    { name: 'e', description: 'd', inputSchema: { properties: { q: { description: 'zebra' } } } },
-    { name: 'd', description: 'zebra' },
-    { name: 'c', description: 'd', inputSchema: { properties: { zebra: {} } } },
-    { name: 'b_b', title: 'a zebra', description: 'd' },
-    { name: 'a_zebra', description: 'd' },
+    { ...plain, name: 'e_e', inputSchema: { properties: { x: { description: 'x zebra' } } } },
+    { ...plain, name: 'd_d', description: 'x zebra' },
+    { ...plain, name: 'c_c', inputSchema: { properties: { zebra: { description: 'x x' } } } },
+    { ...plain, name: 'b_b', title: 'x zebra' },
+    { ...plain, name: 'a_zebra' },
   ];
 
   test('in whatever order the tools come', () => {
-    expect(found('zebras', tools(...places))).toEqual(['a_zebra', 'b_b', 'c', 'd', 'e']);
-    expect(found('zebras', tools(...places.toReversed()))).toEqual(['a_zebra', 'b_b', 'c', 'd', 'e']);
+    expect(found('zebras', tools(...places))).toEqual(['a_zebra', 'b_b', 'c_c', 'd_d', 'e_e']);
+    expect(found('zebras', tools(...places.toReversed()))).toEqual(['a_zebra', 'b_b', 'c_c', 'd_d', 'e_e']);
   });
 
   test('parameters of parameters and values are found too', () => {
