@@ -105,6 +105,17 @@ describe('what code gets of a call', () => {
   test.each([
     ['an error of the protocol', json({ error: { code: -1, message: 'went wrong' } }), 'went wrong'],
     ['a refusal', json({ error: { code: 503, message: 'unhealthy' } }, 503), 'unhealthy'],
+    [
+      'a page that the user has to open',
+      json({
+        error: {
+          code: -32042,
+          message: 'open',
+          data: { elicitations: [null, { url: 'http://a' }, { url: 'http://b' }] },
+        },
+      }),
+      'open\nhttp://a\nhttp://b',
+    ],
     ['an error without words', json({ error: {} }), 'The call failed.'],
     ['an error of the tool', result({ content: [text('bad'), text('luck')], isError: true }), 'bad\nluck'],
     ['an error of the tool that says nothing', result({ isError: true }), 'does not say why'],

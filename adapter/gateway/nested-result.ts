@@ -5,7 +5,7 @@ export interface CallResponse {
   readonly id?: unknown;
   readonly method?: unknown;
   readonly result?: CallResult | null;
-  readonly error?: { readonly message?: unknown } | null;
+  readonly error?: { readonly message?: unknown; readonly data?: unknown } | null;
 }
 
 interface CallResult {
@@ -54,8 +54,16 @@ export function resultForCode(json: string, message: CallResponse | null): strin
 }
 
 function reasonOf(message: CallResponse | null): string {
-  const reason = message?.error?.message;
-  return typeof reason === 'string' && reason !== '' ? reason : 'The call failed.';
+  const { message: reason, data } = message?.error ?? {};
+  const said = typeof reason === 'string' && reason !== '' ? reason : 'The call failed.';
+  return [said, ...urlsOf(data)].join('\n');
+}
+
+/** What the user would be asked to open, had the client made the call (MCP 2025-11-25, error -32042). */
+function urlsOf(data: unknown): readonly string[] {
+  const { elicitations } = (data ?? {}) as { elicitations?: unknown };
+  if (!Array.isArray(elicitations)) return [];
+  return elicitations.flatMap((one: { url?: unknown } | null) => (typeof one?.url === 'string' ? [one.url] : []));
 }
 
 /** JSON text of the text blocks' texts, a line each. */
