@@ -7,7 +7,7 @@ import { ENTRIES } from '../files/kit/settings.ts';
 import { contentSeen, formFile, uploaded, uploadedOne, uploadTo } from '../files/kit/uploads.ts';
 import { mounted } from '../kit/deployment.ts';
 import { openSession, type Session } from '../kit/session.ts';
-import { CODE_MODE, codeTools, execute, namesOf, valueOf } from './kit/code.ts';
+import { CODE_MODE, codeTools, execute, failuresOf, namesOf, valueOf } from './kit/code.ts';
 import { type Replicas, startReplicas } from './kit/replicas.ts';
 
 /** What the code sees of an artifact. */
@@ -92,6 +92,14 @@ describe('files of code, behind three replicas', { timeout: 60_000 }, () => {
     );
     const headers = { 'mcp-session-id': session.sessionId };
     expect((await uploadTo(at(b, String(url)), [formFile('asked.bin')], { headers })).status).toBe(200);
+  });
+
+  test('code whose user could upload by a page gets the URL of that page', async () => {
+    const { a, c } = replicas;
+    const own = await openSession(a, { capabilities: { elicitation: { url: {} } } });
+    const [message] = (await valueOf(own.at(c), failuresOf(['read_file', {}]))) as [string];
+    const url = message.split('\n').at(-1) ?? '';
+    expect((await fetch(at(a, url))).status).toBe(200);
   });
 
   test('what tools make is known to the code, and read by the client at every replica', async () => {

@@ -22,15 +22,21 @@ describe('published servers in code mode, behind three replicas', { timeout: 60_
 
   beforeAll(async () => {
     page = started.use(await startTestPage());
-    const [everything, browser] = await Promise.all([
+    const [everything, old, browser] = await Promise.all([
       startEverythingServer('streamable_http'),
+      startEverythingServer('sse'),
       startPlaywrightServer('streamable_http'),
     ]);
     started.use(everything);
+    started.use(old);
     started.use(browser);
     // A browser takes its time to start on a busy machine.
     const patient = { ...CODE_MODE, tool_defaults: { tool_call_timeout_seconds: 120 } };
-    const servers = [mounted('everything', everything.url, CODE_MODE), mounted('browser', browser.url, patient)];
+    const servers = [
+      mounted('everything', everything.url, CODE_MODE),
+      mounted('old', old.url, { ...CODE_MODE, upstream: { transport: 'sse' } }),
+      mounted('browser', browser.url, patient),
+    ];
     replicas = started.use(await startReplicas({ servers }));
   });
   afterAll(() => started.disposeAsync());
@@ -141,6 +147,26 @@ describe('published servers in code mode, behind three replicas', { timeout: 60_
       test('is called directly all the same', async () => {
         expect(saidBy(await client.callTool('echo', { message: 'x' }))).toMatchObject({ text: 'Echo: x' });
       });
+    });
+
+    test('a server of the transport before this one is searched, run and heard', async () => {
+      await using client = await open('old');
+      expect(namesOf(await client.request('tools/list'))).toEqual(codeTools('old'));
+      const found = saidBy(await client.callTool('old_search', { query: 'add two numbers' }));
+      expect(found.text).toMatch(/^- get-sum: /m);
+      const said = saidBy(
+        await client.callTool('old_execute', {
+          code: `
+            const [first, second] = await Promise.all([call_tool('get-sum', { a: 1, b: 2 }), call_tool('get-sum', { a: 3, b: 4 })]);
+            const sampled = await call_tool('trigger-sampling-request', { prompt: 'Hello' });
+            return [first.text, second.text, sampled.text];`,
+        }),
+      );
+      expect(parsed(said)).toEqual([
+        'The sum of 1 and 2 is 3.',
+        'The sum of 3 and 4 is 7.',
+        expect.stringContaining('an answer of the model'),
+      ]);
     });
 
     test('a browser is searched and driven by one piece of code', async () => {
