@@ -122,8 +122,11 @@ export async function invalidateSession(turn: Turn, record: SessionRecord, reaso
   const ended = await parts.sessionFiles.invalidate(record, reason, Date.now() + parts.tombstoneTtlMs);
   if (!ended) return;
   const { serverId, sessionId } = record;
-  incoming.reply.once('close', () => {
+  const tell = (): void => {
     const told = parts.bus.publish({ type: 'session-ended', serverId, sessionId });
     Promise.all([told, endUpstream(turn, record)]).catch(parts.known);
-  });
+  };
+  // A client that has gone meanwhile closes nothing any more.
+  if (incoming.reply.destroyed) tell();
+  else incoming.reply.once('close', tell);
 }
