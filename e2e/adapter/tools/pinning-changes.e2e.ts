@@ -2,14 +2,15 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from '../kit/deployment.ts';
-import { EventReader } from '../kit/events.ts';
 import { eventually } from '../kit/eventually.ts';
 import { openSession, textOf, type Door } from '../kit/session.ts';
+import { type SseUpstream, startSseUpstream } from '../kit/sse-upstream.ts';
 import { before, CALLED, CHANGES, definitionsOf, show, tool } from './kit/changes.ts';
 import { driftError, INVALIDATED, unknownTool } from './kit/errors.ts';
 import { toolsOf } from './kit/client.ts';
 import { helperOf, isStrict, POLICIES } from './kit/policies.ts';
 import { startTrio, type Trio } from './kit/trio.ts';
+import { cornerSuite } from './pinning/corners.ts';
 import { failures } from './pinning/failures.ts';
 import { lifeSuite } from './pinning/life.ts';
 import { raceSuite } from './pinning/races.ts';
@@ -21,21 +22,26 @@ describe('what counts as a change, behind three replicas:', () => {
   const started = new AsyncDisposableStack();
   let upstream: ScriptedUpstream;
   let paged: ScriptedUpstream;
+  let sse: SseUpstream;
   let trio: Trio;
 
   beforeAll(async () => {
     upstream = started.use(await startScriptedUpstream());
     paged = started.use(await startScriptedUpstream({ pageSize: 2 }));
+    sse = started.use(await startSseUpstream());
     const servers = POLICIES.flatMap(({ id, pinning: tool_definition_pinning }) => [
       mounted(id, upstream.url, { tool_definition_pinning }),
       mounted(`${id}_paged`, paged.url, { tool_definition_pinning }),
+      mounted(`${id}_code`, upstream.url, { tool_definition_pinning, code_mode_enabled: true }),
+      mounted(`${id}_sse`, sse.url, { tool_definition_pinning, upstream: { transport: 'sse' } }),
       mounted(`${id}_files`, upstream.url, { tool_definition_pinning, adapters, disabled_tools: ['gone'] }),
     ]);
     trio = started.use(await startTrio({ servers }));
   });
   afterAll(() => started.disposeAsync());
   afterEach(() => {
-    for (const { behavior } of [upstream, paged]) behavior.intercept = () => undefined;
+    for (const { behavior } of [upstream, paged])
+      Object.assign(behavior, { intercept: () => undefined, headerDelayMs: 0 });
   });
 
   const listed = async (door: Door): Promise<JsonObject[]> => {
@@ -83,32 +89,6 @@ describe('what counts as a change, behind three replicas:', () => {
       if (ends && drift !== undefined) await eventually(() => upstream.sessions.has(upstreamId ?? '')).toBe(false);
       expect(await listed((await open(id)).at(trio.at(1)))).toEqual([...definitionsOf(after()), own]);
     });
-  });
-
-  test('a session that ends so is over for its stream and its calls at the other replicas', async () => {
-    show(upstream, [
-      ...before(),
-      [
-        'waits',
-        {
-          ...tool({ description: 'Waits.' }),
-          call: async (call) => {
-            await call.released('never');
-            return { content: [] };
-          },
-        },
-      ],
-    ]);
-    const session = await open('invalidate');
-    await listed(session.at(trio.at(0)));
-    const stream = new EventReader(await session.at(trio.at(1)).stream());
-    const mark = upstream.requestsOf('tools/call').length;
-    const waiting = session.at(trio.at(2)).tool('waits');
-    await eventually(() => upstream.requestsOf('tools/call').length).toBe(mark + 1);
-    show(upstream, before());
-    expect((await session.at(trio.at(0)).call('tools/list')).error).toMatchObject({ code: 409 });
-    expect(await stream.rest()).toEqual([]);
-    expect(await waiting).toMatchObject({ error: { data: { code: 'session_ended' } } });
   });
 
   test('nothing that the adapter itself adds, hides or writes is one', async () => {
@@ -214,6 +194,7 @@ describe('what counts as a change, behind three replicas:', () => {
     });
   });
 
+  cornerSuite(() => ({ trio, upstream, sse }));
   raceSuite(() => ({ trio, upstream }));
   lifeSuite(() => ({ trio, upstream, paged }));
 });

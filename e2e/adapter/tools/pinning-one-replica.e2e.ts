@@ -14,6 +14,8 @@ import { POLICIES } from './kit/policies.ts';
 import { endedUpstream, remembers } from './pinning/life.ts';
 import { playPolicy } from './pinning/policy-flow.ts';
 
+const DRIFT_LOGGED = 'tools have changed since the session saw them first';
+
 describe('one replica with SQLite', () => {
   const started = new AsyncDisposableStack();
   let upstream: ScriptedUpstream;
@@ -63,6 +65,11 @@ describe('one replica with SQLite', () => {
     const [keepId, subsetId] = [...upstream.sessions.keys()].slice(-3);
     show(upstream, ALL.after());
     expect((await ended.at(adapter).call('tools/list')).error).toMatchObject({ code: 409 });
+    // Operators are told once for each session and change.
+    await ended.at(adapter).call('tools/list');
+    const drifts = adapter.logs().filter(({ server_id: id, msg }) => id === 'invalidate' && msg === DRIFT_LOGGED);
+    expect(drifts.at(-1)).toMatchObject({ drift: expect.stringContaining('changed=described[description]') });
+    expect(drifts.map(({ session }) => session).filter((one) => one === drifts.at(-1)?.session)).toHaveLength(1);
     adapter.kill();
     await adapter.exited;
     adapter = await startAdapter({ config, port: adapter.port });

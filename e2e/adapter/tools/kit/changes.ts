@@ -95,7 +95,7 @@ export const ALL: Change & { readonly drift: DriftData } = {
 };
 
 /** What an upstream lists and calls from now on. It tells nobody. */
-export function show({ tools }: ScriptedUpstream, list: Tools): void {
+export function show({ tools }: Pick<ScriptedUpstream, 'tools'>, list: Tools): void {
   tools.clear();
   for (const [name, one] of list) tools.set(name, one);
 }
