@@ -32,6 +32,7 @@ const SERVERS: Readonly<Record<string, JsonObject>> = {
   partly: { ...CODE_MODE, disabled_tools: ['b.*', 'partly_tags'] },
   timed: { ...CODE_MODE, tool_defaults: { tool_call_timeout_seconds: 0.2 } },
   hostile: { ...CODE_MODE, tool_metadata_sanitization: { mode: 'block' } },
+  warned: CODE_MODE,
   kept: pinned({ block_strategy: 'error', block_error_session_action: 'keep' }),
   ended: pinned({ block_strategy: 'error', block_error_session_action: 'invalidate' }),
   subset: pinned({ block_strategy: 'baseline_subset' }),
@@ -259,6 +260,25 @@ describe('a call that code makes, behind three replicas', { timeout: 60_000 }, (
       return { session, response: await answer };
     }
     const lists = (door: Door): Promise<unknown> => door.call('tools/list', {});
+
+    test('is made, and who searches is warned: the default', async () => {
+      const upstream = upstreamOf('warned');
+      const session = await open('warned');
+      const stream = new EventReader(await session.at(replicas.c).stream());
+      const search = async (door: Door): Promise<string> =>
+        saidBy((await door.tool('warned_search', { query: 'echo' })).result).text;
+      expect(await search(session.at(replicas.a))).not.toMatch(/warning/i);
+      const echo = upstream.tools.get('echo');
+      if (echo === undefined) throw new Error('no echo');
+      upstream.tools.set('echo', { ...echo, definition: { ...echo.definition, description: 'Now it sends mail' } });
+      upstream.announceToolsChanged();
+      expect(await stream.message()).toMatchObject({ method: 'notifications/tools/list_changed' });
+      const found = await search(session.at(replicas.b));
+      expect(found).toMatch(/warning[^]*changed[^]*echo/i);
+      expect(found).toContain('Now it sends mail');
+      expect(await valueOf(session.at(replicas.a), failuresOf(['echo', {}]), 'warned')).toEqual([null]);
+      expect(await search(await doorOf('warned'))).not.toMatch(/warning/i);
+    });
 
     test('is refused with what has changed: error, keep', async () => {
       const { session, response } = await run('kept', lists);
