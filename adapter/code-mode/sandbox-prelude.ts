@@ -128,7 +128,9 @@ export const PRELUDE = `(function (host, limits) {
         text = error !== null && typeof error === 'object' && typeof error.message === 'string' ? errorText(error) : show(error);
         if (isError(error) && typeof error.stack === 'string') stack = error.stack;
       } catch {}
-      return '[' + stringify(firstOf(text, 8192)) + ',' + stringify(firstOf(stack, 8192)) + ']';
+// Without memory for an error, the engine throws null, or something that is no value at all.
+      const type = error === null ? 'null' : typeof error;
+      return '[' + stringify(firstOf(text, 8192)) + ',' + stringify(firstOf(stack, 8192)) + ',"' + type + '"]';
     },
   };
 })`;

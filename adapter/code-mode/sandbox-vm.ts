@@ -228,10 +228,7 @@ export class SandboxVm {
     this.#context.runtime.setMemoryLimit(this.#limits.memoryBytes + LAST_WORDS_BYTES);
     const described = this.#context.callFunction(this.#hooks.describe, this.#context.undefined, error);
     if (described.error !== undefined) return engineFailure(described.error, this.#isFull());
-    // Without memory for an error, the engine throws null or something that is no value at all.
-    const isNull = this.#context.eq(error, this.#context.null);
-    const full = isNull ? this.#isFull() : this.#context.typeof(error) === 'unknown';
-    const known = { reason, what, full, lines: this.#lines };
+    const known = { reason, what, full: this.#isFull(), lines: this.#lines };
     return failureOf(this.#context.getString(described.value), known);
   }
 

@@ -6,6 +6,7 @@ import { Worker } from 'node:worker_threads';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { SandboxFailure, WorkerStart } from './sandbox-messages.ts';
 import { type RunOptions, type SandboxOutcome, SandboxRun } from './sandbox-run.ts';
+import { SpareWorker } from './spare-worker.ts';
 import { webAssembly } from './web-assembly.ts';
 
 /** `.ts` among the sources, `.js` in a build. */
@@ -32,7 +33,7 @@ export class Sandbox {
   readonly #maxRunning: number;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<SandboxOutcome>>();
-  #engine: Promise<object> | undefined;
+  #workers: Promise<SpareWorker> | undefined;
 
   /** Beyond `maxRunning` runs at a time, more are refused: each may take a core and the whole memory of the limits. */
   constructor(options: { readonly limits: SandboxLimits; readonly maxRunning: number }) {
@@ -66,15 +67,21 @@ export class Sandbox {
   async close(): Promise<void> {
     this.#closing.abort();
     await Promise.allSettled(this.#running);
+    await this.#workers?.then(
+      (workers) => workers.close(),
+      () => {},
+    );
   }
 
   async #run(options: RunOptions): Promise<SandboxOutcome> {
-    this.#engine ??= compileEngine();
-    const engine = await this.#engine.catch((error: unknown) => {
-      this.#engine = undefined;
+    this.#workers ??= compileEngine().then((engine) => new SpareWorker(() => startWorker(engine, this.limits)));
+    const workers = await this.#workers.catch((error: unknown) => {
+      this.#workers = undefined;
       throw error;
     });
-    return await SandboxRun.run(startWorker(engine, this.limits), this.limits, options);
+    const outcome = await SandboxRun.run(workers.take(), this.limits, options);
+    if (!this.#closing.signal.aborted) workers.prepare();
+    return outcome;
   }
 }
 

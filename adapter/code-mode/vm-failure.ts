@@ -9,14 +9,15 @@ const MAX_CALLERS = 5;
 const OUT_OF_MEMORY = 'the code used more memory than it may';
 const OUT_OF_STACK = 'the code called itself too deeply';
 
-/** What the code threw: `[text, stack]` as JSON, both written by code that may lie. */
+/** What the code threw: `[text, stack, type]` as JSON, the first two written by code that may lie. */
 export function failureOf(
   described: string,
   known: { readonly reason: 'syntax' | 'error'; readonly what: string; readonly full: boolean; readonly lines: number },
 ): CodeEnd {
-  const [text, stack] = JSON.parse(described) as [string, string];
+  const [text, stack, type] = JSON.parse(described) as [string, string, string];
   const place = placeIn(stack, known.lines);
-  const reason = known.full ? 'memory' : (engineLimit(text) ?? known.reason);
+  const noMemory = type === 'unknown' || (type === 'null' && known.full);
+  const reason = noMemory ? 'memory' : (engineLimit(text) ?? known.reason);
   const said = reason === 'memory' ? OUT_OF_MEMORY : reason === 'stack' ? OUT_OF_STACK : `${known.what}${text}`;
   return { kind: 'failed', reason, message: `${said}${place}` };
 }
