@@ -1,12 +1,14 @@
 /** Sorts as Python does, by code points; JavaScript's order by UTF-16 units differs above U+FFFF. */
 export function compareCodePoints(a: string, b: string): number {
   const length = Math.min(a.length, b.length);
-  for (let index = 0; index < length; index += 1) {
-    const difference = rank(a.charCodeAt(index)) - rank(b.charCodeAt(index));
-    if (difference !== 0) return difference;
-  }
-  return a.length - b.length;
+  let index = 0;
+  while (index < length && a.charCodeAt(index) === b.charCodeAt(index)) index += 1;
+  if (index === length) return a.length - b.length;
+  // Behind the first half of a surrogate pair, the pair is what differs.
+  return (isHigh(a.charCodeAt(index - 1)) ? difference(a, b, index - 1) : 0) || difference(a, b, index);
 }
 
-/** Surrogates stand for what lies above all other units. */
-const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x1_0000 : unit);
+const isHigh = (unit: number): boolean => unit >= 0xd800 && unit <= 0xdbff;
+
+const difference = (a: string, b: string, index: number): number =>
+  (a.codePointAt(index) ?? 0) - (b.codePointAt(index) ?? 0);

@@ -58,7 +58,9 @@ const whereOf = (error: SyntaxError): string => {
 
 function exactly(source: string): number | ExactNumber {
   const value = Number(source);
-  const changed = /[.eE]/.test(source) ? Number.isInteger(value) : !Number.isSafeInteger(value) && !isConstant(value, source);
+  const changed = /[.eE]/.test(source)
+    ? Number.isInteger(value)
+    : !Number.isSafeInteger(value) && !isConstant(value, source);
   return changed ? new ExactNumber(source) : value;
 }
 
