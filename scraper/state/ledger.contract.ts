@@ -408,8 +408,8 @@ for (const technology of ledgers) {
 
       test('of 10,000 records in one window are looked up and kept quickly', async () => {
         await remember(hashes(100_000, 140_000), { now: new Date(), maxEntries: 50_000 });
-        let took = 0;
-        for (let page = 0; page < 3; page += 1) {
+        const took: number[] = [];
+        for (let page = 0; page < 4; page += 1) {
           const fingerprints = hashes(page * 10_000, page * 10_000 + 10_000);
           const from = (await a.source('s'))?.plannedUntil;
           const window = { start: from ?? at(0), end: new Date((from ?? at(0)).getTime() + 1) };
@@ -418,10 +418,10 @@ for (const technology of ledgers) {
           expect((await a.seen('s', fingerprints, new Date())).size).toBe(0);
           const id = windowId('scheduled', window);
           expect(await commit(id, { now: new Date(), fingerprints, ttlMs: HOUR, maxEntries: 50_000 })).toBe(true);
-          took += performance.now() - started;
+          took.push(performance.now() - started);
         }
-        // A record may take 30 µs in all. Generous here, as other tests run at the same time.
-        expect(took / 30_000).toBeLessThan(0.03);
+        // Of the 300 ms that all of such a page may take. The best of some, as other tests run at the same time.
+        expect(Math.min(...took)).toBeLessThan(200);
       });
     });
 
