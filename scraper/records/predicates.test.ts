@@ -6,16 +6,17 @@ import { compilePredicate } from './predicates.ts';
 import { ShapeMismatch } from './shape-mismatch.ts';
 
 type MatchType = Predicate['matchType'];
+type Value = Predicate['value'];
 
 /** A predicate of a field that holds the JSON `field`. */
-function holds(matchType: MatchType, field: string, value: unknown): boolean {
+function holds(matchType: MatchType, field: string, value: Value): boolean {
   const record = parseJson(`{"f":${field}}`, { exact: true });
   return compilePredicate({ field: 'f', matchType, value }, 'filters.drop[0].any[0]')(record, record);
 }
 
 /** Facts 15.3: match type, the field's JSON, the value. */
 describe('a predicate', () => {
-  test.each<[MatchType, string, unknown, boolean]>([
+  test.each<[MatchType, string, Value, boolean]>([
     ['equals', '1', 1.0, true],
     ['equals', '1.0', 1, true],
     ['equals', 'true', 1, true],
@@ -35,7 +36,7 @@ describe('a predicate', () => {
     expect(holds(matchType, field, value)).toBe(result);
   });
 
-  test.each<[MatchType, string, unknown, boolean]>([
+  test.each<[MatchType, string, Value, boolean]>([
     ['equals', 'null', null, true],
     ['equals', '{"a":[1]}', { a: [1.0] }, true],
     ['not_equals', '1', true, false],
@@ -56,7 +57,7 @@ describe('a predicate', () => {
   });
 
   test('sees a field that is missing as null', () => {
-    const missing = (matchType: MatchType, value: unknown): boolean =>
+    const missing = (matchType: MatchType, value: Value): boolean =>
       compilePredicate({ field: 'a.b', matchType, value }, '')({}, {});
     expect(missing('equals', null)).toBe(true);
     expect(missing('not_equals', 'x')).toBe(true);

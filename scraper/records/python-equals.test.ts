@@ -47,6 +47,6 @@ describe("Python's equality", () => {
   });
 
   test('takes an integer of the configuration beyond 2^53 for any that it may have been', () => {
-    expect(pythonEquals(parseJson('12345678901234567890', { exact: true }), 12345678901234567890)).toBe(true);
+    expect(pythonEquals(parseJson('12345678901234567890', { exact: true }), Number('12345678901234567890'))).toBe(true);
   });
 });
