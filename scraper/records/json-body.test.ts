@@ -7,6 +7,7 @@ const exactly = (text: string): unknown => parseJson(text, { exact: true });
 describe('an answer that is parsed exactly', () => {
   test.each([
     '1.0',
+    '1.00',
     '-0.0',
     '1e3',
     '1E3',
@@ -62,6 +63,10 @@ describe('an answer that is parsed exactly', () => {
 });
 
 describe('an answer', () => {
+  test("is parsed exactly also with Python's constants in it", () => {
+    expect(exactly('[NaN,1.0,-Infinity]')).toEqual([Number.NaN, new ExactNumber('1.0'), -Infinity]);
+  });
+
   test('is parsed with doubles when nothing needs more', () => {
     expect(parseJson('[1.0,12345678901234567890]', { exact: false })).toEqual([1, 12345678901234567000]);
   });
