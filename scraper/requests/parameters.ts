@@ -45,8 +45,8 @@ export function requestOf(context: RequestContext): RequestParts {
  */
 export function sourceUrl({ baseUrl, endpoint }: Pick<Source, 'baseUrl' | 'endpoint'>): string {
   if (/^https?:\/\//i.test(endpoint)) return normal(endpoint);
-  const [base = '', baseQuery] = cut(baseUrl.replace(/#.*$/s, ''), '?');
-  const [path = '', query] = cut(endpoint.replace(/#.*$/s, ''), '?');
+  const [base, baseQuery] = cut(baseUrl.replace(/#.*$/s, ''), '?');
+  const [path, query] = cut(endpoint.replace(/#.*$/s, ''), '?');
   const queries = [baseQuery, query].filter((part) => part !== undefined && part !== '');
   const joined = `${base.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`;
   return normal(queries.length === 0 ? joined : `${joined}?${queries.join('&')}`);
@@ -54,7 +54,7 @@ export function sourceUrl({ baseUrl, endpoint }: Pick<Source, 'baseUrl' | 'endpo
 
 /** The path resolved by the rules of URLs; the query untouched, because these would escape more in it. */
 function normal(url: string): string {
-  const [path = '', query] = cut(url.replace(/#.*$/s, ''), '?');
+  const [path, query] = cut(url.replace(/#.*$/s, ''), '?');
   const { href } = new URL(path);
   return query === undefined ? href : `${href}?${asUrl(query)}`;
 }
@@ -71,8 +71,16 @@ function cut(text: string, at: string): [string, string | undefined] {
 function credentialsIn(url: string): Record<string, string> {
   const { username, password } = new URL(url);
   if (username === '' && password === '') return {};
-  const pair = [username, password].map(decodeURIComponent).join(':');
+  const pair = [username, password].map(decoded).join(':');
   return { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 const withoutCredentials = (url: string): string => url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1');

@@ -1,0 +1,27 @@
+import { REDACTED } from '../../crds/config/secret-names.ts';
+
+const LONGEST = 200;
+/** Shorter values occur by chance in ordinary text. */
+const MIN_SECRET_CHARS = 4;
+
+/**
+ * The beginning of an answer, for an error message: on one line, at most 200 characters, and without these secrets in
+ * any of the forms in which an answer repeats what it was sent.
+ *
+ * @param isWhole whether the text is the whole answer, and cannot end in the middle of a secret
+ */
+export function excerpt(text: string, secrets: readonly string[], isWhole: boolean): string {
+  const forms = secrets
+    .filter((secret) => secret.length >= MIN_SECRET_CHARS)
+    .flatMap(formsOf)
+    .toSorted((a, b) => b.length - a.length);
+  const clean = forms.reduce((shown, form) => shown.replaceAll(form, REDACTED), text);
+  const certain = isWhole ? clean : clean.slice(0, Math.max(0, clean.length - (forms[0]?.length ?? 0)));
+  const line = certain.replaceAll(/[\s\p{C}]+/gu, ' ').trim();
+  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST)}…`;
+}
+
+function formsOf(secret: string): string[] {
+  const well = secret.toWellFormed();
+  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(well)])];
+}
