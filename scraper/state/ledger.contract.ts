@@ -75,7 +75,7 @@ for (const technology of ledgers) {
       });
 
       test('planned windows are due at once, oldest first, as many as are asked for', async () => {
-        expect(await plan(minutes(0, 5).reverse(), undefined, 5)).toBe(true);
+        expect(await plan(minutes(0, 5).toReversed(), undefined, 5)).toBe(true);
         expect(await dueIds()).toEqual([0, 1, 2, 3, 4].map((start) => scheduled(start)));
         expect((await b.due('s', at(1000), 2)).map(({ id }) => id)).toEqual([scheduled(0), scheduled(1)]);
         expect(await stateOf(scheduled(3))).toEqual({

@@ -30,6 +30,8 @@ export class RedisAssignment implements Assignment {
   readonly #held = new Map<string, Fence>();
   /** Sources that are on their way to another pod. */
   readonly #leaving = new Map<string, Promise<void>>();
+  /** Sources that this pod has done with and is still the owner of. */
+  readonly #unreleased = new Set<string>();
   readonly #stopped = new AbortController();
   #pods: readonly string[] = [];
   /** When this pod's lease ends at the earliest, by its own clock. */
@@ -98,10 +100,21 @@ export class RedisAssignment implements Assignment {
     this.#pods = pods;
     const mine = sources().filter((source) => podOf(source, pods) === pod);
     const wanted = new Set(mine.filter((source) => !this.#leaving.has(source)));
+    for (const source of wanted) this.#unreleased.delete(source);
+    await this.#release([...this.#unreleased]);
     const tokens = await this.#claim([...new Set([...wanted, ...this.#held.keys()])], wanted);
     // What was held is checked before it counts again: the lease may have been over.
-    for (const [source, token] of tokens) this.#settle(source, token, wanted.has(source));
+    const others = [...this.#held].filter(([source, held]) => tokens.get(source) !== held.token);
+    for (const [source] of others) this.#held.delete(source);
     this.#leaseEnd = sentAt + LEASE_MS;
+    for (const [source] of others) this.#leave(source);
+    for (const source of this.#held.keys()) if (!wanted.has(source)) this.#leave(source);
+    for (const source of wanted) {
+      const token = tokens.get(source);
+      if (token === undefined || this.#held.has(source) || this.#leaving.has(source)) continue;
+      this.#held.set(source, { token });
+      this.#options.gained(source);
+    }
   }
 
   /** The token of each source that is this pod's, and undefined for those of others. Takes what is wanted and free. */
@@ -120,34 +133,28 @@ export class RedisAssignment implements Assignment {
     return tokens;
   }
 
-  #settle(source: string, token: bigint | undefined, isWanted: boolean): void {
-    const held = this.#held.get(source)?.token;
-    if (held !== undefined && held !== token) {
-      this.#held.delete(source);
-      this.#leave(source);
-    } else if (held !== undefined && !isWanted) {
-      this.#leave(source);
-    } else if (held === undefined && token !== undefined && isWanted) {
-      this.#held.set(source, { token });
-      this.#options.gained(source);
-    }
-  }
-
   #leave(source: string): void {
     if (this.#leaving.has(source)) return;
-    const { lost, onError, pod } = this.#options;
+    const { lost, onError } = this.#options;
     const left = (async () => {
       try {
         await lost(source);
-        this.#held.delete(source);
-        await this.#connection.run(RELEASE, [this.#keys.owner(source)], [pod]);
       } catch (error) {
         onError(error);
-      } finally {
-        this.#held.delete(source);
-        this.#leaving.delete(source);
       }
+      this.#held.delete(source);
+      this.#leaving.delete(source);
+      this.#unreleased.add(source);
+      await this.#release([source]).catch(onError);
     })();
     this.#leaving.set(source, left);
+  }
+
+  /** Until this has worked, no other pod can have the source. */
+  async #release(sources: readonly string[]): Promise<void> {
+    for (const source of sources) {
+      await this.#connection.run(RELEASE, [this.#keys.owner(source)], [this.#options.pod]);
+      this.#unreleased.delete(source);
+    }
   }
 }
