@@ -10,8 +10,8 @@ const STRING_OR_CONSTANT = /"[^"\\]*(?:\\.[^"\\]*)*"|NaN|-?Infinity/g;
  * The value of a JSON text, with Python's constants NaN, Infinity and -Infinity, which APIs written in Python send.
  * With `exact`, numbers that a double would change come as an ExactNumber.
  *
- * JSON.parse decides what is valid. It gives the result too, unless there is something that it would change: its
- * reviver, which sees the text of a number, takes eight times as long as parsing, and reading once more only twice.
+ * JSON.parse decides what is valid. It gives the result too, unless there is something that it would change: then the
+ * text is read once more, which takes a quarter of the time of a reviver that sees the text of each number.
  *
  * @throws SyntaxError without any of the text in its message
  */

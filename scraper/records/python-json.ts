@@ -5,7 +5,7 @@ import { numberText } from './python-text.ts';
 /**
  * Writes JSON values as Python's `json.dumps(value, sort_keys=True)` does, which is what fingerprints are made of (facts 6):
  * `, ` and `: ` between parts, keys in the order of their code points, ASCII only. A writer remembers the order of the
- * keys of the objects that it sees, because sorting them took two thirds of the time.
+ * keys of the objects that it sees, because the records of a source are alike and sorting is slow.
  */
 export class PythonJsonWriter {
   readonly #shapes: Shape[] = [];
@@ -66,12 +66,9 @@ function isSame(a: readonly string[], b: readonly string[]): boolean {
   return true;
 }
 
-function jsonNumber(value: number | ExactNumber): string {
-  if (typeof value === 'number' && !Number.isFinite(value)) return String(value);
-  const text = numberText(value);
-  // A float such as 1e999 is infinite to Python too.
-  return text.endsWith('inf') ? `${text.slice(0, -3)}Infinity` : text;
-}
+/** Python writes what is not finite as JavaScript does. */
+const jsonNumber = (value: number | ExactNumber): string =>
+  typeof value === 'number' && !Number.isFinite(value) ? String(value) : numberText(value);
 
 const PLAIN = /^[ !#-[\]-~]*$/;
 const ESCAPED = /[^ !#-[\]-~]/g;

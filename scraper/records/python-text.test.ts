@@ -53,6 +53,11 @@ const values: [string, string, string?][] = [
     String.raw`{"": 6, "Z": 4, "a": 5, "\ud83d": 3, "\uffff": 2, "\ud83d\ude00": 1}`,
     `{'\u{1F600}': 1, '\\uffff': 2, '\\ud83d': 3, 'Z': 4, 'a': 5, '': 6}`,
   ],
+  [
+    String.raw`{"\ud83d\ude00":1,"\ud83d\uffff":2}`,
+    String.raw`{"\ud83d\uffff": 2, "\ud83d\ude00": 1}`,
+    `{'\u{1F600}': 1, '\\ud83d\\uffff': 2}`,
+  ],
 ];
 
 describe("Python's text of a value", () => {
@@ -63,6 +68,10 @@ describe("Python's text of a value", () => {
   test.each(values)('str() of %s (JSON %s) is what Python makes of it', (text, json, str = json) => {
     expect(pythonStr(exactly(text))).toBe(str);
   });
+});
+
+test('a whole double of more than 2^53 counts as a float', () => {
+  expect(pythonStr(2 ** 60)).toBe('1.152921504606847e+18');
 });
 
 describe('a writer of JSON', () => {

@@ -31,13 +31,10 @@ export function compilePath(path: string): ValuePath {
   };
 }
 
-/** Whether a path starts at the answer instead of the record. */
-export const isRootPath = (path: string): boolean => path.startsWith(ROOT);
-
 function compileSteps(path: string): Step {
   const steps = splitPath(path).map(compileStep);
   const [first, second] = steps;
-  // Paths of one and two segments are nearly all there are, and a loop over an array of one costs a third more.
+  // Paths of one and two segments are nearly all there are; they need no loop.
   if (first === undefined) return (value) => value;
   if (second === undefined) return first;
   if (steps.length === 2) return (value) => second(first(value));
