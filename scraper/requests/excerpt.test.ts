@@ -1,0 +1,25 @@
+import { expect, test } from 'vitest';
+import { excerpt } from './excerpt.ts';
+
+test('one line of at most 200 characters', () => {
+  expect(excerpt('  {"error":\n\t"no\u0000 such  user"}\r\n', [], true)).toBe('{"error": "no such user"}');
+  expect(excerpt('x'.repeat(201), [], true)).toBe(`${'x'.repeat(200)}…`);
+});
+
+test('no secret in any of its forms, also where it would be cut', () => {
+  const secret = 'a"b c/ü';
+  const text = ['plain', secret, JSON.stringify(secret), encodeURIComponent(secret)].join(' ');
+  expect(excerpt(text, [secret], true)).toBe('plain <redacted> "<redacted>" <redacted>');
+  expect(excerpt(`${'x'.repeat(195)}topsecret`, ['topsecret'], true)).toBe(`${'x'.repeat(195)}<reda…`);
+  // The longer one first, or its rest would stand there.
+  expect(excerpt('token-12345', ['token', 'token-12345'], true)).toBe('<redacted>');
+});
+
+test('the end of an answer that was not read to its end may be half a secret', () => {
+  expect(excerpt('password is topsec', ['topsecret'], false)).toBe('password');
+  expect(excerpt('password is', [], false)).toBe('password is');
+});
+
+test('what is too short to be told from ordinary text stays', () => {
+  expect(excerpt('a or b', ['or', ''], true)).toBe('a or b');
+});
