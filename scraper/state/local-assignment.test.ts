@@ -30,3 +30,27 @@ test('the only pod has all sources of the configuration as it changes', async ()
   await assignment.stop();
   expect(assignment.fence('b')).toBeUndefined();
 });
+
+test('a source that is taken out and put back while its last windows run comes back when these are done', async () => {
+  let sources = ['a'];
+  const events: string[] = [];
+  const drained = Promise.withResolvers<void>();
+  const assignment = new LocalAssignment('pod', {
+    sources: () => sources,
+    gained: (source) => void events.push(`+${source}`),
+    lost: (source) => {
+      events.push(`-${source}`);
+      return drained.promise;
+    },
+  });
+  await assignment.start();
+  sources = [];
+  const refreshed = [assignment.refresh(), assignment.refresh()];
+  sources = ['a'];
+  await assignment.refresh();
+  expect(events).toEqual(['+a', '-a']);
+  drained.resolve();
+  await Promise.all(refreshed);
+  expect(events).toEqual(['+a', '-a', '+a']);
+  expect(assignment.fence('a')).toBeDefined();
+});

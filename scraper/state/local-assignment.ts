@@ -7,7 +7,8 @@ const FENCE: Fence = { token: 0n };
 export class LocalAssignment implements Assignment {
   readonly #options: AssignmentOptions;
   readonly #pod: string;
-  #held: ReadonlySet<string> = new Set();
+  readonly #held = new Set<string>();
+  readonly #leaving = new Map<string, Promise<void>>();
 
   constructor(pod: string, options: AssignmentOptions) {
     this.#pod = pod;
@@ -23,11 +24,9 @@ export class LocalAssignment implements Assignment {
   }
 
   async refresh(): Promise<void> {
-    const [before, after] = [this.#held, new Set(this.#options.sources())];
-    this.#held = new Set([...before, ...after]);
-    for (const source of after) if (!before.has(source)) this.#options.gained(source);
-    await Promise.all([...before].filter((source) => !after.has(source)).map((source) => this.#options.lost(source)));
-    this.#held = after;
+    const wanted = new Set(this.#options.sources());
+    for (const source of wanted) this.#gain(source);
+    await Promise.all([...this.#held].filter((source) => !wanted.has(source)).map((source) => this.#leave(source)));
   }
 
   pods(): readonly string[] {
@@ -35,6 +34,25 @@ export class LocalAssignment implements Assignment {
   }
 
   async stop(): Promise<void> {
-    this.#held = new Set();
+    this.#held.clear();
+  }
+
+  #gain(source: string): void {
+    if (this.#held.has(source)) return;
+    this.#held.add(source);
+    this.#options.gained(source);
+  }
+
+  /** Once, also when asked again while it is under way. A source that has come back meanwhile is gained anew. */
+  #leave(source: string): Promise<void> {
+    const { lost, sources } = this.#options;
+    const left =
+      this.#leaving.get(source) ??
+      lost(source).finally(() => {
+        this.#leaving.delete(source);
+        if (this.#held.delete(source) && sources().includes(source)) this.#gain(source);
+      });
+    this.#leaving.set(source, left);
+    return left;
   }
 }

@@ -21,7 +21,7 @@ const TABLES = `
   CREATE TABLE IF NOT EXISTS fingerprints (
     hash TEXT, source TEXT, first_seen INTEGER, last_seen INTEGER, ttl INTEGER, PRIMARY KEY (hash, source)
   );
-  CREATE INDEX fingerprints_by_age ON fingerprints (source, last_seen);
+  CREATE INDEX fingerprints_by_age ON fingerprints (source, last_seen, ttl);
   CREATE TABLE ledger_sources (
     name TEXT PRIMARY KEY,
     planned_until INTEGER,

@@ -9,6 +9,7 @@ export class SqliteFingerprints {
   readonly #add: StatementSync;
   readonly #count: StatementSync;
   readonly #dropOldest: StatementSync;
+  readonly #sources: StatementSync;
   readonly #dropExpired: StatementSync;
 
   constructor(connection: DatabaseSync) {
@@ -28,7 +29,16 @@ export class SqliteFingerprints {
       `DELETE FROM fingerprints WHERE rowid IN (
          SELECT rowid FROM fingerprints WHERE source = ? ORDER BY last_seen, rowid LIMIT ?)`,
     );
-    this.#dropExpired = connection.prepare('DELETE FROM fingerprints WHERE last_seen + ttl < ?');
+    // One step in the index for each source, however many fingerprints it has.
+    this.#sources = connection.prepare(
+      `WITH RECURSIVE found (source) AS (
+         SELECT min(source) FROM fingerprints
+         UNION ALL
+         SELECT (SELECT min(source) FROM fingerprints WHERE source > found.source) FROM found
+         WHERE found.source IS NOT NULL
+       ) SELECT source FROM found WHERE source IS NOT NULL`,
+    );
+    this.#dropExpired = connection.prepare('DELETE FROM fingerprints WHERE source = ? AND last_seen + ttl < ?');
   }
 
   seen(source: string, hashes: readonly string[], now: Date): ReadonlySet<string> {
@@ -52,9 +62,13 @@ export class SqliteFingerprints {
     if (excess > 0) this.#dropOldest.run(source, excess);
   }
 
-  /** Of all sources: what has expired means nothing to anybody. */
-  dropExpired(now: Date): number {
-    return Number(this.#dropExpired.run(seconds(now)).changes);
+  /** All sources with fingerprints, also those of the past. */
+  sources(): string[] {
+    return this.#sources.all().map(({ source }) => String(source));
+  }
+
+  dropExpired(source: string, now: Date): number {
+    return Number(this.#dropExpired.run(source, seconds(now)).changes);
   }
 }
 

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { parseLastSuccess, lastSuccessText } from './last-success-text.ts';
 import { ERROR_CHARS, SOURCE_KEPT_MS, windowId } from './ledger.ts';
 import type {
@@ -128,7 +129,13 @@ export class SqliteLedger implements Ledger {
   }
 
   async cleanUp(now: Date, knownSources: readonly string[]): Promise<{ fingerprints: number; windows: number }> {
-    const fingerprints = await this.#database.write(() => this.#fingerprints.dropExpired(now));
+    let fingerprints = 0;
+    // Also of sources that are not known any more: what has expired means nothing to anybody. All of them at once would
+    // hold everything up.
+    for (const source of await this.#database.read(() => this.#fingerprints.sources())) {
+      fingerprints += await this.#database.write(() => this.#fingerprints.dropExpired(source, now));
+      await setImmediate();
+    }
     const windows = await this.#database.write(() => {
       const known = JSON.stringify(knownSources);
       const unused = this.#sql.unused.all(now.getTime() - SOURCE_KEPT_MS, known);
