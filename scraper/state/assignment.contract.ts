@@ -5,12 +5,10 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import type { RateTokens } from './rate-tokens.ts';
 import { RedisAssignment } from './redis-assignment.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { RedisLedger } from './redis-ledger.ts';
-import { RedisRateTokens } from './redis-rate-tokens.ts';
 import { startRedis } from './testing/redis-server.ts';
 import type { TestRedis } from './testing/redis-server.ts';
 
@@ -234,34 +232,4 @@ describe('pods are processes', () => {
     await expect.poll(() => c.lines, { timeout: 10_000 }).toContain(`lost ${source}`);
     await expect.poll(() => sharedBy([a, c]), { timeout: 30_000 }).toBe(true);
   }, 120_000);
-});
-
-describe('a rate limit', () => {
-  const limit = { requests: 10, per: 60_000, burst: 3 };
-  const rateTokens = async (): Promise<RateTokens> => new RedisRateTokens(await connect(), keys);
-
-  test('is shared by all pods', async () => {
-    const [a, b] = [await rateTokens(), await rateTokens()];
-    const waits = [];
-    for (const tokens of [a, b, a, b, a, b]) waits.push(await tokens.takeTokens('api', limit, new Date()));
-    expect(waits.slice(0, 3)).toEqual([0, 0, 0]);
-    for (const [index, wait] of waits.slice(3).entries()) {
-      expect(wait).toBeGreaterThan(6_000 * (index + 1) - 2_000);
-      expect(wait).toBeLessThanOrEqual(6_000 * (index + 1));
-    }
-    expect(await b.takeTokens('other', limit, new Date())).toBe(0);
-    const left = await redis.use((client) => client.pttl('rate:api'));
-    expect(left).toBeGreaterThan(0);
-    expect(left).toBeLessThanOrEqual(36_000);
-  });
-
-  test('gives no place twice', async () => {
-    const pods = await Promise.all([rateTokens(), rateTokens(), rateTokens()]);
-    const many = { requests: 1000, per: 60_000_000, burst: 1 };
-    const taken = await Promise.all(
-      pods.flatMap((tokens) => Array.from({ length: 20 }, () => tokens.takeTokens('api', many, new Date()))),
-    );
-    const places = taken.map((wait) => Math.round(wait / 60_000));
-    expect(places.sort((x, y) => x - y)).toEqual(Array.from({ length: 60 }, (_, index) => index));
-  });
 });

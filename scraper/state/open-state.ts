@@ -1,21 +1,21 @@
 import type { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import { LocalCounter } from '../requests/rate-limit.ts';
+import type { RequestCounter } from '../requests/rate-limit.ts';
 import type { Assignment, AssignmentOptions } from './assignment.ts';
 import type { Ledger } from './ledger.ts';
 import { LocalAssignment } from './local-assignment.ts';
-import { LocalRateTokens } from './rate-tokens.ts';
-import type { RateTokens } from './rate-tokens.ts';
 import { RedisAssignment } from './redis-assignment.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { RedisLedger } from './redis-ledger.ts';
-import { RedisRateTokens } from './redis-rate-tokens.ts';
+import { RedisRequestCounter } from './redis-request-counter.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 import { lockStateFile } from './sqlite-lock.ts';
 
 /** Everything that outlives a scrape. */
 export interface State {
   readonly ledger: Ledger;
-  readonly rateTokens: RateTokens;
+  readonly requestCounter: RequestCounter;
   assignment(options: AssignmentOptions): Assignment;
   close(): Promise<void>;
 }
@@ -42,7 +42,7 @@ async function openSqlite(store: FingerprintStore, { pod }: StateOptions): Promi
     const ledger = new SqliteLedger({ path, lockRetries: store.lockRetries, lockBackoffMs });
     return {
       ledger,
-      rateTokens: new LocalRateTokens(),
+      requestCounter: new LocalCounter(),
       assignment: (options) => new LocalAssignment(pod, options),
       close: async () => {
         await ledger.close();
@@ -66,7 +66,7 @@ async function openRedis(store: FingerprintStore, { pod, clock, onError }: State
   }
   return {
     ledger: new RedisLedger(connection, keys),
-    rateTokens: new RedisRateTokens(connection, keys),
+    requestCounter: new RedisRequestCounter(connection, keys),
     assignment: (options) => new RedisAssignment(connection, keys, { ...options, pod, clock, onError }),
     close: async () => connection.close(),
   };

@@ -27,7 +27,7 @@ export class SqliteFingerprints {
     this.#count = connection.prepare('SELECT count(*) AS count FROM fingerprints WHERE source = ?');
     this.#dropOldest = connection.prepare(
       `DELETE FROM fingerprints WHERE rowid IN (
-         SELECT rowid FROM fingerprints WHERE source = ? ORDER BY last_seen, rowid LIMIT ?)`,
+         SELECT rowid FROM fingerprints WHERE source = ? ORDER BY last_seen, ttl, rowid LIMIT ?)`,
     );
     // One step in the index for each source, however many fingerprints it has.
     this.#sources = connection.prepare(

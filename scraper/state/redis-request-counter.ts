@@ -1,9 +1,9 @@
-import type { RateLimit, RateTokens } from './rate-tokens.ts';
+import type { RateLimit, RequestCounter } from '../requests/rate-limit.ts';
 import { redisScript } from './redis-connection.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
-/** host · requests, milliseconds that they are for, burst → milliseconds to wait. As `nextPlace`, by the server's clock. */
+/** host · requests, milliseconds that they are for, burst → milliseconds to wait. As `reservation`, by the server's clock. */
 const TAKE = redisScript(`
   local time = redis.call('TIME')
   local now = time[1] * 1000 + time[2] / 1000
@@ -13,8 +13,8 @@ const TAKE = redisScript(`
   redis.call('SET', KEYS[1], string.format('%.3f', next_at), 'PX', math.max(1, math.ceil(next_at - now)))
   return math.max(0, math.ceil(from - (ARGV[3] - 1) * share - now))`);
 
-/** Shared by all pods. */
-export class RedisRateTokens implements RateTokens {
+/** Requests of all pods are counted together. */
+export class RedisRequestCounter implements RequestCounter {
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
 
@@ -23,7 +23,7 @@ export class RedisRateTokens implements RateTokens {
     this.#keys = keys;
   }
 
-  async takeTokens(host: string, { requests, per, burst }: RateLimit): Promise<number> {
-    return Number(await this.#connection.run(TAKE, [this.#keys.rate(host)], [requests, per, burst]));
+  async reserve(host: string, { requests, perMs, burst }: RateLimit): Promise<number> {
+    return Number(await this.#connection.run(TAKE, [this.#keys.rate(host)], [requests, perMs, burst]));
   }
 }
