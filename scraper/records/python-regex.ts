@@ -25,9 +25,7 @@ const UNICODE: Readonly<Record<string, string>> = {
 };
 
 function toRe2(pattern: string): string {
-  const flags = /^\(\?([aiLmsux]+)\)/.exec(pattern)?.[1] ?? '';
-  if (flags.includes('x')) throw new Error('the verbose mode (?x) is not supported');
-  const ascii = flags.includes('a');
+  const ascii = /^\(\?[iLmsux]*a/.test(pattern);
   const multiline = /\(\?[a-zA-Z]*m/.test(pattern);
   return pattern.replaceAll(TOKEN, (token: string, ...rest: unknown[]) => {
     const { flags, most } = rest.at(-1) as { flags?: string; most?: string };
