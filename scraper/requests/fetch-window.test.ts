@@ -333,7 +333,10 @@ describe('a token that is rejected', () => {
       const issued = server.targets.filter((each) => each === '/token').length;
       if (target === '/token') return json({ access_token: `s3cret-${issued}`, expires_in: '3600' })(...none(response));
       const ok = accepts(headers.authorization?.replace('Bearer s3cret-', '') ?? '');
-      return json(ok ? [{}] : { got: headers.authorization }, ok ? 200 : 401)(...none(response));
+      return json(
+        ok ? [{}] : { got: headers.authorization?.replace('Bearer ', '') },
+        ok ? 200 : 401,
+      )(...none(response));
     };
   const none = (response: Parameters<TestServer['answer']>[1]): Parameters<TestServer['answer']> => [
     { method: '', target: '', headers: {}, body: '' },

@@ -143,7 +143,8 @@ function read(answer: HttpAnswer, request: RequestParts, dependencies: FetchDepe
     if (!(error instanceof SyntaxError)) throw error;
     if (answer.text.trim() === '') throw new RequestFailure('not_json', `${what} answered ${answer.status}, empty`);
     // Never more than a few words: what is broken JSON may be data of the user.
-    const type = answer.headers['content-type'] ?? 'without a content type';
+    const type =
+      /^[\w.+-]+\/[\w.+-]+/.exec(answer.headers['content-type'] ?? '')?.[0].slice(0, 80) ?? 'no content type';
     throw new RequestFailure('not_json', `${what} answered ${answer.status} (${type}). ${error.message}`);
   }
 }

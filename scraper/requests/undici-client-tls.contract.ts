@@ -3,10 +3,13 @@ import { createServer, type Server } from 'node:http';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { Auth } from '../../crds/config/scraper-auth.ts';
 import { ClientTls } from '../../crds/config/scraper-tls.ts';
-import type { HttpAnswer, HttpRequest } from './http-client.ts';
+import { createAuthenticator } from './auth.ts';
+import type { HttpAnswer, HttpClient, HttpRequest } from './http-client.ts';
 import { Authority, type KeyPair } from './testing/certificates.ts';
 import { json, TestServer } from './testing/test-server.ts';
+import { TokenCache } from './token-cache.ts';
 import { type Proxies, UndiciClient } from './undici-client.ts';
 
 const never = new AbortController().signal;
@@ -127,6 +130,32 @@ describe('the certificate of the client', () => {
     const missing = send(client, server, { caFile: '/nowhere/ca.pem' });
     await expect(missing).rejects.toThrow('tls.caFile: /nowhere/ca.pem cannot be read (ENOENT)');
   });
+});
+
+test('who gives tokens may be another host, of the same authority or of one that everybody trusts', async () => {
+  const [api, login] = [await serve(elsewhere), await serve(await authority.issue('DNS:localhost'))];
+  login.answer = json({ access_token: 't' });
+  const auth = Auth.parse({
+    type: 'azuread',
+    client_id: 'i',
+    client_secret: 's',
+    tokenEndpoint: login.url.replace('127.0.0.1', 'localhost'),
+    resource: 'r',
+  });
+  const tls = ClientTls.parse({ ca: authority.cert, serverName: 'api.internal' });
+  const asked: HttpRequest[] = [];
+  const client = newClient();
+  const http: HttpClient = {
+    send(request, signal) {
+      asked.push(request);
+      return client.send(request, signal);
+    },
+  };
+  const tokens = new TokenCache(() => 0);
+  const sourceHost = new URL(api.url).host;
+  const authenticator = createAuthenticator(auth, { http, tls, sourceHost, now: () => new Date(), tokens });
+  expect(await authenticator.headers(never)).toEqual({ Authorization: 'Bearer t' });
+  expect(asked).toMatchObject([{ andSystem: true, tls: { serverName: null } }]);
 });
 
 test('https goes through a tunnel of the proxy, verified from end to end', async () => {

@@ -88,6 +88,7 @@ export class UndiciClient implements HttpClient {
     if (current !== undefined && (current.readAt === undefined || this.#now() - current.readAt < FILES_MS)) {
       return current.dispatcher;
     }
+    if (this.#closed) throw new Error('the client is closed');
     // Whoever came first renews; the others wait for the same.
     if (this.#connections.get(key) === known) this.#connections.set(key, this.#renewed(tls, andSystem, current));
     const renewed = await this.#connections.get(key);
@@ -109,7 +110,7 @@ export class UndiciClient implements HttpClient {
         ...(tls.serverName === null ? {} : { servername: tls.serverName }),
       });
       // What is under way on them ends by itself.
-      void old?.dispatcher.close();
+      old?.dispatcher.close().catch(() => {});
       return { readAt, material, dispatcher };
     } catch (error) {
       // Files that are just being replaced do not belong together; what there was still works.
