@@ -40,7 +40,7 @@ const DAY_MS = 86_400_000;
 
 /** Like `Date.UTC`, but for years below 100, too; the month counts from 1. */
 export function utcDay(year: number, month: number, day: number): number {
-  return new Date(0).setUTCFullYear(year, month - 1, day);
+  return year > 99 ? Date.UTC(year, month - 1, day) : new Date(0).setUTCFullYear(year, month - 1, day);
 }
 
 /** The Monday that starts week 1 of an ISO year, in milliseconds. */

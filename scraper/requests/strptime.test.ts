@@ -75,6 +75,19 @@ test.each([
   ['2025-01-01t10:15:00,123456789z', '2025-01-01T10:15:00.123456+00:00'],
   ['2025-01-01T10:15:00-05', '2025-01-01T15:15:00+00:00'],
   ['2025-01-01T10:15:00+05:30', '2025-01-01T04:45:00+00:00'],
+  ['2025-01-31T10:15:00.1Z', '2025-01-31T10:15:00.100000+00:00'],
+  ['2024-02-29T23:59:59.999999Z', '2024-02-29T23:59:59.999999+00:00'],
+  ['2025-02-29T00:00:00Z', undefined],
+  ['2025-00-10T00:00:00Z', undefined],
+  ['2025-01-00T00:00:00Z', undefined],
+  ['2025-01-01T24:00:00Z', undefined],
+  ['2025-01-01T00:60:00Z', undefined],
+  ['2025-01-01T00:00:60Z', undefined],
+  ['2025-01-01T00:00:00.Z', undefined],
+  ['2025-01-01T00:00:00.1x2Z', undefined],
+  ['2025-01-0aT00:00:00Z', undefined],
+  ['2025-01-01T00:00:00.1234567891234Z', '2025-01-01T00:00:00.123456+00:00'],
+  ['0050-01-01T00:00:00Z', '50-01-01T00:00:00+00:00'],
   ['2025-13-01', undefined],
   ['2025-02-29', undefined],
   ['2025-01-01T25:00:00Z', undefined],
@@ -83,6 +96,19 @@ test.each([
 ])('ISO 8601: %s', (text, time) => {
   const found = parseIsoTime(text);
   expect(found === undefined ? undefined : formatTime(found, '')).toBe(time);
+});
+
+test('every digit of a fraction counts, whatever the offset', () => {
+  const start = 1_735_689_600_000_000_000n;
+  for (const [fraction, nanoseconds] of [
+    ['.1', 100_000_000n],
+    ['.123456789', 123_456_789n],
+    ['.000000001', 1n],
+    ['', 0n],
+  ] as const) {
+    expect(parseIsoTime(`2025-01-01T00:00:00${fraction}Z`)).toBe(start + nanoseconds);
+    expect(parseIsoTime(`2025-01-01T01:00:00${fraction}+01:00`)).toBe(start + nanoseconds);
+  }
 });
 
 test('a pattern that cannot be read says so', () => {

@@ -77,7 +77,7 @@ function sourceOf(pattern: string, used: Set<string>): string {
 }
 
 function timeOf(fields: Fields): bigint | undefined {
-  const nanoseconds = BigInt((fields['f'] ?? '').padEnd(9, '0'));
+  const nanoseconds = fields['f'] === undefined ? 0n : BigInt(fields['f'].padEnd(9, '0'));
   if (fields['s'] !== undefined) return BigInt(fields['s']) * SECOND_NS + nanoseconds;
   const day = dayOf(fields);
   const offset = offsetOf(fields['z']);
@@ -164,7 +164,43 @@ const ISO =
  * since 1970; undefined for anything else.
  */
 export function parseIsoTime(text: string): bigint | undefined {
+  const usual = parseUsualTime(text);
+  if (usual !== undefined) return usual;
   const fields = ISO.exec(text)?.groups;
   if (fields === undefined) return undefined;
   return Number(fields['m']) >= 1 && Number(fields['m']) <= 12 ? timeOf(fields) : undefined;
+}
+
+const [ZERO, DASH, DOT, COLON, LETTER_T, LETTER_Z] = [0x30, 0x2d, 0x2e, 0x3a, 0x54, 0x5a];
+
+/**
+ * `2025-11-28T10:15:00.123Z`, with any fraction, digit by digit: every record has one of these, and the expression with
+ * its groups takes ten times as long. Undefined for all that is written in another way, or is no time.
+ */
+function parseUsualTime(text: string): bigint | undefined {
+  const separators = text.charCodeAt(4) === DASH && text.charCodeAt(7) === DASH && text.charCodeAt(10) === LETTER_T;
+  if (!separators || text.charCodeAt(13) !== COLON || text.charCodeAt(16) !== COLON) return undefined;
+  const [year, month, day] = [digits(text, 0, 4), digits(text, 5, 7), digits(text, 8, 10)];
+  const [hours, minutes, seconds] = [digits(text, 11, 13), digits(text, 14, 16), digits(text, 17, 19)];
+  // Days that not every month has are left to the slower way; comparisons with NaN are false.
+  if (!(year >= 100 && month >= 1 && month <= 12 && day >= 1 && day <= 28)) return undefined;
+  if (!(hours <= 23 && minutes <= 59 && seconds <= 59)) return undefined;
+  const last = text.length - 1;
+  if (text.charCodeAt(last) !== LETTER_Z) return undefined;
+  const milliseconds = Date.UTC(year, month - 1, day, hours, minutes, seconds);
+  if (last === 19) return BigInt(milliseconds) * 1_000_000n;
+  const fraction = digits(text, 20, last);
+  if (text.charCodeAt(19) !== DOT || last < 21 || last > 29 || Number.isNaN(fraction)) return undefined;
+  return BigInt(milliseconds) * 1_000_000n + BigInt(fraction * 10 ** (29 - last));
+}
+
+/** NaN when something else stands there, too. */
+function digits(text: string, from: number, to: number): number {
+  let value = 0;
+  for (let at = from; at < to; at++) {
+    const digit = text.charCodeAt(at) - ZERO;
+    if (!(digit >= 0 && digit <= 9)) return Number.NaN;
+    value = value * 10 + digit;
+  }
+  return value;
 }

@@ -107,7 +107,7 @@ describe('an answer', () => {
   });
 
   test('that says it is too large is not waited for', async () => {
-    server.answer = (_request, response) => void response.writeHead(200, { 'content-length': '1001' }).flushHeaders();
+    server.answer = (_request, response) => response.writeHead(200, { 'content-length': '1001' }).flushHeaders();
     expect((await failure({ timeoutMs: 20_000 })).kind).toBe('too_large');
   });
 
