@@ -1,0 +1,44 @@
+import type { AnyValue } from '@opentelemetry/api';
+import { ExactNumber } from '../records/exact-number.ts';
+
+export type Scalar = string | number | boolean;
+
+/**
+ * The value of an attribute of a metric; undefined for null. Lists and objects, which metrics cannot have, become their
+ * JSON text, and integers that a double cannot hold their digits.
+ */
+export function metricAttribute(value: unknown): Scalar | undefined {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value;
+  if (value === null || value === undefined) return undefined;
+  return value instanceof ExactNumber ? plainNumber(value) : JSON.stringify(value);
+}
+
+/** A value of a record as log records hold it: lists and objects stay what they are. */
+export function logValue(value: unknown): AnyValue {
+  if (typeof value !== 'object' || value === null) return value as AnyValue;
+  if (value instanceof ExactNumber) return plainNumber(value);
+  return isPlain(value) ? (value as AnyValue) : converted(value);
+}
+
+/** The exporter knows only doubles: the digits of an identifier are worth more than its type. */
+function plainNumber(exact: ExactNumber): number | string {
+  return !exact.isInteger || Number.isSafeInteger(exact.value) ? exact.value : exact.text;
+}
+
+/** Nearly all records are; what is must not be copied. */
+function isPlain(value: object): boolean {
+  if (value instanceof ExactNumber) return false;
+  for (const name in value) {
+    const inner = (value as Record<string, unknown>)[name];
+    if (typeof inner === 'object' && inner !== null && !isPlain(inner)) return false;
+  }
+  return true;
+}
+
+function converted(value: object): AnyValue {
+  if (Array.isArray(value)) return value.map(logValue);
+  // Without a prototype a field named __proto__ is a field.
+  const copy = Object.create(null) as Record<string, AnyValue>;
+  for (const [name, inner] of Object.entries(value)) copy[name] = logValue(inner);
+  return copy;
+}

@@ -1,0 +1,38 @@
+import type { Contribution } from './contribution.ts';
+
+/** Where contributions go. */
+export interface Emitter {
+  /**
+   * Resolves when the collector has acknowledged all of it, and only then is it part of the sums that later exports send.
+   * Empty contributions need no acknowledgement.
+   *
+   * @throws ExportFailure when it has not; what arrived of it is sent again with the same sums, so that nothing is added
+   *   twice, but log records may come twice
+   */
+  emit(contributions: readonly Contribution[], signal: AbortSignal): Promise<void>;
+  /** Lets the sums of a source go that is no longer configured. */
+  forget(source: string): void;
+  /** Waits for exports that are under way, for at most their timeout. */
+  close(): Promise<void>;
+}
+
+/** The collector has not acknowledged an export, or not in time. */
+export class ExportFailure extends Error {
+  override readonly name = 'ExportFailure';
+  /** False: the collector refuses what the export holds, and would again. */
+  readonly retryable: boolean;
+  /** Milliseconds after which the collector asks to be tried again. */
+  readonly retryAfterMs: number | undefined;
+  /** More than it takes at a time. */
+  readonly tooLarge: boolean;
+
+  constructor(
+    message: string,
+    details: { readonly retryable: boolean; readonly retryAfterMs?: number | undefined; readonly tooLarge?: boolean },
+  ) {
+    super(message);
+    this.retryable = details.retryable;
+    this.retryAfterMs = details.retryAfterMs;
+    this.tooLarge = details.tooLarge ?? false;
+  }
+}
