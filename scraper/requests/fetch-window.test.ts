@@ -361,7 +361,7 @@ describe('a token that is rejected', () => {
 
 test('the headers of authentication overrule others, in whatever case', async () => {
   await all({
-    'source.scrape.extraHeaders': { authorization: 'mine', 'x-b': '1' },
+    'source.scrape.extraHeaders': { AUTHORIZATION: 'mine', 'x-b': '1' },
     'source.auth': { type: 'oauth', token: 't' },
   });
   expect(server.requests[0]?.headers).toMatchObject({ authorization: 'Bearer t', 'x-b': '1' });
