@@ -81,7 +81,9 @@ test.each([1, 2, 3])('all stores agree about whatever happens (%i)', async (seed
       const seedOfStep = random() * 2 ** 32;
       // Each store gets a step of its own, made of the same numbers.
       const steps = clients.map(() => anyStep(numbers(seedOfStep), now, state?.plannedUntil, windows));
-      const results = await Promise.all(clients.map(({ a }, at) => steps[at]?.(a, fences[at] ?? { token: 0n })));
+      const results = await Promise.all(
+        clients.map(async ({ a }, at) => await steps[at]?.(a, fences[at] ?? { token: 0n })),
+      );
       const views = await onEach(async (ledger) => ({
         source: await ledger.source('s'),
         windows: await ledger.windows('s', { offset: 0, limit: 1000 }),

@@ -265,6 +265,16 @@ for (const technology of ledgers) {
         expect(await b.source('s')).toMatchObject({ openWindows: 2, deadWindows: 2 });
       });
 
+      test('what may repeat in them still may when they have become one', async () => {
+        await plan(minutes(0, 2), undefined, 2);
+        const failure = { error: 'no answer', nextAttemptAt: 'dead' as const, now: at(60), mayHaveArrived: true };
+        await a.failed('s', scheduled(0), failure, fence);
+        await die(scheduled(1));
+        expect(await stateOf(scheduled(0, 2))).toMatchObject({ state: 'dead', mayRepeat: true });
+        await b.retryDead('s', at(61));
+        expect(await stateOf(scheduled(0, 2))).toMatchObject({ state: 'open', mayRepeat: true });
+      });
+
       test('and are cut again when they are retried', async () => {
         await plan(minutes(0, 3), undefined, 3);
         for (const start of [0, 1, 2]) await die(scheduled(start));

@@ -62,6 +62,7 @@ test('its fingerprints hold, with the time to live that they were written with',
     const insert = file.prepare(`INSERT INTO fingerprints VALUES (?, 's', ?2, ?2, ?)`);
     insert.run(hash('a'), unix(time), 600);
     insert.run(hash('b'), unix(time), 60);
+    file.exec(`INSERT INTO fingerprints VALUES ('c', 'another', 1, 1, 1), ('d', 'z', 1, 1, 1)`);
   });
   await withLedger(async (ledger) => {
     const seen = (seconds: number) =>
@@ -69,7 +70,7 @@ test('its fingerprints hold, with the time to live that they were written with',
     expect(await seen(59)).toEqual(new Set([hash('a'), hash('b')]));
     expect(await seen(100)).toEqual(new Set([hash('a')]));
     // Also when the source is not configured any more.
-    expect(await ledger.cleanUp(new Date(time.getTime() + 100_000), [])).toMatchObject({ fingerprints: 1 });
+    expect(await ledger.cleanUp(new Date(time.getTime() + 100_000), [])).toMatchObject({ fingerprints: 3 });
     expect(await seen(59)).toEqual(new Set([hash('a')]));
   });
 });
