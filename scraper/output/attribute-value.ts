@@ -15,9 +15,9 @@ export function metricAttribute(value: unknown): Scalar | undefined {
 
 /** A value of a record as log records hold it: lists and objects stay what they are. */
 export function logValue(value: unknown): AnyValue {
-  if (typeof value !== 'object' || value === null) return value as AnyValue;
+  if (typeof value !== 'object' || value === null) return value;
   if (value instanceof ExactNumber) return plainNumber(value);
-  return isPlain(value) ? (value as AnyValue) : converted(value);
+  return isPlain(value) ? value : converted(value);
 }
 
 /** The exporter knows only doubles: the digits of an identifier are worth more than its type. */

@@ -1,4 +1,4 @@
-import type { AnyValue, Attributes } from '@opentelemetry/api';
+import type { AnyValue } from '@opentelemetry/api';
 import { compileRecordTime } from '../records/timestamp.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';
 import { logValue } from './attribute-value.ts';
@@ -29,7 +29,7 @@ export function compileLogs(
         observed,
         severity: severityOf(record, root),
         body: { source: source.name, record: logValue(record) },
-        attributes: attributes as Attributes,
+        attributes,
       });
     }
   };
