@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData, status } from '@grpc/grpc-js';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { compileReadings } from './compile-readings.ts';
 import { Contribution } from './contribution.ts';
@@ -185,7 +185,9 @@ test('5,000 log records arrive in batches, each once, also when the collector ta
   receiver.always = (response, { logs }) => {
     response.writeHead(logs.length > 300 ? 413 : 200).end();
   };
-  await emit(contribution(records, { emitLogs: true }));
+  const patient = await open({}, {});
+  await patient.emit([contribution(records, { emitLogs: true })], never);
+  await patient.close();
   const seen = logsOf(receiver.accepted).map(({ body }) => (body as { record: { i: number } }).record.i);
   expect(seen.toSorted((a, b) => a - b)).toEqual(records.map(({ i }) => i));
 });
@@ -328,7 +330,7 @@ describe('over grpc', () => {
       server.addService(
         { Export: definition },
         {
-          Export: (call: { request: Buffer; metadata: { getMap(): object } }, done: (...result: unknown[]) => void) => {
+          Export: (call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>) => {
             if (code !== undefined) return done({ code, details: 'no' });
             requests.push(decodeRequest(path, { ...call.metadata.getMap() }, call.request));
             return done(null, Buffer.alloc(0));
