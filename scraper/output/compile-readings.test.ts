@@ -140,7 +140,7 @@ describe('attributes', () => {
         { name: 'b', dataKey: 'b' },
       ],
     };
-    const records = [...['on', 'on', true, false, 'off', 'else'].map((a) => ({ a, b: 'z' }))];
+    const records = ['on', 'on', true, false, 'off', 'else'].map((a) => ({ a, b: 'z' }));
     expect(points(fields, records)).toMatchObject([
       { name: 'up', kind: 'counter', attributes: { source: 's', a: 'on' }, value: 4 },
       { attributes: { source: 's', a: true }, value: 1 },

@@ -73,7 +73,8 @@ export class CumulativeState {
       const total = merged(metric, before.total, read, key);
       const added = before.added;
       const sum = added.value + total.value - grown;
-      added.plus(read);
+      if (metric.kind === 'gauge') added.set(read.value);
+      else added.plus(read);
       // Of running totals also what they grew by since the last window.
       if (metric.kind === 'runningTotal') added.value = sum;
       changed.set(key, { metric, total, added });
@@ -97,7 +98,10 @@ function start(
 }
 
 function merged({ kind }: Metric, total: Point, read: Point, key: string): Point {
-  if (kind === 'gauge') return read;
+  if (kind === 'gauge') {
+    total.set(read.value);
+    return total;
+  }
   if (kind !== 'runningTotal') return total.plus(read);
   // Totals of different series cannot be told from falls: the point stays at 0 and shows that there are more.
   return key === OVERFLOW_KEY ? total : total.plusTotals(read);

@@ -110,11 +110,19 @@ test('points arrive with names, units, kinds, attributes, buckets and the resour
     { name: 'c', unit: '1', kind: 'sum', ...cumulative, attributes: { source: 's' }, value: 1 },
     { name: 't', unit: '1', kind: 'sum', ...cumulative, attributes: x, value: 3 },
     {
-      ...{ name: 'h', unit: '1', kind: 'histogram', ...cumulative, attributes: x },
+      name: 'h',
+      unit: '1',
+      kind: 'histogram',
+      ...cumulative,
+      attributes: x,
       value: histogram({ count: 2, sum: 9, min: 2, max: 7, buckets: [0, 1, 1] }),
     },
     {
-      ...{ name: 'h', unit: '1', kind: 'histogram', ...cumulative, attributes: { source: 's' } },
+      name: 'h',
+      unit: '1',
+      kind: 'histogram',
+      ...cumulative,
+      attributes: { source: 's' },
       value: histogram({ count: 1, sum: 1, buckets: [1, 0, 0] }),
     },
   ]);
@@ -214,8 +222,8 @@ test('what waits goes together, and what the collector refuses takes nothing els
   expect(
     pointsOf(receiver.accepted)
       .filter(({ name }) => name === 'c')
-      .map(({ value }) => value)
-      .toSorted(),
+      .map(({ value }) => Number(value))
+      .toSorted((a, b) => a - b),
   ).toEqual([1, 2, 3]);
 });
 
@@ -309,7 +317,7 @@ test('self-telemetry has the names of the code and of the documentation, and wai
 
 describe('over grpc', () => {
   const requests: ReceivedRequest[] = [];
-  let code: number | undefined;
+  let code: status | undefined;
   let server: Server;
   let port: number;
 
@@ -324,8 +332,13 @@ describe('over grpc', () => {
       const path = `/opentelemetry.proto.collector.${signal}.v1.${name}Service/Export`;
       const pass = (value: Buffer): Buffer => value;
       const definition = {
-        ...{ path, requestStream: false, responseStream: false },
-        ...{ requestSerialize: pass, requestDeserialize: pass, responseSerialize: pass, responseDeserialize: pass },
+        path,
+        requestStream: false,
+        responseStream: false,
+        requestSerialize: pass,
+        requestDeserialize: pass,
+        responseSerialize: pass,
+        responseDeserialize: pass,
       };
       server.addService(
         { Export: definition },
