@@ -41,7 +41,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
     if (mount.surface.checksCalls) {
-      for (const call of calls) await mount.surface.checkCall(turn, record, toolName(call) ?? '');
+      for (const call of calls) await mount.surface.checkCall(turn, record, toolName(call));
     }
     await remember(turn, record, body);
     const first = body.messages[0] as Message;

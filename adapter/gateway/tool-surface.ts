@@ -109,9 +109,12 @@ export class ToolSurface {
   }
 
   /** Throws for a call of a tool that the session must not see: `unknown_tool`, `tool_definition_drift`. */
-  async checkCall(turn: Turn, record: SessionRecord, name: string): Promise<void> {
+  async checkCall(turn: Turn, record: SessionRecord, name: string | undefined): Promise<void> {
     const isPinned = this.isStrict && !isWorkspace(record) && record.baseline !== null;
-    if ((!isPinned && !this.#blocks) || isOwnTool(this.catalog, name)) return;
+    if (!isPinned && !this.#blocks) return;
+    // Other parsers might find one.
+    if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');
+    if (isOwnTool(this.catalog, name)) return;
     const list = await this.#current(turn, record);
     if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
