@@ -40,9 +40,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
-    if (mount.surface.checksCalls) {
-      for (const call of calls) await mount.surface.checkCall(turn, record, toolName(call));
-    }
+    if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, record, calls.map(toolName));
     await remember(turn, record, body);
     const first = body.messages[0] as Message;
     const list = body.batch || first.kind !== 'request' ? undefined : listKey(first.method, first.params);

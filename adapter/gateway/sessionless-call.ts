@@ -16,7 +16,7 @@ export async function callSessionless(
 ): Promise<void> {
   const { mount } = turn;
   refuseDisabled(mount, request);
-  if (mount.surface.checksCalls) await mount.surface.checkCall(turn, noWorkspace(turn), toolName(request));
+  if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, noWorkspace(turn), [toolName(request)]);
   const step = stepOf(mount, body, [request]);
   const headers = mount.headers.forward('POST', turn.incoming.headers, true);
   if (step === undefined) return exchange(turn, body, request, headers);

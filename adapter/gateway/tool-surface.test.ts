@@ -115,13 +115,13 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     const pinned = await again(record);
-    await of.surface.checkCall(turnOn(of), pinned, 'b');
+    await of.surface.checkCalls(turnOn(of), pinned, ['b']);
     pages = [[{ name: 'a' }, { name: 'b', description: 'C' }, { name: 'c' }]];
-    await of.surface.checkCall(turnOn(of), pinned, 'a');
+    await of.surface.checkCalls(turnOn(of), pinned, ['a']);
     for (const name of ['b', 'c'])
-      await expect(of.surface.checkCall(turnOn(of), pinned, name)).rejects.toEqual(drifted);
+      await expect(of.surface.checkCalls(turnOn(of), pinned, [name])).rejects.toEqual(drifted);
     // What neither was nor is there is the upstream's to refuse.
-    await of.surface.checkCall(turnOn(of), pinned, 'nobody');
+    await of.surface.checkCalls(turnOn(of), pinned, ['nobody']);
     expect(drifts).toEqual(['changed=b[description]; new=c']);
   });
 
@@ -135,14 +135,14 @@ describe('a call', () => {
     pages = [[{ name: 'c' }, { description: 'has no name' }]];
     expect(await names(of, pinned)).toEqual([]);
     for (const name of ['a', 'b', 'c'])
-      await expect(of.surface.checkCall(turnOn(of), pinned, name)).rejects.toEqual(unknown);
+      await expect(of.surface.checkCalls(turnOn(of), pinned, [name])).rejects.toEqual(unknown);
   });
 
   test('is not checked before the session has seen any tools, nor in the modes that forbid nothing', async () => {
     for (const server of [block('error'), {}, { tool_definition_pinning: { mode: 'off' } }]) {
       const of = mount(server);
       failing = 100;
-      await of.surface.checkCall(turnOn(of), await session(), 'a');
+      await of.surface.checkCalls(turnOn(of), await session(), ['a']);
     }
   });
 
@@ -151,7 +151,7 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     failing = 1;
-    const called = of.surface.checkCall(turnOn(of), await again(record), 'a');
+    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
@@ -160,8 +160,8 @@ describe('a call', () => {
     const of = mount({ tool_metadata_sanitization: { mode: 'block' }, tool_definition_pinning: { mode: 'off' } });
     const record = await session();
     expect(await names(of, record)).toEqual(['b']);
-    await expect(of.surface.checkCall(turnOn(of), record, 'a')).rejects.toEqual(unknown);
-    await of.surface.checkCall(turnOn(of), record, 'b');
+    await expect(of.surface.checkCalls(turnOn(of), record, ['a'])).rejects.toEqual(unknown);
+    await of.surface.checkCalls(turnOn(of), record, ['b']);
   });
 });
 

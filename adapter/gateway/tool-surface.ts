@@ -108,21 +108,26 @@ export class ToolSurface {
     return this.#forSession(turn, record, await this.#current(turn, record), true);
   }
 
-  /** Throws for a call of a tool that the session must not see: `unknown_tool`, `tool_definition_drift`. */
-  async checkCall(turn: Turn, record: SessionRecord, name: string | undefined): Promise<void> {
+  /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
+  async checkCalls(turn: Turn, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
     const isPinned = this.isStrict && !isWorkspace(record) && record.baseline !== null;
     if (!isPinned && !this.#blocks) return;
-    // Other parsers might find one.
-    if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');
-    if (isOwnTool(this.catalog, name)) return;
+    const asked: string[] = [];
+    for (const name of names) {
+      // Other parsers might find one.
+      if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');
+      if (!isOwnTool(this.catalog, name)) asked.push(name);
+    }
+    if (asked.length === 0) return;
     const list = await this.#current(turn, record);
-    if (list.view.blocked.has(name)) throw unknownTool(name);
+    for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
     const pinned = await this.#pinned(turn, record, list, false);
     const drift = pinned === undefined ? undefined : list.driftFrom(pinned);
-    if (drift === undefined || !concerns(drift, name)) return;
+    const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
+    if (drift === undefined || drifted === undefined) return;
     this.#tell(record, list, drift);
-    if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(name);
+    if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
     throw await this.#refusal(turn, record, drift);
   }
 
