@@ -16,6 +16,7 @@ import { failures } from './pinning/failures.ts';
 import { lifeSuite } from './pinning/life.ts';
 import { raceSuite } from './pinning/races.ts';
 
+const client_headers = { passthrough: ['x-user'] };
 /** Entries for tools that take uploads; `described` and `schemed` are such. */
 const adapters = [{ type: 'upload_consumer', tools: ['described', 'schemed'], file_path_argument: 'text' }];
 
@@ -32,7 +33,7 @@ describe('what counts as a change, behind three replicas:', () => {
     sse = started.use(await startSseUpstream());
     const servers = POLICIES.flatMap(({ id, pinning: tool_definition_pinning }) => [
       mounted(id, upstream.url, { tool_definition_pinning }),
-      mounted(`${id}_paged`, paged.url, { tool_definition_pinning }),
+      mounted(`${id}_paged`, paged.url, { tool_definition_pinning, upstream: { client_headers } }),
       mounted(`${id}_code`, upstream.url, { tool_definition_pinning, code_mode_enabled: true }),
       mounted(`${id}_sse`, sse.url, { tool_definition_pinning, upstream: { transport: 'sse' } }),
       mounted(`${id}_files`, upstream.url, { tool_definition_pinning, adapters, disabled_tools: ['gone'] }),
@@ -198,7 +199,7 @@ describe('what counts as a change, behind three replicas:', () => {
     });
   });
 
-  cornerSuite(() => ({ trio, upstream, sse }));
+  cornerSuite(() => ({ trio, upstream, paged, sse }));
   raceSuite(() => ({ trio, upstream }));
   lifeSuite(() => ({ trio, upstream, paged }));
 });
