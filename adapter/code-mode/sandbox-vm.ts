@@ -37,8 +37,6 @@ const MAX_DEPTH = 500;
 const JOBS_AT_A_TIME = 1_000;
 /** What the engine prints when it breaks helps nobody. Its types do not know these two. */
 const QUIET = { print: () => {}, printErr: () => {} } as CustomizeVariantOptions['emscriptenModule'];
-/** What may be used beyond the limit to say that it was reached. */
-const LAST_WORDS_BYTES = MIB;
 
 /**
  * One QuickJS with one piece of code, driven step by step: each step runs the code until it ends or waits for calls. It is
@@ -225,7 +223,6 @@ export class SandboxVm {
 
   #failed(error: QuickJSHandle, reason: 'syntax' | 'error' = 'error', what = ''): VmState {
     if (this.#isOver()) return { kind: 'waiting' };
-    this.#context.runtime.setMemoryLimit(this.#limits.memoryBytes + LAST_WORDS_BYTES);
     const described = this.#context.callFunction(this.#hooks.describe, this.#context.undefined, error);
     if (described.error !== undefined) return engineFailure(described.error, this.#isFull());
     const known = { reason, what, full: this.#isFull(), lines: this.#lines };

@@ -60,6 +60,8 @@ describe('code', () => {
     const many = await runCode('for (let i = 0; i < 1e5; i++) console.log("line", i); return 1', { limits });
     expect(many).toMatchObject({ kind: 'returned', value: '1' });
     expect(many.console).toMatch(/^line 0\nline 1\n.*line 122\n… \(the rest .* is cut: more than 1000 bytes\)\n$/s);
+    const wide = await runCode('for (let i = 0; i < 500; i++) console.log("éé"); return 1', { limits });
+    expect(wide.console.split('\n').slice(-3)).toEqual(['éé', expect.stringContaining('is cut'), '']);
     const long = await runCode('console.log("é".repeat(1e6)); console.log("after"); return 1', { limits });
     expect(long.console).toBe('… (the rest of the console output is cut: more than 1000 bytes)\n');
   });
@@ -74,7 +76,7 @@ describe('a call of a tool', () => {
     };
     const code = `
       const a = await call_tool('first', { x: [1, { y: 'é\\u0000"' }] });
-      const b = await call_tool('sécond', { ...a });
+      const b = await call_tool('séc"ond\\u0000', { ...a });
       const c = await call_tool('third');
       return [a, b, c].map(({ n, text }) => n + text);`;
     expect(await runCode(code, { callTool })).toEqual({
@@ -85,7 +87,7 @@ describe('a call of a tool', () => {
     });
     expect(asked).toEqual([
       ['first', { x: [1, { y: 'é\u0000"' }] }],
-      ['sécond', { n: 1, text: 'a\u0000b\u{1f600}' }],
+      ['séc"ond\u0000', { n: 1, text: 'a\u0000b\u{1f600}' }],
       ['third', {}],
     ]);
   });
