@@ -6,9 +6,10 @@ import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
-import { type Body, parseBody } from '../exchange/message.ts';
+import { type Body, MODERN_REVISION, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
+import type { SessionRecord } from '../state/state-store.ts';
 import { toolCall } from './call-tool.ts';
 import { withCodeMode } from './code-mode.ts';
 import type { MountAdditions } from './mount.ts';
@@ -26,7 +27,7 @@ interface Scene {
   readonly listeners: () => number;
   readonly reply: EventEmitter & { destroyed: boolean };
   readonly told: string[];
-  readonly ask: (name: string, args?: unknown) => Promise<PreparedCall>;
+  readonly ask: (name: string, args?: unknown, by?: SessionRecord) => Promise<PreparedCall>;
 }
 
 /** A server in code mode whose code ends as `run` says. */
@@ -61,12 +62,12 @@ function scene(
     listeners: () => listeners.size + reply.listenerCount('close'),
     reply,
     told,
-    ask: async (name, args) => {
+    ask: async (name, args, by = record) => {
       const params = { name, arguments: args };
       const text = JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params });
       const step = all.steps.get(name);
       if (step === undefined) throw new Error(`no step for ${name}`);
-      return step.prepare(toolCall({ turn, record, body: parseBody(Buffer.from(text)) as Body, timeoutMs: null }));
+      return step.prepare(toolCall({ turn, record: by, body: parseBody(Buffer.from(text)) as Body, timeoutMs: null }));
     },
   };
 }
@@ -178,6 +179,35 @@ describe('code that runs', () => {
     at.reply.destroyed = true;
     expect(await at.ask('s_1_execute', { code: 'x' })).toMatchObject({ kind: 'error', error: { code: 'cancelled' } });
     expect(aborted ?? true).toBe(true);
+  });
+
+  test('leaves room for the code of other sessions', async () => {
+    const begun = Promise.withResolvers<void>();
+    const at = scene(endless({ begun }));
+    const first = Array.from({ length: 4 }, () => at.ask('s_1_execute', { code: 'x' }));
+    await begun.promise;
+    expect(textsOf(await at.ask('s_1_execute', { code: 'x' }))).toEqual([
+      true,
+      expect.stringContaining('4 other pieces'),
+    ]);
+    const other = at.ask('s_1_execute', { code: 'x' }, sessionRecord({ sessionId: 'f'.repeat(32) }));
+    at.tell({ type: 'session-ended', serverId, sessionId });
+    for (const answer of await Promise.all(first)) expect(answer).toMatchObject({ kind: 'error' });
+    expect(at.listeners()).toBe(2);
+    const again = at.ask('s_1_execute', { code: 'x' });
+    at.reply.emit('close');
+    for (const answer of await Promise.all([other, again]))
+      expect(answer).toMatchObject({ error: { code: 'cancelled' } });
+  });
+
+  test('of clients without sessions is not counted by session', async () => {
+    const begun = Promise.withResolvers<void>();
+    const at = scene(endless({ begun }));
+    const nobody = sessionRecord({ protocolVersion: MODERN_REVISION, sessionId: '0'.repeat(32) });
+    const all = Array.from({ length: 6 }, () => at.ask('s_1_execute', { code: 'x' }, nobody));
+    await begun.promise;
+    at.reply.emit('close');
+    for (const answer of await Promise.all(all)) expect(answer).toMatchObject({ error: { code: 'cancelled' } });
   });
 
   test('is no probe of the upstream itself: its calls may be', async () => {

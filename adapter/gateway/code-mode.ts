@@ -14,6 +14,10 @@ import type { MountAdditions } from './mount.ts';
 import { nestedCall, type Post } from './nested-call.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 import { toolPrefix } from './upload-url-tool.ts';
+import { isWorkspace } from './workspaces.ts';
+
+/** Of all the code that runs at a time, so much may be of one session: others find room too. */
+const MAX_OF_SESSION = 4;
 
 export interface CodeModeParts {
   readonly sandbox: Sandbox;
@@ -69,15 +73,21 @@ function discoveryStep(tool: Parameters<typeof answerDiscovery>[0], indexOf: Ind
 }
 
 function executeStep(name: string, { sandbox, bus, post }: CodeModeParts): ToolStep {
+  const running = new Map<string, number>();
   return {
     needsHome: false,
     runsOthers: true,
     async prepare(call) {
       const read = readCodeArguments('execute', call.request.params['arguments']);
       if (!read.ok) return textResult([read.problem], true);
+      // Clients without sessions cannot be told apart.
+      const key = isWorkspace(call.record) ? '' : call.record.sessionId;
+      const others = running.get(key) ?? 0;
+      if (key !== '' && others >= MAX_OF_SESSION) return textResult([tooMuch(others)], true);
       // The code asks nothing of the upstream by itself; of its calls each may be a probe.
       call.turn.admitted.finished('ok');
       const end = endOf(call, bus);
+      running.set(key, others + 1);
       try {
         const outcome = await sandbox.run({
           code: read.args.code,
@@ -91,10 +101,16 @@ function executeStep(name: string, { sandbox, bus, post }: CodeModeParts): ToolS
         return textResult(words(outcome), outcome.kind === 'failed');
       } finally {
         end[Symbol.dispose]();
+        const left = (running.get(key) ?? 1) - 1;
+        if (left > 0) running.set(key, left);
+        else running.delete(key);
       }
     },
   };
 }
+
+const tooMuch = (running: number): string =>
+  `${running} other pieces of code of this session are running: wait for one of them, or do more in one.`;
 
 /** Tells when nobody waits for a call any more: it was cancelled, its session has ended, its client has gone. */
 function endOf(
