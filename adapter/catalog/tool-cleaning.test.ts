@@ -9,7 +9,7 @@ function cleaning(core: Record<string, unknown>, events?: CleaningEvents): Retur
   const [server] = config.servers;
   return server && toolCleaning(effectiveServer(config, server), events);
 }
-const sanitization = (mode: string): object => ({ tool_metadata_sanitization: { mode } });
+const sanitization = (mode: string): Record<string, unknown> => ({ tool_metadata_sanitization: { mode } });
 const HIDING = JSON.stringify({ name: 'a', description: 'hid\u200bden and long' });
 
 describe('definitions are cleaned', () => {

@@ -2,6 +2,7 @@ import { Exchange, type Outcome } from '../exchange/exchange.ts';
 import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import { strayAnswer } from './lists.ts';
 import { withParameters } from './parameter-headers.ts';
 import { timeoutResults } from './time-limits.ts';
 import { planOf, type Turn } from './turn.ts';
@@ -57,6 +58,7 @@ function exchange(turn: Turn, body: Body, request: Request, headers: readonly st
     timeoutMs: limit,
     onTimeout: () => timeoutResults(mount, [request], [limit]),
     onResponse: own?.onResponse,
+    onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: (outcome) => own?.onEnd?.(outcome),
   });
   new Exchange(plan).start();
