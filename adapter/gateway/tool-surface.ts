@@ -1,3 +1,5 @@
+import { hash } from 'node:crypto';
+
 import { LRUCache } from 'lru-cache';
 
 import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
@@ -7,13 +9,17 @@ import { type Drift, previewOf, withWarning } from '../catalog/drift.ts';
 import { shownResult } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { listingFor, wholeList } from './list-tools.ts';
+import { listingFor, NoToolsError, wholeList } from './list-tools.ts';
+import { listingLimit } from './listing-limit.ts';
+import { SharedWork } from './shared-work.ts';
+import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 import { invalidateSession, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
 const MAX_BASELINES = 1_000;
 const MAX_RECENT = 1_000;
+const NO_TOOLS = '{"tools":[]}';
 /** Tools of each kind that the data of an error names. */
 const MAX_NAMED = 100;
 
@@ -52,9 +58,9 @@ export class ToolSurface {
   readonly #views: ToolViews;
   /** By fingerprint; a baseline never changes. */
   readonly #baselines = new LRUCache<string, Baseline>({ max: MAX_BASELINES });
-  readonly #recent = new LRUCache<string, { readonly until: number; readonly list: Promise<PreparedList> }>({
-    max: MAX_RECENT,
-  });
+  /** Which list a session, or whoever has the same credentials, was shown a moment ago. */
+  readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
+  readonly #asking = new SharedWork<string>();
   readonly #told = new LRUCache<string, true>({ max: MAX_BASELINES });
   readonly #despite = new WeakMap<Drift, readonly (string | undefined)[]>();
 
@@ -82,30 +88,40 @@ export class ToolSurface {
     return this.isStrict || this.#blocks;
   }
 
-  /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
-  get needsWhole(): boolean {
-    return this.#pinning.mode !== 'off' || this.catalog.instead !== undefined;
-  }
-
   /**
    * A list of the upstream as the client gets it; both are JSON texts of tools/list results. Throws `tool_definition_drift` where the
    * session must not get it.
    */
   async shown(turn: Turn, record: SessionRecord, result: string, page: Page): Promise<string> {
-    const isWhole = page === 'first' && this.needsWhole;
-    const list = this.#views.of(isWhole ? await wholeList(listingFor(turn, record), result) : result);
+    const needsWhole = this.#needsWhole(record);
+    const isWhole = page === 'first' && needsWhole;
+    using limit = needsWhole ? listingLimit(turn, REQUEST_TIMEOUT_MS) : undefined;
+    const signal = limit?.signal ?? AbortSignal.abort();
+    const list = this.#views.of(isWhole ? await wholeList(listingFor(turn, record), signal, result) : result);
     if (list.view.list === undefined) {
       // What an upstream cannot say just now is not what it does not have.
       if (isWhole) throw noList();
       return result;
     }
-    const { shown } = await this.#forSession(turn, record, list, isWhole);
+    const { shown } = await this.#forSession(turn, record, list, isWhole, signal);
     return shownResult(list.view, shown, this.catalog, page !== 'later');
   }
 
-  /** The definitions (JSON texts) of all tools that the client of a turn may call, as it sees them, own ones included. */
-  async tools(turn: Turn, record: SessionRecord): Promise<SessionTools> {
-    return this.#forSession(turn, record, await this.#current(turn, record), true);
+  /**
+   * The definitions (JSON texts) of all tools that the client of a turn may call, as it sees them, but for the adapter's
+   * own. `limitMs` is that of the call which asks.
+   */
+  async tools(turn: Turn, record: SessionRecord, limitMs: number | null = null): Promise<SessionTools> {
+    using limit = listingLimit(turn, limitMs);
+    const { signal } = limit;
+    try {
+      return await this.#forSession(turn, record, await this.#current(turn, record, signal), true, signal);
+    } catch (error) {
+      // It may have some yet, so nothing is pinned.
+      if (!(error instanceof NoToolsError) || record.baseline !== null) throw error;
+      const list = this.#views.of(NO_TOOLS);
+      return { list, shown: list.shown };
+    }
   }
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
@@ -119,10 +135,12 @@ export class ToolSurface {
       if (!isOwnTool(this.catalog, name)) asked.push(name);
     }
     if (asked.length === 0) return;
-    const list = await this.#current(turn, record);
+    using limit = listingLimit(turn, longest(asked.map(turn.mount.timeoutOf)));
+    const { signal } = limit;
+    const list = await this.#current(turn, record, signal);
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
-    const pinned = await this.#pinned(turn, record, list, false);
+    const pinned = await this.#pinned(turn, record, list, false, signal);
     const drift = pinned === undefined ? undefined : list.driftFrom(pinned);
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
     if (drift === undefined || drifted === undefined) return;
@@ -131,9 +149,24 @@ export class ToolSurface {
     throw await this.#refusal(turn, record, drift);
   }
 
-  async #forSession(turn: Turn, record: SessionRecord, list: PreparedList, isWhole: boolean): Promise<SessionTools> {
+  /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
+  #needsWhole(record: SessionRecord): boolean {
+    return this.catalog.instead !== undefined || this.#pins(record);
+  }
+
+  #pins(record: SessionRecord): boolean {
+    return this.#pinning.mode !== 'off' && !isWorkspace(record);
+  }
+
+  async #forSession(
+    turn: Turn,
+    record: SessionRecord,
+    list: PreparedList,
+    isWhole: boolean,
+    signal: AbortSignal,
+  ): Promise<SessionTools> {
     const plain = { list, shown: list.shown };
-    const pinned = await this.#pinned(turn, record, list, isWhole);
+    const pinned = await this.#pinned(turn, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
     const drift = isWhole ? list.driftFrom(pinned) : withoutRemoved(list.driftFrom(pinned));
     if (drift === undefined) return plain;
@@ -176,12 +209,13 @@ export class ToolSurface {
     record: SessionRecord,
     list: PreparedList,
     isWhole: boolean,
+    signal: AbortSignal,
   ): Promise<Baseline | undefined> {
-    if (this.#pinning.mode === 'off' || isWorkspace(record)) return undefined;
+    if (!this.#pins(record)) return undefined;
     const { store } = turn.parts;
     const { baseline: fingerprint } = record;
     if (fingerprint === null) {
-      const { baseline } = isWhole ? list : await this.#current(turn, record);
+      const { baseline } = isWhole ? list : await this.#current(turn, record, signal);
       const pinned = await store.pin(record, baseline);
       if (pinned === undefined) throw new AdapterError('session_ended');
       return pinned;
@@ -198,29 +232,22 @@ export class ToolSurface {
   }
 
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
-  async #current(turn: Turn, record: SessionRecord): Promise<PreparedList> {
-    const ttlMs = this.isStrict ? 0 : this.#ttlMs;
+  async #current(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
+    const ttl = this.isStrict ? 0 : this.#ttlMs;
+    if (ttl === 0) return this.#views.of(await ask(turn, record, signal));
     const { base, inSession } = listingFor(turn, record);
-    const key = JSON.stringify(
-      inSession === undefined ? base : [record.sessionId, record.generation, record.listsGeneration],
+    const key = hash(
+      'sha256',
+      JSON.stringify(inSession === undefined ? base : [record.sessionId, record.generation, record.listsGeneration]),
+      'base64',
     );
     const known = this.#recent.get(key);
-    if (known !== undefined && Date.now() < known.until) return known.list;
-    const list = this.#ask(turn, record);
-    if (ttlMs > 0) {
-      this.#recent.set(key, { until: Date.now() + ttlMs, list });
-      list.catch(() => this.#recent.delete(key));
-    }
-    return list;
-  }
-
-  async #ask(turn: Turn, record: SessionRecord): Promise<PreparedList> {
-    try {
-      return this.#views.of(await wholeList(listingFor(turn, record)));
-    } catch (error) {
-      if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
-    }
-    return this.#views.of(await wholeList(listingFor(turn, await renew(turn, record))));
+    const list = known === undefined ? undefined : this.#views.known(known);
+    if (list !== undefined) return list;
+    const result = await this.#asking.of(key, signal, (shared) => ask(turn, record, shared));
+    const listed = this.#views.of(result);
+    this.#recent.set(key, listed.key, { ttl });
+    return listed;
   }
 
   #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
@@ -229,6 +256,17 @@ export class ToolSurface {
     this.#told.set(key, true);
     this.#onDrift?.(sessionId, previewOf(drift));
   }
+}
+
+/** Asks in a session that the upstream has lost once more in a new one. */
+async function ask(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<string> {
+  try {
+    return await wholeList(listingFor(turn, record), signal);
+  } catch (error) {
+    if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
+  }
+  const renewed = await renew(turn, record);
+  return wholeList(listingFor(turn, renewed), signal);
 }
 
 const noList = (): AdapterError =>

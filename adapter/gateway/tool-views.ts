@@ -14,13 +14,16 @@ const MAX_DRIFTS = 64;
 
 /** A list of an upstream, prepared once for all sessions that get it. */
 export class PreparedList {
+  /** By which it is known. */
+  readonly key: string;
   readonly view: ToolView;
   /** The definitions as a client sees them to whom nothing is to be said about changes. */
   readonly shown: readonly string[];
   readonly #drifts = new LRUCache<string, { readonly drift: Drift | undefined }>({ max: MAX_DRIFTS });
   #baseline: Baseline | undefined;
 
-  constructor(view: ToolView) {
+  constructor(key: string, view: ToolView) {
+    this.key = key;
     this.view = view;
     this.shown = view.tools.map(({ shown }) => shown);
   }
@@ -56,12 +59,17 @@ export class ToolViews {
     this.#catalog = catalog;
   }
 
+  /** One that was prepared before, if it is still here. */
+  known(key: string): PreparedList | undefined {
+    return this.#lists.get(key);
+  }
+
   /** @param result JSON text of a tools/list result */
   of(result: string): PreparedList {
     const key = hash('sha256', result, 'base64');
     let list = this.#lists.get(key);
     if (list === undefined) {
-      list = new PreparedList(toolView(result, this.#catalog));
+      list = new PreparedList(key, toolView(result, this.#catalog));
       this.#lists.set(key, list);
     }
     return list;
