@@ -9,6 +9,7 @@ import {
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 
+import { isDeeperThan } from './json-depth.ts';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { CodeEnd } from './sandbox-messages.ts';
 import { PRELUDE } from './sandbox-prelude.ts';
@@ -240,19 +241,4 @@ const KNOWN_TYPES = new Set(['number', 'boolean', 'string']);
 
 function textOf(context: QuickJSContext, json: QuickJSHandle): string {
   return String(JSON.parse(context.getString(json)));
-}
-
-/** Whether JSON text has objects and arrays inside each other beyond so many levels. */
-function isDeeperThan(json: string, levels: number): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < json.length; i++) {
-    const char = json[i];
-    if (inString && char === '\\') i++;
-    else if (char === '"') inString = !inString;
-    else if (!inString && (char === '[' || char === '{')) depth++;
-    else if (!inString && (char === ']' || char === '}')) depth--;
-    if (depth > levels) return true;
-  }
-  return false;
 }
