@@ -476,32 +476,31 @@ describe('an exchange', () => {
       );
     });
 
-    test('shows them in a body, be they one or several', async () => {
-      for (const body of [STRAY, `[${RESULT}]`, `[${RESULT},${STRAY}]`, RESULT.replace('1', '"1"')]) {
-        const { answer } = await start({ onStray: () => 'seen' });
-        upstream.last.json().data(body).end();
-        expect(await (await answer()).whole()).toBe('seen');
-      }
+    test.each([
+      [STRAY, 'seen'],
+      [`[${RESULT}]`, 'seen'],
+      [`[${RESULT},${STRAY}]`, 'seen'],
+      [RESULT.replace('"id":1', '"id":"1"'), 'seen'],
+      [RESULT, RESULT],
+    ])('shows them in a body: %s', async (body, shown) => {
       const { answer } = await start({ onStray: () => 'seen' });
-      upstream.last.json().data(RESULT).end();
-      expect(await (await answer()).whole()).toBe(RESULT);
+      upstream.last.json().data(body).end();
+      expect(await (await answer()).whole()).toBe(shown);
     });
 
-    test('does not keep a large answer in memory to find out, but a large other one', async () => {
+    test.each([
+      [1, true],
+      [7, false],
+    ])('keeps a large event in memory only if it is one: id %i', async (id, isPassed) => {
       const text = 'x'.repeat(600_000);
-      for (const [id, isPassed] of [
-        [1, true],
-        [7, false],
-      ]) {
-        const { answer } = await start({ onStray: () => '"seen"' });
-        const data = `{"jsonrpc":"2.0","id":${id},"result":"${text}`;
-        upstream.last.eventStream().data(`event: message\ndata: ${data}`);
-        const got = await answer();
-        if (isPassed) await got.until('x'.repeat(300_000));
-        upstream.last.data(`€"}\n\n${frame(NOTIFICATION)}`).end();
-        const shown = isPassed ? `event: message\ndata: ${data}€"}\n\n` : frame('"seen"');
-        expect(await got.whole()).toBe(shown + frame(NOTIFICATION));
-      }
+      const { answer } = await start({ onStray: () => '"seen"' });
+      const data = `{"jsonrpc":"2.0","id":${id},"result":"${text}`;
+      upstream.last.eventStream().data(`event: message\ndata: ${data}`);
+      const got = await answer();
+      if (isPassed) await got.until('x'.repeat(300_000));
+      upstream.last.data(`€"}\n\n${frame(NOTIFICATION)}`).end();
+      const shown = isPassed ? `event: message\ndata: ${data}€"}\n\n` : frame('"seen"');
+      expect(await got.whole()).toBe(shown + frame(NOTIFICATION));
     });
   });
 
