@@ -14,6 +14,7 @@ import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
 import { asData, type Frame, FrameSplitter, openFrame, withData } from './sse-frames.ts';
 import { type Part, sendParts } from './stream-answer.ts';
+import { isUnknownSession } from './unknown-session.ts';
 
 export type { Outcome, Plan } from './plan.ts';
 
@@ -29,8 +30,6 @@ const LARGE_FRAME_CHARS = 256 << 10;
 const FRAME_TAIL = Buffer.from('\n\n');
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
 const PASSED_STATUS = new Set([400, 405, 429, 503]);
-/** How a server that answers 400 instead of 404 says that it does not know the session. */
-const UNKNOWN_SESSION = /(no valid|invalid|unknown) session|session (not found|terminated|expired|does not exist)/i;
 
 /**
  * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are; a body
@@ -179,7 +178,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
         this.#step(() => this.#endFrames());
         break;
       case 'inspect':
-        if (UNKNOWN_SESSION.test(this.#collected())) return this.#sendAgain(400);
+        if (isUnknownSession(this.#collected())) return this.#sendAgain(400);
         if (this.#head !== undefined && (this.#rejectHead(this.#head) || this.#refuseForeign(this.#head))) return;
         this.#step(() => this.#endCollect());
         break;
