@@ -43,6 +43,7 @@ describe('while a part of a file is written', () => {
     readonly written: Buffer[] = [];
     readonly calls: string[] = [];
     step = Promise.withResolvers<void>();
+    isPatient = true;
 
     async write(chunk: Uint8Array): Promise<void> {
       const step = { bytes: Buffer.from(chunk), end: Promise.withResolvers<void>() };
@@ -51,7 +52,8 @@ describe('while a part of a file is written', () => {
       expect(this.calls.at(-1)).not.toBe('write');
       this.calls.push('write');
       this.step.resolve();
-      await step.end.promise;
+      if (this.isPatient) await step.end.promise;
+      else await nextTurn();
       // What was given must be what is there in the end: nobody may fill the buffer again meanwhile.
       expect(step.bytes.equals(chunk)).toBe(true);
       this.written.push(step.bytes);
@@ -89,9 +91,9 @@ describe('while a part of a file is written', () => {
     expect(disk.steps).toHaveLength(1);
     expect(sent / CHUNK).toBeGreaterThan(2);
     expect(sent / CHUNK).toBeLessThan(12);
-    let isOver = false;
-    void adding.finally(() => (isOver = true));
-    while (!isOver) await Promise.race([disk.letEnd(), adding]);
+    disk.isPatient = false;
+    await disk.letEnd();
+    await adding;
     expect(Buffer.concat(disk.written).equals(content)).toBe(true);
     expect(disk.calls.at(-1)).toBe('finish');
     expect(batch.records[0]).toMatchObject({
@@ -99,6 +101,19 @@ describe('while a part of a file is written', () => {
       sha256: createHash('sha256').update(content).digest('hex'),
     });
     batch.close();
+  });
+
+  test('the rest of the file waits for it', async () => {
+    const disk = new SlowDisk();
+    const { batch } = await batchOf(async () => disk);
+    const adding = batch.add({ filename: 'a.bin', mimeType: 'a/b', content: only(content.subarray(0, CHUNK + 1)) });
+    await disk.step.promise;
+    await turn(50);
+    expect(disk.calls).toEqual(['write']);
+    await disk.letEnd();
+    await disk.letEnd();
+    await adding;
+    expect(disk.calls).toEqual(['write', 'written', 'write', 'written', 'finish']);
   });
 
   test('a client that goes away is told only when nothing is written any more', async () => {
