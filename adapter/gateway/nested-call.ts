@@ -98,7 +98,9 @@ async function exchange(
     const response = await inject(
       (_request, res) => {
         reply = replyOf(res);
-        void post(mount, { ...incoming, headers, facts: { requestId: incoming.facts.requestId }, reply }, bytes);
+        // It may have ended before there was anything to end.
+        if (signal.aborted) reply.destroy();
+        else void post(mount, { ...incoming, headers, facts: { requestId: incoming.facts.requestId }, reply }, bytes);
       },
       { method: 'POST', url: mount.path, payloadAsStream: true },
     );
@@ -157,8 +159,8 @@ async function resultFrom(stream: Readable, id: string, onOther: (text: string) 
     for (const { data } of splitter.push(chunk)) {
       if (data === undefined || data === '') continue;
       const message = await parsed(data);
-      if (message?.id === id && message.method === undefined) return resultForCode(data, message);
-      onOther(data);
+      if (message?.method !== undefined) onOther(data);
+      else if (message?.id === id) return resultForCode(data, message);
     }
   }
   throw new Error('The stream of the call has ended without a result.');
