@@ -168,10 +168,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           warn,
         }),
       ),
-      onCleaned: ({ tool, fields, blocked }) => {
-        const facts = { server_id: server.id, tool_name: tool, modified_fields: fields, blocked };
-        if (blocked) logger.warn(facts, 'tool hidden: its text is not fit for a model');
-        else logger.info(facts, 'text of a tool cleaned');
+      onCleaned: ({ tools, first, blocked }) => {
+        const facts = { server_id: server.id, tools, first, blocked };
+        if (blocked) logger.warn(facts, 'tools hidden: their text is not fit for a model');
+        else logger.info(facts, 'text of tools cleaned');
       },
       onDrift: (sessionId, drift) => {
         const facts = { server_id: server.id, session: shorten(sessionId), drift };

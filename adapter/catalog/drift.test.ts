@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { baselineOf } from './baseline.ts';
 import { driftBetween, previewOf, warningOf, withWarning } from './drift.ts';
 import type { Drift } from './drift.ts';
+import { baselineOfTexts } from './testing/baseline-of-texts.ts';
 
 const tool = (name: string, changes: object = {}): string =>
   JSON.stringify({ name, description: `Does ${name}`, inputSchema: { type: 'object' }, ...changes });
 
 const drift = (then: readonly string[], now: readonly string[]): Drift | undefined =>
-  driftBetween(baselineOf(then), baselineOf(now));
+  driftBetween(baselineOfTexts(then), baselineOfTexts(now));
 
 const none = { changed: [], added: [], removed: [] };
 
@@ -69,7 +69,7 @@ describe('driftBetween', () => {
   });
 
   test('where only the fingerprint is known, every tool counts as changed', () => {
-    const now = baselineOf([tool('a'), tool('b')]);
+    const now = baselineOfTexts([tool('a'), tool('b')]);
     for (const text of ['', '[["a"]]', 'broken']) {
       expect(driftBetween({ fingerprint: 'f', text }, now)).toEqual({
         ...none,
@@ -83,10 +83,10 @@ describe('driftBetween', () => {
   });
 
   test('a drift of 10,000 tools is told at once', () => {
-    const now = baselineOf(Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`)));
+    const now = baselineOfTexts(Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`)));
     const started = performance.now();
-    expect(driftBetween(baselineOf([]), now)?.added).toHaveLength(10_000);
-    expect(driftBetween(now, baselineOf([]))?.removed).toHaveLength(10_000);
+    expect(driftBetween(baselineOfTexts([]), now)?.added).toHaveLength(10_000);
+    expect(driftBetween(now, baselineOfTexts([]))?.removed).toHaveLength(10_000);
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 });

@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
-import { type CleaningEvents, toolCleaning } from './tool-cleaning.ts';
+import type { PreparedTool } from './prepared-tool.ts';
+import { cleaningEvent, toolCleaning } from './tool-cleaning.ts';
 
-function cleaning(core: Record<string, unknown>, events?: CleaningEvents): ReturnType<typeof toolCleaning> {
+function cleaning(core: Record<string, unknown>): ReturnType<typeof toolCleaning> {
   const config = load({ core, servers: [{ id: 's', mount_path: '/s', upstream: { url: 'http://u/mcp' } }] });
   const [server] = config.servers;
-  return server && toolCleaning(effectiveServer(config, server), events);
+  return server && toolCleaning(effectiveServer(config, server));
 }
 const sanitization = (mode: string): Record<string, unknown> => ({ tool_metadata_sanitization: { mode } });
 const HIDING = JSON.stringify({ name: 'a', description: 'hid\u200bden and long' });
@@ -15,7 +16,10 @@ const HIDING = JSON.stringify({ name: 'a', description: 'hid\u200bden and long' 
 describe('definitions are cleaned', () => {
   test('first of what is invisible, then of what is too long', () => {
     const clean = cleaning({ tool_description_policy: { mode: 'truncate', max_tool_description_chars: 9 } });
-    expect(clean?.(HIDING, 'a')).toBe('{"name":"a","description":"hidden..."}');
+    expect(clean?.(HIDING)).toEqual({
+      text: '{"name":"a","description":"hidden..."}',
+      modified: ['description'],
+    });
   });
 
   test('not at all where nothing asks for it', () => {
@@ -25,15 +29,31 @@ describe('definitions are cleaned', () => {
 
   test('by hiding them', () => {
     const clean = cleaning(sanitization('block'));
-    expect([clean?.(HIDING, 'a'), clean?.('{"name":"b"}', 'b')]).toEqual([undefined, '{"name":"b"}']);
+    expect(clean?.(HIDING)).toEqual({ text: undefined, modified: ['description'] });
+    expect(clean?.('{"name":"b"}')).toEqual({ text: '{"name":"b"}', modified: [] });
   });
 });
 
-test('what was cleaned is told once, with a name that is fit for a log', () => {
-  const told: unknown[] = [];
-  const clean = cleaning(sanitization('sanitize'), (event) => told.push(event));
-  const name = `\u202e${'x'.repeat(1000)}`;
-  for (let i = 0; i < 3; i++) clean?.(HIDING.replace('"a"', JSON.stringify(name)), name);
-  expect(told).toMatchObject([{ blocked: false, fields: expect.arrayContaining(['description']) }]);
-  expect(String((told[0] as { tool: string }).tool)).toMatch(/^\\u\{202e\}x{127}$/);
+describe('of the tools that were cleaned', () => {
+  const prepared = (name: string | undefined, ...cleaned: string[]): PreparedTool => {
+    return { name, fate: 'shown', clean: undefined, shown: undefined, pin: undefined, cleaned };
+  };
+
+  test('ten are named, the others counted', () => {
+    const cleaned = Array.from({ length: 1_000 }, (_, i) => prepared(`t${i}`, 'description'));
+    const event = cleaningEvent([prepared('clean'), ...cleaned]);
+    expect(event).toMatchObject({ tools: 1_000, blocked: false });
+    expect(event?.first).toEqual(Array.from({ length: 10 }, (_, i) => ({ name: `t${i}`, fields: ['description'] })));
+    expect(cleaningEvent([prepared('clean')])).toBeUndefined();
+  });
+
+  test('the names are fit for a log', () => {
+    const event = cleaningEvent([prepared(`\u202e${'x'.repeat(1000)}`, 'title'), prepared(undefined, 'title')]);
+    const first = { name: `\\u{202e}${'x'.repeat(127)}`, fields: ['title'] };
+    expect(event?.first).toEqual([first, { name: '', fields: ['title'] }]);
+  });
+
+  test('it is told that they are hidden', () => {
+    expect(cleaningEvent([{ ...prepared('a', 'title'), fate: 'blocked' }])).toMatchObject({ blocked: true });
+  });
 });

@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { UpstreamSessions } from '../sessions/upstream-sessions.ts';
@@ -299,6 +299,59 @@ describe('a call', () => {
     await expect(of.surface.checkCalls(turnOn(of), record, ['a'])).rejects.toEqual(unknown);
     await of.surface.checkCalls(turnOn(of), record, ['b']);
   });
+});
+
+test('changes of a session’s tools are told of once each, and once a minute at most', async () => {
+  const of = mount();
+  const record = await session();
+  await names(of, record);
+  const pinned = await again(record);
+  const shows = async (description: string): Promise<void> => {
+    pages = [
+      [
+        { name: 'a', description },
+        { name: 'b', description: 'B' },
+      ],
+    ];
+    await names(of, pinned);
+  };
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    for (const description of ['1', '1', '2', '3', '1']) await shows(description);
+    expect(drifts).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 60_000);
+    await shows('1');
+    expect(drifts).toHaveLength(1);
+    for (const description of ['2', '3']) await shows(description);
+    expect(drifts).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a list that says something else each time about itself is the same list', async () => {
+  const of = mount(block('error'));
+  const record = await session();
+  await names(of, record);
+  const turn = turnOn(of);
+  const [one, two] = [await of.surface.tools(turn, record), await of.surface.tools(turn, record)];
+  expect(two.shown).toBe(one.shown);
+  upstream.handler = (request, res) => answerResult(request, res, { _meta: { at: Math.random() }, tools: pages[0] });
+  expect((await of.surface.tools(turn, record)).shown).toBe(one.shown);
+  // So are definitions with warnings, or without what has changed.
+  pages = [
+    [
+      { name: 'a', description: 'changed' },
+      { name: 'b', description: 'B' },
+    ],
+  ];
+  const warns = mount();
+  const [three, four] = [
+    await warns.surface.tools(turnOn(warns), await again(record)),
+    await warns.surface.tools(turnOn(warns), await again(record)),
+  ];
+  expect(three.shown[0]).toContain('WARNING');
+  expect(four.shown).toBe(three.shown);
 });
 
 test('a session that ended while its list was on the way gets none', async () => {

@@ -5,10 +5,14 @@ import { LRUCache } from 'lru-cache';
 import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
-import { type Drift, previewOf, withWarning } from '../catalog/drift.ts';
-import { shownResult } from '../catalog/tool-view.ts';
+import { copied } from '../catalog/prepared-tool.ts';
+import { type Drift, driftBetween, previewOf, withWarning } from '../catalog/drift.ts';
+import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
+import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
+import { splice } from '../exchange/json-scan.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { inTurns } from './in-turns.ts';
 import { listingFor, NoToolsError, wholeList } from './list-tools.ts';
 import { listingLimit } from './listing-limit.ts';
 import { SharedWork } from './shared-work.ts';
@@ -17,9 +21,16 @@ import { type PreparedList, ToolViews } from './tool-views.ts';
 import { invalidateSession, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
-const MAX_BASELINES = 1_000;
-const MAX_RECENT = 1_000;
-const NO_TOOLS = '{"tools":[]}';
+const MAX_BASELINE_CHARS = 16 << 20;
+/** Definitions with warnings, for sessions of before an upstream's last changes. */
+const MAX_DRIFT_CHARS = 32 << 20;
+const MAX_RECENT = 10_000;
+const MAX_TOLD = 10_000;
+/** An upstream that changes its tools all the time does not write the log. */
+const TELL_EVERY_MS = 60_000;
+/** About what anything takes up that is kept. */
+const OVERHEAD = 400;
+const NO_TOOLS = '[]';
 /** Tools of each kind that the data of an error names. */
 const MAX_NAMED = 100;
 
@@ -34,6 +45,13 @@ export interface SessionTools {
   readonly drift?: Drift;
 }
 
+interface Drifted {
+  readonly drift: Drift;
+  readonly shown: SessionTools['shown'];
+  /** In characters, about. */
+  readonly size: number;
+}
+
 export interface ToolSurfaceOptions {
   readonly catalog: Catalog;
   readonly pinning: ToolDefinitionPinning;
@@ -41,7 +59,8 @@ export interface ToolSurfaceOptions {
   readonly blocks: boolean;
   /** How long what the upstream lists counts as its tools, in milliseconds. */
   readonly ttlMs: number;
-  /** A session's tools differ from those that it saw first. Told once for each difference. */
+  readonly onCleaned: CleaningEvents | undefined;
+  /** A session's tools differ from those that it saw first. Told once for each difference, and once a minute at most. */
   readonly onDrift: ((sessionId: string, preview: string) => void) | undefined;
 }
 
@@ -57,12 +76,17 @@ export class ToolSurface {
   readonly #onDrift: ToolSurfaceOptions['onDrift'];
   readonly #views: ToolViews;
   /** By fingerprint; a baseline never changes. */
-  readonly #baselines = new LRUCache<string, Baseline>({ max: MAX_BASELINES });
+  readonly #baselines = new LRUCache<string, Baseline>({
+    maxSize: MAX_BASELINE_CHARS,
+    sizeCalculation: ({ text }) => text.length + OVERHEAD,
+  });
+  /** By the list, and the fingerprint of what is pinned. */
+  readonly #drifted = new LRUCache<string, Drifted>({ maxSize: MAX_DRIFT_CHARS, sizeCalculation: ({ size }) => size });
   /** Which list a session, or whoever has the same credentials, was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
   readonly #asking = new SharedWork<string>();
-  readonly #told = new LRUCache<string, true>({ max: MAX_BASELINES });
-  readonly #despite = new WeakMap<Drift, readonly (string | undefined)[]>();
+  /** By session: the list whose drift was told last. */
+  readonly #told = new LRUCache<string, { readonly list: string; readonly at: number }>({ max: MAX_TOLD });
 
   constructor(options: ToolSurfaceOptions) {
     this.catalog = options.catalog;
@@ -70,7 +94,8 @@ export class ToolSurface {
     this.#blocks = options.blocks;
     this.#ttlMs = options.ttlMs;
     this.#onDrift = options.onDrift;
-    this.#views = new ToolViews(options.catalog);
+    const { catalog, pinning, onCleaned } = options;
+    this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', onCleaned });
   }
 
   /** Whether any list of tools looks, or may look, other than the upstream's. */
@@ -97,14 +122,16 @@ export class ToolSurface {
     const isWhole = page === 'first' && needsWhole;
     using limit = needsWhole ? listingLimit(turn, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
-    const list = this.#views.of(isWhole ? await wholeList(listingFor(turn, record), signal, result) : result);
-    if (list.view.list === undefined) {
+    const whole = isWhole ? await wholeList(listingFor(turn, record), signal, result) : result;
+    const span = listIn(whole);
+    if (span === undefined) {
       // What an upstream cannot say just now is not what it does not have.
       if (isWhole) throw noList();
       return result;
     }
+    const list = await this.#views.of(whole.slice(span.start, span.end));
     const { shown } = await this.#forSession(turn, record, list, isWhole, signal);
-    return shownResult(list.view, shown, this.catalog, page !== 'later');
+    return splice(whole, [{ ...span, with: shownList(list.view, shown, this.catalog, page !== 'later') }]);
   }
 
   /**
@@ -119,7 +146,7 @@ export class ToolSurface {
     } catch (error) {
       // It may have some yet, so nothing is pinned.
       if (!(error instanceof NoToolsError) || record.baseline !== null) throw error;
-      const list = this.#views.of(NO_TOOLS);
+      const list = await this.#views.of(NO_TOOLS);
       return { list, shown: list.shown };
     }
   }
@@ -141,7 +168,7 @@ export class ToolSurface {
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
     const pinned = await this.#pinned(turn, record, list, false, signal);
-    const drift = pinned === undefined ? undefined : list.driftFrom(pinned);
+    const { drift } = (pinned === undefined ? undefined : await this.#drift(list, pinned, true)) ?? {};
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
     if (drift === undefined || drifted === undefined) return;
     this.#tell(record, list, drift);
@@ -168,11 +195,12 @@ export class ToolSurface {
     const plain = { list, shown: list.shown };
     const pinned = await this.#pinned(turn, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
-    const drift = isWhole ? list.driftFrom(pinned) : withoutRemoved(list.driftFrom(pinned));
-    if (drift === undefined) return plain;
+    const drifted = await this.#drift(list, pinned, isWhole);
+    if (drifted === undefined) return plain;
+    const { drift, shown } = drifted;
     this.#tell(record, list, drift);
     if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(turn, record, drift);
-    return { list, shown: this.#shownDespite(drift, list), ...(this.isStrict ? {} : { drift }) };
+    return { list, shown, ...(this.isStrict ? {} : { drift }) };
   }
 
   /** The error for a session whose tools have drifted, which ends it where it is to end (specification, section 3.1). */
@@ -190,17 +218,38 @@ export class ToolSurface {
     );
   }
 
-  /** With warnings, or without what has drifted. */
-  #shownDespite(drift: Drift, list: PreparedList): readonly (string | undefined)[] {
-    const known = this.#despite.get(drift);
+  /** What has changed since a session saw its tools first, and what it may see all the same. */
+  async #drift(list: PreparedList, pinned: Baseline, isWhole: boolean): Promise<Drifted | undefined> {
+    const { fingerprint } = pinned;
+    if (fingerprint === list.baseline.fingerprint) return undefined;
+    const key = `${list.key}\n${fingerprint}\n${isWhole}\n${pinned.text === ''}`;
+    const known = this.#drifted.get(key);
     if (known !== undefined) return known;
+    const between = driftBetween(pinned, list.baseline);
+    const drift = isWhole ? between : withoutRemoved(between);
+    if (drift === undefined) return undefined;
+    const shown: (string | undefined)[] = [];
+    await inTurns(this.#despite(drift, list, shown));
+    const copies = this.isStrict ? 0 : shown.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+    const { changed, added, removed } = drift;
+    const names = [...changed.map(({ name }) => name), ...added, ...removed];
+    const drifted = {
+      drift,
+      shown,
+      size: names.reduce((sum, { length }) => sum + length + OVERHEAD, copies + OVERHEAD),
+    };
+    this.#drifted.set(key, drifted);
+    return drifted;
+  }
+
+  /** With warnings, or without what has drifted. */
+  *#despite(drift: Drift, { view }: PreparedList, shown: (string | undefined)[]): Generator<void, void> {
     const drifted = new Set([...drift.changed.map(({ name }) => name), ...drift.added]);
-    const shown = list.view.tools.map((tool) => {
-      if (!this.isStrict) return withWarning(tool.shown, tool.name ?? '', drift);
-      return drifted.has(tool.name ?? '') ? undefined : tool.shown;
-    });
-    this.#despite.set(drift, shown);
-    return shown;
+    for (const tool of view.tools) {
+      if (!this.isStrict) shown.push(copied(withWarning(tool.shown, tool.name ?? '', drift)));
+      else shown.push(drifted.has(tool.name ?? '') ? undefined : tool.shown);
+      yield;
+    }
   }
 
   /** What the session saw first: if it has seen nothing yet, this list, or all that a part of it is a part of. */
@@ -234,7 +283,7 @@ export class ToolSurface {
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
   async #current(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
     const ttl = this.isStrict ? 0 : this.#ttlMs;
-    if (ttl === 0) return this.#views.of(await ask(turn, record, signal));
+    if (ttl === 0) return this.#listed(await ask(turn, record, signal));
     const { base, inSession } = listingFor(turn, record);
     const key = hash(
       'sha256',
@@ -245,15 +294,22 @@ export class ToolSurface {
     const list = known === undefined ? undefined : this.#views.known(known);
     if (list !== undefined) return list;
     const result = await this.#asking.of(key, signal, (shared) => ask(turn, record, shared));
-    const listed = this.#views.of(result);
+    const listed = await this.#listed(result);
     this.#recent.set(key, listed.key, { ttl });
     return listed;
   }
 
+  async #listed(result: string): Promise<PreparedList> {
+    const span = listIn(result);
+    if (span === undefined) throw noList();
+    return this.#views.of(result.slice(span.start, span.end));
+  }
+
   #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
-    const key = `${sessionId}\n${list.baseline.fingerprint}`;
-    if (this.#told.get(key)) return;
-    this.#told.set(key, true);
+    const told = this.#told.get(sessionId);
+    const now = Date.now();
+    if (told !== undefined && (told.list === list.baseline.fingerprint || now < told.at + TELL_EVERY_MS)) return;
+    this.#told.set(sessionId, { list: list.baseline.fingerprint, at: now });
     this.#onDrift?.(sessionId, previewOf(drift));
   }
 }

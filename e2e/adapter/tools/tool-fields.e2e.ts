@@ -132,8 +132,10 @@ test('where nobody has set any of them, texts are cleaned and capped, and change
       inputSchema: { title: cut('T', 1_000), properties: { a: { description: cut('s', 1_000) } } },
     },
   });
-  const cleaned = { server_id: 'up', tool_name: 'hidden', modified_fields: ['description'], blocked: false };
-  expect(adapter.logs.filter((line) => line.tool_name === 'hidden')).toMatchObject([cleaned]);
+  const logged = adapter.logs.filter(({ msg }) => msg === 'text of tools cleaned');
+  const named = ['long', 'hidden', 'wide', 'big'].map((name) => ({ name }));
+  expect(logged).toMatchObject([{ server_id: 'up', tools: 4, first: named, blocked: false }]);
+  expect(logged[0]?.first).toContainEqual({ name: 'hidden', fields: ['description'] });
   show(upstream, [...TOOLS(), ['big', tool({ title: 'Changed' })]]);
   expect(await list()).toMatchObject({ big: { description: expect.stringMatching(/^WARNING/) as string } });
 });

@@ -51,7 +51,7 @@ export function cornerSuite(stage: () => CornerStage): void {
       }
     });
 
-    test('ends at its server, too, where the client did not wait for the answer', async () => {
+    test('ends with the next request where the client of the first did not wait for the list', async () => {
       const { trio, upstream } = stage();
       show(upstream, before());
       const session = await openSession(trio.at(0), { path: '/mcp/invalidate' });
@@ -66,6 +66,8 @@ export function cornerSuite(stage: () => CornerStage): void {
       await eventually(() => upstream.requestsOf('tools/list').length).toBe(mark + 1);
       leaving.abort();
       await expect(call).rejects.toThrow();
+      upstream.behavior.headerDelayMs = 0;
+      expect((await session.at(trio.at(1)).call('tools/call', DESCRIBED)).error).toMatchObject({ code: 409 });
       await eventually(() => upstream.sessions.has(upstreamId)).toBe(false);
       expect(await stream.rest()).toEqual([]);
       expect((await session.at(trio.at(1)).call('ping')).error).toMatchObject(INVALIDATED.error);
