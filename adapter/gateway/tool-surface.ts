@@ -6,7 +6,7 @@ import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
 import { copied } from '../catalog/prepared-tool.ts';
-import { type Drift, driftBetween, previewOf, withWarning } from '../catalog/drift.ts';
+import { dataOf, type Drift, driftBetween, previewOf, withWarning } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
@@ -31,8 +31,6 @@ const TELL_EVERY_MS = 60_000;
 /** About what anything takes up that is kept. */
 const OVERHEAD = 400;
 const NO_TOOLS = '[]';
-/** Tools of each kind that the data of an error names. */
-const MAX_NAMED = 100;
 
 /** Which page of a list: that of an answer which is taken up again is unknown. */
 export type Page = 'first' | 'later' | 'unknown';
@@ -209,12 +207,10 @@ export class ToolSurface {
     if (this.#pinning.block_error_session_action === 'invalidate') {
       await invalidateSession(turn, record, `its tools have changed: ${preview}`);
     }
-    const { changed, added, removed } = drift;
-    const some = <T>(all: readonly T[]): readonly T[] => all.slice(0, MAX_NAMED);
     return new AdapterError(
       'tool_definition_drift',
       `Tools of this server have changed since this session saw them first: ${preview}. Open a new session to accept them.`,
-      { data: { changed: some(changed), new: some(added), removed: some(removed) } },
+      { data: dataOf(drift) },
     );
   }
 
