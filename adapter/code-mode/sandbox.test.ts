@@ -220,8 +220,8 @@ describe('a run', () => {
     );
   });
 
-  test('beyond those that may go on is refused, and there is room again when one has ended', async () => {
-    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2 });
+  test('beyond those that may go on waits, is refused after a while, and has room when one has ended', async () => {
+    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2, waitMs: 200 });
     const ending = new AbortController();
     const long = [1, 2].map(() =>
       sandbox.run({ code: `await call_tool('t')`, callTool: untilAborted, signal: ending.signal }),
@@ -230,16 +230,38 @@ describe('a run', () => {
     expect(await sandbox.run({ code, callTool: echo, signal: never })).toEqual({
       kind: 'failed',
       reason: 'busy',
-      message: '2 other runs are going on: try again later',
+      message: 'too many other runs are going on: try again later',
       console: '',
       calls: 0,
     });
+    const waiting = sandbox.run({ code, callTool: echo, signal: never });
+    const cancelled = new AbortController();
+    const given = sandbox.run({ code, callTool: echo, signal: cancelled.signal });
+    cancelled.abort();
+    expect(await given).toMatchObject({ reason: 'aborted' });
     ending.abort();
     expect((await Promise.all(long)).map((outcome) => outcome.kind === 'failed' && outcome.reason)).toEqual([
       'aborted',
       'aborted',
     ]);
+    expect(await waiting).toMatchObject({ kind: 'returned', value: '1' });
     expect(await sandbox.run({ code, callTool: echo, signal: never })).toMatchObject({ kind: 'returned', value: '1' });
+  });
+
+  test('of one owner leaves room for those of others', async () => {
+    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2, waitMs: 100 });
+    const ending = new AbortController();
+    const long = sandbox.run({
+      owner: 'a',
+      code: `await call_tool('t')`,
+      callTool: untilAborted,
+      signal: ending.signal,
+    });
+    const run = (owner: string) => sandbox.run({ owner, code: 'return 1', callTool: echo, signal: never });
+    expect(await Promise.all([run('a'), run('b')])).toMatchObject([{ reason: 'busy' }, { value: '1' }]);
+    ending.abort();
+    await long;
+    expect(await run('a')).toMatchObject({ value: '1' });
   });
 
   test('with too much code does not begin', async () => {
