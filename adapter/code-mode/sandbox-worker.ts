@@ -1,5 +1,4 @@
 /** The program of a worker: one piece of code in one engine. The thread is ended from outside. */
-import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 
 import type { FromWorker, ToWorker, WorkerStart } from './sandbox-messages.ts';
@@ -9,20 +8,9 @@ import { SandboxVm, type VmState } from './sandbox-vm.ts';
 const PIECE_LENGTH = 8_192;
 const PIECE_AGE_MS = 20;
 
-const NICE = 10;
-
 const port = parentPort;
 if (port === null) throw new Error('sandbox-worker is started as a worker');
 const { engine, limits } = workerData as WorkerStart;
-
-// Code must not keep the requests of others waiting. On Linux 0 is this thread, elsewhere it would be the process.
-if (process.platform === 'linux') {
-  try {
-    setPriority(0, NICE);
-  } catch {
-    // Where it is not allowed, code runs as everything else does.
-  }
-}
 
 const send = (message: FromWorker): void => port.postMessage(message);
 
