@@ -1,3 +1,5 @@
+import { orAborted } from './listing-limit.ts';
+
 interface Running<T> {
   readonly result: Promise<T>;
   readonly controller: AbortController;
@@ -18,13 +20,9 @@ export class SharedWork<T> {
       this.#running.set(key, running);
     }
     running.waiters++;
-    const { promise: aborted, reject } = Promise.withResolvers<never>();
-    const onAbort = (): void => reject(signal.reason as Error);
-    signal.addEventListener('abort', onAbort, { once: true });
     try {
-      return await Promise.race([running.result, aborted]);
+      return await orAborted(running.result, signal);
     } finally {
-      signal.removeEventListener('abort', onAbort);
       // Whoever asks from now on wants to know how it is now.
       if (this.#running.get(key) === running) this.#running.delete(key);
       if (--running.waiters === 0) running.controller.abort(signal.reason);

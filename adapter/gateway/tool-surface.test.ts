@@ -200,6 +200,19 @@ describe('an upstream that has lost its sessions', () => {
     expect(await again(record)).toMatchObject({ upstreamSessionId: 'upstream-2', generation: 1 });
   });
 
+  test('and does not open another has as much time for it as the call', async () => {
+    const of = mount({ tool_defaults: { tool_call_timeout_seconds: 0.3 }, ...block('error') });
+    const record = await session();
+    await names(of, record);
+    upstream.handler = (request, res) => {
+      if (request.message.method !== 'initialize') answerError(request, res, 404, -32_001, 'Session not found');
+    };
+    const began = performance.now();
+    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    await expect(called).rejects.toMatchObject({ code: 'upstream_timeout' });
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
   test('is no other that refuses a list', async () => {
     const of = mount(block('error'));
     const record = await session();

@@ -14,7 +14,7 @@ import { splice } from '../exchange/json-scan.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { inTurns } from './in-turns.ts';
 import { listingFor, NoToolsError, wholeList } from './list-tools.ts';
-import { listingLimit } from './listing-limit.ts';
+import { listingLimit, orAborted } from './listing-limit.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
@@ -317,7 +317,7 @@ async function ask(turn: Turn, record: SessionRecord, signal: AbortSignal): Prom
   } catch (error) {
     if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
   }
-  const renewed = await renew(turn, record);
+  const renewed = await orAborted(renew(turn, record), signal);
   return wholeList(listingFor(turn, renewed), signal);
 }
 
