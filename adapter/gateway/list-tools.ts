@@ -99,6 +99,11 @@ export async function wholeList(request: ListingRequest, signal: AbortSignal, fi
   return joinedPages(start, tools);
 }
 
+/** Whether a result (JSON text) says that there is a page behind it. */
+export function hasMore(result: string): boolean {
+  return nextCursor(result) !== undefined;
+}
+
 /** The cursor that a result (JSON text) names for the page behind it. */
 function nextCursor(result: string): string | undefined {
   const span = locate(result, ['nextCursor']);

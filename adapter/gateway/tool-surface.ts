@@ -10,10 +10,10 @@ import { dataOf, type Drift, driftBetween, previewOf, withWarning } from '../cat
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
-import { splice } from '../exchange/json-scan.ts';
+import { type Span, splice } from '../exchange/json-scan.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { inTurns } from './in-turns.ts';
-import { listingFor, NoToolsError, wholeList } from './list-tools.ts';
+import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
 import { listingLimit, orAborted } from './listing-limit.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
@@ -26,6 +26,7 @@ const MAX_BASELINE_CHARS = 16 << 20;
 const MAX_DRIFT_CHARS = 32 << 20;
 const MAX_RECENT = 10_000;
 const MAX_TOLD = 10_000;
+const MAX_PAGES = 1_000;
 /** An upstream that changes its tools all the time does not write the log. */
 const TELL_EVERY_MS = 60_000;
 /** About what anything takes up that is kept. */
@@ -41,6 +42,15 @@ export interface SessionTools {
   readonly shown: readonly (string | undefined)[];
   /** What the definitions warn of. */
   readonly drift?: Drift;
+}
+
+/** What is read of a result before its tools are looked at. */
+interface ReadPage {
+  /** Where its list stands; undefined where it has none. */
+  readonly span: Span | undefined;
+  readonly hasMore: boolean;
+  /** The key of the prepared list; '' before it was prepared. */
+  list: string;
 }
 
 interface Drifted {
@@ -82,6 +92,8 @@ export class ToolSurface {
   readonly #drifted = new LRUCache<string, Drifted>({ maxSize: MAX_DRIFT_CHARS, sizeCalculation: ({ size }) => size });
   /** Which list a session, or whoever has the same credentials, was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
+  /** By the result (JSON text). */
+  readonly #pages = new LRUCache<string, ReadPage>({ max: MAX_PAGES });
   readonly #asking = new SharedWork<string>();
   /** By session: the list whose drift was told last. */
   readonly #told = new LRUCache<string, { readonly list: string; readonly at: number }>({ max: MAX_TOLD });
@@ -120,14 +132,17 @@ export class ToolSurface {
     const isWhole = page === 'first' && needsWhole;
     using limit = needsWhole ? listingLimit(turn, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
-    const whole = isWhole ? await wholeList(listingFor(turn, record), signal, result) : result;
-    const span = listIn(whole);
+    const first = this.#pageOf(result);
+    const isPart = isWhole && first.hasMore;
+    const whole = isPart ? await wholeList(listingFor(turn, record), signal, result) : result;
+    const read = isPart ? this.#pageOf(whole) : first;
+    const { span } = read;
     if (span === undefined) {
       // What an upstream cannot say just now is not what it does not have.
       if (isWhole) throw noList();
       return result;
     }
-    const list = await this.#views.of(whole.slice(span.start, span.end));
+    const list = await this.#prepared(read, span, whole);
     const { shown } = await this.#forSession(turn, record, list, isWhole, signal);
     return splice(whole, [{ ...span, with: shownList(list.view, shown, this.catalog, page !== 'later') }]);
   }
@@ -172,6 +187,25 @@ export class ToolSurface {
     this.#tell(record, list, drift);
     if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
     throw await this.#refusal(turn, record, drift);
+  }
+
+  /** Upstreams say the same again and again: that is quicker to see than to read. */
+  #pageOf(result: string): ReadPage {
+    const key = hash('sha256', result, 'base64');
+    let page = this.#pages.get(key);
+    if (page === undefined) {
+      page = { span: listIn(result), hasMore: hasMore(result), list: '' };
+      this.#pages.set(key, page);
+    }
+    return page;
+  }
+
+  async #prepared(page: ReadPage, span: Span, result: string): Promise<PreparedList> {
+    const known = this.#views.known(page.list);
+    if (known !== undefined) return known;
+    const list = await this.#views.of(result.slice(span.start, span.end));
+    page.list = list.key;
+    return list;
   }
 
   /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
@@ -296,9 +330,9 @@ export class ToolSurface {
   }
 
   async #listed(result: string): Promise<PreparedList> {
-    const span = listIn(result);
-    if (span === undefined) throw noList();
-    return this.#views.of(result.slice(span.start, span.end));
+    const page = this.#pageOf(result);
+    if (page.span === undefined) throw noList();
+    return this.#prepared(page, page.span, result);
   }
 
   #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
