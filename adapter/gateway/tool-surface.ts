@@ -5,16 +5,15 @@ import { LRUCache } from 'lru-cache';
 import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
-import { copied } from '../catalog/prepared-tool.ts';
-import { dataOf, type Drift, driftBetween, previewOf, withWarning } from '../catalog/drift.ts';
+import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
 import { type Span, splice } from '../exchange/json-scan.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { inTurns } from './in-turns.ts';
 import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
 import { listingLimit, orAborted } from './listing-limit.ts';
+import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
@@ -22,8 +21,6 @@ import { invalidateSession, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
 const MAX_BASELINE_CHARS = 16 << 20;
-/** Definitions with warnings, for sessions of before an upstream's last changes. */
-const MAX_DRIFT_CHARS = 32 << 20;
 const MAX_RECENT = 10_000;
 const MAX_TOLD = 10_000;
 const MAX_PAGES = 1_000;
@@ -51,13 +48,6 @@ interface ReadPage {
   readonly hasMore: boolean;
   /** The key of the prepared list; '' before it was prepared. */
   list: string;
-}
-
-interface Drifted {
-  readonly drift: Drift;
-  readonly shown: SessionTools['shown'];
-  /** In characters, about. */
-  readonly size: number;
 }
 
 export interface ToolSurfaceOptions {
@@ -88,8 +78,7 @@ export class ToolSurface {
     maxSize: MAX_BASELINE_CHARS,
     sizeCalculation: ({ text }) => text.length + OVERHEAD,
   });
-  /** By the list, and the fingerprint of what is pinned. */
-  readonly #drifted = new LRUCache<string, Drifted>({ maxSize: MAX_DRIFT_CHARS, sizeCalculation: ({ size }) => size });
+  readonly #drifts: SessionDrifts;
   /** Which list a session, or whoever has the same credentials, was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
   /** By the result (JSON text). */
@@ -105,6 +94,7 @@ export class ToolSurface {
     this.#ttlMs = options.ttlMs;
     this.#onDrift = options.onDrift;
     const { catalog, pinning, onCleaned } = options;
+    this.#drifts = new SessionDrifts(pinning.mode === 'block');
     this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', onCleaned });
   }
 
@@ -181,7 +171,7 @@ export class ToolSurface {
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
     const pinned = await this.#pinned(turn, record, list, false, signal);
-    const { drift } = (pinned === undefined ? undefined : await this.#drift(list, pinned, true)) ?? {};
+    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, true)) ?? {};
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
     if (drift === undefined || drifted === undefined) return;
     this.#tell(record, list, drift);
@@ -227,7 +217,7 @@ export class ToolSurface {
     const plain = { list, shown: list.shown };
     const pinned = await this.#pinned(turn, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
-    const drifted = await this.#drift(list, pinned, isWhole);
+    const drifted = await this.#drifts.of(list, pinned, isWhole);
     if (drifted === undefined) return plain;
     const { drift, shown } = drifted;
     this.#tell(record, list, drift);
@@ -246,40 +236,6 @@ export class ToolSurface {
       `Tools of this server have changed since this session saw them first: ${preview}. Open a new session to accept them.`,
       { data: dataOf(drift) },
     );
-  }
-
-  /** What has changed since a session saw its tools first, and what it may see all the same. */
-  async #drift(list: PreparedList, pinned: Baseline, isWhole: boolean): Promise<Drifted | undefined> {
-    const { fingerprint } = pinned;
-    if (fingerprint === list.baseline.fingerprint) return undefined;
-    const key = `${list.key}\n${fingerprint}\n${isWhole}\n${pinned.text === ''}`;
-    const known = this.#drifted.get(key);
-    if (known !== undefined) return known;
-    const between = driftBetween(pinned, list.baseline);
-    const drift = isWhole ? between : withoutRemoved(between);
-    if (drift === undefined) return undefined;
-    const shown: (string | undefined)[] = [];
-    await inTurns(this.#despite(drift, list, shown));
-    const copies = this.isStrict ? 0 : shown.reduce((sum, text) => sum + (text?.length ?? 0), 0);
-    const { changed, added, removed } = drift;
-    const names = [...changed.map(({ name }) => name), ...added, ...removed];
-    const drifted = {
-      drift,
-      shown,
-      size: names.reduce((sum, { length }) => sum + length + OVERHEAD, copies + OVERHEAD),
-    };
-    this.#drifted.set(key, drifted);
-    return drifted;
-  }
-
-  /** With warnings, or without what has drifted. */
-  *#despite(drift: Drift, { view }: PreparedList, shown: (string | undefined)[]): Generator<void, void> {
-    const drifted = new Set([...drift.changed.map(({ name }) => name), ...drift.added]);
-    for (const tool of view.tools) {
-      if (!this.isStrict) shown.push(copied(withWarning(tool.shown, tool.name ?? '', drift)));
-      else shown.push(drifted.has(tool.name ?? '') ? undefined : tool.shown);
-      yield;
-    }
   }
 
   /** What the session saw first: if it has seen nothing yet, this list, or all that a part of it is a part of. */
@@ -362,10 +318,4 @@ const unknownTool = (name: string): AdapterError => new AdapterError('unknown_to
 
 function concerns({ changed, added, removed }: Drift, name: string): boolean {
   return changed.some((one) => one.name === name) || added.includes(name) || removed.includes(name);
-}
-
-/** Of one page of several nobody can say what is missing. */
-function withoutRemoved(drift: Drift | undefined): Drift | undefined {
-  if (drift === undefined || drift.changed.length + drift.added.length === 0) return undefined;
-  return drift.removed.length === 0 ? drift : { ...drift, removed: [] };
 }
