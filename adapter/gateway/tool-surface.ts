@@ -173,7 +173,12 @@ export class ToolSurface {
     const pinned = await this.#pinned(turn, record, list, false, signal);
     const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, true)) ?? {};
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
-    if (drift === undefined || drifted === undefined) return;
+    if (drift === undefined || drifted === undefined) {
+      // An upstream may know more tools than it lists, or know one by several spellings of its name.
+      const unlisted = asked.find((name) => !list.view.tools.some((tool) => tool.name === name));
+      if (unlisted !== undefined) throw unknownTool(unlisted);
+      return;
+    }
     this.#tell(record, list, drift);
     if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
     throw await this.#refusal(turn, record, drift);
