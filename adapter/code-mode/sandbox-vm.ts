@@ -24,6 +24,8 @@ export interface VmHost {
   cpuMs(): number;
   /** Called now and then while code runs. */
   tick(): void;
+  /** What becomes of the run is decided, though the code may go on until the engine asks whether it may. */
+  decided(end: CodeEnd): void;
 }
 
 export type VmState = CodeEnd | { readonly kind: 'waiting' };
@@ -155,7 +157,7 @@ export class SandboxVm {
     const { calls, argumentBytes } = this.#limits;
     if (++this.#calls > calls) {
       const message = `the code made more than ${calls} calls`;
-      this.#verdict ??= { kind: 'failed', reason: 'calls', message };
+      this.#decide({ kind: 'failed', reason: 'calls', message });
       return this.#context.newString(message);
     }
     // Long ones are not even looked at.
@@ -177,11 +179,17 @@ export class SandboxVm {
     }
   }
 
+  #decide(end: CodeEnd): void {
+    if (this.#verdict !== undefined) return;
+    this.#verdict = end;
+    this.#host.decided(end);
+  }
+
   /** Asked by the engine while it runs code: whether to stop, which the code cannot catch. */
   #isOver(): boolean {
     if (this.#verdict === undefined && this.#host.cpuMs() > this.#endsAt) {
       const message = `the code computed for longer than ${this.#limits.computeMs / 1000} s`;
-      this.#verdict = { kind: 'failed', reason: 'compute_time', message };
+      this.#decide({ kind: 'failed', reason: 'compute_time', message });
     }
     return this.#verdict !== undefined;
   }
