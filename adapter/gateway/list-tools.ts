@@ -1,5 +1,6 @@
 import { AdapterError } from '../errors.ts';
 import { elements, locate } from '../exchange/json-scan.ts';
+import { METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { isUnknownSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
@@ -10,7 +11,6 @@ import type { Mount } from './mount.ts';
 import type { Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
-const METHOD_NOT_FOUND = -32601;
 const MAX_PAGES = 1_000;
 /** Of all pages together; whatever is done to a list is done to all of it. */
 const MAX_CHARS = 16 << 20;

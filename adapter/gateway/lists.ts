@@ -2,7 +2,7 @@ import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText } from '../errors.ts';
 import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
-import { type Body, isResponseTo, type Message } from '../exchange/message.ts';
+import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from './mount.ts';
 import type { OwnResources } from './own-resources.ts';
@@ -21,7 +21,6 @@ const KINDS: Readonly<Record<string, Listing['kind']>> = {
   'resources/list': 'resources',
   'resources/templates/list': 'templates',
 };
-const METHOD_NOT_FOUND = '-32601';
 const NO_RESOURCES = '{"resources":[]}';
 const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
@@ -217,7 +216,7 @@ function idOf(message: string): string {
 
 function isUnknownMethod(text: string): boolean {
   const code = locate(text, ['error', 'code']);
-  return code !== undefined && text.slice(code.start, code.end) === METHOD_NOT_FOUND;
+  return code !== undefined && text.slice(code.start, code.end) === String(METHOD_NOT_FOUND);
 }
 
 async function withOwnResources(resources: OwnResources, record: SessionRecord, text: string): Promise<string> {

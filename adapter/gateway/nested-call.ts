@@ -6,6 +6,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inject } from 'light-my-request';
 
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
+import { argumentAt } from '../exchange/modern-headers.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import type { Incoming, RequestFacts } from './incoming.ts';
 import type { Mount } from './mount.ts';
@@ -69,8 +70,7 @@ async function modernHeaders(
   const base = mount.headers.base('POST', incoming.headers);
   const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
   for (const { header, path } of await parts.toolParameters.of(mount, tool, base)) {
-    let value: unknown = args;
-    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
+    const value = argumentAt(args, path);
     if (typeof value === 'string') headers[header] = encodeHeader(value);
     else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);
   }
