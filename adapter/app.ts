@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 
 import type { AdapterConfig } from '../crds/config/adapter.ts';
@@ -6,6 +7,7 @@ import { type EffectiveServer, effectiveServer } from '../crds/config/effective-
 import { secretsOf } from '../crds/config/redact-config.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
+import { runsOfMachine } from './code-mode/runs-of-machine.ts';
 import { SANDBOX_LIMITS } from './code-mode/sandbox-limits.ts';
 import { Sandbox } from './code-mode/sandbox.ts';
 import { type AdapterError, knownError } from './errors.ts';
@@ -55,8 +57,8 @@ const FLUSH_MS = 3_000;
 const LEAVE_MS = 6_000;
 /** How long an upstream may take to end a session that has expired. */
 const END_SESSION_MS = 2_000;
-/** Code that runs at a time; each takes a thread and its memory. */
-const MAX_CODE = 8;
+/** Of a name that code calls, as of one that a client calls. */
+const MAX_LOGGED_CHARS = 200;
 /** How long opening the port waits for whether files have to be looked for; after that, new sessions wait for it. */
 const DECIDE_MS = 2_000;
 
@@ -132,10 +134,36 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
 
   const schemas = new ToolSchemas(listTtlMs);
-  const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: MAX_CODE });
+  const { parallelCalls } = SANDBOX_LIMITS;
+  const sandbox = new Sandbox({
+    // Calls that are more than a session may have at a time wait for each other and do not fail.
+    limits: {
+      ...SANDBOX_LIMITS,
+      parallelCalls: Math.min(parallelCalls, config.sessions.max_in_flight_per_session ?? parallelCalls),
+    },
+    maxRunning: runsOfMachine(
+      { cores: availableParallelism(), memoryBytes: process.constrainedMemory() },
+      SANDBOX_LIMITS,
+    ),
+  });
   const withTools = (server: EffectiveServer, additions: MountAdditions): MountAdditions => {
     if (!server.code_mode_enabled) return additions;
-    return withCodeMode(server, additions, { sandbox, bus, post: (...call) => gateway.post(...call) });
+    return withCodeMode(server, additions, {
+      sandbox,
+      bus,
+      post: (...call) => gateway.post(...call),
+      onCall: ({ requestId, serverId, sessionId, tool, outcome, ms }) => {
+        const facts = {
+          request_id: requestId,
+          server_id: serverId,
+          session: sessionId === undefined ? undefined : shorten(sessionId),
+          tool: tool.slice(0, MAX_LOGGED_CHARS),
+          outcome,
+          ms: Math.round(ms * 100) / 100,
+        };
+        logger.info(facts, 'call by code');
+      },
+    });
   };
   const servers = config.servers.map((server) => effectiveServer(config, server));
   const mounts: Mount[] = servers.map((server) => {
@@ -168,10 +196,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           warn,
         }),
       ),
-      onCleaned: ({ tool, fields, blocked }) => {
-        const facts = { server_id: server.id, tool_name: tool, modified_fields: fields, blocked };
-        if (blocked) logger.warn(facts, 'tool hidden: its text is not fit for a model');
-        else logger.info(facts, 'text of a tool cleaned');
+      onCleaned: ({ tools, first, blocked }) => {
+        const facts = { server_id: server.id, tools, first, blocked };
+        if (blocked) logger.warn(facts, 'tools hidden: their text is not fit for a model');
+        else logger.info(facts, 'text of tools cleaned');
       },
       onDrift: (sessionId, drift) => {
         const facts = { server_id: server.id, session: shorten(sessionId), drift };
@@ -321,11 +349,12 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       if (late && app !== undefined) await clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
       await Promise.all([running.idle(grace), downloads.idle(grace)]); // for those that came in the meantime
       for (const exchange of running.all()) exchange.endStream();
+      // It would go on calling tools, and its clients would be left without an answer.
+      await sandbox.close();
       await opened?.uploads.close();
       if (app !== undefined) await closeServer(app, FLUSH_MS);
       await cleanup?.stop();
       await Promise.all(mounts.map(async (mount) => mount.ping?.stop()));
-      await sandbox.close();
       sessions.stop();
       keepAlive.stop();
       await Promise.all(mounts.map((mount) => mount.upstream.close()));

@@ -1,26 +1,27 @@
 import { expect, test } from 'vitest';
-import { baselineOf, pinnedTools } from './baseline.ts';
+import { pinnedTools } from './baseline.ts';
+import { baselineOfTexts } from './testing/baseline-of-texts.ts';
 
 const tool = (name: string, changes: object = {}): string =>
   JSON.stringify({ name, description: `Does ${name}`, inputSchema: { type: 'object' }, ...changes });
 
 test('the order of the tools makes no difference', () => {
   const tools = ['a', 'B', 'größe', '🐘', '__proto__', 'a'].map((name, index) => tool(name, { title: `${index}` }));
-  const baseline = baselineOf(tools);
-  expect(baselineOf(tools.toReversed())).toEqual(baseline);
-  expect(baselineOf([...tools.slice(3), ...tools.slice(0, 3)])).toEqual(baseline);
+  const baseline = baselineOfTexts(tools);
+  expect(baselineOfTexts(tools.toReversed())).toEqual(baseline);
+  expect(baselineOfTexts([...tools.slice(3), ...tools.slice(0, 3)])).toEqual(baseline);
 });
 
 test('every tool counts, and how often', () => {
   const lists = [[], ['a'], ['b'], ['a', 'b'], ['a', 'a'], ['a', 'a', 'b'], ['a', 'b', 'b']];
-  const fingerprints = lists.map((names) => baselineOf(names.map((name) => tool(name))).fingerprint);
+  const fingerprints = lists.map((names) => baselineOfTexts(names.map((name) => tool(name))).fingerprint);
   expect(new Set(fingerprints).size).toBe(lists.length);
   for (const fingerprint of fingerprints) expect(fingerprint).toMatch(/^[\w-]{43}$/);
 });
 
 test('the text tells each tool and its fields, briefly', () => {
   const names = Array.from({ length: 200 }, (_, index) => `some_tool_of_${index}`);
-  const { text } = baselineOf(names.map((name) => tool(name, { title: 'T', annotations: {} })));
+  const { text } = baselineOfTexts(names.map((name) => tool(name, { title: 'T', annotations: {} })));
   expect(text.length / names.length).toBeLessThan(100);
   const tools = pinnedTools({ fingerprint: '', text }) ?? [];
   expect(tools.map(({ name }) => name)).toEqual(names.toSorted());
@@ -31,7 +32,7 @@ test('a text that is unknown or of another release is no list of tools', () => {
   for (const text of ['', '{', '{}', '7', '[7]', '[["a"]]', '[["a","b",3]]']) {
     expect(pinnedTools({ fingerprint: 'f', text })).toBeUndefined();
   }
-  expect(pinnedTools(baselineOf([]))).toEqual([]);
+  expect(pinnedTools(baselineOfTexts([]))).toEqual([]);
 });
 
 test('200 tools take a moment', () => {
@@ -44,8 +45,8 @@ test('200 tools take a moment', () => {
   const tools = Array.from({ length: 200 }, (_, index) =>
     tool(`t${index}`, { inputSchema: { type: 'object', properties } }),
   );
-  baselineOf(tools);
+  baselineOfTexts(tools);
   const started = performance.now();
-  baselineOf(tools);
+  baselineOfTexts(tools);
   expect(performance.now() - started).toBeLessThan(1_000);
 });

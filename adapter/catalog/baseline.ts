@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { compare } from './canonical-json.ts';
 import { canonicalTool, TOOL_FIELDS } from './canonical-tool.ts';
-import type { CanonicalTool, ToolField } from './canonical-tool.ts';
+import type { ToolField } from './canonical-tool.ts';
 
 /** The tool definitions that a session is pinned to, or that it would see now. */
 export interface Baseline {
@@ -26,11 +26,31 @@ const FIELD_CHARS = 6;
 /** How the text names the fields. */
 const LETTERS = 'ntdiocaxm';
 
-/** @param tools definitions (JSON texts) as they stand when they are pinned; their order does not matter */
-export function baselineOf(tools: readonly string[]): Baseline {
-  const pinned = tools.map(canonicalTool).sort((a, b) => compare(a.name, b.name) || compare(a.hash, b.hash));
+/** What is pinned of one definition. */
+export interface Pin {
+  readonly name: string;
+  /** SHA-256 in base64url. */
+  readonly hash: string;
+  /** As in the text of a baseline. */
+  readonly fields: string;
+}
+
+/** @param definition JSON text as it stands when it is pinned */
+export function pinOf(definition: string): Pin {
+  const { name, hash, fields } = canonicalTool(definition);
+  const letters = TOOL_FIELDS.map((field, i) => {
+    const ofField = fields.get(field);
+    return ofField === undefined ? '' : LETTERS.charAt(i) + ofField.slice(0, FIELD_CHARS);
+  });
+  return { name, hash, fields: letters.join('') };
+}
+
+/** The order of the tools does not matter. */
+export function baselineOf(tools: readonly Pin[]): Baseline {
+  const pinned = tools.toSorted((a, b) => compare(a.name, b.name) || compare(a.hash, b.hash));
   const hashes = pinned.map((tool) => tool.hash);
-  return { fingerprint: hash('sha256', hashes.join('\n'), 'base64url'), text: JSON.stringify(pinned.map(row)) };
+  const rows = pinned.map(({ name, hash, fields }) => [name, hash.slice(0, HASH_CHARS), fields]);
+  return { fingerprint: hash('sha256', hashes.join('\n'), 'base64url'), text: JSON.stringify(rows) };
 }
 
 /** The tools of a baseline, ordered by name; undefined where only its fingerprint is known. */
@@ -41,14 +61,6 @@ export function pinnedTools({ text }: Baseline): readonly PinnedTool[] | undefin
   } catch {
     return undefined;
   }
-}
-
-function row({ name, hash, fields }: CanonicalTool): [name: string, hash: string, fields: string] {
-  const letters = TOOL_FIELDS.map((field, i) => {
-    const ofField = fields.get(field);
-    return ofField === undefined ? '' : LETTERS.charAt(i) + ofField.slice(0, FIELD_CHARS);
-  });
-  return [name, hash.slice(0, HASH_CHARS), letters.join('')];
 }
 
 function tool(row: unknown): PinnedTool {

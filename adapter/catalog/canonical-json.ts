@@ -1,5 +1,17 @@
 import { hash } from 'node:crypto';
-import { skipSpace, stringEnd, valueEnd } from '../exchange/json-scan.ts';
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  skipSpace,
+  stringEnd,
+  valueEnd,
+} from '../exchange/json-scan.ts';
+import { SCHEMAS_BY_NAME } from './schema-keywords.ts';
 
 /**
  * What a value is, as far as it decides what counts in it: a text for people and models, a JSON Schema, named schemas
@@ -18,27 +30,12 @@ interface Container {
   readonly values: string[];
 }
 
-const QUOTE = 0x22;
-const COMMA = 0x2c;
-const COLON = 0x3a;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
-
 /** Longer ones are replaced by their hash, so that the work grows with the text and not with its depth. */
 const MAX_CONTAINER_CHARS = 256;
 
 const TEXTS: ReadonlySet<string> = new Set(['title', 'description']);
 const SETS_OF_SCHEMAS: ReadonlySet<string> = new Set(['required', 'enum', 'type', 'tags']);
-const MAPS_OF_SCHEMAS: ReadonlySet<string> = new Set([
-  'properties',
-  'patternProperties',
-  '$defs',
-  'definitions',
-  'dependentSchemas',
-  'dependencies',
-]);
+const MAPS_OF_SCHEMAS: ReadonlySet<string> = new Set(SCHEMAS_BY_NAME);
 const DATA_IN_SCHEMAS: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples']);
 
 /**

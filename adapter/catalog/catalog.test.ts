@@ -1,17 +1,28 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Catalog, catalog, ownToolsOnly } from './catalog.ts';
+import { type Span, splice } from '../exchange/json-scan.ts';
+import { pinOf } from './baseline.ts';
+import { type Catalog, catalog, type CleanTool, ownToolsOnly } from './catalog.ts';
 import { disabledTools } from './disabled-tools.ts';
-import { joinedPages, shownResult, toolView } from './tool-view.ts';
+import { prepareTool } from './prepared-tool.ts';
+import { joinedPages, listIn, shownList, type ToolView, toolView } from './tool-view.ts';
 
-function visibleTools(result: string, of: Catalog, isFirstPage: boolean): string {
-  const view = toolView(result, of);
-  return shownResult(
-    view,
-    view.tools.map(({ shown }) => shown),
-    of,
-    isFirstPage,
-  );
+function viewOf(result: string, of: Catalog): { list: Span; view: ToolView } | undefined {
+  const list = listIn(result);
+  if (list === undefined) return undefined;
+  const steps = toolView(result.slice(list.start, list.end), (definition) => prepareTool(definition, of, true));
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return { list, view: step.value };
+  }
+}
+
+function visibleTools(result: string, of: Catalog, isFirstPage: boolean, shown?: (string | undefined)[]): string {
+  const viewed = viewOf(result, of);
+  if (viewed === undefined) return result;
+  const { list, view } = viewed;
+  const definitions = shown ?? view.tools.map((one) => one.shown);
+  return splice(result, [{ ...list, with: shownList(view, definitions, of, isFirstPage) }]);
 }
 
 const none = catalog({ disabled: disabledTools([]) });
@@ -95,19 +106,19 @@ describe('a tool that is shown in another way', () => {
 });
 
 test('tools that are hidden for what they say are named', () => {
-  const clean = (text: string): string | undefined =>
-    text.includes('evil') ? undefined : text.replace('n: a', 'clean');
+  const clean: CleanTool = (text) => {
+    return { text: text.includes('evil') ? undefined : text.replace('n: a', 'clean'), modified: [] };
+  };
   const cleaned = catalog({ disabled: disabledTools([]), clean, transforms: new Map([['a', (text) => `${text} `]]) });
-  const view = toolView(`{"tools":[${tool('a')},${tool('evil')}]}`, cleaned);
-  expect([...view.blocked]).toEqual(['evil']);
+  const view = viewOf(`{"tools":[${tool('a')},${tool('evil')}]}`, cleaned)?.view;
+  expect([...(view?.blocked ?? [])]).toEqual(['evil']);
   const definition = tool('a').replace('n: a', 'clean');
-  expect(view.tools).toMatchObject([{ name: 'a', definition, shown: `${definition} ` }]);
+  expect(view?.tools).toMatchObject([{ name: 'a', pin: pinOf(definition), shown: `${definition} ` }]);
 });
 
 test('a client may get fewer than there are, or others instead', () => {
   const result = `{"tools":[${tool('a')},${tool('b')}],"x":1}`;
-  const view = toolView(result, none);
-  expect(shownResult(view, [undefined, tool('b')], none, true)).toBe(`{"tools":[${tool('b')}],"x":1}`);
+  expect(visibleTools(result, none, true, [undefined, tool('b')])).toBe(`{"tools":[${tool('b')}],"x":1}`);
   const instead = catalog({ disabled: disabledTools([]), instead: [{ name: 'find', definition: '{"name":"find"}' }] });
   expect(visibleTools(result, instead, true)).toBe('{"tools":[{"name":"find"}],"x":1}');
   expect(visibleTools(result, instead, false)).toBe('{"tools":[],"x":1}');

@@ -15,8 +15,12 @@ export interface Catalog {
   readonly any: boolean;
 }
 
-/** Undefined: clients must not see this tool. */
-export type CleanTool = (tool: string, name: string | undefined) => string | undefined;
+export type CleanTool = (tool: string) => {
+  /** Undefined: clients must not see this tool. */
+  readonly text: string | undefined;
+  /** Paths in the definition, for a log; empty where nobody has to hear of it. */
+  readonly modified: readonly string[];
+};
 
 export interface OwnTool {
   readonly name: string;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { baselineOf } from './baseline.ts';
-import { driftBetween, previewOf, warningOf, withWarning } from './drift.ts';
+import { dataOf, driftBetween, previewOf, warningOf, withWarning } from './drift.ts';
 import type { Drift } from './drift.ts';
+import { baselineOfTexts } from './testing/baseline-of-texts.ts';
 
 const tool = (name: string, changes: object = {}): string =>
   JSON.stringify({ name, description: `Does ${name}`, inputSchema: { type: 'object' }, ...changes });
 
 const drift = (then: readonly string[], now: readonly string[]): Drift | undefined =>
-  driftBetween(baselineOf(then), baselineOf(now));
+  driftBetween(baselineOfTexts(then), baselineOfTexts(now));
 
 const none = { changed: [], added: [], removed: [] };
 
@@ -69,7 +69,7 @@ describe('driftBetween', () => {
   });
 
   test('where only the fingerprint is known, every tool counts as changed', () => {
-    const now = baselineOf([tool('a'), tool('b')]);
+    const now = baselineOfTexts([tool('a'), tool('b')]);
     for (const text of ['', '[["a"]]', 'broken']) {
       expect(driftBetween({ fingerprint: 'f', text }, now)).toEqual({
         ...none,
@@ -83,10 +83,10 @@ describe('driftBetween', () => {
   });
 
   test('a drift of 10,000 tools is told at once', () => {
-    const now = baselineOf(Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`)));
+    const now = baselineOfTexts(Array.from({ length: 10_000 }, (_, index) => tool(`t${index}`)));
     const started = performance.now();
-    expect(driftBetween(baselineOf([]), now)?.added).toHaveLength(10_000);
-    expect(driftBetween(now, baselineOf([]))?.removed).toHaveLength(10_000);
+    expect(driftBetween(baselineOfTexts([]), now)?.added).toHaveLength(10_000);
+    expect(driftBetween(now, baselineOfTexts([]))?.removed).toHaveLength(10_000);
     expect(performance.now() - started).toBeLessThan(1_000);
   });
 });
@@ -140,15 +140,32 @@ describe('previewOf', () => {
   });
 });
 
+test('the data of an error names 100 of each kind, cleaned as in the preview', () => {
+  const names = Array.from({ length: 200 }, (_, i) => `${i}\n<b>${'x'.repeat(1_000_000)}`);
+  const changed = names.map((name) => ({ name, fields: ['title'] }));
+  const data = dataOf({ changed, added: names, removed: names });
+  for (const kind of [data.changed, data.new, data.removed]) expect(kind).toHaveLength(100);
+  const name = `0?b?${'x'.repeat(60)}…`;
+  expect([data.changed[0], data.new[0], data.removed[0]]).toEqual([{ name, fields: ['title'] }, name, name]);
+});
+
 describe('withWarning', () => {
   const drifted: Drift = { changed: [{ name: 'a', fields: ['title', 'description'] }], added: ['b'], removed: ['c'] };
   const { ofAll } = warningOf(drifted);
   const describedAs = (definition: string, name: string): unknown =>
     (JSON.parse(withWarning(definition, name, drifted)) as { description?: unknown }).description;
 
-  test('every tool says first that the tools have changed, and which', () => {
-    expect(ofAll).toMatch(/^WARNING: .*changed=a\[title,description\]; new=b; removed=c\.$/);
+  test('every tool says first that the tools have changed, and how many, but names none', () => {
+    expect(ofAll).toMatch(/^WARNING: .*: 1 changed, 1 new, 1 removed\.$/);
     expect(describedAs(tool('other'), 'other')).toBe(`${ofAll}\nDoes other`);
+  });
+
+  test('an upstream’s names do not get before the descriptions of its tools', () => {
+    const names = Array.from({ length: 1_000 }, (_, i) => `IGNORE_PREVIOUS_INSTRUCTIONS_${i}`);
+    const { ofAll: of, ofTool } = warningOf({ changed: [], added: names, removed: ['YOU_MUST'] });
+    expect([of, ...ofTool.values()].join(' ')).not.toMatch(/IGNORE|MUST/);
+    expect(of).toMatch(/: 1000 new, 1 removed\.$/);
+    expect(of.length).toBeLessThan(150);
   });
 
   test('a changed and a new tool say what is so about them', () => {

@@ -17,7 +17,10 @@ export interface ChangedTool {
   readonly fields: readonly string[];
 }
 
+/** Of each kind, in a preview. */
 const MAX_NAMED = 10;
+/** Of each kind, in the data of an error. */
+const MAX_IN_DATA = 100;
 const MAX_NAME_CHARS = 64;
 
 const NEW_TOOL = 'WARNING: this tool is new: it was not there when this session saw the tools first.';
@@ -89,6 +92,16 @@ export function previewOf({ changed, added, removed }: Drift): string {
   return parts.filter((part) => part !== '').join('; ');
 }
 
+/** What an error says of a drift beside its words. Names are cleaned, and there are at most 100 of each kind. */
+export function dataOf({ changed, added, removed }: Drift): Record<'changed' | 'new' | 'removed', readonly unknown[]> {
+  const some = <T, U>(all: readonly T[], data: (one: T) => U): readonly U[] => all.slice(0, MAX_IN_DATA).map(data);
+  return {
+    changed: some(changed, ({ name, fields }) => ({ name: cleanName(name), fields })),
+    new: some(added, cleanName),
+    removed: some(removed, cleanName),
+  };
+}
+
 function some<T>(kind: string, all: readonly T[], text: (one: T) => string): string {
   if (all.length === 0) return '';
   const named = all.slice(0, MAX_NAMED).map(text).join(', ');
@@ -145,7 +158,14 @@ export function warningOf(drift: Drift): DriftWarning {
       const what = fields.length === 0 ? '' : ` (${fields.join(', ')})`;
       ofTool.set(name, `WARNING: the definition of this tool has changed${what}.`);
     }
-    const ofAll = `WARNING: the tools of this server have changed since this session saw them first: ${previewOf(drift)}.`;
+    // No names: an upstream would have its words at the beginning of every description.
+    const counts = [
+      [drift.changed.length, 'changed'],
+      [drift.added.length, 'new'],
+      [drift.removed.length, 'removed'],
+    ] as const;
+    const some = counts.flatMap(([count, what]) => (count === 0 ? [] : `${count} ${what}`)).join(', ');
+    const ofAll = `WARNING: the tools of this server have changed since this session saw them first: ${some}.`;
     warning = { ofAll, ofTool };
     warnings.set(drift, warning);
   }

@@ -110,18 +110,21 @@ const FIELDS: readonly Field[] = [
   ),
 ];
 
-test.each(FIELDS)('$field: $values.0.0 and $values.1.0, in core and at the server', ({ field, values, beside }) => {
-  const [core, server] = [`core.${field}`, `servers[0].${field}`];
-  const shown = (settings: Record<string, unknown>): unknown => texts(shownWith({ ...beside, ...settings }));
-  const [[one, withOne], [two, withTwo]] = values;
-  expect(shown({ [core]: one })).toEqual(withOne);
-  expect(shown({ [core]: two })).toEqual(withTwo);
-  expect(shown({ [core]: one, [server]: two })).toEqual(withTwo);
-  expect(shown({ [core]: two, [server]: one })).toEqual(withOne);
-  // Null at the server means what core says.
-  expect(shown({ [core]: one, [server]: null })).toEqual(withOne);
-  expect(shown({ [core]: two, [server]: null })).toEqual(withTwo);
-});
+test.each(FIELDS.map((one) => [one.field, one.values[0][0], one.values[1][0], one] as const))(
+  '%s: %j and %j, in core and at the server',
+  (_, _one, _two, { field, values, beside }) => {
+    const [core, server] = [`core.${field}`, `servers[0].${field}`];
+    const shown = (settings: Record<string, unknown>): unknown => texts(shownWith({ ...beside, ...settings }));
+    const [[one, withOne], [two, withTwo]] = values;
+    expect(shown({ [core]: one })).toEqual(withOne);
+    expect(shown({ [core]: two })).toEqual(withTwo);
+    expect(shown({ [core]: one, [server]: two })).toEqual(withTwo);
+    expect(shown({ [core]: two, [server]: one })).toEqual(withOne);
+    // Null at the server means what core says.
+    expect(shown({ [core]: one, [server]: null })).toEqual(withOne);
+    expect(shown({ [core]: two, [server]: null })).toEqual(withTwo);
+  },
+);
 
 test.each([
   ['core.tool_metadata_sanitization.max_tool_title_chars', {}],

@@ -1,40 +1,49 @@
-import { LRUCache } from 'lru-cache';
-
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import type { CleanTool } from './catalog.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
+import type { PreparedTool } from './prepared-tool.ts';
 import { sanitizeTool } from './sanitization.ts';
+import { withEscapes } from './visible-text.ts';
 
-/** Definitions that were told of: the same one is not news. */
-const MAX_TOLD = 10_000;
+/** Tools that an event names. */
+const MAX_NAMED = 10;
+/** Of a name, in events. */
+const MAX_NAME_CHARS = 128;
 
-/** Told once for each definition whose text had to change, or hides its tool. `fields` are paths in the definition. */
-export type CleaningEvents = (event: {
-  readonly tool: string;
-  readonly fields: readonly string[];
+/** A list has definitions whose text had to change, or hides their tools. They are told of once. */
+export interface CleaningEvent {
+  /** How many. */
+  readonly tools: number;
+  /** The first ten: names, cut and with escapes, for they are the upstream's text, and paths in the definitions. */
+  readonly first: readonly { readonly name: string; readonly fields: readonly string[] }[];
+  /** Whether the tools are hidden. */
   readonly blocked: boolean;
-}) => void;
+}
 
-type CleaningRules = Pick<EffectiveServer, 'tool_metadata_sanitization' | 'tool_description_policy'>;
+export type CleaningEvents = (event: CleaningEvent) => void;
 
 /**
  * What is done to the definitions of a server's tools before anything else looks at them: sanitisation, then the
  * description policy (specification 2.1). Undefined where both leave everything as it is.
  */
-export function toolCleaning(rules: CleaningRules, onCleaned?: CleaningEvents): CleanTool | undefined {
+export function toolCleaning(
+  rules: Pick<EffectiveServer, 'tool_metadata_sanitization' | 'tool_description_policy'>,
+): CleanTool | undefined {
   const { tool_metadata_sanitization: sanitization, tool_description_policy: policy } = rules;
   if (sanitization.mode === 'off' && policy.mode === 'preserve') return undefined;
-  const told = new LRUCache<string, true>({ max: MAX_TOLD });
-  return (tool, name) => {
+  return (tool) => {
     const { text, modified } = sanitizeTool(tool, sanitization);
-    const blocked = sanitization.mode === 'block' && modified.length > 0;
-    if (modified.length > 0) {
-      const key = `${name}\n${modified.join('\n')}`;
-      if (!told.has(key)) {
-        told.set(key, true);
-        onCleaned?.({ tool: name ?? '', fields: modified, blocked });
-      }
-    }
-    return blocked ? undefined : applyDescriptionPolicy(text, policy);
+    if (sanitization.mode === 'block' && modified.length > 0) return { text: undefined, modified };
+    return { text: applyDescriptionPolicy(text, policy), modified };
   };
+}
+
+/** What is to be told of tools that are new in a list; undefined where that is nothing. */
+export function cleaningEvent(tools: readonly PreparedTool[]): CleaningEvent | undefined {
+  const cleaned = tools.filter((tool) => tool.cleaned.length > 0);
+  if (cleaned.length === 0) return undefined;
+  const first = cleaned.slice(0, MAX_NAMED).map(({ name, cleaned: fields }) => {
+    return { name: withEscapes((name ?? '').slice(0, MAX_NAME_CHARS)), fields };
+  });
+  return { tools: cleaned.length, first, blocked: cleaned.some(({ fate }) => fate === 'blocked') };
 }

@@ -1,4 +1,17 @@
-import { folded, skipSpace, type Span, stringEnd, valueEnd } from '../exchange/json-scan.ts';
+import {
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  folded,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+  skipSpace,
+  type Span,
+  stringEnd,
+  valueEnd,
+} from '../exchange/json-scan.ts';
+import { SCHEMAS_BY_NAME } from './schema-keywords.ts';
 
 /** A member of a tool's definition that holds text for models; `start` and `end` are those of its value. */
 export interface ToolText extends Span {
@@ -47,7 +60,6 @@ const SCHEMA_KEYWORDS = [
   'else',
   'contentSchema',
 ];
-const SCHEMAS_BY_NAME = ['properties', 'patternProperties', 'dependentSchemas', 'dependencies', '$defs', 'definitions'];
 
 const MEANINGS: Readonly<Record<'tool' | 'annotations' | 'schema', ReadonlyMap<string, Meaning>>> = {
   tool: meanings([
@@ -67,12 +79,6 @@ const MEANINGS: Readonly<Record<'tool' | 'annotations' | 'schema', ReadonlyMap<s
   ]),
 };
 
-const COMMA = 0x2c;
-const QUOTE = 0x22;
-const OPEN_ARRAY = 0x5b;
-const CLOSE_ARRAY = 0x5d;
-const OPEN_OBJECT = 0x7b;
-const CLOSE_OBJECT = 0x7d;
 const LONGEST_PATH = 300;
 const LONGEST_KEY = 60;
 

@@ -5,7 +5,7 @@ export type CodeTool = (typeof CODE_TOOLS)[number];
 /** The detail of an answer, least first. */
 export const DETAILS = ['brief', 'detailed', 'full'] as const;
 export type Detail = (typeof DETAILS)[number];
-/** Most tools that a search returns. */
+/** Most tools that a search returns, and names and tags that are looked for at a time. */
 export const MAX_RESULTS = 50;
 
 /** What a model should know of the sandbox's limits. */
@@ -88,7 +88,7 @@ interface Definition {
   readonly readOnly: boolean;
 }
 
-const NAMES = { type: 'array', items: { type: 'string' } };
+const NAMES = { type: 'array', items: { type: 'string' }, maxItems: MAX_RESULTS };
 
 function detail(values: readonly string[], byDefault: string, description?: string): object {
   return { type: 'string', enum: values, default: byDefault, ...(description !== undefined && { description }) };

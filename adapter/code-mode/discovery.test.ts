@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { MAX_ANSWER_BYTES } from './bounded.ts';
+import { readCodeArguments } from './code-arguments.ts';
 import { answerDiscovery } from './discovery.ts';
 import { sampleTools } from './testing/sample-tools.ts';
 import { ToolIndex } from './tool-index.ts';
@@ -99,9 +100,9 @@ describe('get_schema', () => {
     expect(ask('get_schema', { tools: 'db.query' })).toMatch(/^### db\.query/);
   });
 
-  test('does not name thousands of missing tools', () => {
-    const text = problem('get_schema', { tools: Array.from({ length: 50_000 }, (_, i) => `missing${i}`) });
-    expect(text).toContain('and 49980 more');
+  test('does not name all tools that are missing', () => {
+    const text = problem('get_schema', { tools: Array.from({ length: 50 }, (_, i) => `missing${i}`) });
+    expect(text).toContain('and 30 more');
     expect(text.length).toBeLessThan(5_000);
   });
 });
@@ -153,7 +154,7 @@ describe('every answer is bounded, and says what it leaves out', () => {
     ['list_tools', { detail: 'detailed' }],
     ['list_tools', { detail: 'full' }],
     ['search', { query: 'thing', detail: 'detailed' }],
-    ['get_schema', { tools: Array.from({ length: 2_000 }, (_, i) => `thing_${i}`) }],
+    ['get_schema', { tools: Array.from({ length: 50 }, (_, i) => `thing_${i}`) }],
     ['tags', {}],
     ['tags', { detail: 'full' }],
   ])('%s %j', (tool, args) => {
@@ -192,7 +193,7 @@ describe('wrong arguments are named, with what is allowed', () => {
     ['search', { query: ' !? ' }, /^query: no words/],
     ['search', 'x', /expected object/],
     ['search', ['x'], /expected object/],
-    ['get_schema', {}, /^tools: .*Allowed: tools \(list of names\), detail/],
+    ['get_schema', {}, /^tools: .*Allowed: tools \(list of up to 50 names\), detail/],
     ['get_schema', { tools: [] }, /^tools: /],
     ['get_schema', { tools: {} }, /^tools: /],
     ['tags', { detail: 'detailed' }, /^detail: .*Allowed: detail \(brief or full\)\.$/],
@@ -203,9 +204,60 @@ describe('wrong arguments are named, with what is allowed', () => {
   });
 
   test('in few words', () => {
-    const args = Object.fromEntries(Array.from({ length: 10_000 }, (_, i) => [`argument${i}`, i]));
+    const args = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`argument${i}`, i]));
     expect(problem('tags', args).length).toBeLessThan(1_100);
     expect(() => answerDiscovery('tags', JSON.parse('{"__proto__":{"detail":"full"}}'), index)).not.toThrow();
+  });
+});
+
+describe('arguments may be so many only that looking at them holds nobody up', () => {
+  const LENGTH = 500_000;
+  const MOST_MS = 50;
+  const deep = (): unknown => JSON.parse(`${'['.repeat(LENGTH)}${']'.repeat(LENGTH)}`);
+  const many: readonly (readonly [Discovery, string, () => unknown])[] = [
+    ['search', 'tags', () => ({ query: 'x', tags: Array.from({ length: LENGTH }, (_, i) => `t${i}`) })],
+    ['search', 'tags that are none', () => ({ query: 'x', tags: Array.from({ length: LENGTH }, () => 1) })],
+    ['search', 'tags that just fit', () => ({ query: 'x', tags: Array.from({ length: 16_000 }, () => 1) })],
+    ['search', 'characters', () => ({ query: 'x'.repeat(LENGTH) })],
+    ['get_schema', 'names', () => ({ tools: Array.from({ length: LENGTH }, (_, i) => `t${i}`) })],
+    ['list_tools', 'others', () => Object.fromEntries(Array.from({ length: LENGTH / 10 }, (_, i) => [`a${i}`, i]))],
+    ['tags', 'lists in lists', () => ({ detail: deep() })],
+    ['list_tools', 'lists instead of them', deep],
+  ];
+
+  test.each(many)('%s: %s', (tool, _what, argumentsOf) => {
+    const args = argumentsOf();
+    const times = [1, 2, 3].map(() => {
+      const before = process.cpuUsage();
+      expect(problem(tool, args)).toMatch(/longer than 32 KiB|<=50 items/);
+      const { user, system } = process.cpuUsage(before);
+      return (user + system) / 1_000;
+    });
+    expect(Math.min(...times)).toBeLessThan(MOST_MS);
+  });
+
+  test('and tags are looked up, not compared with those of all tools', () => {
+    const tags = Array.from({ length: 50 }, (_, i) => `T${i}`);
+    const tools = Array.from({ length: 2_000 }, (_, i) => ({ name: `thing_${i}`, _meta: { tags } }));
+    const all = of(...tools, { name: 'other_thing' });
+    ask('search', { query: 'thing' }, all);
+    const times = [1, 2, 3].map(() => {
+      const before = performance.now();
+      expect(ask('search', { query: '', tags: tags.map((tag) => `${tag.toLowerCase()}!`), limit: 1 }, all)).toContain(
+        'No tool',
+      );
+      expect(ask('search', { query: '', tags: tags.map((tag) => tag.toLowerCase()), limit: 1 }, all)).toContain(
+        'thing_0',
+      );
+      return performance.now() - before;
+    });
+    expect(Math.min(...times)).toBeLessThan(2 * MOST_MS);
+  });
+
+  test('but code may be longer', () => {
+    const code = 'x'.repeat(100_000);
+    expect(readCodeArguments('execute', { code })).toEqual({ ok: true, args: { code } });
+    expect(readCodeArguments('execute', { code, other: code })).toMatchObject({ ok: false });
   });
 });
 

@@ -3,7 +3,7 @@ import { type CodeArguments, readCodeArguments } from './code-arguments.ts';
 import type { CodeTool, Detail } from './definitions.ts';
 import type { ListedTool } from './listed-tool.ts';
 import { cut, oneLine, shownName } from './plain-text.ts';
-import { hasTag, tagGroups } from './tag-groups.ts';
+import { tagGroups } from './tag-groups.ts';
 import type { ToolIndex } from './tool-index.ts';
 import { briefLine, detailedText } from './tool-text.ts';
 
@@ -36,9 +36,9 @@ export function answerDiscovery(tool: Discovery, args: unknown, index: ToolIndex
 }
 
 function search({ query, tags, detail, limit }: CodeArguments<'search'>, index: ToolIndex): DiscoveryAnswer {
-  const wanted = tags ?? [];
-  const unknown = wanted.filter((tag) => !index.tools.some((tool) => hasTag(tool, tag)));
-  const accepts = (tool: ListedTool): boolean => wanted.length === 0 || wanted.some((tag) => hasTag(tool, tag));
+  const wanted = (tags ?? []).map((tag) => index.tagged(tag));
+  const unknown = (tags ?? []).filter((_tag, i) => wanted[i]?.size === 0);
+  const accepts = (tool: ListedTool): boolean => wanted.length === 0 || wanted.some((tools) => tools.has(tool));
   const found = index.search(query, accepts) ?? (wanted.length === 0 ? undefined : index.tools.filter(accepts));
   if (found === undefined) return wrong('query: no words to look for. Say in a few words what you want to do.');
   const notes = unknown.length === 0 ? [] : [`${noTag(unknown)}${tagsHint(index)}`];

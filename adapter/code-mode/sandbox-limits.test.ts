@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
 import type { SandboxOutcome } from './sandbox.ts';
-import { blockedDuring, type KitOptions, runCode, SHORT } from './testing/sandbox-kit.ts';
+import { blockedDuring, failureOf, type KitOptions, runCode, SHORT } from './testing/sandbox-kit.ts';
 
 /** What an event loop may stand still, whatever code does. */
 const BLOCKED_MS = 50;
 /** A busy machine stops everything now and then; code that blocks does so every time. */
-const ATTEMPTS = 3;
+const ATTEMPTS = 5;
 
 /** Reason of the end, or the returned JSON; with the time that the event loop stood still. */
 async function endOf(code: string, options: KitOptions = {}): Promise<string> {
@@ -64,6 +64,13 @@ describe('code that never ends is ended', () => {
     expect(await endOf('call_tool("t").then(() => { for (;;); }); await new Promise(() => {})')).toBe('compute_time');
     const slices = 'for (;;) { const until = Date.now() + 60; while (Date.now() < until); await call_tool("t") }';
     expect(await endOf(slices)).toBe('compute_time');
+  });
+
+  test('by the engine, before anybody has to stop it from outside', async () => {
+    const before = process.cpuUsage();
+    expect(told(await runCode('for (;;);', { limits: { computeMs: 600 } }))).toBe('compute_time');
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(1_800);
   });
 
   test.each([
@@ -137,6 +144,23 @@ describe('code that wants all memory gets an error', () => {
       for (let i = 0; i < 3; i++) try { const a = []; for (;;) a.push('x'.repeat(1e6) + i) } catch (error) { caught += error.message === 'out of memory' }
       return caught`;
     expect(await endOf(code, { limits: { ...SHORT, computeMs: 5_000 } })).toBe('returned 3');
+  });
+
+  test('as soon as it has more than the limit, not what the engine could have', async () => {
+    const limits = { memoryBytes: 8 << 20 };
+    expect(await endOf('return "x".repeat(6e6).length', { limits })).toBe('returned 6000000');
+    expect(await endOf('return "x".repeat(12e6).length', { limits })).toBe('memory');
+  });
+
+  test('and can still say what it wanted to say', async () => {
+    const code = `
+      const mine = new Error('mine');
+      globalThis.list = null;
+      try { for (;;) list = { list } } catch {}
+      throw mine`;
+    expect(await failureOf(code, { limits: { ...SHORT, computeMs: 5_000 } })).toBe(
+      'error: Error: mine (line 2, column 29)',
+    );
   });
 
   test('also when a large answer finds no room', async () => {

@@ -1,6 +1,3 @@
-/** Stands for a value that is too long to be passed on. */
-export const TOO_LONG = 0;
-
 /**
  * JavaScript that runs inside the engine before the code: an expression that gives a function. Called with the
  * functions of the host and the limits, it defines `call_tool` and `console` and returns what the host calls.
@@ -119,7 +116,8 @@ export const PRELUDE = `(function (host, limits) {
     encode(value) {
       const text = stringify(value);
       if (typeof text !== 'string') return undefined;
-      return text.length > outputBytes ? ${TOO_LONG} : text;
+      // Too long to be passed on.
+      return text.length > outputBytes ? null : text;
     },
     describe(error) {
       let text = 'an error that cannot be shown';

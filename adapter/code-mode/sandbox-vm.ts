@@ -9,6 +9,7 @@ import {
   type QuickJSWASMModule,
 } from 'quickjs-emscripten-core';
 
+import { isDeeperThan } from './json-depth.ts';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { CodeEnd } from './sandbox-messages.ts';
 import { PRELUDE } from './sandbox-prelude.ts';
@@ -23,6 +24,8 @@ export interface VmHost {
   cpuMs(): number;
   /** Called now and then while code runs. */
   tick(): void;
+  /** What becomes of the run is decided, though the code may go on until the engine asks whether it may. */
+  decided(end: CodeEnd): void;
 }
 
 export type VmState = CodeEnd | { readonly kind: 'waiting' };
@@ -37,8 +40,6 @@ const MAX_DEPTH = 500;
 const JOBS_AT_A_TIME = 1_000;
 /** What the engine prints when it breaks helps nobody. Its types do not know these two. */
 const QUIET = { print: () => {}, printErr: () => {} } as CustomizeVariantOptions['emscriptenModule'];
-/** What may be used beyond the limit to say that it was reached. */
-const LAST_WORDS_BYTES = MIB;
 
 /**
  * One QuickJS with one piece of code, driven step by step: each step runs the code until it ends or waits for calls. It is
@@ -156,7 +157,7 @@ export class SandboxVm {
     const { calls, argumentBytes } = this.#limits;
     if (++this.#calls > calls) {
       const message = `the code made more than ${calls} calls`;
-      this.#verdict ??= { kind: 'failed', reason: 'calls', message };
+      this.#decide({ kind: 'failed', reason: 'calls', message });
       return this.#context.newString(message);
     }
     // Long ones are not even looked at.
@@ -178,11 +179,17 @@ export class SandboxVm {
     }
   }
 
+  #decide(end: CodeEnd): void {
+    if (this.#verdict !== undefined) return;
+    this.#verdict = end;
+    this.#host.decided(end);
+  }
+
   /** Asked by the engine while it runs code: whether to stop, which the code cannot catch. */
   #isOver(): boolean {
     if (this.#verdict === undefined && this.#host.cpuMs() > this.#endsAt) {
       const message = `the code computed for longer than ${this.#limits.computeMs / 1000} s`;
-      this.#verdict = { kind: 'failed', reason: 'compute_time', message };
+      this.#decide({ kind: 'failed', reason: 'compute_time', message });
     }
     return this.#verdict !== undefined;
   }
@@ -225,7 +232,6 @@ export class SandboxVm {
 
   #failed(error: QuickJSHandle, reason: 'syntax' | 'error' = 'error', what = ''): VmState {
     if (this.#isOver()) return { kind: 'waiting' };
-    this.#context.runtime.setMemoryLimit(this.#limits.memoryBytes + LAST_WORDS_BYTES);
     const described = this.#context.callFunction(this.#hooks.describe, this.#context.undefined, error);
     if (described.error !== undefined) return engineFailure(described.error, this.#isFull());
     const known = { reason, what, full: this.#isFull(), lines: this.#lines };
@@ -243,19 +249,4 @@ const KNOWN_TYPES = new Set(['number', 'boolean', 'string']);
 
 function textOf(context: QuickJSContext, json: QuickJSHandle): string {
   return String(JSON.parse(context.getString(json)));
-}
-
-/** Whether JSON text has objects and arrays inside each other beyond so many levels. */
-function isDeeperThan(json: string, levels: number): boolean {
-  let depth = 0;
-  let inString = false;
-  for (let i = 0; i < json.length; i++) {
-    const char = json[i];
-    if (inString && char === '\\') i++;
-    else if (char === '"') inString = !inString;
-    else if (!inString && (char === '[' || char === '{')) depth++;
-    else if (!inString && (char === ']' || char === '}')) depth--;
-    if (depth > levels) return true;
-  }
-  return false;
 }

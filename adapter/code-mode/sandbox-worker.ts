@@ -1,7 +1,7 @@
 /** The program of a worker: one piece of code in one engine. The thread is ended from outside. */
 import { parentPort, workerData } from 'node:worker_threads';
 
-import type { FromWorker, ToWorker, WorkerStart } from './sandbox-messages.ts';
+import type { CodeEnd, FromWorker, ToWorker, WorkerStart } from './sandbox-messages.ts';
 import { SandboxVm, type VmState } from './sandbox-vm.ts';
 
 /** Console output is sent in pieces of about this size, or this old: the host must not drown in messages. */
@@ -43,7 +43,11 @@ function cpuMs(): number {
 }
 
 const call = (id: number, name: string, args: string): void => send({ kind: 'call', id, name, args });
-const vm = await SandboxVm.create(engine, limits, { call, console: print, cpuMs, tick: flushSometimes });
+const decided = (end: CodeEnd): void => {
+  flush();
+  send({ kind: 'end', end });
+};
+const vm = await SandboxVm.create(engine, limits, { call, console: print, cpuMs, tick: flushSometimes, decided });
 
 port.on('message', (message: ToWorker) => {
   if (message.kind === 'run') {

@@ -60,6 +60,8 @@ describe('code', () => {
     const many = await runCode('for (let i = 0; i < 1e5; i++) console.log("line", i); return 1', { limits });
     expect(many).toMatchObject({ kind: 'returned', value: '1' });
     expect(many.console).toMatch(/^line 0\nline 1\n.*line 122\n… \(the rest .* is cut: more than 1000 bytes\)\n$/s);
+    const wide = await runCode('for (let i = 0; i < 500; i++) console.log("éé"); return 1', { limits });
+    expect(wide.console.split('\n').slice(-3)).toEqual(['éé', expect.stringContaining('is cut'), '']);
     const long = await runCode('console.log("é".repeat(1e6)); console.log("after"); return 1', { limits });
     expect(long.console).toBe('… (the rest of the console output is cut: more than 1000 bytes)\n');
   });
@@ -74,7 +76,7 @@ describe('a call of a tool', () => {
     };
     const code = `
       const a = await call_tool('first', { x: [1, { y: 'é\\u0000"' }] });
-      const b = await call_tool('sécond', { ...a });
+      const b = await call_tool('séc"ond\\u0000', { ...a });
       const c = await call_tool('third');
       return [a, b, c].map(({ n, text }) => n + text);`;
     expect(await runCode(code, { callTool })).toEqual({
@@ -85,7 +87,7 @@ describe('a call of a tool', () => {
     });
     expect(asked).toEqual([
       ['first', { x: [1, { y: 'é\u0000"' }] }],
-      ['sécond', { n: 1, text: 'a\u0000b\u{1f600}' }],
+      ['séc"ond\u0000', { n: 1, text: 'a\u0000b\u{1f600}' }],
       ['third', {}],
     ]);
   });
@@ -218,8 +220,8 @@ describe('a run', () => {
     );
   });
 
-  test('beyond those that may go on is refused, and there is room again when one has ended', async () => {
-    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2 });
+  test('beyond those that may go on waits, is refused after a while, and has room when one has ended', async () => {
+    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2, waitMs: 200 });
     const ending = new AbortController();
     const long = [1, 2].map(() =>
       sandbox.run({ code: `await call_tool('t')`, callTool: untilAborted, signal: ending.signal }),
@@ -228,16 +230,38 @@ describe('a run', () => {
     expect(await sandbox.run({ code, callTool: echo, signal: never })).toEqual({
       kind: 'failed',
       reason: 'busy',
-      message: '2 other runs are going on: try again later',
+      message: 'too many other runs are going on: try again later',
       console: '',
       calls: 0,
     });
+    const waiting = sandbox.run({ code, callTool: echo, signal: never });
+    const cancelled = new AbortController();
+    const given = sandbox.run({ code, callTool: echo, signal: cancelled.signal });
+    cancelled.abort();
+    expect(await given).toMatchObject({ reason: 'aborted' });
     ending.abort();
     expect((await Promise.all(long)).map((outcome) => outcome.kind === 'failed' && outcome.reason)).toEqual([
       'aborted',
       'aborted',
     ]);
+    expect(await waiting).toMatchObject({ kind: 'returned', value: '1' });
     expect(await sandbox.run({ code, callTool: echo, signal: never })).toMatchObject({ kind: 'returned', value: '1' });
+  });
+
+  test('of one owner leaves room for those of others', async () => {
+    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2, waitMs: 100 });
+    const ending = new AbortController();
+    const long = sandbox.run({
+      owner: 'a',
+      code: `await call_tool('t')`,
+      callTool: untilAborted,
+      signal: ending.signal,
+    });
+    const run = (owner: string) => sandbox.run({ owner, code: 'return 1', callTool: echo, signal: never });
+    expect(await Promise.all([run('a'), run('b')])).toMatchObject([{ reason: 'busy' }, { value: '1' }]);
+    ending.abort();
+    await long;
+    expect(await run('a')).toMatchObject({ value: '1' });
   });
 
   test('with too much code does not begin', async () => {

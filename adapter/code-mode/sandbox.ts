@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
+import { Places } from './places.ts';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { SandboxFailure, WorkerStart } from './sandbox-messages.ts';
 import { type RunOptions, type SandboxOutcome, SandboxRun } from './sandbox-run.ts';
@@ -15,7 +16,15 @@ const ENGINE = '@jitl/quickjs-wasmfile-release-sync/wasm';
 
 export type { CallTool, SandboxOutcome } from './sandbox-run.ts';
 
+/** What is asked of a run, and whose it is: of those of one owner, half of the places can be taken. */
+type OwnedRun = RunOptions & { readonly owner?: string | undefined };
+
 const MIB = 1_048_576;
+/** How long a run waits for its place, in milliseconds: code that only fetches and joins has long ended then. */
+const WAIT_MS = 10_000;
+/** Their code is in memory meanwhile. */
+const MAX_WAITING = 64;
+const MAX_WAITING_OF_OWNER = 16;
 /** What a worker needs for itself. */
 const WORKER_HEAP_MB = 32;
 /**
@@ -30,28 +39,37 @@ const STACK_FACTOR = 16;
  */
 export class Sandbox {
   readonly limits: SandboxLimits;
-  readonly #maxRunning: number;
+  readonly #places: Places;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<SandboxOutcome>>();
   #workers: Promise<SpareWorker> | undefined;
 
-  /** Beyond `maxRunning` runs at a time, more are refused: each may take a core and the whole memory of the limits. */
-  constructor(options: { readonly limits: SandboxLimits; readonly maxRunning: number }) {
+  /**
+   * Beyond `maxRunning` runs at a time, more wait for `waitMs` at most and are refused then: each may take a core and the
+   * whole memory of the limits.
+   */
+  constructor(options: { readonly limits: SandboxLimits; readonly maxRunning: number; readonly waitMs?: number }) {
     this.limits = options.limits;
-    this.#maxRunning = options.maxRunning;
+    this.#places = new Places({
+      places: options.maxRunning,
+      ofOwner: Math.ceil(options.maxRunning / 2),
+      waiting: MAX_WAITING,
+      waitingOfOwner: MAX_WAITING_OF_OWNER,
+      waitMs: options.waitMs ?? WAIT_MS,
+    });
   }
 
   /** `code` is the body of an async function. Never rejects. */
-  async run(options: RunOptions): Promise<SandboxOutcome> {
+  async run(options: OwnedRun): Promise<SandboxOutcome> {
     const { codeBytes } = this.limits;
     if (Buffer.byteLength(options.code) > codeBytes) {
       return refused('code_size', `the code is longer than ${codeBytes} bytes`);
     }
     const signal = AbortSignal.any([options.signal, this.#closing.signal]);
     if (signal.aborted) return refused('aborted', 'the run was cancelled');
-    if (this.#running.size >= this.#maxRunning) {
-      return refused('busy', `${this.#maxRunning} other runs are going on: try again later`);
-    }
+    using place = await this.#places.take(options.owner, signal);
+    if (signal.aborted) return refused('aborted', 'the run was cancelled');
+    if (place === undefined) return refused('busy', 'too many other runs are going on: try again later');
     const run = this.#run({ ...options, signal });
     this.#running.add(run);
     try {

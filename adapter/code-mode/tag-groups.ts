@@ -18,16 +18,12 @@ export function tagGroups(tools: readonly ListedTool[]): readonly TagGroup[] {
   return [...groups].sort(([a], [b]) => Number(a === UNTAGGED) - Number(b === UNTAGGED) || (a < b ? -1 : 1));
 }
 
-/** Case does not count. */
-export function hasTag(tool: ListedTool, tag: string): boolean {
-  const wanted = folded(tag);
-  return tagsOf(tool).some((one) => folded(one) === wanted);
-}
-
-function tagsOf(tool: ListedTool): readonly string[] {
+/** With one for tools that have none. */
+export function tagsOf(tool: ListedTool): readonly string[] {
   return tool.tags.length === 0 ? [UNTAGGED] : tool.tags;
 }
 
-function folded(tag: string): string {
+/** Case does not count. */
+export function folded(tag: string): string {
   return tag.trim().toLowerCase();
 }

@@ -2,6 +2,7 @@ import MiniSearch, { type SearchOptions } from 'minisearch';
 import { type ListedTool, listedTool, type ToolWarnings } from './listed-tool.ts';
 import { type SearchEntry, searchEntry, type SearchField } from './search-entry.ts';
 import { synonymsOf } from './synonyms.ts';
+import { folded, tagsOf } from './tag-groups.ts';
 import { queryWordsOf, squashed, termsOf } from './words.ts';
 
 /** What a word weighs by where it stands. */
@@ -47,6 +48,7 @@ export class ToolIndex {
   readonly warning: string | undefined;
   readonly #tools: ListedTool[] = [];
   readonly #byName = new Map<string, ListedTool[]>();
+  readonly #byTag = new Map<string, Set<ListedTool>>();
   readonly #engine: MiniSearch<SearchEntry>;
   /** Every term that a tool has. */
   readonly #terms = new Set<string>();
@@ -88,6 +90,11 @@ export class ToolIndex {
   /** The tools of exactly this name; upstreams may list one twice. */
   named(name: string): readonly ListedTool[] {
     return this.#byName.get(name) ?? [];
+  }
+
+  /** The tools that have a tag; case does not count. */
+  tagged(tag: string): ReadonlySet<ListedTool> {
+    return this.#byTag.get(folded(tag)) ?? new Set();
   }
 
   /** Best first; tools that fit equally well in the order of the upstream. Undefined for a query without words. */
@@ -173,6 +180,11 @@ export class ToolIndex {
       const same = this.#byName.get(tool.name);
       if (same === undefined) this.#byName.set(tool.name, [tool]);
       else same.push(tool);
+      for (const tag of tagsOf(tool).map(folded)) {
+        const group = this.#byTag.get(tag);
+        if (group === undefined) this.#byTag.set(tag, new Set([tool]));
+        else group.add(tool);
+      }
     }
   }
 

@@ -460,6 +460,50 @@ describe('an exchange', () => {
     });
   });
 
+  describe('with responses that were asked for elsewhere', () => {
+    const STRAY = RESULT.replace('"id":1', '"id":7');
+    const stray = (text: string): string => text.replace('"result"', '"stray"');
+
+    test('shows them on an event stream, and passes what was asked for, and all else', async () => {
+      const { answer } = await start({ onStray: stray });
+      const other = frame(STRAY).replace('event: message', 'event: other');
+      upstream.last
+        .eventStream()
+        .data(frame(NOTIFICATION) + frame(STRAY) + other + frame(RESULT) + frame(RESULT, 'b'))
+        .end();
+      expect(await (await answer()).whole()).toBe(
+        frame(NOTIFICATION) + frame(stray(STRAY)) + other + frame(RESULT) + frame(stray(RESULT), 'b'),
+      );
+    });
+
+    test.each([
+      [STRAY, 'seen'],
+      [`[${RESULT}]`, 'seen'],
+      [`[${RESULT},${STRAY}]`, 'seen'],
+      [RESULT.replace('"id":1', '"id":"1"'), 'seen'],
+      [RESULT, RESULT],
+    ])('shows them in a body: %s', async (body, shown) => {
+      const { answer } = await start({ onStray: () => 'seen' });
+      upstream.last.json().data(body).end();
+      expect(await (await answer()).whole()).toBe(shown);
+    });
+
+    test.each([
+      [1, true],
+      [7, false],
+    ])('keeps a large event in memory only if it is one: id %i', async (id, isPassed) => {
+      const text = 'x'.repeat(600_000);
+      const { answer } = await start({ onStray: () => '"seen"' });
+      const data = `{"jsonrpc":"2.0","id":${id},"result":"${text}`;
+      upstream.last.eventStream().data(`event: message\ndata: ${data}`);
+      const got = await answer();
+      if (isPassed) await got.until('x'.repeat(300_000));
+      upstream.last.data(`€"}\n\n${frame(NOTIFICATION)}`).end();
+      const shown = isPassed ? `event: message\ndata: ${data}€"}\n\n` : frame('"seen"');
+      expect(await got.whole()).toBe(shown + frame(NOTIFICATION));
+    });
+  });
+
   describe('when seeing the response fails', () => {
     test.each(['json', 'event stream'])('answers with the error that was thrown (%s)', async (kind) => {
       const { answer } = await start({

@@ -8,11 +8,13 @@ import { responseHeaders } from './headers.ts';
 import type { QuietStream } from './keep-alive.ts';
 import { ListChangedWatch, saysListChanged } from './list-changed.ts';
 import { isResponseTo } from './message.ts';
+import { beginsOwnResponse, isOwnResponse } from './own-response.ts';
 import type { Outcome, Plan } from './plan.ts';
 import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
 import { asData, type Frame, FrameSplitter, openFrame, withData } from './sse-frames.ts';
 import { type Part, sendParts } from './stream-answer.ts';
+import { isUnknownSession } from './unknown-session.ts';
 
 export type { Outcome, Plan } from './plan.ts';
 
@@ -23,11 +25,11 @@ const WHOLE_BYTES = 256 << 10;
 /** An answer that has to be read as a whole (a list, a handshake) may be this large. */
 const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
+/** A frame that grows larger is not kept in memory where nobody wants to see it. */
+const LARGE_FRAME_CHARS = 256 << 10;
 const FRAME_TAIL = Buffer.from('\n\n');
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
 const PASSED_STATUS = new Set([400, 405, 429, 503]);
-/** How a server that answers 400 instead of 404 says that it does not know the session. */
-const UNKNOWN_SESSION = /(no valid|invalid|unknown) session|session (not found|terminated|expired|does not exist)/i;
 
 /**
  * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are; a body
@@ -67,6 +69,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   #held = '';
   /** Messages of our own that wait for the head. */
   #notices: string[] | undefined;
+  /** It was found out whether the large frame that has begun may pass as it comes. */
+  #isLargeKnown = false;
   /** A part of an answer has left; nothing but its rest can follow. */
   #inParts = false;
 
@@ -174,7 +178,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
         this.#step(() => this.#endFrames());
         break;
       case 'inspect':
-        if (UNKNOWN_SESSION.test(this.#collected())) return this.#sendAgain(400);
+        if (isUnknownSession(this.#collected())) return this.#sendAgain(400);
         if (this.#head !== undefined && (this.#rejectHead(this.#head) || this.#refuseForeign(this.#head))) return;
         this.#step(() => this.#endCollect());
         break;
@@ -215,7 +219,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
       this.#state = 'collect';
       return;
     }
-    if (this.#plan.onResponse !== undefined || this.#plan.onAnswered !== undefined) {
+    const { onResponse, onAnswered, onStray } = this.#plan;
+    if (onResponse !== undefined || onAnswered !== undefined || onStray !== undefined) {
       this.#splitter = new FrameSplitter();
       this.#state = 'frames';
       if (!this.#plan.holdHead) this.#writeStreamHead();
@@ -271,26 +276,48 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   async #passFrames(chunk: Buffer): Promise<void> {
     const frames = this.#splitter?.push(chunk) ?? [];
     for (const frame of frames) {
-      if (frame.id !== undefined) this.#resumable = true;
-      let out = frame.raw;
-      const { data } = frame;
-      if (data !== undefined && saysListChanged(data)) await this.#plan.onListChanged?.();
-      if (data !== undefined && this.#head !== undefined && this.#isAwaited(data)) {
-        const answer = await this.#plan.onResponse?.(data, this.#head);
-        if (typeof answer === 'object') {
-          await this.#passParts(frame, answer);
-          if (this.#isDone()) return;
-          continue;
-        }
-        if (answer !== undefined && answer !== data) out = withData(frame, answer);
-        if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
-        if (this.#isDone()) return;
-        this.#writeStreamHead();
-      }
-      // Messages before the response wait for it only while the head does.
-      if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
-      else this.#held += out;
+      await this.#passFrame(frame);
+      if (this.#isDone()) return;
     }
+    if (this.#splitter !== undefined && this.#splitter.length > LARGE_FRAME_CHARS) this.#passLarge(chunk);
+  }
+
+  /** A large answer that nobody wants to see is not kept in memory; but it must be the answer. */
+  #passLarge(chunk: Buffer): void {
+    const { onResponse, onAnswered, idTexts } = this.#plan;
+    // What has been decoded of it must not end within a character.
+    const endsWhole = (chunk.at(-1) ?? 0) < 0x80;
+    if (onResponse !== undefined || onAnswered !== undefined || this.#isLargeKnown || !endsWhole) return;
+    this.#isLargeKnown = true;
+    const { rest = '' } = this.#splitter ?? {};
+    if (!beginsOwnResponse(rest.slice(0, LARGE_FRAME_CHARS), idTexts)) return;
+    this.#write(Buffer.from(rest));
+    this.#splitter = undefined;
+    this.#state = 'pass';
+  }
+
+  async #passFrame(frame: Frame): Promise<void> {
+    if (frame.id !== undefined) this.#resumable = true;
+    let out = frame.raw;
+    const { data } = frame;
+    if (data !== undefined && saysListChanged(data)) await this.#plan.onListChanged?.();
+    // Clients take no other events for messages.
+    const isMessage = frame.event === undefined || frame.event === '' || frame.event === 'message';
+    if (data !== undefined && isMessage && this.#head !== undefined && this.#isAwaited(data)) {
+      const answer = await this.#plan.onResponse?.(data, this.#head);
+      if (typeof answer === 'object') return this.#passParts(frame, answer);
+      if (answer !== undefined && answer !== data) out = withData(frame, answer);
+      if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
+      if (this.#isDone()) return;
+      this.#writeStreamHead();
+    } else if (data !== undefined && isMessage && this.#plan.onStray !== undefined && isResponseTo(data, undefined)) {
+      const shown = await this.#plan.onStray(data);
+      if (this.#isDone()) return;
+      if (shown !== data) out = withData(frame, shown);
+    }
+    // Messages before the response wait for it only while the head does.
+    if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
+    else this.#held += out;
   }
 
   /** A frame whose data comes in parts. */
@@ -364,11 +391,20 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   #endCollect(): void | Promise<void> {
     const head = this.#head;
     if (head === undefined) return;
-    if (this.#plan.onResponse === undefined || head.status !== 200) return this.#endWith(head, this.#chunks);
+    const { onResponse, onStray } = this.#plan;
+    const isRead = head.status >= 200 && head.status < 300;
+    if (!isRead || (onResponse === undefined && !this.#isStray())) return this.#endWith(head, this.#chunks);
     const text = this.#collected();
-    const answer = this.#plan.onResponse(text, head);
+    const answer = onResponse === undefined ? (onStray?.(text) ?? text) : onResponse(text, head);
     if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, text, shown));
     return this.#endWithAnswer(head, text, answer);
+  }
+
+  /** Whether the collected body is, or holds, anything but the response that was asked for. */
+  #isStray(): boolean {
+    if (this.#plan.onStray === undefined || this.#size === 0) return false;
+    // Only an id is looked for, and JSON is ASCII where that matters.
+    return !isOwnResponse(Buffer.concat(this.#chunks).toString('latin1'), this.#plan.idTexts);
   }
 
   #endWithAnswer(head: ResponseHead, text: string, answer: Answer): void | Promise<void> {

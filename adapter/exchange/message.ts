@@ -5,6 +5,7 @@ import { elements, locate, shapeProblem, type ShapeProblem } from './json-scan.t
 /** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
 
 /** Deep enough for any schema in use, far below what a recursive parser upstream survives. */
 const MAX_DEPTH = 512;

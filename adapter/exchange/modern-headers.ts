@@ -77,6 +77,13 @@ export function parameterHeaders(inputSchema: unknown, path: readonly string[] =
   return found;
 }
 
+/** The argument at a path; undefined where there is none. */
+export function argumentAt(args: unknown, path: readonly string[]): unknown {
+  let value = args;
+  for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
+  return value;
+}
+
 /** What is wrong between the `Mcp-Param-*` headers and the arguments of a tools/call. */
 export function parameterMismatch(
   args: unknown,
@@ -84,8 +91,7 @@ export function parameterMismatch(
   declared: readonly ParameterHeader[],
 ): string | undefined {
   for (const { header, path } of declared) {
-    let value: unknown = args;
-    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
+    const value = argumentAt(args, path);
     const sent = headers[header];
     if (value === undefined || value === null) {
       if (sent !== undefined) return `The ${header} header is sent, but ${path.join('.')} is not.`;

@@ -31,6 +31,11 @@ export interface Plan {
    * streamed, the time limit is over once its first part leaves.
    */
   readonly onResponse: ((text: string, head: ResponseHead) => Promise<Answer> | Answer) | undefined;
+  /**
+   * Sees what comes here of responses that were asked for elsewhere (JSON text): clients take a response from any stream.
+   * Undefined: they pass as they are.
+   */
+  readonly onStray: ((text: string) => Promise<string> | string) | undefined;
   /** Holds the head of an event stream back until `onResponse` has returned: it decides about a header. */
   readonly holdHead: boolean;
   /**

@@ -51,6 +51,11 @@ export class FrameSplitter {
     return frames;
   }
 
+  /** Characters after the last whole frame. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** What is left after the last whole frame. */
   get rest(): string {
     return this.#pieces.join('');

@@ -1,17 +1,8 @@
-import {
-  closeSync,
-  constants,
-  type Dirent,
-  fchmod,
-  fstat,
-  fsync,
-  open as openDescriptor,
-  readlinkSync,
-  type Stats,
-} from 'node:fs';
-import { type FileHandle, lstat, mkdir, open, opendir, realpath, rename, rmdir, stat, unlink } from 'node:fs/promises';
+import { closeSync, constants, type Dirent, fsync, readlinkSync, type Stats } from 'node:fs';
+import { mkdir, realpath, rmdir, stat, unlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { type DiskCalls, patient } from './disk-calls.ts';
 import { diskFailure, errorCode, onDisk } from './disk-failure.ts';
 import { isComponent } from './paths.ts';
 import { FileRefused } from './places.ts';
@@ -21,14 +12,8 @@ export const CAREFULLY = constants.O_NOFOLLOW | constants.O_NONBLOCK | constants
 const PERMISSIONS = 0o777;
 /** Systems of files with fixed permissions (CIFS, some CSI drivers) refuse to change them. */
 const FIXED_PERMISSIONS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP']);
-const ENTRIES_AT_A_TIME = 128;
 
-const descriptor = {
-  open: promisify(openDescriptor),
-  stat: promisify(fstat),
-  chmod: promisify(fchmod),
-  sync: promisify(fsync),
-};
+const sync = promisify(fsync);
 
 /**
  * An open folder whose entries are reached through its descriptor: whoever renames a folder above it, or puts a link
@@ -46,25 +31,30 @@ export class AnchoredFolder implements Disposable {
   /** -1 when it is closed. */
   #fd: number;
   readonly #anchored: boolean;
+  readonly #calls: DiskCalls;
 
-  private constructor(path: string, fd: number, anchored: boolean) {
+  private constructor(path: string, fd: number, anchored: boolean, calls: DiskCalls) {
     this.path = path;
     this.#fd = fd;
     this.#anchored = anchored;
+    this.#calls = calls;
   }
 
-  /** Opens the folder at a real path; one that a link leads to is refused. */
-  static async open(path: string, anchored: boolean): Promise<AnchoredFolder> {
-    return onDisk(path, () => AnchoredFolder.#opened(path, path, { anchored, checked: true }));
+  /**
+   * Opens the folder at a real path; one that a link leads to is refused. `calls`: for it and for the folders that are
+   * opened in it.
+   */
+  static async open(path: string, anchored: boolean, calls: DiskCalls = patient): Promise<AnchoredFolder> {
+    return onDisk(path, () => AnchoredFolder.#opened(path, path, { anchored, calls, checked: true }));
   }
 
   static async #opened(
     path: string,
     reachedBy: string | Buffer,
-    { anchored, checked }: { anchored: boolean; checked: boolean },
+    { anchored, calls, checked }: { anchored: boolean; calls: DiskCalls; checked: boolean },
   ): Promise<AnchoredFolder> {
-    const fd = await descriptor.open(reachedBy, constants.O_RDONLY | constants.O_DIRECTORY | CAREFULLY);
-    const folder = new AnchoredFolder(path, fd, anchored);
+    const fd = await calls.open(reachedBy, constants.O_RDONLY | constants.O_DIRECTORY | CAREFULLY);
+    const folder = new AnchoredFolder(path, fd, anchored, calls);
     try {
       if (checked) await folder.check();
     } catch (error) {
@@ -84,7 +74,8 @@ export class AnchoredFolder implements Disposable {
   async openFolder(name: string): Promise<AnchoredFolder> {
     const path = this.pathOf(name);
     const anchored = this.#anchored;
-    return onDisk(path, () => AnchoredFolder.#opened(path, this.#at(name), { anchored, checked: !anchored }));
+    const calls = this.#calls;
+    return onDisk(path, () => AnchoredFolder.#opened(path, this.#at(name), { anchored, calls, checked: !anchored }));
   }
 
   /** Opens a folder, making it when it is missing; two may make it at once. */
@@ -99,7 +90,7 @@ export class AnchoredFolder implements Disposable {
     }
     const folder = await this.openFolder(name);
     try {
-      if (made) await onDisk(path, () => setPermissions(folder.#fd, permissions));
+      if (made) await onDisk(path, () => setPermissions(this.#calls, folder.#fd, permissions));
     } catch (error) {
       folder.close();
       throw error;
@@ -107,25 +98,26 @@ export class AnchoredFolder implements Disposable {
     return { folder, made };
   }
 
-  /** Opens a file for reading, or makes one that must not be there yet. */
-  async openFile(name: string, as: 'readable' | { newWith: number }): Promise<FileHandle> {
+  /** Opens a file for reading, or makes one that must not be there yet. Gives its descriptor, to be closed. */
+  async openFile(name: string, as: 'readable' | { newWith: number }): Promise<number> {
     const path = this.pathOf(name);
+    const calls = this.#calls;
     return onDisk(path, async () => {
-      if (as === 'readable') return open(this.#at(name), constants.O_RDONLY | CAREFULLY);
+      if (as === 'readable') return calls.open(this.#at(name), constants.O_RDONLY | CAREFULLY);
       const flags = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | CAREFULLY;
-      const handle = await open(this.#at(name), flags, as.newWith);
+      const fd = await calls.open(this.#at(name), flags, as.newWith);
       try {
-        await setPermissions(handle.fd, as.newWith);
+        await setPermissions(calls, fd, as.newWith);
       } catch (error) {
-        await handle.close();
+        await calls.close(fd);
         throw error;
       }
-      return handle;
+      return fd;
     });
   }
 
   async rename(name: string, to: string, folder: AnchoredFolder = this): Promise<void> {
-    await onDisk(this.pathOf(name), () => rename(this.#at(name), folder.#at(to)));
+    await onDisk(this.pathOf(name), () => this.#calls.rename(this.#at(name), folder.#at(to)));
   }
 
   /** Removes an entry that is no folder. */
@@ -141,7 +133,7 @@ export class AnchoredFolder implements Disposable {
   /** Of an entry, of a link itself; undefined when there is none. */
   async stats(name: string): Promise<Stats | undefined> {
     try {
-      return await lstat(this.#at(name));
+      return await this.#calls.lstat(this.#at(name));
     } catch (error) {
       if (errorCode(error) === 'ENOENT') return undefined;
       throw diskFailure(error, this.pathOf(name));
@@ -150,13 +142,13 @@ export class AnchoredFolder implements Disposable {
 
   /** Of the folder itself. */
   async ownStats(): Promise<Stats> {
-    return onDisk(this.path, () => descriptor.stat(this.#fd));
+    return onDisk(this.path, () => this.#calls.stat(this.#fd));
   }
 
   async *entries(): AsyncIterable<Dirent> {
     try {
       const link = this.#anchored ? `/proc/self/fd/${this.#fd}` : this.path;
-      yield* await opendir(link, { encoding: 'latin1', bufferSize: ENTRIES_AT_A_TIME });
+      yield* this.#calls.entries(link);
     } catch (error) {
       throw diskFailure(error, this.path);
     }
@@ -164,7 +156,7 @@ export class AnchoredFolder implements Disposable {
 
   /** Makes what was made, renamed or removed in it survive a crash of the machine. */
   async sync(): Promise<void> {
-    await onDisk(this.path, () => descriptor.sync(this.#fd));
+    await onDisk(this.path, () => sync(this.#fd));
   }
 
   /** For messages. */
@@ -190,9 +182,9 @@ export class AnchoredFolder implements Disposable {
 }
 
 /** Makes what was made, renamed or removed in folders survive a crash of the machine. */
-export async function syncFolders(paths: readonly string[], anchored: boolean): Promise<void> {
+export async function syncFolders(paths: readonly string[], anchored: boolean, calls?: DiskCalls): Promise<void> {
   const syncs = paths.map(async (path) => {
-    using folder = await AnchoredFolder.open(path, anchored);
+    using folder = await AnchoredFolder.open(path, anchored, calls);
     await folder.sync();
   });
   await Promise.all(syncs);
@@ -207,7 +199,7 @@ export const utf8 = (rawName: string): string => Buffer.from(rawName, 'latin1').
 /** Whether an open file or folder is the one at this real path, with no link on the way. */
 export async function isAt(fd: number, path: string, anchored: boolean): Promise<boolean> {
   if (anchored) return readlinkSync(`/proc/self/fd/${fd}`) === path;
-  const [real, there, opened] = await Promise.all([realpath(path), stat(path), descriptor.stat(fd)]);
+  const [real, there, opened] = await Promise.all([realpath(path), stat(path), patient.stat(fd)]);
   return real === path && there.ino === opened.ino && there.dev === opened.dev;
 }
 
@@ -215,11 +207,11 @@ export async function isAt(fd: number, path: string, anchored: boolean): Promise
  * Whatever the umask is, which cannot be changed for one file only. Bits beyond permissions stay: the group of a
  * volume comes down to new folders by their set-group-id bit.
  */
-async function setPermissions(fd: number, permissions: number): Promise<void> {
-  const { mode } = await descriptor.stat(fd);
+async function setPermissions(calls: DiskCalls, fd: number, permissions: number): Promise<void> {
+  const { mode } = await calls.stat(fd);
   if ((mode & PERMISSIONS) === permissions) return;
   try {
-    await descriptor.chmod(fd, (mode & 0o7000) | permissions);
+    await calls.chmod(fd, (mode & 0o7000) | permissions);
   } catch (error) {
     if (!FIXED_PERMISSIONS.has(errorCode(error))) throw error;
   }

@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path';
 import type { FileKind } from '../state/file-records.ts';
 import { AnchoredFolder, syncFolders } from './anchored-folder.ts';
+import type { DiskCalls } from './disk-calls.ts';
 import { sessionsFolder } from './paths.ts';
 import { type FilePlace, FileRefused } from './places.ts';
 
@@ -11,6 +12,7 @@ export interface FolderOptions {
   readonly root: string;
   readonly permissions: number;
   readonly anchored: boolean;
+  readonly calls: DiskCalls;
   /** Whether new folders shall survive a crash of the machine. */
   readonly synced: boolean;
 }
@@ -24,25 +26,38 @@ export const sessionFolder = (root: string, { kind, sessionId }: Item): string =
 export const itemFolder = (root: string, item: Item): string => join(sessionFolder(root, item), item.fileId);
 
 /** Opens a folder at a real path; undefined when there is none. */
-export async function openedFolder(path: string, anchored: boolean): Promise<AnchoredFolder | undefined> {
+export async function openedFolder(
+  path: string,
+  anchored: boolean,
+  calls?: DiskCalls,
+): Promise<AnchoredFolder | undefined> {
   try {
-    return await AnchoredFolder.open(path, anchored);
+    return await AnchoredFolder.open(path, anchored, calls);
   } catch (error) {
     if (error instanceof FileRefused && error.reason === 'missing') return undefined;
     throw error;
   }
 }
 
-/** Makes an item's folder and those above it; several may do so at once. `above`: those that may have a new entry. */
-export async function makeItemFolder(
-  item: Item,
-  options: FolderOptions,
-): Promise<{ folder: AnchoredFolder; above: string[] }> {
+export interface ItemFolder {
+  readonly folder: AnchoredFolder;
+  /** The folder above it, which has it as a new entry. */
+  readonly session: AnchoredFolder;
+  /** Paths of those above both that may have a new entry. */
+  readonly above: readonly string[];
+}
+
+/** Makes an item's folder and those above it; several may do so at once. Both that it gives are to be closed. */
+export async function makeItemFolder(item: Item, options: FolderOptions): Promise<ItemFolder> {
   return whileItVanishes(itemFolder(options.root, item), async () => {
     const { folder: session, made } = await makeSession(item, options);
-    using opened = session;
-    const { folder } = await opened.makeFolder(item.fileId, options.permissions);
-    return { folder, above: made ? [opened.path, dirname(opened.path)] : [opened.path] };
+    try {
+      const { folder } = await session.makeFolder(item.fileId, options.permissions);
+      return { folder, session, above: made ? [dirname(session.path)] : [] };
+    } catch (error) {
+      session.close();
+      throw error;
+    }
   });
 }
 
@@ -64,7 +79,7 @@ export async function whileItVanishes<T>(path: string, work: () => Promise<T>): 
 }
 
 async function makeSession(item: Item, options: FolderOptions): Promise<{ folder: AnchoredFolder; made: boolean }> {
-  const there = await openedFolder(sessionFolder(options.root, item), options.anchored);
+  const there = await openedFolder(sessionFolder(options.root, item), options.anchored, options.calls);
   if (there !== undefined) return { folder: there, made: false };
   using sessions = await makeSessions(item.kind, options);
   // Awaited here: `sessions` must not be closed before.
@@ -72,10 +87,10 @@ async function makeSession(item: Item, options: FolderOptions): Promise<{ folder
 }
 
 async function makeSessions(kind: FileKind, options: FolderOptions): Promise<AnchoredFolder> {
-  const { root, permissions, anchored, synced } = options;
-  const there = await openedFolder(sessionsFolder(root, kind), anchored);
+  const { root, permissions, anchored, calls, synced } = options;
+  const there = await openedFolder(sessionsFolder(root, kind), anchored, calls);
   if (there !== undefined) return there;
-  using opened = await AnchoredFolder.open(root, anchored);
+  using opened = await AnchoredFolder.open(root, anchored, calls);
   using tree = (await opened.makeFolder(`${kind}s`, permissions)).folder;
   const { folder } = await tree.makeFolder('sessions', permissions);
   if (synced) await syncFolders([root, tree.path], anchored);

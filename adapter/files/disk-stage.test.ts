@@ -23,6 +23,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { diskCalls, immediate, patient } from './disk-calls.ts';
 import { DiskStage, type DiskStageOptions } from './disk-stage.ts';
 import type { StagedItem } from './file-stage.ts';
 import { TEMPORARY_NAME } from './paths.ts';
@@ -80,14 +81,23 @@ async function stored(stage: DiskStage, at: FilePlace, content: string | Buffer 
   return stage.pathOf(at);
 }
 
-const ways = process.platform === 'linux' ? [true, false] : [false];
+const unknown = { disk: 'that nobody knows', anchored: false, calls: patient };
+const ways =
+  process.platform === 'linux'
+    ? [
+        { disk: 'of this machine', anchored: true, calls: immediate },
+        { disk: 'of others', anchored: true, calls: patient },
+        unknown,
+      ]
+    : [unknown];
 
-describe.each(ways)('files reached through descriptors: %s', (anchored) => {
+describe.each(ways)('files of a disk $disk, reached through descriptors: $anchored', ({ anchored, calls }) => {
   /** What nothing else than descriptors can do. */
   const testThroughDescriptors = (name: string, run: () => Promise<void>): void => {
     if (anchored) test(name, run);
   };
-  const stageOf = (changes: Partial<DiskStageOptions> = {}): Promise<DiskStage> => opened({ anchored, ...changes });
+  const stageOf = (changes: Partial<DiskStageOptions> = {}): Promise<DiskStage> =>
+    opened({ anchored, calls, ...changes });
 
   describe.each([true, false])('with atomic_writes: %s', (atomicWrites) => {
     test('what was written is read back, whole and in ranges', async () => {
@@ -913,3 +923,7 @@ async function exited(child: ChildProcess): Promise<number | null> {
   const [code] = (await once(child, 'exit')) as [number | null];
   return code;
 }
+
+test('nobody waits for a disk that is not known to be of this machine', async () => {
+  expect(await diskCalls('/proc')).toBe(patient);
+});

@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path';
 import type { FileKind } from '../state/file-records.ts';
 import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
 import { emptyFolder, removeEmpty, removeEntry } from './anchored-removal.ts';
+import { type DiskCalls, diskCalls } from './disk-calls.ts';
 import { DiskFile } from './disk-file.ts';
 import { onDisk } from './disk-failure.ts';
 import {
@@ -36,6 +37,8 @@ export interface DiskStageOptions {
   readonly forbidden: readonly string[];
   /** Whether /proc/self/fd leads to open files; looked up by default. */
   readonly anchored?: boolean;
+  /** How it takes steps of requests; for the disk that it finds there by default. */
+  readonly calls?: DiskCalls;
 }
 
 const PERMISSIONS = {
@@ -47,19 +50,26 @@ const PERMISSIONS = {
 /** A tool may fill its folder with any number of files; nobody looks at more of them. */
 const MOST_FILES = 1_000;
 
+interface DiskWays {
+  readonly anchored: boolean;
+  readonly calls: DiskCalls;
+}
+
 /** The stage as a folder of this machine, local or shared (NFS, CephFS, …). */
 export class DiskStage implements FileStage {
   readonly #root: string;
   readonly #options: DiskStageOptions;
   readonly #folders: FolderOptions;
   readonly #anchored: boolean;
+  readonly #calls: DiskCalls;
 
-  private constructor(root: string, options: DiskStageOptions, anchored: boolean) {
+  private constructor(root: string, options: DiskStageOptions, { anchored, calls }: DiskWays) {
     this.#root = root;
     this.#options = options;
     this.#anchored = anchored;
+    this.#calls = calls;
     const permissions = PERMISSIONS[options.access].folder;
-    this.#folders = { root, permissions, anchored, synced: options.atomicWrites };
+    this.#folders = { root, permissions, anchored, calls, synced: options.atomicWrites };
   }
 
   static async open(options: DiskStageOptions): Promise<DiskStage> {
@@ -68,7 +78,8 @@ export class DiskStage implements FileStage {
       await checkAccess(options.root, constants.R_OK | constants.W_OK | constants.X_OK);
       return realpath(options.root);
     });
-    return new DiskStage(root, options, options.anchored ?? hasDescriptorPaths());
+    const calls = options.calls ?? (await onDisk(root, () => diskCalls(root)));
+    return new DiskStage(root, options, { anchored: options.anchored ?? hasDescriptorPaths(), calls });
   }
 
   pathOf(place: FilePlace): string {
@@ -79,8 +90,9 @@ export class DiskStage implements FileStage {
 
   async prepare(place: FilePlace): Promise<string> {
     const path = this.pathOf(place);
-    const { folder } = await makeItemFolder(place, this.#folders);
+    const { folder, session } = await makeItemFolder(place, this.#folders);
     folder.close();
+    session.close();
     return path;
   }
 
@@ -88,18 +100,18 @@ export class DiskStage implements FileStage {
     const path = this.pathOf(place);
     const { atomicWrites, access } = this.#options;
     return whileItVanishes(dirname(path), async () => {
-      const { folder, above } = await makeItemFolder(place, this.#folders);
-      return DiskWriter.create(folder, rawName(place.filename), {
+      const folders = await makeItemFolder(place, this.#folders);
+      return DiskWriter.create(folders, rawName(place.filename), {
         permissions: PERMISSIONS[access].file,
         atomic: options?.atomic ?? atomicWrites,
-        above,
         anchored: this.#anchored,
+        calls: this.#calls,
       });
     });
   }
 
   async open(place: FilePlace): Promise<OpenedFile> {
-    return DiskFile.open(this.pathOf(place), this.#anchored);
+    return DiskFile.open(this.pathOf(place), this.#anchored, this.#calls);
   }
 
   async openOutput(path: string, sessionId: string): Promise<OpenedFile> {
@@ -133,13 +145,16 @@ export class DiskStage implements FileStage {
     await folder.rename(rawName(place.filename), rawName(filename));
   }
 
-  async keepOnly(place: FilePlace): Promise<void> {
+  async keepOnly(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
     this.pathOf(place);
-    await this.#inItem(place, async (folder) => {
-      await emptyFolder(folder, rawName(place.filename));
-      if (!this.#options.atomicWrites) return;
-      await this.#sync(folder, rawName(place.filename));
-    });
+    const name = rawName(place.filename);
+    const there = await openedFolder(itemFolder(this.#root, place), this.#anchored, this.#calls);
+    if (there === undefined) return;
+    using folder = there;
+    // The file and all folders at once: file systems with a journal write it once for all of them.
+    const syncs = this.#options.atomicWrites ? [this.#syncFile(place, opened), this.#syncAbove(folder)] : [];
+    const results = await Promise.allSettled([this.#emptied(folder, name), ...syncs]);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 
   async removeItem(item: Item): Promise<void> {
@@ -187,20 +202,20 @@ export class DiskStage implements FileStage {
     return removed;
   }
 
-  /** A file with the folders above it, all at once: file systems with a journal write it once for all of them. */
-  async #sync(folder: AnchoredFolder, name: string): Promise<void> {
+  async #emptied(folder: AnchoredFolder, except: string): Promise<void> {
+    await emptyFolder(folder, except);
+    if (this.#options.atomicWrites) await folder.sync();
+  }
+
+  async #syncFile(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
+    if (opened !== undefined) return opened.sync();
+    await using file = await this.open(place);
+    await file.sync();
+  }
+
+  #syncAbove(folder: AnchoredFolder): Promise<void> {
     const session = dirname(folder.path);
-    const handle = await folder.openFile(name, 'readable');
-    try {
-      const syncs = await Promise.allSettled([
-        onDisk(folder.pathOf(name), () => handle.sync()),
-        folder.sync(),
-        syncFolders([session, dirname(session)], this.#anchored),
-      ]);
-      for (const sync of syncs) if (sync.status === 'rejected') throw sync.reason;
-    } finally {
-      await handle.close();
-    }
+    return syncFolders([session, dirname(session)], this.#anchored, this.#calls);
   }
 
   /** Works in a folder; does nothing when there is none. */

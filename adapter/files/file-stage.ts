@@ -29,8 +29,11 @@ export interface FileStage {
    * there, or the new name is taken.
    */
   rename(place: FilePlace, filename: string): Promise<void>;
-  /** Removes everything but this file from its folder, and makes what a tool has written there survive a crash. */
-  keepOnly(place: FilePlace): Promise<void>;
+  /**
+   * Removes everything but this file from its folder, and makes what a tool has written there survive a crash. `opened`:
+   * the file, where it is open already.
+   */
+  keepOnly(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void>;
   /** Removes an item's folder. Harmless when there is none. */
   removeItem(item: Omit<FilePlace, 'filename'>): Promise<void>;
   /** Removes both folders of a session. */

@@ -19,6 +19,8 @@ export interface OpenedFile extends AsyncDisposable {
    * `size` bytes; fails with FileRefused `changed` when the file has become shorter.
    */
   read(range?: { start?: number; end?: number; signal?: AbortSignal }): AsyncIterable<Buffer>;
+  /** Makes the bytes survive a crash of the machine, whoever wrote them. */
+  sync(): Promise<void>;
   close(): Promise<void>;
 }
 

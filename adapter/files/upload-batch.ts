@@ -3,6 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import mime from 'mime';
 
 import { AdapterError } from '../errors.ts';
+import { releaseBytes } from '../exchange/release-bytes.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
 import { type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
@@ -36,7 +37,7 @@ interface Item {
   record: FileRecord;
   readonly writer: FileWriter;
   readonly hash: Hash;
-  /** All bytes that came, and those of them that were reserved and written. */
+  /** All bytes that came, and those of them that are reserved and written, or about to be. */
   size: number;
   written: number;
 }
@@ -59,6 +60,10 @@ export class UploadBatch {
    */
   #buffer = Buffer.allocUnsafeSlow(SMALL_STEP_BYTES);
   #filled = 0;
+  /** Is filled next, while the other is being written. */
+  #spare: Buffer<ArrayBuffer> | undefined;
+  /** The last step that was begun; fails as it does. */
+  #writing: Promise<void> = Promise.resolve();
   /** What is in the buffer shall be written with the next bytes, though it is not full. */
   #isFlushDue = false;
 
@@ -72,19 +77,21 @@ export class UploadBatch {
   async add(file: FormFile): Promise<void> {
     // A browser sends a file without name and content where none was chosen.
     let item = file.filename === '' ? undefined : await this.#begin(file);
-    for await (const chunk of file.content) {
-      item ??= await this.#begin(file);
-      item.size += chunk.length;
-      if (item.size > this.#parts.maxFileBytes) throw tooLarge(item.record.filename, this.#parts.maxFileBytes);
-      for (let taken = 0; taken < chunk.length;) {
-        const copied = chunk.copy(this.#buffer, this.#filled, taken);
-        taken += copied;
-        this.#filled += copied;
-        if (this.#filled === this.#buffer.length || this.#isFlushDue) await this.#write(item);
+    try {
+      for await (const chunk of file.content) {
+        item ??= await this.#begin(file);
+        item.size += chunk.length;
+        if (item.size > this.#parts.maxFileBytes) throw tooLarge(item.record.filename, this.#parts.maxFileBytes);
+        await this.#take(item, chunk);
       }
+      if (item === undefined) return;
+      await this.#writing;
+      if (this.#filled > 0) await this.#write(item, this.#buffer.subarray(0, this.#filled));
+      this.#filled = 0;
+    } finally {
+      // Whatever happened: nobody may give the file up while it is being written.
+      await this.#writing.catch(() => undefined);
     }
-    if (item === undefined) return;
-    if (this.#filled > 0) await this.#write(item);
     await item.writer.finish();
     const sha256 = item.hash.digest('hex');
     item.record = { ...item.record, sizeBytes: item.size, sha256 };
@@ -98,6 +105,12 @@ export class UploadBatch {
   /** Copies all to the second home, where there is one. */
   async secure(signal: AbortSignal): Promise<void> {
     for (const { record } of this.#items) await this.#parts.files.secure(record, signal);
+  }
+
+  /** No more files come. */
+  close(): void {
+    releaseBytes(this.#buffer);
+    if (this.#spare !== undefined) releaseBytes(this.#spare);
   }
 
   /** Makes all of them files of the session. Fails with `session_ended` when there is no such session any more. */
@@ -183,21 +196,43 @@ export class UploadBatch {
     return item;
   }
 
+  async #take(item: Item, chunk: Buffer): Promise<void> {
+    for (let taken = 0; taken < chunk.length;) {
+      const copied = chunk.copy(this.#buffer, this.#filled, taken);
+      taken += copied;
+      this.#filled += copied;
+      if (this.#isFlushDue) {
+        await this.#flush(item);
+        await this.#writing;
+        this.#isFlushDue = false;
+      } else if (this.#filled === this.#buffer.length) await this.#flush(item);
+    }
+  }
+
+  /** Begins to write what is in the buffer; resolves when there is another one to be filled meanwhile. */
+  async #flush(item: Item): Promise<void> {
+    await this.#writing;
+    const buffer = this.#buffer;
+    const bytes = buffer.subarray(0, this.#filled);
+    this.#buffer = this.#spare ?? Buffer.allocUnsafeSlow(LARGE_STEP_BYTES);
+    this.#filled = 0;
+    this.#spare = undefined;
+    this.#writing = this.#write(item, bytes).finally(() => {
+      if (buffer.length < this.#buffer.length) releaseBytes(buffer);
+      else this.#spare = buffer;
+    });
+    this.#writing.catch(() => undefined);
+  }
+
   /** Space first, then the bytes: what lies on the disk never exceeds a quota. */
-  async #write(item: Item): Promise<void> {
+  async #write(item: Item, bytes: Buffer): Promise<void> {
     const { quotas, clock } = this.#parts;
-    const bytes = this.#buffer.subarray(0, this.#filled);
     await quotas.reserve(item.record, item.written + bytes.length, clock() + LEASE_MS);
+    item.written += bytes.length;
     const written = item.writer.write(bytes);
     // The disk is busy elsewhere meanwhile.
     item.hash.update(bytes);
     await written;
-    item.written += bytes.length;
-    this.#filled = 0;
-    this.#isFlushDue = false;
-    if (this.#buffer.length < LARGE_STEP_BYTES && bytes.length === this.#buffer.length) {
-      this.#buffer = Buffer.allocUnsafeSlow(LARGE_STEP_BYTES);
-    }
   }
 }
 

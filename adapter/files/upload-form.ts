@@ -3,6 +3,7 @@ import type { Readable } from 'node:stream';
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 
 import { AdapterError } from '../errors.ts';
+import { FormContent } from './form-content.ts';
 
 /** A file of a form while it comes in. */
 export interface FormFile {
@@ -10,6 +11,7 @@ export interface FormFile {
   readonly filename: string | undefined;
   /** Lower case, without parameters; `text/plain` also where the client gave none (RFC 7578, section 4.4). */
   readonly mimeType: string;
+  /** A chunk is valid only until the next one is asked for. */
   readonly content: AsyncIterable<Buffer>;
 }
 
@@ -41,7 +43,8 @@ export function isMultipart(contentType: string | undefined): contentType is str
 /**
  * Reads a form of files and fields as it comes, never faster than `handlers.file` takes it. Resolves when the form is
  * complete and every handler has ended. Fails with AdapterError `invalid_multipart`, with what a handler failed with,
- * or with the reason of `signal`, and then reads no further: the rest of the body is left to the caller.
+ * or with the reason of `signal`, and then reads no further: the rest of the body is left to the caller. Takes over the
+ * chunks of the body: their memory is given back once they were read.
  */
 export function readForm(
   body: Readable,
@@ -50,11 +53,13 @@ export function readForm(
   signal: AbortSignal,
 ): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>();
-  const open = new Set<BusboyFileStream>();
+  const open = new Set<FormContent>();
   let parser: InstanceType<typeof Busboy>;
   let ended = false;
   let received = 0;
   let useful = 0;
+  /** The chunk that the parser has. */
+  let parsed: Buffer | undefined;
   /** Files wait for each other here: a chunk of the body may hold many small ones. */
   let queue = Promise.resolve();
 
@@ -69,7 +74,7 @@ export function readForm(
     stop();
     body.pause();
     // Whoever reads a file learns of it there, and has cleaned up when the form fails.
-    for (const file of open) file.destroy(reason as Error);
+    for (const content of open) content.fail(reason);
     void queue.then(() => reject(reason as Error));
   };
   const malformed = (detail: string): void => fail(new AdapterError('invalid_multipart', detail));
@@ -89,6 +94,7 @@ export function readForm(
   const onData = (chunk: Buffer): void => {
     silence.refresh();
     received += chunk.length;
+    parsed = chunk;
     if (!parser.write(chunk)) body.pause();
     if (received - useful > MAX_OVERHEAD_BYTES)
       malformed('The form consists of too much that is neither file nor field.');
@@ -97,19 +103,34 @@ export function readForm(
   const onFile = (name: string, file: BusboyFileStream, filename: string | undefined, mimeType: string): void => {
     // Broken forms let it fail, also while nobody reads it yet.
     file.on('error', () => undefined);
+    const end = file.push.bind(file, null);
+    const content = new FormContent(
+      () => file._read(0),
+      () => {
+        open.delete(content);
+        // The parser waits for its end.
+        end();
+        file.resume();
+      },
+    );
+    file.push = (chunk: Buffer | null) => {
+      // What the parser hands on is counted where it does so: it may wait for its reader for a while.
+      useful += chunk?.length ?? 0;
+      // What the parser has kept of an earlier chunk lies in memory of its own, which it uses again.
+      return content.push(chunk === null || chunk.buffer === parsed?.buffer ? chunk : Buffer.from(chunk));
+    };
     if (name !== 'file') {
       malformed(`The form has a file in the field ${JSON.stringify(name)}; send files as the field "file".`);
     }
     if (ended) {
-      file.resume();
+      content.fail(undefined);
       return;
     }
-    open.add(file);
-    file.once('close', () => open.delete(file));
+    open.add(content);
     queue = queue.then(async () => {
       if (ended) return;
       try {
-        await handlers.file({ filename, mimeType, content: file });
+        await handlers.file({ filename, mimeType, content: content.read() });
       } catch (error) {
         fail(error);
       }
@@ -138,15 +159,7 @@ export function readForm(
       new AdapterError('invalid_multipart', 'The content type names no usable boundary.', { cause }),
     );
   }
-  parser.on('file', (name, file, filename, _encoding, mimeType) => {
-    const push = file.push.bind(file);
-    // What the parser hands on is counted where it does so: it may wait for its reader for a while.
-    file.push = (chunk: Buffer | null) => {
-      useful += chunk?.length ?? 0;
-      return push(chunk);
-    };
-    onFile(name, file, filename, mimeType);
-  });
+  parser.on('file', (name, file, filename, _encoding, mimeType) => onFile(name, file, filename, mimeType));
   parser.on('field', (name, value) => {
     useful += Math.min(value.length, MAX_FIELD_BYTES);
     if (!ended) handlers.field(name, value);

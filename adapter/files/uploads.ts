@@ -79,6 +79,7 @@ export class Uploads {
       throw told;
     } finally {
       clearInterval(renewing);
+      batch.close();
       this.#end(stop);
     }
   }

@@ -16,7 +16,10 @@ function fileOf(bytes: Buffer, sizes: readonly number[]): { file: OpenedFile; is
   }
   const close = async (): Promise<void> => void (closed = true);
   const known = { path: '', size: bytes.length, modifiedAt: 0 };
-  return { file: { ...known, read, close, [Symbol.asyncDispose]: close }, isClosed: () => closed };
+  return {
+    file: { ...known, read, sync: async () => undefined, close, [Symbol.asyncDispose]: close },
+    isClosed: () => closed,
+  };
 }
 
 test.each([[[1]], [[2]], [[3]], [[4, 1, 1, 2]], [[1, 1, 1, 100_000]], [[65_536]], [[300_001, 1]]])(

@@ -6,12 +6,15 @@ import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
-import { type Body, parseBody } from '../exchange/message.ts';
+import { type Body, MODERN_REVISION, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
+import type { SessionRecord } from '../state/state-store.ts';
 import { toolCall } from './call-tool.ts';
-import { withCodeMode } from './code-mode.ts';
+import { type CallOfCode, withCodeMode } from './code-mode.ts';
+import type { RequestFacts } from './incoming.ts';
 import type { MountAdditions } from './mount.ts';
+import type { Post } from './nested-call.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 
 type Run = Parameters<Sandbox['run']>[0];
@@ -26,7 +29,9 @@ interface Scene {
   readonly listeners: () => number;
   readonly reply: EventEmitter & { destroyed: boolean };
   readonly told: string[];
-  readonly ask: (name: string, args?: unknown) => Promise<PreparedCall>;
+  readonly facts: RequestFacts;
+  readonly onCall: CallOfCode[];
+  readonly ask: (name: string, args?: unknown, by?: SessionRecord, timeoutMs?: number) => Promise<PreparedCall>;
 }
 
 /** A server in code mode whose code ends as `run` says. */
@@ -34,7 +39,10 @@ function scene(
   run: (options: Run) => Promise<SandboxOutcome> | SandboxOutcome = () => returned(undefined),
   server: Record<string, unknown> = {},
   additions = NOTHING,
+  post: Post = async () => {},
+  limits = SANDBOX_LIMITS,
 ): Scene {
+  const onCall: CallOfCode[] = [];
   const listeners = new Set<(message: ControlMessage) => void>();
   const bus = {
     onControl: (listener: (message: ControlMessage) => void) => {
@@ -42,17 +50,23 @@ function scene(
       return () => void listeners.delete(listener);
     },
   };
-  const sandbox = { limits: SANDBOX_LIMITS, run: async (options: Run) => run(options) } as unknown as Sandbox;
+  const sandbox = { limits, run: async (options: Run) => run(options) } as unknown as Sandbox;
   const config = load({ servers: [{ id: 's-1', mount_path: '/s1', upstream: { url: 'http://u:1/mcp' }, ...server }] });
   const [first] = config.servers;
   if (first === undefined) throw new Error('no server');
-  const all = withCodeMode(effectiveServer(config, first), additions, { sandbox, bus, post: async () => {} });
+  const all = withCodeMode(effectiveServer(config, first), additions, {
+    sandbox,
+    bus,
+    post,
+    onCall: (call) => onCall.push(call),
+  });
   const told: string[] = [];
   const reply = Object.assign(new EventEmitter(), { destroyed: false });
+  const facts: RequestFacts = { requestId: 'r' };
   const shown = TOOLS as readonly (string | undefined)[];
   const turn = {
-    mount: { surface: { tools: async () => ({ shown }) } },
-    incoming: { reply },
+    mount: { path: '/s1', surface: { tools: async () => ({ shown }) } },
+    incoming: { reply, facts },
     admitted: { finished: (outcome: string) => told.push(outcome) },
   } as unknown as ToolCall['turn'];
   return {
@@ -61,12 +75,16 @@ function scene(
     listeners: () => listeners.size + reply.listenerCount('close'),
     reply,
     told,
-    ask: async (name, args) => {
+    facts,
+    onCall,
+    ask: async (name, args, by = record, timeoutMs) => {
       const params = { name, arguments: args };
       const text = JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params });
       const step = all.steps.get(name);
       if (step === undefined) throw new Error(`no step for ${name}`);
-      return step.prepare(toolCall({ turn, record, body: parseBody(Buffer.from(text)) as Body, timeoutMs: null }));
+      return step.prepare(
+        toolCall({ turn, record: by, body: parseBody(Buffer.from(text)) as Body, timeoutMs: timeoutMs ?? null }),
+      );
     },
   };
 }
@@ -145,7 +163,7 @@ describe('code that runs', () => {
   const endless = (at: { begun: PromiseWithResolvers<void> }) => (options: Run) =>
     new Promise<SandboxOutcome>((resolve) => {
       options.signal.addEventListener('abort', () =>
-        resolve({ kind: 'failed', reason: 'aborted', message: 'aborted', console: '', calls: 0 }),
+        resolve({ kind: 'failed', reason: 'aborted', message: 'aborted', console: 'said', calls: 0 }),
       );
       at.begun.resolve();
     });
@@ -178,6 +196,89 @@ describe('code that runs', () => {
     at.reply.destroyed = true;
     expect(await at.ask('s_1_execute', { code: 'x' })).toMatchObject({ kind: 'error', error: { code: 'cancelled' } });
     expect(aborted ?? true).toBe(true);
+  });
+
+  test('belongs to its session; that of clients without sessions to nobody', async () => {
+    const owners: unknown[] = [];
+    const at = scene(({ owner }) => {
+      owners.push(owner);
+      return returned(undefined);
+    });
+    await at.ask('s_1_execute', { code: 'x' });
+    await at.ask('s_1_execute', { code: 'x' }, sessionRecord({ protocolVersion: MODERN_REVISION }));
+    expect(owners).toEqual([sessionId, undefined]);
+  });
+
+  test('ends with the time of a call, and says which time that was', async () => {
+    const begun = Promise.withResolvers<void>();
+    const at = scene(endless({ begun }));
+    expect(textsOf(await at.ask('s_1_execute', { code: 'x' }, record, 30))).toEqual([
+      true,
+      'the run took longer than 0.03 s, the tool_call_timeout_seconds of this server; its calls may have had effects already',
+      'Console:\nsaid',
+    ]);
+    expect(at.facts.reason).toBe('total_time');
+    expect(at.listeners()).toBe(0);
+  });
+
+  test.each([30, 60_000])('ends with the time of code, where a call may take longer: %d ms', async (timeoutMs) => {
+    const begun = Promise.withResolvers<void>();
+    const at = scene(endless({ begun }), {}, NOTHING, undefined, { ...SANDBOX_LIMITS, totalMs: 20 });
+    expect(textsOf(await at.ask('s_1_execute', { code: 'x' }, record, timeoutMs))).toEqual([
+      true,
+      'the run took longer than 0.02 s, the most that code may take; its calls may have had effects already',
+      'Console:\nsaid',
+    ]);
+  });
+
+  test.each([
+    [{}, '60 s'],
+    [{ tool_defaults: { tool_call_timeout_seconds: 7.5 } }, '7.5 s'],
+    [{ tool_defaults: { tool_call_timeout_seconds: 600 } }, '120 s'],
+  ])('may take as long as its definition says: %j', (settings, says) => {
+    const { additions } = scene(undefined, settings);
+    const definition = additions.instead?.find(({ name }) => name === 's_1_execute')?.definition;
+    expect(definition).toContain(`At most 100 calls, ${says}, `);
+  });
+
+  test('is ended by the adapter that stops, and its client is told so', async () => {
+    const at = scene(() => ({ kind: 'failed', reason: 'aborted', message: 'cancelled', console: '', calls: 0 }));
+    const answer = await at.ask('s_1_execute', { code: 'x' });
+    expect(answer).toMatchObject({ kind: 'error', error: { code: 'draining' } });
+  });
+
+  test('leaves in the log why it failed', async () => {
+    const at = scene(() => ({ kind: 'failed', reason: 'memory', message: 'too much', console: '', calls: 0 }));
+    await at.ask('s_1_execute', { code: 'x' });
+    expect(at.facts).toEqual({ requestId: 'r', reason: 'memory' });
+  });
+
+  test('leaves a line in the log for each of its calls', async () => {
+    const ending = new AbortController();
+    const post: Post = async (_mount, { reply, facts }, bytes) => {
+      const { id, params } = JSON.parse(bytes.toString()) as { id: string; params: { name?: string } };
+      if (params.name === 'slow') queueMicrotask(() => ending.abort());
+      if (params.name === 'slow' || params.name === undefined) return;
+      facts.outcome = params.name === 'refused' ? 'session_busy' : 'ok';
+      const result = { content: [{ type: 'text', text: 'x' }], isError: params.name === 'failing' };
+      const message = params.name === 'refused' ? { error: { message: 'no' } } : { result };
+      reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, ...message }));
+    };
+    const run = async ({ callTool }: Run) => {
+      for (const tool of ['good', 'failing', 'refused']) await callTool(tool, {}, ending.signal).catch(() => '');
+      await callTool('slow', {}, ending.signal).catch(() => '');
+      return returned(undefined);
+    };
+    const at = scene(run, {}, NOTHING, post);
+    await at.ask('s_1_execute', { code: 'x' });
+    const line = { requestId: 'r', serverId, sessionId, ms: expect.any(Number) };
+    expect(at.onCall).toEqual([
+      { ...line, tool: 'good', outcome: 'ok' },
+      { ...line, tool: 'failing', outcome: 'failed' },
+      { ...line, tool: 'refused', outcome: 'session_busy' },
+      { ...line, tool: 'slow', outcome: 'aborted' },
+    ]);
+    expect(at.onCall.every(({ ms }) => ms >= 0 && ms < 60_000)).toBe(true);
   });
 
   test('is no probe of the upstream itself: its calls may be', async () => {

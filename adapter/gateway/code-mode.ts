@@ -10,15 +10,33 @@ import { type Sandbox, type SandboxOutcome } from '../code-mode/sandbox.ts';
 import { ToolIndex } from '../code-mode/tool-index.ts';
 import { AdapterError } from '../errors.ts';
 import type { MessageBus } from '../state/message-bus.ts';
+import type { RequestFacts } from './incoming.ts';
 import type { MountAdditions } from './mount.ts';
 import { nestedCall, type Post } from './nested-call.ts';
+import { toolTimeouts } from './settings.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 import { toolPrefix } from './upload-url-tool.ts';
+import { isWorkspace } from './workspaces.ts';
 
 export interface CodeModeParts {
   readonly sandbox: Sandbox;
   readonly bus: Pick<MessageBus, 'onControl'>;
   readonly post: Post;
+  /** A call that code has made is over. */
+  readonly onCall?: (call: CallOfCode) => void;
+}
+
+/** For the log: these calls are no requests of a client. */
+export interface CallOfCode {
+  /** Of the request that runs the code. */
+  readonly requestId: string;
+  readonly serverId: string;
+  /** Undefined for a client without sessions. */
+  readonly sessionId: string | undefined;
+  readonly tool: string;
+  /** `ok`, `aborted` by the end of the code, what the gateway has answered instead, else `failed`. */
+  readonly outcome: string;
+  readonly ms: number;
 }
 
 /**
@@ -28,7 +46,9 @@ export interface CodeModeParts {
 export function withCodeMode(server: EffectiveServer, additions: MountAdditions, parts: CodeModeParts): MountAdditions {
   const { matches } = disabledTools(server.disabled_tools);
   const prefix = toolPrefix(server.id);
-  const instead = codeToolDefinitions(prefix, parts.sandbox.limits).filter(({ name }) => !matches(name));
+  const { limits } = parts.sandbox;
+  const totalMs = timeOf(toolTimeouts(server)(codeToolName(prefix, 'execute')), limits.totalMs);
+  const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !matches(name));
   const indexOf = toolIndexes(additions.own.map(({ definition }) => definition));
   const steps = new Map(additions.steps);
   for (const { tool, name } of instead) {
@@ -45,8 +65,8 @@ type IndexOf = (call: ToolCall) => Promise<ToolIndex>;
 /** Indexes of what a session sees; sessions that see the same share one. */
 function toolIndexes(own: readonly string[]): IndexOf {
   const indexes = new WeakMap<readonly (string | undefined)[], Promise<ToolIndex>>();
-  return async ({ turn, record }) => {
-    const { shown, drift } = await turn.mount.surface.tools(turn, record);
+  return async ({ turn, record, timeoutMs }) => {
+    const { shown, drift } = await turn.mount.surface.tools(turn, record, timeoutMs);
     let index = indexes.get(shown);
     if (index === undefined) {
       const all = [...shown.filter((tool) => tool !== undefined), ...own];
@@ -68,38 +88,79 @@ function discoveryStep(tool: Parameters<typeof answerDiscovery>[0], indexOf: Ind
   };
 }
 
-function executeStep(name: string, { sandbox, bus, post }: CodeModeParts): ToolStep {
+function executeStep(name: string, parts: CodeModeParts): ToolStep {
+  const { sandbox, bus } = parts;
   return {
     needsHome: false,
     runsOthers: true,
     async prepare(call) {
+      const { turn, record } = call;
       const read = readCodeArguments('execute', call.request.params['arguments']);
       if (!read.ok) return textResult([read.problem], true);
       // The code asks nothing of the upstream by itself; of its calls each may be a probe.
-      call.turn.admitted.finished('ok');
-      const end = endOf(call, bus);
-      try {
-        const outcome = await sandbox.run({
-          code: read.args.code,
-          signal: end.signal,
-          callTool: (tool, args, signal) => {
-            if (tool === name) throw new Error(`${name} cannot be called by code that it runs.`);
-            return nestedCall(post, call, tool, args, signal);
-          },
-        });
-        if (end.signal.aborted) return { kind: 'error', error: end.signal.reason as AdapterError };
-        return textResult(words(outcome), outcome.kind === 'failed');
-      } finally {
-        end[Symbol.dispose]();
-      }
+      turn.admitted.finished('ok');
+      using end = endOf(call, bus, sandbox.limits.totalMs);
+      const outcome = await sandbox.run({
+        code: read.args.code,
+        signal: end.signal,
+        // Clients without sessions cannot be told apart.
+        owner: isWorkspace(record) ? undefined : record.sessionId,
+        callTool: (tool, args, signal) => {
+          if (tool === name) throw new Error(`${name} cannot be called by code that it runs.`);
+          return callOfCode(parts, call, { tool, args }, signal);
+        },
+      });
+      const reason: unknown = end.signal.aborted ? end.signal.reason : undefined;
+      if (reason instanceof AdapterError) return { kind: 'error', error: reason };
+      if (outcome.kind === 'returned') return textResult(words(outcome), false);
+      turn.incoming.facts.reason = outcome.reason;
+      if (outcome.reason !== 'aborted') return textResult(words(outcome), true);
+      // Nobody but the process itself ends the sandbox.
+      if (reason === undefined) return { kind: 'error', error: new AdapterError('draining') };
+      turn.incoming.facts.reason = 'total_time';
+      return textResult(words({ ...outcome, message: (reason as Error).message }), true);
     },
   };
 }
 
-/** Tells when nobody waits for a call any more: it was cancelled, its session has ended, its client has gone. */
+/** What may be said of a call of which only the tool's result is an error; its inner connection may be closed first. */
+const FINE: ReadonlySet<string | undefined> = new Set(['ok', 'answered', 'client_closed']);
+
+async function callOfCode(
+  { post, onCall }: CodeModeParts,
+  call: ToolCall,
+  { tool, args }: { readonly tool: string; readonly args: Record<string, unknown> },
+  signal: AbortSignal,
+): Promise<string> {
+  const { requestId } = call.turn.incoming.facts;
+  const { serverId } = call.record;
+  const sessionId = isWorkspace(call.record) ? undefined : call.record.sessionId;
+  const facts: RequestFacts = { requestId };
+  const started = performance.now();
+  let outcome = 'ok';
+  try {
+    return await nestedCall(post, call, { tool, args, facts }, signal);
+  } catch (error) {
+    outcome = signal.aborted ? 'aborted' : FINE.has(facts.outcome) ? 'failed' : (facts.outcome ?? 'failed');
+    throw error;
+  } finally {
+    onCall?.({ requestId, serverId, sessionId, tool, outcome, ms: performance.now() - started });
+  }
+}
+
+/** What code may take at the longest, in milliseconds: it is a call of a tool as others are. */
+function timeOf(timeoutMs: number | null, totalMs: number): number {
+  return Math.min(totalMs, timeoutMs ?? totalMs);
+}
+
+/**
+ * Tells when nobody waits for a call any more: it was cancelled, its session has ended, its client has gone, which is an
+ * AdapterError, or its time is over, which is another Error.
+ */
 function endOf(
-  { turn, record, request }: ToolCall,
+  { turn, record, request, timeoutMs }: ToolCall,
   bus: Pick<MessageBus, 'onControl'>,
+  totalMs: number,
 ): Disposable & { signal: AbortSignal } {
   const controller = new AbortController();
   const { reply } = turn.incoming;
@@ -109,12 +170,17 @@ function endOf(
     if (message.type === 'session-ended') controller.abort(new AdapterError('session_ended'));
     if (message.type === 'cancelled' && message.requestId === request.idText) onClose();
   });
+  const limitMs = timeOf(timeoutMs, totalMs);
+  const whose = limitMs < totalMs ? 'the tool_call_timeout_seconds of this server' : 'the most that code may take';
+  const late = `the run took longer than ${limitMs / 1000} s, ${whose}; its calls may have had effects already`;
+  const timer = setTimeout(() => controller.abort(new Error(late)), limitMs);
   reply.once('close', onClose);
   if (reply.destroyed) onClose();
   return {
     signal: controller.signal,
     [Symbol.dispose]() {
       stop();
+      clearTimeout(timer);
       reply.off('close', onClose);
     },
   };

@@ -4,7 +4,7 @@ import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { requireSession } from './admission.ts';
-import { resumedAnswer } from './lists.ts';
+import { strayAnswer } from './lists.ts';
 import { planOf, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
@@ -42,8 +42,8 @@ export async function eventStream(turn: Turn): Promise<void> {
     sessionId,
     timeoutMs: null,
     onTimeout: () => new AdapterError('upstream_timeout'),
-    // The answer to a list may be taken up again here. The session's own stream has none.
-    onResponse: lastEventId === undefined ? undefined : (text) => resumedAnswer(turn, current, text),
+    // The answer to a list may be taken up again here.
+    onResponse: strayAnswer(turn, () => current),
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
     again: async (status) => {
       attempts++;

@@ -10,7 +10,7 @@ import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { refuseDisabled, requireSession } from './admission.ts';
 import { sendResult } from './answers.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
-import { cachedList, listAnswer } from './lists.ts';
+import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { answerOwnResource, ownResource } from './resources.ts';
 import type { Mount } from './mount.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
@@ -40,9 +40,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
-    if (mount.surface.checksCalls) {
-      for (const call of calls) await mount.surface.checkCall(turn, record, toolName(call) ?? '');
-    }
+    if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, record, calls.map(toolName));
     await remember(turn, record, body);
     const first = body.messages[0] as Message;
     const list = body.batch || first.kind !== 'request' ? undefined : listKey(first.method, first.params);
@@ -161,6 +159,7 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       return timeoutResults(mount, calls, limits);
     },
     onResponse: own === undefined ? listAnswer(turn, body, list, () => current) : own.onResponse,
+    onStray: strayAnswer(turn, () => current),
     // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
     onAnswered: isCall && parts.sessions.limitsCalls ? () => leave(turn, leases) : undefined,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,

@@ -19,4 +19,6 @@ export interface RequestFacts {
   rpcMethod?: string;
   tool?: string;
   outcome?: string;
+  /** Why code that was run has failed. */
+  reason?: string;
 }

@@ -39,7 +39,7 @@ export async function keepArtifact(
       describe(found, options.wasGiven ? pending.filename : undefined),
       quotas.reserve(pending, size, options.leaseUntil()),
       // What else lies there is counted by no quota.
-      isSettled ? files.stage.keepOnly({ ...pending, filename: found.filename }) : undefined,
+      isSettled ? files.stage.keepOnly({ ...pending, filename: found.filename }, found.file) : undefined,
     ]);
     let file: FileRecord = { ...pending, ...described, sizeBytes: size, state: 'committed', leaseUntil: 0 };
     if (found.kind !== 'own') await copy(files, file, found, signal);

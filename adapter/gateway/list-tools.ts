@@ -1,5 +1,7 @@
 import { AdapterError } from '../errors.ts';
 import { elements, locate } from '../exchange/json-scan.ts';
+import { METHOD_NOT_FOUND } from '../exchange/message.ts';
+import { isUnknownSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
@@ -9,9 +11,11 @@ import type { Mount } from './mount.ts';
 import type { Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
-const TIMEOUT_MS = 10_000;
-const MAX_PAGES = 64;
-const MAX_CHARS = 64 << 20;
+const MAX_PAGES = 1_000;
+/** Of all pages together; whatever is done to a list is done to all of it. */
+const MAX_CHARS = 16 << 20;
+/** The signal usually ends it earlier. */
+const LONGEST_MS = 300_000;
 
 /** Whose list of tools is asked for. */
 export interface ListingRequest {
@@ -30,29 +34,50 @@ export function listingFor({ mount, incoming }: Turn, record: SessionRecord): Li
   return { mount, base: mount.headers.base('POST', incoming.headers), inSession };
 }
 
+/** What an upstream says that has no tools at all. */
+export class NoToolsError extends AdapterError {}
+
 /**
- * The upstream's tools, page by page, asked for by requests of the adapter's own: JSON texts of tools/list results.
- * Throws `upstream_failed` for anything else: what an upstream cannot say just now is not what it does not have.
- * Throws `upstream_session_terminated` where the upstream has lost the session.
+ * The upstream's tools, page by page, asked for by requests of the adapter's own: JSON texts of tools/list results. The
+ * signal ends it with its reason.
+ *
+ * Throws `upstream_failed` for anything else: what an upstream cannot say just now is not what it does not have; of this
+ * kind is the NoToolsError of one that knows no such list. Throws `upstream_session_terminated` where the upstream has
+ * lost the session.
+ *
+ * @param earlier a page that is there already: the list goes on behind it
  */
-export async function* listTools(request: ListingRequest, cursor?: string): AsyncGenerator<string, void> {
+export async function* listTools(
+  request: ListingRequest,
+  signal: AbortSignal,
+  earlier?: string,
+): AsyncGenerator<string, void> {
   const { mount, base, inSession } = request;
   const meta = inSession === undefined ? { _meta: MODERN_META } : {};
-  let next = cursor;
+  let next = earlier === undefined ? undefined : nextCursor(earlier);
+  if (earlier !== undefined && next === undefined) return;
+  let chars = earlier?.length ?? 0;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const { status, text, message } = await ownRequest(mount.upstream, {
+    const { status, body, text, message } = await ownRequest(mount.upstream, {
       session: inSession?.session,
       headers: inSession?.headers ?? [...base, ...modernHeaders('tools/list')],
       message: { method: 'tools/list', params: JSON.stringify({ ...meta, cursor: next }) },
-      timeoutMs: TIMEOUT_MS,
+      timeoutMs: LONGEST_MS,
+      signal,
     }).catch((error: unknown) => {
+      signal.throwIfAborted();
       throw failed(mount, error instanceof Error ? error.message : String(error), error);
     });
     const result = text === undefined ? undefined : locate(text, ['result']);
-    if (status === 404 && inSession !== undefined) throw new AdapterError('upstream_session_terminated');
-    if (text === undefined || result === undefined || !Array.isArray(message?.result?.['tools'])) {
-      throw failed(mount, message?.error?.message ?? `it answered with HTTP ${status}`);
+    if (inSession !== undefined && (status === 404 || (status === 400 && isUnknownSession(body)))) {
+      throw new AdapterError('upstream_session_terminated');
     }
+    if (text === undefined || result === undefined || !Array.isArray(message?.result?.['tools'])) {
+      const error = failed(mount, message?.error?.message ?? `it answered with HTTP ${status}`);
+      throw message?.error?.code === METHOD_NOT_FOUND ? new NoToolsError(error.code, error.message) : error;
+    }
+    chars += result.end - result.start;
+    if (chars > MAX_CHARS) throw failed(mount, `the list is longer than ${MAX_CHARS} characters`);
     yield text.slice(result.start, result.end);
     const { nextCursor } = message.result;
     if (!isCursor(nextCursor)) return;
@@ -62,22 +87,21 @@ export async function* listTools(request: ListingRequest, cursor?: string): Asyn
 }
 
 /** The whole list as one page. `first`: its first page, where it is there already. */
-export async function wholeList(request: ListingRequest, first?: string): Promise<string> {
-  let page = first;
-  const further: string[] = [];
-  const cursor = first === undefined ? undefined : nextCursor(first);
-  if (page !== undefined && cursor === undefined) return page;
-  let chars = page?.length ?? 0;
-  for await (const result of listTools(request, cursor)) {
-    chars += result.length;
-    if (chars > MAX_CHARS) throw failed(request.mount, 'it is too long');
-    if (page === undefined) page = result;
-    else {
-      const tools = locate(result, ['tools']);
-      for (const { start, end } of elements(result, tools?.start)) further.push(result.slice(start, end));
-    }
-  }
-  return joinedPages(page ?? '', further);
+export async function wholeList(request: ListingRequest, signal: AbortSignal, first?: string): Promise<string> {
+  const pages = first === undefined ? [] : [first];
+  for await (const page of listTools(request, signal, first)) pages.push(page);
+  const [start = '', ...further] = pages;
+  if (further.length === 0) return start;
+  const tools = further.flatMap((page) => {
+    const spans = elements(page, locate(page, ['tools'])?.start);
+    return Array.from(spans, (span) => page.slice(span.start, span.end));
+  });
+  return joinedPages(start, tools);
+}
+
+/** Whether a result (JSON text) says that there is a page behind it. */
+export function hasMore(result: string): boolean {
+  return nextCursor(result) !== undefined;
 }
 
 /** The cursor that a result (JSON text) names for the page behind it. */

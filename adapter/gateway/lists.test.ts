@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { cachedList, listAnswer, resumedAnswer } from './lists.ts';
+import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import type { Mount, MountAdditions, MountOptions } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import type { Turn } from './turn.ts';
@@ -160,10 +160,12 @@ describe('what the adapter adds', () => {
   test('stands in an answer that is taken up again', async () => {
     listed = ['{"uri":"1"}'];
     const mount = adding();
-    expect(await resumedAnswer(turnOn(mount), record, ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
-    expect(await resumedAnswer(turnOn(mount), record, RESOURCES)).toBe(RESOURCES.replace(' ]', ' ,{"uri":"1"}]'));
+    expect(await strayAnswer(turnOn(mount), () => record)?.(ONE_TOOL)).toBe(
+      ONE_TOOL.replace('}]', '},{"name":"help"}]'),
+    );
+    expect(await strayAnswer(turnOn(mount), () => record)?.(RESOURCES)).toBe(RESOURCES.replace(' ]', ' ,{"uri":"1"}]'));
     const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[],"tools":[],"resources":[]}}';
-    expect(await resumedAnswer(turnOn(mount), record, result)).toBe(result);
-    expect(await resumedAnswer(turnOn(plain()), record, 'anything')).toBe('anything');
+    expect(await strayAnswer(turnOn(mount), () => record)?.(result)).toBe(result);
+    expect(strayAnswer(turnOn(plain()), () => record)).toBeUndefined();
   });
 });

@@ -1,8 +1,8 @@
 import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText } from '../errors.ts';
-import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
-import { type Body, isResponseTo, type Message } from '../exchange/message.ts';
+import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from './mount.ts';
 import type { OwnResources } from './own-resources.ts';
@@ -21,7 +21,6 @@ const KINDS: Readonly<Record<string, Listing['kind']>> = {
   'resources/list': 'resources',
   'resources/templates/list': 'templates',
 };
-const METHOD_NOT_FOUND = '-32601';
 const NO_RESOURCES = '{"resources":[]}';
 const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
@@ -37,12 +36,18 @@ export function listAnswer(
   const listing = listingOf(body.messages[0] as Message);
   const isChanged = changes(mount, listing);
   const isKept = list !== undefined && mount.lists.enabled && !(listing?.kind === 'tools' && mount.surface.isStrict);
-  if (!isKept) return isChanged ? (text) => shownMessage(turn, record(), checked(text), listing) : undefined;
+  if (!isKept) {
+    if (!isChanged) return undefined;
+    return (text) =>
+      isArray(text) ? resumedAnswer(turn, record(), text) : shownMessage(turn, record(), checked(text), listing);
+  }
   const finish = (out: string): string | Promise<string> => {
     keep(mount, record(), out, list, isChanged);
     return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record(), out) : out;
   };
   return (text) => {
+    // No answer to one request; clients take the one in it all the same.
+    if (isArray(text)) return resumedAnswer(turn, record(), text);
     const out = isChanged ? sameForSession(turn, record(), checked(text), listing) : text;
     return typeof out === 'string' ? finish(out) : out.then(finish);
   };
@@ -59,16 +64,30 @@ export function cachedList(
   return mount.resources.list(record).then((own) => withResources(result, own));
 }
 
-/** An answer that is taken up again on another stream; what had been asked is not known here. */
-export function resumedAnswer(turn: Turn, record: SessionRecord, text: string): string | Promise<string> {
+/**
+ * A response that is taken up again on another stream, or comes where it was not asked for; what had been asked is not
+ * known here. Undefined: such responses pass as they are.
+ */
+export function strayAnswer(
+  turn: Turn,
+  record: () => SessionRecord,
+): ((text: string) => string | Promise<string>) | undefined {
   const { surface, resources } = turn.mount;
-  if (!surface.any && resources === undefined) return text;
-  return eachMessage(checked(text), (message) => {
+  if (!surface.any && resources === undefined) return undefined;
+  return (text) => resumedAnswer(turn, record(), text);
+}
+
+function resumedAnswer(turn: Turn, record: SessionRecord, text: string): string | Promise<string> {
+  if (!isJson(text)) return text;
+  return eachMessage(text, (message) => {
     const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
-    if (has('content') || has('contents')) return message;
-    if (has('tools')) return shownMessage(turn, record, message, { kind: 'tools', page: 'unknown' });
-    if (has('resources')) return shownMessage(turn, record, message, { kind: 'resources', page: 'unknown' });
-    return message;
+    const kind = has('tools') ? 'tools' : has('resources') ? 'resources' : undefined;
+    if (kind === undefined) return message;
+    // The result of a call or a read may have members of these names; then there is nothing to add to them.
+    const page = has('content') || has('contents') ? 'later' : 'unknown';
+    const shown = shownMessage(turn, record, message, { kind, page });
+    if (typeof shown === 'string') return shown;
+    return shown.catch((error: unknown) => refused(turn, error, idOf(message)));
   });
 }
 
@@ -157,9 +176,21 @@ function sameForSession(
   const result = locate(text, ['result']);
   if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, record, text, listing) : text;
   if (listing?.kind !== 'tools') return text;
+  if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, ['tools', 'nextCursor'])) {
+    throw new AdapterError(
+      'upstream_failed',
+      'The upstream server lists its tools in a way that clients may read differently.',
+    );
+  }
   return mount.surface
     .shown(turn, record, text.slice(result.start, result.end), listing.page)
     .then((shown) => splice(text, [{ ...result, with: shown }]));
+}
+
+/** Whether an object names one of these members twice, or in a spelling that parsers which ignore case take for it. */
+function isAmbiguous(text: string, at: number, names: readonly string[]): boolean {
+  const seen = [...members(text, at)].filter(({ key }) => names.includes(folded(key)));
+  return seen.some(({ key }, i) => !names.includes(key) || seen.findIndex((other) => other.key === key) !== i);
 }
 
 /** An upstream without tools or resources does not know their lists; the adapter has told the client of its own. */
@@ -175,13 +206,17 @@ function insteadOfError(mount: Mount, record: SessionRecord, text: string, listi
 }
 
 function answer(error: string, result: string): string {
-  const id = locate(error, ['id']);
-  return `{"jsonrpc":"2.0","id":${id === undefined ? 'null' : error.slice(id.start, id.end)},"result":${result}}`;
+  return `{"jsonrpc":"2.0","id":${idOf(error)},"result":${result}}`;
+}
+
+function idOf(message: string): string {
+  const id = locate(message, ['id']);
+  return id === undefined ? 'null' : message.slice(id.start, id.end);
 }
 
 function isUnknownMethod(text: string): boolean {
   const code = locate(text, ['error', 'code']);
-  return code !== undefined && text.slice(code.start, code.end) === METHOD_NOT_FOUND;
+  return code !== undefined && text.slice(code.start, code.end) === String(METHOD_NOT_FOUND);
 }
 
 async function withOwnResources(resources: OwnResources, record: SessionRecord, text: string): Promise<string> {
@@ -208,9 +243,11 @@ function keep(mount: Mount, record: SessionRecord, text: string, list: string, i
   if (!isKept) throw notJson();
 }
 
+const isArray = (text: string): boolean => text.trimStart().startsWith('[');
+
 /** A message, or each of an array of them, after an edit. */
 function eachMessage(text: string, edit: (message: string) => string | Promise<string>): string | Promise<string> {
-  if (!text.trimStart().startsWith('[')) return edit(text);
+  if (!isArray(text)) return edit(text);
   const spans = [...elements(text)];
   const edited = spans.map(({ start, end }) => edit(text.slice(start, end)));
   if (edited.every((one) => typeof one === 'string')) return together(text, spans, edited);

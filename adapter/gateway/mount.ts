@@ -113,7 +113,7 @@ export function createMount(options: MountOptions): Mount {
     surface: new ToolSurface({
       catalog: catalog({
         disabled,
-        clean: toolCleaning(server, options.onCleaned),
+        clean: toolCleaning(server),
         transforms: additions?.transforms,
         own: additions?.own,
         instead: additions?.instead,
@@ -121,6 +121,7 @@ export function createMount(options: MountOptions): Mount {
       pinning: server.tool_definition_pinning,
       blocks: server.tool_metadata_sanitization.mode === 'block',
       ttlMs: options.listTtlMs,
+      onCleaned: options.onCleaned,
       onDrift: options.onDrift,
     }),
     steps: additions?.steps ?? new Map<string, never>(),

@@ -64,7 +64,7 @@ function scene(answer: (reply: ServerResponse, posted: Posted) => unknown, isMod
   const record = sessionRecord(isModern ? { protocolVersion: MODERN_REVISION, sessionId: '0'.repeat(32) } : {});
   const call = toolCall({ turn, record, body, timeoutMs: null });
   const run: Scene['run'] = async (args = {}, signal = never) =>
-    JSON.parse(await nestedCall(post, call, 'tool', args, signal)) as unknown;
+    JSON.parse(await nestedCall(post, call, { tool: 'tool', args, facts: { requestId: 'r' } }, signal)) as unknown;
   return { call, posted, told, run };
 }
 
@@ -163,6 +163,8 @@ describe('what code gets of a call', () => {
     const at = scene((reply, { message: { id } }) => {
       reply.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
       reply.write(': hello\n\nid: 1\ndata:\n\n');
+      // Nobody has asked for these: they would reach the client unseen.
+      reply.write(`data: ${message('x', { result: { content: [] } })}\n\ndata: 7\n\ndata: null\n\n`);
       const text = `data: ${notice}\n\nevent: message\ndata: ${message(id, { result: { content: [] } })}\n\n`;
       reply.write(text.slice(0, 30));
       reply.write(text.slice(30));
@@ -258,6 +260,17 @@ describe('a call that code makes', () => {
   test('is not even begun when the code has ended', async () => {
     const at = scene(result({ content: [] }));
     await expect(at.run({}, AbortSignal.abort())).rejects.toThrow('The call was aborted.');
+    expect(at.posted).toEqual([]);
+  });
+
+  test.each([0, 1])('is not sent when the code ends just before that: after %d microtasks', async (turns) => {
+    const ending = new AbortController();
+    const at = scene(result({ content: [] }));
+    const answer = at.run({}, ending.signal);
+    for (let i = 0; i < turns; i++) await Promise.resolve();
+    ending.abort();
+    await expect(answer).rejects.toThrow('The call was aborted.');
+    await nextTurn();
     expect(at.posted).toEqual([]);
   });
 });

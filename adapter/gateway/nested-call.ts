@@ -6,8 +6,9 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { inject } from 'light-my-request';
 
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
+import { argumentAt } from '../exchange/modern-headers.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
-import type { Incoming } from './incoming.ts';
+import type { Incoming, RequestFacts } from './incoming.ts';
 import type { Mount } from './mount.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
 import { encodeHeader } from './parameter-headers.ts';
@@ -21,32 +22,33 @@ export type Post = (mount: Mount, incoming: Incoming, bytes: Buffer) => Promise<
 const MAX_BYTES = SANDBOX_LIMITS.callResultBytes + (64 << 10);
 const LARGE_CHARS = 32 << 10;
 
+export interface NestedCall {
+  readonly tool: string;
+  readonly args: Record<string, unknown>;
+  /** Filled in on the way, as those of a client's request. */
+  readonly facts: RequestFacts;
+}
+
 /**
  * Calls a tool of the same server for code that runs within a call, as if the client of that call had sent it: limits,
  * pins, uploads, artifacts, breaker and time limit are those of a direct call. Resolves with the JSON text of what the
  * code gets; rejects with an Error whose message is for the code.
  */
-export async function nestedCall(
-  post: Post,
-  call: ToolCall,
-  tool: string,
-  args: Record<string, unknown>,
-  signal: AbortSignal,
-): Promise<string> {
+export async function nestedCall(post: Post, call: ToolCall, nested: NestedCall, signal: AbortSignal): Promise<string> {
   const id = `mcpa-code-${randomUUID()}`;
-  return exchange(post, call, await request(call, id, tool, args), id, signal);
+  return exchange(post, call, await request(call, id, nested), id, signal);
 }
 
 interface NestedRequest {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
+  readonly facts: RequestFacts;
 }
 
 async function request(
   { turn, record, request: { params } }: ToolCall,
   id: string,
-  tool: string,
-  args: Record<string, unknown>,
+  { tool, args, facts }: NestedCall,
 ): Promise<NestedRequest> {
   const isModern = isWorkspace(record);
   // The revision without sessions says who asks in every request; nobody waits for progress of this one.
@@ -55,7 +57,7 @@ async function request(
   const message = { jsonrpc: '2.0', id, method: 'tools/call', params: own };
   const { headers } = turn.incoming;
   const bytes = Buffer.from(JSON.stringify(message));
-  return { headers: isModern ? await modernHeaders(turn, tool, args) : headers, bytes };
+  return { headers: isModern ? await modernHeaders(turn, tool, args) : headers, bytes, facts };
 }
 
 /** The headers with those that repeat what stands in the body (MCP 2026-07-28, Streamable HTTP). */
@@ -68,8 +70,7 @@ async function modernHeaders(
   const base = mount.headers.base('POST', incoming.headers);
   const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
   for (const { header, path } of await parts.toolParameters.of(mount, tool, base)) {
-    let value: unknown = args;
-    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
+    const value = argumentAt(args, path);
     if (typeof value === 'string') headers[header] = encodeHeader(value);
     else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);
   }
@@ -80,7 +81,7 @@ async function modernHeaders(
 async function exchange(
   post: Post,
   call: ToolCall,
-  { headers, bytes }: NestedRequest,
+  { headers, bytes, facts }: NestedRequest,
   id: string,
   signal: AbortSignal,
 ): Promise<string> {
@@ -98,7 +99,9 @@ async function exchange(
     const response = await inject(
       (_request, res) => {
         reply = replyOf(res);
-        void post(mount, { ...incoming, headers, facts: { requestId: incoming.facts.requestId }, reply }, bytes);
+        // It may have ended before there was anything to end.
+        if (signal.aborted) reply.destroy();
+        else void post(mount, { ...incoming, headers, facts, reply }, bytes);
       },
       { method: 'POST', url: mount.path, payloadAsStream: true },
     );
@@ -157,8 +160,8 @@ async function resultFrom(stream: Readable, id: string, onOther: (text: string) 
     for (const { data } of splitter.push(chunk)) {
       if (data === undefined || data === '') continue;
       const message = await parsed(data);
-      if (message?.id === id && message.method === undefined) return resultForCode(data, message);
-      onOther(data);
+      if (message?.method !== undefined) onOther(data);
+      else if (message?.id === id) return resultForCode(data, message);
     }
   }
   throw new Error('The stream of the call has ended without a result.');

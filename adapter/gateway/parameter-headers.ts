@@ -1,4 +1,4 @@
-import type { ParameterHeader } from '../exchange/modern-headers.ts';
+import { argumentAt, type ParameterHeader } from '../exchange/modern-headers.ts';
 
 /** What may stand in a header as it is: visible ASCII and spaces between. */
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;
@@ -16,8 +16,7 @@ export function withParameters(
 ): string[] {
   const changed = new Map<string, string>();
   for (const { header, path } of declared) {
-    let value: unknown = args;
-    for (const key of path) value = (value as Record<string, unknown> | null | undefined)?.[key];
+    const value = argumentAt(args, path);
     if (typeof value === 'string') changed.set(header, encodeHeader(value));
   }
   const out: string[] = [];

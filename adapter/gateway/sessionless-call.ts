@@ -2,6 +2,7 @@ import { Exchange, type Outcome } from '../exchange/exchange.ts';
 import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import { strayAnswer } from './lists.ts';
 import { withParameters } from './parameter-headers.ts';
 import { timeoutResults } from './time-limits.ts';
 import { planOf, type Turn } from './turn.ts';
@@ -16,7 +17,7 @@ export async function callSessionless(
 ): Promise<void> {
   const { mount } = turn;
   refuseDisabled(mount, request);
-  if (mount.surface.checksCalls) await mount.surface.checkCall(turn, noWorkspace(turn), toolName(request) ?? '');
+  if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, noWorkspace(turn), [toolName(request)]);
   const step = stepOf(mount, body, [request]);
   const headers = mount.headers.forward('POST', turn.incoming.headers, true);
   if (step === undefined) return exchange(turn, body, request, headers);
@@ -57,6 +58,7 @@ function exchange(turn: Turn, body: Body, request: Request, headers: readonly st
     timeoutMs: limit,
     onTimeout: () => timeoutResults(mount, [request], [limit]),
     onResponse: own?.onResponse,
+    onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: (outcome) => own?.onEnd?.(outcome),
   });
   new Exchange(plan).start();

@@ -5,7 +5,7 @@ import type { Body, Message, Request } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
 import { sendJson, sendResult } from './answers.ts';
 import { withCapabilities } from './capabilities.ts';
-import { isOwnListOnly, listAnswer, ownList } from './lists.ts';
+import { isOwnListOnly, listAnswer, ownList, strayAnswer } from './lists.ts';
 import { completeResult } from './own-result.ts';
 import { ownResource } from './resources.ts';
 import { callSessionless } from './sessionless-call.ts';
@@ -45,6 +45,7 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
     timeoutMs: requestTimeout(body),
     onTimeout: () => new AdapterError('upstream_timeout'),
     onResponse: shown(turn, body, message),
+    onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: () => undefined,
   });
   new Exchange(plan).start();

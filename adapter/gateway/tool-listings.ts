@@ -3,6 +3,8 @@ import { hash } from 'node:crypto';
 import { type ListingRequest, listTools } from './list-tools.ts';
 
 const MAX_KEPT = 200;
+/** For all pages: calls wait for it, and go on without it. */
+const TIMEOUT_MS = 30_000;
 
 interface Listing<T> {
   readonly byTool: ReadonlyMap<string, T>;
@@ -45,7 +47,7 @@ export class ToolListings<T> {
   async #list(request: ListingRequest): Promise<Listing<T>> {
     const byTool = new Map<string, T>();
     try {
-      for await (const page of listTools(request))
+      for await (const page of listTools(request, AbortSignal.timeout(TIMEOUT_MS)))
         for (const [tool, value] of this.#read(page)) byTool.set(tool, value);
     } catch {
       return { byTool, until: 0 };

@@ -95,10 +95,10 @@ describe('the headers that repeat arguments of a tool', () => {
     expect(await mismatch({ 'mcp-param-region': 'us' })).toBeUndefined();
   });
 
-  test('are sought on no more than 64 pages', async () => {
+  test('are sought on no more than 1,000 pages', async () => {
     http.handler = (request, res) => answerResult(request, res, { tools: [], nextCursor: 'again' });
     expect(await mismatch({})).toBeUndefined();
-    expect(http.requests).toHaveLength(64);
+    expect(http.requests).toHaveLength(1_000);
   });
 
   test('concern calls of named tools only', async () => {

@@ -1,6 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { EventEmitter } from 'node:events';
+
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { sessionRecord } from '../sessions/testing/session-record.ts';
+import { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
@@ -8,6 +11,7 @@ import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from 
 import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import type { Turn } from './turn.ts';
+import { noWorkspace } from './workspaces.ts';
 
 type Tool = Record<string, unknown>;
 
@@ -43,7 +47,10 @@ function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
 }
 
 /** What a turn has to have for the surface. */
-const turnOn = (of: Mount): Turn => ({ mount: of, incoming: { headers: {} }, parts: { store } }) as unknown as Turn;
+const turnOn = (of: Mount, reply: EventEmitter = new EventEmitter()): Turn => {
+  const upstreamSessions = new UpstreamSessions(store);
+  return { mount: of, incoming: { headers: {}, reply }, parts: { store, upstreamSessions } } as unknown as Turn;
+};
 
 async function session(changes: Partial<SessionRecord> = {}): Promise<SessionRecord> {
   const record = sessionRecord(changes);
@@ -97,6 +104,148 @@ describe('a list of several pages', () => {
   });
 });
 
+describe('a long list', () => {
+  test('of 1,000 pages is one; one without an end is an error', async () => {
+    pages = Array.from({ length: 999 }, (_, i) => [{ name: `t${i}` }]);
+    const of = mount();
+    expect(await names(of, await session())).toHaveLength(999);
+    upstream.handler = (request, res) => answerResult(request, res, { tools: [], nextCursor: 'more' });
+    const endless = names(of, await session());
+    await expect(endless).rejects.toMatchObject({ code: 'upstream_failed', message: /more than 1000 pages/ });
+  });
+
+  test('is read up to 16 Mi characters', async () => {
+    pages = Array.from({ length: 20 }, (_, i) => [{ name: `t${i}`, description: 'x'.repeat(1 << 20) }]);
+    const whole = names(mount(), await session());
+    await expect(whole).rejects.toMatchObject({ code: 'upstream_failed', message: /longer than 16777216 characters/ });
+    expect(upstream.requests).toHaveLength(15);
+  });
+});
+
+describe('a server that is slow to list its tools', () => {
+  const limited = { tool_defaults: { tool_call_timeout_seconds: 0.3 }, ...block('error') };
+
+  /** A session that is pinned to what the server listed when it was quick. */
+  async function pinned(of: Mount): Promise<SessionRecord> {
+    const record = await session();
+    await names(of, record);
+    upstream.requests.length = 0;
+    const quick = upstream.handler;
+    upstream.handler = (request, res) => void setTimeout(() => quick(request, res), 100);
+    pages = Array.from({ length: 20 }, (_, i) => [{ name: `t${i}` }]);
+    return again(record);
+  }
+  const timedOut = { code: 'upstream_timeout', message: /did not list its tools within 0.3 seconds/ };
+
+  test('has as much time for it as the call', async () => {
+    const of = mount(limited);
+    const record = await pinned(of);
+    const began = performance.now();
+    await expect(of.surface.checkCalls(turnOn(of), record, ['a'])).rejects.toMatchObject(timedOut);
+    await expect(of.surface.tools(turnOn(of), record, 300)).rejects.toMatchObject(timedOut);
+    expect(performance.now() - began).toBeLessThan(1_000);
+  });
+
+  test.each(['a call', 'a list'] as const)('is left alone when the client of %s has gone', async (what) => {
+    const of = mount(block('error'));
+    const record = await pinned(of);
+    const reply = new EventEmitter();
+    const turn = turnOn(of, reply);
+    const first = '{"tools":[],"nextCursor":"1"}';
+    const asked =
+      what === 'a call' ? of.surface.checkCalls(turn, record, ['a']) : of.surface.shown(turn, record, first, 'first');
+    await upstream.seen(2);
+    reply.emit('close');
+    await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
+    const asks = upstream.requests.length;
+    await new Promise((resolve) => setTimeout(resolve, 300));
+    expect(upstream.requests).toHaveLength(asks);
+    expect(reply.listenerCount('close')).toBe(0);
+  });
+
+  test('is asked once by all who want to know at the same time, until none of them waits', async () => {
+    const of = mount({ ...limited, tool_definition_pinning: { mode: 'off' } }, 60_000);
+    const record = await pinned(of);
+    pages = [[{ name: 'a' }]];
+    const replies = [new EventEmitter(), new EventEmitter()];
+    const asked = replies.map((reply) => of.surface.tools(turnOn(of, reply), record));
+    await upstream.seen(1);
+    replies[0]?.emit('close');
+    await expect(asked[0]).rejects.toMatchObject({ code: 'cancelled' });
+    expect((await asked[1])?.shown).toEqual(['{"name":"a"}']);
+    await of.surface.tools(turnOn(of), record);
+    expect(upstream.requests).toHaveLength(1);
+  });
+});
+
+describe('an upstream that has lost its sessions', () => {
+  test.each([
+    [404, 'Session not found'],
+    [400, 'Bad Request: No valid session ID provided'],
+  ])('and says so by %i gets a new one before a call is checked', async (status, words) => {
+    const of = mount(block('error'), 60_000);
+    const record = await session();
+    await names(of, record);
+    const quick = upstream.handler;
+    upstream.handler = (request, res) => {
+      if (request.message.method === 'initialize') {
+        const result = { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: { name: 's', version: '1' } };
+        return answerResult(request, res, result, { 'mcp-session-id': 'upstream-2' });
+      }
+      if (request.message.id === undefined) return void res.writeHead(202).end();
+      if (request.headers['mcp-session-id'] === 'upstream-2') return quick(request, res);
+      return answerError(request, res, status, -32_000, words);
+    };
+    await of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    expect(await again(record)).toMatchObject({ upstreamSessionId: 'upstream-2', generation: 1 });
+  });
+
+  test('and does not open another has as much time for it as the call', async () => {
+    const of = mount({ tool_defaults: { tool_call_timeout_seconds: 0.3 }, ...block('error') });
+    const record = await session();
+    await names(of, record);
+    upstream.handler = (request, res) => {
+      if (request.message.method !== 'initialize') answerError(request, res, 404, -32_001, 'Session not found');
+    };
+    const began = performance.now();
+    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    await expect(called).rejects.toMatchObject({ code: 'upstream_timeout' });
+    expect(performance.now() - began).toBeLessThan(2_000);
+  });
+
+  test('is no other that refuses a list', async () => {
+    const of = mount(block('error'));
+    const record = await session();
+    await names(of, record);
+    upstream.handler = (request, res) => answerError(request, res, 400, -32_000, 'Bad Request');
+    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
+  });
+});
+
+describe('a server without tools', () => {
+  test('shows none as long as nothing is pinned', async () => {
+    upstream.handler = (request, res) => answerError(request, res, 200, -32_601, 'Method not found');
+    for (const server of [{}, block('error')]) {
+      const of = mount(server);
+      const record = await session();
+      expect((await of.surface.tools(turnOn(of), record)).shown).toEqual([]);
+      expect((await again(record)).baseline).toBeNull();
+      const pinned = await session({ baseline: 'something' });
+      await expect(of.surface.tools(turnOn(of), pinned)).rejects.toMatchObject({ code: 'upstream_failed' });
+    }
+  });
+});
+
+test('a client without a session gets the pages as they are: nothing is pinned for it', async () => {
+  pages = [[{ name: 'a' }], [{ name: 'b' }]];
+  const of = mount(block('error'));
+  const page = '{"tools":[{"name":"a"}],"nextCursor":"1"}';
+  const nobody = noWorkspace({ ...turnOn(of), incoming: { principal: '' } } as unknown as Turn);
+  expect(await of.surface.shown(turnOn(of), nobody, page, 'first')).toBe(page);
+  expect(upstream.requests).toEqual([]);
+});
+
 test.each(['later', 'unknown'] as const)('of a page that is the %s one nobody says what is missing', async (page) => {
   const of = mount(block('error'));
   const record = await session();
@@ -115,13 +264,13 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     const pinned = await again(record);
-    await of.surface.checkCall(turnOn(of), pinned, 'b');
+    await of.surface.checkCalls(turnOn(of), pinned, ['b']);
     pages = [[{ name: 'a' }, { name: 'b', description: 'C' }, { name: 'c' }]];
-    await of.surface.checkCall(turnOn(of), pinned, 'a');
+    await of.surface.checkCalls(turnOn(of), pinned, ['a']);
     for (const name of ['b', 'c'])
-      await expect(of.surface.checkCall(turnOn(of), pinned, name)).rejects.toEqual(drifted);
-    // What neither was nor is there is the upstream's to refuse.
-    await of.surface.checkCall(turnOn(of), pinned, 'nobody');
+      await expect(of.surface.checkCalls(turnOn(of), pinned, [name])).rejects.toEqual(drifted);
+    // The upstream might know it all the same.
+    await expect(of.surface.checkCalls(turnOn(of), pinned, ['nobody'])).rejects.toEqual(unknown);
     expect(drifts).toEqual(['changed=b[description]; new=c']);
   });
 
@@ -135,14 +284,14 @@ describe('a call', () => {
     pages = [[{ name: 'c' }, { description: 'has no name' }]];
     expect(await names(of, pinned)).toEqual([]);
     for (const name of ['a', 'b', 'c'])
-      await expect(of.surface.checkCall(turnOn(of), pinned, name)).rejects.toEqual(unknown);
+      await expect(of.surface.checkCalls(turnOn(of), pinned, [name])).rejects.toEqual(unknown);
   });
 
   test('is not checked before the session has seen any tools, nor in the modes that forbid nothing', async () => {
     for (const server of [block('error'), {}, { tool_definition_pinning: { mode: 'off' } }]) {
       const of = mount(server);
       failing = 100;
-      await of.surface.checkCall(turnOn(of), await session(), 'a');
+      await of.surface.checkCalls(turnOn(of), await session(), ['a']);
     }
   });
 
@@ -151,7 +300,7 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     failing = 1;
-    const called = of.surface.checkCall(turnOn(of), await again(record), 'a');
+    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
@@ -160,9 +309,62 @@ describe('a call', () => {
     const of = mount({ tool_metadata_sanitization: { mode: 'block' }, tool_definition_pinning: { mode: 'off' } });
     const record = await session();
     expect(await names(of, record)).toEqual(['b']);
-    await expect(of.surface.checkCall(turnOn(of), record, 'a')).rejects.toEqual(unknown);
-    await of.surface.checkCall(turnOn(of), record, 'b');
+    await expect(of.surface.checkCalls(turnOn(of), record, ['a'])).rejects.toEqual(unknown);
+    await of.surface.checkCalls(turnOn(of), record, ['b']);
   });
+});
+
+test('changes of a session’s tools are told of once each, and once a minute at most', async () => {
+  const of = mount();
+  const record = await session();
+  await names(of, record);
+  const pinned = await again(record);
+  const shows = async (description: string): Promise<void> => {
+    pages = [
+      [
+        { name: 'a', description },
+        { name: 'b', description: 'B' },
+      ],
+    ];
+    await names(of, pinned);
+  };
+  vi.useFakeTimers({ toFake: ['Date'] });
+  try {
+    for (const description of ['1', '1', '2', '3', '1']) await shows(description);
+    expect(drifts).toHaveLength(1);
+    vi.setSystemTime(Date.now() + 60_000);
+    await shows('1');
+    expect(drifts).toHaveLength(1);
+    for (const description of ['2', '3']) await shows(description);
+    expect(drifts).toHaveLength(2);
+  } finally {
+    vi.useRealTimers();
+  }
+});
+
+test('a list that says something else each time about itself is the same list', async () => {
+  const of = mount(block('error'));
+  const record = await session();
+  await names(of, record);
+  const turn = turnOn(of);
+  const [one, two] = [await of.surface.tools(turn, record), await of.surface.tools(turn, record)];
+  expect(two.shown).toBe(one.shown);
+  upstream.handler = (request, res) => answerResult(request, res, { _meta: { at: Math.random() }, tools: pages[0] });
+  expect((await of.surface.tools(turn, record)).shown).toBe(one.shown);
+  // So are definitions with warnings, or without what has changed.
+  pages = [
+    [
+      { name: 'a', description: 'changed' },
+      { name: 'b', description: 'B' },
+    ],
+  ];
+  const warns = mount();
+  const [three, four] = [
+    await warns.surface.tools(turnOn(warns), await again(record)),
+    await warns.surface.tools(turnOn(warns), await again(record)),
+  ];
+  expect(three.shown[0]).toContain('WARNING');
+  expect(four.shown).toBe(three.shown);
 });
 
 test('a session that ended while its list was on the way gets none', async () => {

@@ -1,21 +1,34 @@
+import { hash } from 'node:crypto';
+
 import { LRUCache } from 'lru-cache';
 
 import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
-import { type Drift, previewOf, withWarning } from '../catalog/drift.ts';
-import { shownResult } from '../catalog/tool-view.ts';
+import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
+import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
+import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
+import { type Span, splice } from '../exchange/json-scan.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { listingFor, wholeList } from './list-tools.ts';
+import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
+import { listingLimit, orAborted } from './listing-limit.ts';
+import { SessionDrifts } from './session-drifts.ts';
+import { SharedWork } from './shared-work.ts';
+import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 import { invalidateSession, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
-const MAX_BASELINES = 1_000;
-const MAX_RECENT = 1_000;
-/** Tools of each kind that the data of an error names. */
-const MAX_NAMED = 100;
+const MAX_BASELINE_CHARS = 16 << 20;
+const MAX_RECENT = 10_000;
+const MAX_TOLD = 10_000;
+const MAX_PAGES = 1_000;
+/** An upstream that changes its tools all the time does not write the log. */
+const TELL_EVERY_MS = 60_000;
+/** About what anything takes up that is kept. */
+const OVERHEAD = 400;
+const NO_TOOLS = '[]';
 
 /** Which page of a list: that of an answer which is taken up again is unknown. */
 export type Page = 'first' | 'later' | 'unknown';
@@ -28,6 +41,15 @@ export interface SessionTools {
   readonly drift?: Drift;
 }
 
+/** What is read of a result before its tools are looked at. */
+interface ReadPage {
+  /** Where its list stands; undefined where it has none. */
+  readonly span: Span | undefined;
+  readonly hasMore: boolean;
+  /** The key of the prepared list; '' before it was prepared. */
+  list: string;
+}
+
 export interface ToolSurfaceOptions {
   readonly catalog: Catalog;
   readonly pinning: ToolDefinitionPinning;
@@ -35,7 +57,8 @@ export interface ToolSurfaceOptions {
   readonly blocks: boolean;
   /** How long what the upstream lists counts as its tools, in milliseconds. */
   readonly ttlMs: number;
-  /** A session's tools differ from those that it saw first. Told once for each difference. */
+  readonly onCleaned: CleaningEvents | undefined;
+  /** A session's tools differ from those that it saw first. Told once for each difference, and once a minute at most. */
   readonly onDrift: ((sessionId: string, preview: string) => void) | undefined;
 }
 
@@ -51,12 +74,18 @@ export class ToolSurface {
   readonly #onDrift: ToolSurfaceOptions['onDrift'];
   readonly #views: ToolViews;
   /** By fingerprint; a baseline never changes. */
-  readonly #baselines = new LRUCache<string, Baseline>({ max: MAX_BASELINES });
-  readonly #recent = new LRUCache<string, { readonly until: number; readonly list: Promise<PreparedList> }>({
-    max: MAX_RECENT,
+  readonly #baselines = new LRUCache<string, Baseline>({
+    maxSize: MAX_BASELINE_CHARS,
+    sizeCalculation: ({ text }) => text.length + OVERHEAD,
   });
-  readonly #told = new LRUCache<string, true>({ max: MAX_BASELINES });
-  readonly #despite = new WeakMap<Drift, readonly (string | undefined)[]>();
+  readonly #drifts: SessionDrifts;
+  /** Which list a session, or whoever has the same credentials, was shown a moment ago. */
+  readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
+  /** By the result (JSON text). */
+  readonly #pages = new LRUCache<string, ReadPage>({ max: MAX_PAGES });
+  readonly #asking = new SharedWork<string>();
+  /** By session: the list whose drift was told last. */
+  readonly #told = new LRUCache<string, { readonly list: string; readonly at: number }>({ max: MAX_TOLD });
 
   constructor(options: ToolSurfaceOptions) {
     this.catalog = options.catalog;
@@ -64,7 +93,9 @@ export class ToolSurface {
     this.#blocks = options.blocks;
     this.#ttlMs = options.ttlMs;
     this.#onDrift = options.onDrift;
-    this.#views = new ToolViews(options.catalog);
+    const { catalog, pinning, onCleaned } = options;
+    this.#drifts = new SessionDrifts(pinning.mode === 'block');
+    this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', onCleaned });
   }
 
   /** Whether any list of tools looks, or may look, other than the upstream's. */
@@ -82,56 +113,121 @@ export class ToolSurface {
     return this.isStrict || this.#blocks;
   }
 
-  /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
-  get needsWhole(): boolean {
-    return this.#pinning.mode !== 'off' || this.catalog.instead !== undefined;
-  }
-
   /**
    * A list of the upstream as the client gets it; both are JSON texts of tools/list results. Throws `tool_definition_drift` where the
    * session must not get it.
    */
   async shown(turn: Turn, record: SessionRecord, result: string, page: Page): Promise<string> {
-    const isWhole = page === 'first' && this.needsWhole;
-    const list = this.#views.of(isWhole ? await wholeList(listingFor(turn, record), result) : result);
-    if (list.view.list === undefined) {
+    const needsWhole = this.#needsWhole(record);
+    const isWhole = page === 'first' && needsWhole;
+    using limit = needsWhole ? listingLimit(turn, REQUEST_TIMEOUT_MS) : undefined;
+    const signal = limit?.signal ?? AbortSignal.abort();
+    const first = this.#pageOf(result);
+    const isPart = isWhole && first.hasMore;
+    const whole = isPart ? await wholeList(listingFor(turn, record), signal, result) : result;
+    const read = isPart ? this.#pageOf(whole) : first;
+    const { span } = read;
+    if (span === undefined) {
       // What an upstream cannot say just now is not what it does not have.
       if (isWhole) throw noList();
       return result;
     }
-    const { shown } = await this.#forSession(turn, record, list, isWhole);
-    return shownResult(list.view, shown, this.catalog, page !== 'later');
+    const list = await this.#prepared(read, span, whole);
+    const { shown } = await this.#forSession(turn, record, list, isWhole, signal);
+    return splice(whole, [{ ...span, with: shownList(list.view, shown, this.catalog, page !== 'later') }]);
   }
 
-  /** The definitions (JSON texts) of all tools that the client of a turn may call, as it sees them, own ones included. */
-  async tools(turn: Turn, record: SessionRecord): Promise<SessionTools> {
-    return this.#forSession(turn, record, await this.#current(turn, record), true);
+  /**
+   * The definitions (JSON texts) of all tools that the client of a turn may call, as it sees them, but for the adapter's
+   * own. `limitMs` is that of the call which asks.
+   */
+  async tools(turn: Turn, record: SessionRecord, limitMs: number | null = null): Promise<SessionTools> {
+    using limit = listingLimit(turn, limitMs);
+    const { signal } = limit;
+    try {
+      return await this.#forSession(turn, record, await this.#current(turn, record, signal), true, signal);
+    } catch (error) {
+      // It may have some yet, so nothing is pinned.
+      if (!(error instanceof NoToolsError) || record.baseline !== null) throw error;
+      const list = await this.#views.of(NO_TOOLS);
+      return { list, shown: list.shown };
+    }
   }
 
-  /** Throws for a call of a tool that the session must not see: `unknown_tool`, `tool_definition_drift`. */
-  async checkCall(turn: Turn, record: SessionRecord, name: string): Promise<void> {
+  /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
+  async checkCalls(turn: Turn, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
     const isPinned = this.isStrict && !isWorkspace(record) && record.baseline !== null;
-    if ((!isPinned && !this.#blocks) || isOwnTool(this.catalog, name)) return;
-    const list = await this.#current(turn, record);
-    if (list.view.blocked.has(name)) throw unknownTool(name);
+    if (!isPinned && !this.#blocks) return;
+    const asked: string[] = [];
+    for (const name of names) {
+      // Other parsers might find one.
+      if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');
+      if (!isOwnTool(this.catalog, name)) asked.push(name);
+    }
+    if (asked.length === 0) return;
+    using limit = listingLimit(turn, longest(asked.map(turn.mount.timeoutOf)));
+    const { signal } = limit;
+    const list = await this.#current(turn, record, signal);
+    for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
-    const pinned = await this.#pinned(turn, record, list, false);
-    const drift = pinned === undefined ? undefined : list.driftFrom(pinned);
-    if (drift === undefined || !concerns(drift, name)) return;
+    const pinned = await this.#pinned(turn, record, list, false, signal);
+    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, true)) ?? {};
+    const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
+    if (drift === undefined || drifted === undefined) {
+      // An upstream may know more tools than it lists, or know one by several spellings of its name.
+      const unlisted = asked.find((name) => !list.view.tools.some((tool) => tool.name === name));
+      if (unlisted !== undefined) throw unknownTool(unlisted);
+      return;
+    }
     this.#tell(record, list, drift);
-    if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(name);
+    if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
     throw await this.#refusal(turn, record, drift);
   }
 
-  async #forSession(turn: Turn, record: SessionRecord, list: PreparedList, isWhole: boolean): Promise<SessionTools> {
+  /** Upstreams say the same again and again: that is quicker to see than to read. */
+  #pageOf(result: string): ReadPage {
+    const key = hash('sha256', result, 'base64');
+    let page = this.#pages.get(key);
+    if (page === undefined) {
+      page = { span: listIn(result), hasMore: hasMore(result), list: '' };
+      this.#pages.set(key, page);
+    }
+    return page;
+  }
+
+  async #prepared(page: ReadPage, span: Span, result: string): Promise<PreparedList> {
+    const known = this.#views.known(page.list);
+    if (known !== undefined) return known;
+    const list = await this.#views.of(result.slice(span.start, span.end));
+    page.list = list.key;
+    return list;
+  }
+
+  /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
+  #needsWhole(record: SessionRecord): boolean {
+    return this.catalog.instead !== undefined || this.#pins(record);
+  }
+
+  #pins(record: SessionRecord): boolean {
+    return this.#pinning.mode !== 'off' && !isWorkspace(record);
+  }
+
+  async #forSession(
+    turn: Turn,
+    record: SessionRecord,
+    list: PreparedList,
+    isWhole: boolean,
+    signal: AbortSignal,
+  ): Promise<SessionTools> {
     const plain = { list, shown: list.shown };
-    const pinned = await this.#pinned(turn, record, list, isWhole);
+    const pinned = await this.#pinned(turn, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
-    const drift = isWhole ? list.driftFrom(pinned) : withoutRemoved(list.driftFrom(pinned));
-    if (drift === undefined) return plain;
+    const drifted = await this.#drifts.of(list, pinned, isWhole);
+    if (drifted === undefined) return plain;
+    const { drift, shown } = drifted;
     this.#tell(record, list, drift);
     if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(turn, record, drift);
-    return { list, shown: this.#shownDespite(drift, list), ...(this.isStrict ? {} : { drift }) };
+    return { list, shown, ...(this.isStrict ? {} : { drift }) };
   }
 
   /** The error for a session whose tools have drifted, which ends it where it is to end (specification, section 3.1). */
@@ -140,26 +236,11 @@ export class ToolSurface {
     if (this.#pinning.block_error_session_action === 'invalidate') {
       await invalidateSession(turn, record, `its tools have changed: ${preview}`);
     }
-    const { changed, added, removed } = drift;
-    const some = <T>(all: readonly T[]): readonly T[] => all.slice(0, MAX_NAMED);
     return new AdapterError(
       'tool_definition_drift',
       `Tools of this server have changed since this session saw them first: ${preview}. Open a new session to accept them.`,
-      { data: { changed: some(changed), new: some(added), removed: some(removed) } },
+      { data: dataOf(drift) },
     );
-  }
-
-  /** With warnings, or without what has drifted. */
-  #shownDespite(drift: Drift, list: PreparedList): readonly (string | undefined)[] {
-    const known = this.#despite.get(drift);
-    if (known !== undefined) return known;
-    const drifted = new Set([...drift.changed.map(({ name }) => name), ...drift.added]);
-    const shown = list.view.tools.map((tool) => {
-      if (!this.isStrict) return withWarning(tool.shown, tool.name ?? '', drift);
-      return drifted.has(tool.name ?? '') ? undefined : tool.shown;
-    });
-    this.#despite.set(drift, shown);
-    return shown;
   }
 
   /** What the session saw first: if it has seen nothing yet, this list, or all that a part of it is a part of. */
@@ -168,12 +249,13 @@ export class ToolSurface {
     record: SessionRecord,
     list: PreparedList,
     isWhole: boolean,
+    signal: AbortSignal,
   ): Promise<Baseline | undefined> {
-    if (this.#pinning.mode === 'off' || isWorkspace(record)) return undefined;
+    if (!this.#pins(record)) return undefined;
     const { store } = turn.parts;
     const { baseline: fingerprint } = record;
     if (fingerprint === null) {
-      const { baseline } = isWhole ? list : await this.#current(turn, record);
+      const { baseline } = isWhole ? list : await this.#current(turn, record, signal);
       const pinned = await store.pin(record, baseline);
       if (pinned === undefined) throw new AdapterError('session_ended');
       return pinned;
@@ -190,37 +272,48 @@ export class ToolSurface {
   }
 
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
-  async #current(turn: Turn, record: SessionRecord): Promise<PreparedList> {
-    const ttlMs = this.isStrict ? 0 : this.#ttlMs;
+  async #current(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
+    const ttl = this.isStrict ? 0 : this.#ttlMs;
+    if (ttl === 0) return this.#listed(await ask(turn, record, signal));
     const { base, inSession } = listingFor(turn, record);
-    const key = JSON.stringify(
-      inSession === undefined ? base : [record.sessionId, record.generation, record.listsGeneration],
+    const key = hash(
+      'sha256',
+      JSON.stringify(inSession === undefined ? base : [record.sessionId, record.generation, record.listsGeneration]),
+      'base64',
     );
     const known = this.#recent.get(key);
-    if (known !== undefined && Date.now() < known.until) return known.list;
-    const list = this.#ask(turn, record);
-    if (ttlMs > 0) {
-      this.#recent.set(key, { until: Date.now() + ttlMs, list });
-      list.catch(() => this.#recent.delete(key));
-    }
-    return list;
+    const list = known === undefined ? undefined : this.#views.known(known);
+    if (list !== undefined) return list;
+    const result = await this.#asking.of(key, signal, (shared) => ask(turn, record, shared));
+    const listed = await this.#listed(result);
+    this.#recent.set(key, listed.key, { ttl });
+    return listed;
   }
 
-  async #ask(turn: Turn, record: SessionRecord): Promise<PreparedList> {
-    try {
-      return this.#views.of(await wholeList(listingFor(turn, record)));
-    } catch (error) {
-      if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
-    }
-    return this.#views.of(await wholeList(listingFor(turn, await renew(turn, record))));
+  async #listed(result: string): Promise<PreparedList> {
+    const page = this.#pageOf(result);
+    if (page.span === undefined) throw noList();
+    return this.#prepared(page, page.span, result);
   }
 
   #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
-    const key = `${sessionId}\n${list.baseline.fingerprint}`;
-    if (this.#told.get(key)) return;
-    this.#told.set(key, true);
+    const told = this.#told.get(sessionId);
+    const now = Date.now();
+    if (told !== undefined && (told.list === list.baseline.fingerprint || now < told.at + TELL_EVERY_MS)) return;
+    this.#told.set(sessionId, { list: list.baseline.fingerprint, at: now });
     this.#onDrift?.(sessionId, previewOf(drift));
   }
+}
+
+/** Asks in a session that the upstream has lost once more in a new one. */
+async function ask(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<string> {
+  try {
+    return await wholeList(listingFor(turn, record), signal);
+  } catch (error) {
+    if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
+  }
+  const renewed = await orAborted(renew(turn, record), signal);
+  return wholeList(listingFor(turn, renewed), signal);
 }
 
 const noList = (): AdapterError =>
@@ -230,10 +323,4 @@ const unknownTool = (name: string): AdapterError => new AdapterError('unknown_to
 
 function concerns({ changed, added, removed }: Drift, name: string): boolean {
   return changed.some((one) => one.name === name) || added.includes(name) || removed.includes(name);
-}
-
-/** Of one page of several nobody can say what is missing. */
-function withoutRemoved(drift: Drift | undefined): Drift | undefined {
-  if (drift === undefined || drift.changed.length + drift.added.length === 0) return undefined;
-  return drift.removed.length === 0 ? drift : { ...drift, removed: [] };
 }

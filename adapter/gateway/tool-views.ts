@@ -4,66 +4,120 @@ import { LRUCache } from 'lru-cache';
 
 import { type Baseline, baselineOf } from '../catalog/baseline.ts';
 import type { Catalog } from '../catalog/catalog.ts';
-import { type Drift, driftBetween } from '../catalog/drift.ts';
+import { copied, type PreparedTool, prepareTool } from '../catalog/prepared-tool.ts';
+import { cleaningEvent, type CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { type ToolView, toolView } from '../catalog/tool-view.ts';
+import { AdapterError } from '../errors.ts';
+import { inTurns } from './in-turns.ts';
 
-const MAX_VIEWS = 64;
-const MAX_CHARS = 64 << 20;
-/** Baselines that one list is compared with: those of sessions of before its upstream's last changes. */
-const MAX_DRIFTS = 64;
+/** Of one list. What no session uses serves nobody, and costs the adapter time and memory. */
+const MAX_TOOLS = 20_000;
+const MAX_LIST_CHARS = 16 << 20;
+
+/** Kept for each mount: lists, and what has become of definitions, which lists have in common. */
+const MAX_LISTS = 64;
+const MAX_KEPT_CHARS = 48 << 20;
+const MAX_TOOL_CHARS = 16 << 20;
+/** About what a tool takes up beside its texts. */
+const TOOL_OVERHEAD = 400;
 
 /** A list of an upstream, prepared once for all sessions that get it. */
 export class PreparedList {
+  /** By which it is known: a hash of the list. */
+  readonly key: string;
   readonly view: ToolView;
   /** The definitions as a client sees them to whom nothing is to be said about changes. */
   readonly shown: readonly string[];
-  readonly #drifts = new LRUCache<string, { readonly drift: Drift | undefined }>({ max: MAX_DRIFTS });
+  /** In characters, about. */
+  readonly size: number;
   #baseline: Baseline | undefined;
 
-  constructor(view: ToolView) {
+  constructor(key: string, view: ToolView) {
+    this.key = key;
     this.view = view;
     this.shown = view.tools.map(({ shown }) => shown);
+    this.size = view.list.length + view.ownChars + (view.tools.length + 1) * TOOL_OVERHEAD;
   }
 
   /** What a session is pinned to that sees this list first. */
   get baseline(): Baseline {
-    return (this.#baseline ??= baselineOf(this.view.tools.map(({ definition }) => definition)));
-  }
-
-  /** What has changed since a session saw its tools first. */
-  driftFrom(pinned: Baseline): Drift | undefined {
-    const { fingerprint } = pinned;
-    if (fingerprint === this.baseline.fingerprint) return undefined;
-    let known = this.#drifts.get(fingerprint);
-    if (known === undefined) {
-      known = { drift: driftBetween(pinned, this.baseline) };
-      this.#drifts.set(fingerprint, known);
-    }
-    return known.drift;
+    return (this.#baseline ??= baselineOf(this.view.tools.flatMap(({ pin }) => pin ?? [])));
   }
 }
 
-/** Prepared lists by what stands in them: upstreams say the same to all sessions, again and again. */
-export class ToolViews {
-  readonly #catalog: Catalog;
-  readonly #lists = new LRUCache<string, PreparedList>({
-    max: MAX_VIEWS,
-    maxSize: MAX_CHARS,
-    sizeCalculation: ({ view }) => view.result.length + 1,
-  });
+export interface ToolViewsOptions {
+  readonly catalog: Catalog;
+  readonly isPinned: boolean;
+  readonly onCleaned: CleaningEvents | undefined;
+}
 
-  constructor(catalog: Catalog) {
-    this.#catalog = catalog;
+/**
+ * Prepared lists by what stands in them: upstreams say the same to all sessions, again and again. Of a list that has
+ * changed, only the definitions that are new cost anything.
+ */
+export class ToolViews {
+  readonly #options: ToolViewsOptions;
+  readonly #lists = new LRUCache<string, PreparedList>({
+    max: MAX_LISTS,
+    maxSize: MAX_KEPT_CHARS,
+    sizeCalculation: ({ size }) => size,
+  });
+  readonly #tools = new LRUCache<string, PreparedTool>({ maxSize: MAX_TOOL_CHARS, sizeCalculation: sizeOf });
+  readonly #preparing = new Map<string, Promise<PreparedList>>();
+
+  constructor(options: ToolViewsOptions) {
+    this.#options = options;
   }
 
-  /** @param result JSON text of a tools/list result */
-  of(result: string): PreparedList {
-    const key = hash('sha256', result, 'base64');
-    let list = this.#lists.get(key);
-    if (list === undefined) {
-      list = new PreparedList(toolView(result, this.#catalog));
-      this.#lists.set(key, list);
-    }
+  /** One that was prepared before, if it is still here. */
+  known(key: string): PreparedList | undefined {
+    return this.#lists.get(key);
+  }
+
+  /**
+   * Throws `upstream_failed` for a list that is too long.
+   * @param list JSON text
+   */
+  async of(list: string): Promise<PreparedList> {
+    if (list.length > MAX_LIST_CHARS) throw tooLong(`is longer than ${MAX_LIST_CHARS} characters`);
+    const key = hash('sha256', list, 'base64');
+    const known = this.#lists.get(key) ?? this.#preparing.get(key);
+    if (known !== undefined) return known;
+    const preparing = this.#prepare(key, copied(list)).finally(() => this.#preparing.delete(key));
+    this.#preparing.set(key, preparing);
+    return preparing;
+  }
+
+  async #prepare(key: string, text: string): Promise<PreparedList> {
+    const { catalog, isPinned, onCleaned } = this.#options;
+    const added: PreparedTool[] = [];
+    let count = 0;
+    const steps = toolView(text, (definition) => {
+      if (++count > MAX_TOOLS) throw tooLong(`has more than ${MAX_TOOLS} tools`);
+      const hashed = hash('sha256', definition, 'base64');
+      let tool = this.#tools.get(hashed);
+      if (tool === undefined) {
+        tool = prepareTool(definition, catalog, isPinned);
+        this.#tools.set(hashed, tool);
+        added.push(tool);
+      }
+      return tool;
+    });
+    const list = new PreparedList(key, await inTurns(steps));
+    this.#lists.set(key, list);
+    const event = cleaningEvent(added);
+    if (event !== undefined) onCleaned?.(event);
     return list;
   }
 }
+
+function sizeOf({ name, clean, shown, pin, cleaned }: PreparedTool): number {
+  const texts = [name, clean, shown, pin?.name, ...cleaned];
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), TOOL_OVERHEAD);
+}
+
+const tooLong = (why: string): AdapterError =>
+  new AdapterError(
+    'upstream_failed',
+    `The upstream server's list of tools ${why}, the most that the adapter looks at.`,
+  );

@@ -51,6 +51,7 @@ export interface OwnPlan {
   readonly timeoutMs: number | null;
   readonly onTimeout: Plan['onTimeout'];
   readonly onResponse?: Plan['onResponse'];
+  readonly onStray?: Plan['onStray'];
   readonly holdHead?: boolean;
   readonly again?: Plan['again'];
   readonly onAnswered?: Plan['onAnswered'];
@@ -76,6 +77,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     timeoutMs: own.timeoutMs,
     onTimeout: own.onTimeout,
     onResponse: own.onResponse,
+    onStray: own.onStray,
     holdHead: own.holdHead ?? false,
     again: own.again,
     onHead: (head) => {

@@ -358,7 +358,8 @@ describe('a large download', () => {
               await opened.close();
             };
             const { path, size, modifiedAt } = opened;
-            return { path, size, modifiedAt, read: counted, close, [Symbol.asyncDispose]: close };
+            const sync = (): Promise<void> => opened.sync();
+            return { path, size, modifiedAt, read: counted, sync, close, [Symbol.asyncDispose]: close };
           },
         },
       },

@@ -250,6 +250,7 @@ function logWhenDone(
         tool: facts.tool?.slice(0, MAX_LOGGED_CHARS),
         status: raw.statusCode,
         outcome: facts.outcome,
+        reason: facts.reason,
         ms: Math.round((performance.now() - started) * 100) / 100,
       },
       'request',

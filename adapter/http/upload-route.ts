@@ -130,13 +130,17 @@ class UploadExchange {
     const serverId = this.#serverId;
     const receive = (): Promise<readonly FileRecord[]> => {
       const gone = new AbortController();
-      this.#reply.raw.once('close', () => gone.abort(new AdapterError('cancelled', 'The client has gone away.')));
+      const onClose = (): void => gone.abort(new AdapterError('cancelled', 'The client has gone away.'));
+      this.#reply.raw.once('close', onClose);
       const done = readSlowly(request.raw, this.#reply.raw);
       const { signal } = gone;
       const body = request.raw;
       return options.uploads
         .receive({ serverId, sessionId, body, contentType, toolName, keepSession: touch, signal })
-        .finally(done);
+        .finally(() => {
+          this.#reply.raw.off('close', onClose);
+          done();
+        });
     };
     // The last step before the body: from here on the URL is used up.
     const files = nonce === undefined ? await receive() : await useOnce(nonce, options, receive);

@@ -133,12 +133,12 @@ describe('RedisStore and its server', () => {
     };
     const other = newRecord();
     await store.open(other);
-    await store.pin(other, { fingerprint: 'long', text: 'x'.repeat(1 << 20) });
+    await store.pin(other, { fingerprint: 'long', text: 'x'.repeat(64 << 10) });
     expect(await sent(() => store.find(other, caller()))).toBeLessThan(2_000);
     expect(await sent(() => store.enter(other, caller(), lease()))).toBeLessThan(2_000);
     expect(await sent(() => store.touch(other, caller()))).toBeLessThan(2_000);
     expect(await sent(() => store.pin(other, { fingerprint: 'long', text: 'x' }))).toBeLessThan(2_000);
-    expect(await sent(() => store.baseline(other))).toBeGreaterThan(1 << 20);
+    expect(await sent(() => store.baseline(other))).toBeGreaterThan(64 << 10);
     expect(await sent(() => store.remove(other))).toBeLessThan(2_000);
   });
 

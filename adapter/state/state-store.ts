@@ -82,7 +82,7 @@ export interface StateStore {
   pin(key: SessionKey, baseline: Baseline): Promise<Baseline | undefined>;
   /**
    * What is pinned for a session, also while it is a tombstone that may come back. Without its text where that was
-   * longer than 1 Mi characters, and in an outage (`fallback_memory`) where this replica has not seen it.
+   * longer than 64 Ki characters, and in an outage (`fallback_memory`) where this replica has not seen it.
    */
   baseline(key: SessionKey): Promise<Baseline | undefined>;
 

@@ -47,8 +47,8 @@ export function withSubscription(uris: readonly string[], uri: string, subscribe
   return subscribed ? [...uris, uri] : uris.filter((other) => other !== uri);
 }
 
-/** Characters, of about 15,000 tools: an upstream must not fill the store. */
-const MAX_BASELINE_TEXT = 1 << 20;
+/** Characters, of about 800 tools: an upstream must not fill the store, and Redis has the text once for each session. */
+const MAX_BASELINE_TEXT = 64 << 10;
 
 /** A baseline as a store keeps it: of one that is too long only the fingerprint. */
 export const kept = (baseline: Baseline): Baseline =>

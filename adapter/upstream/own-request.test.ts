@@ -79,7 +79,7 @@ describe('a request of the adapter’s own', () => {
     ],
   ])('may get no message: %s', async (_name, answer, status) => {
     http.handler = (_request, res) => answer(res);
-    expect(await ask()).toMatchObject({ status, text: undefined, message: undefined });
+    expect(await ask()).toMatchObject({ status, body: expect.any(String), text: undefined, message: undefined });
   });
 
   test('fails when the connection does', async () => {
@@ -92,6 +92,21 @@ describe('a request of the adapter’s own', () => {
     http.handler = (_request, res) => void res.on('close', resolve);
     await expect(ask(30)).rejects.toThrow('no answer to ping within 0.03 s');
     await gone;
+  });
+
+  test('fails when it is not wanted any more, and lets the upstream know', async () => {
+    const { promise: gone, resolve } = Promise.withResolvers<void>();
+    const controller = new AbortController();
+    http.handler = (_request, res) => {
+      res.on('close', resolve);
+      controller.abort(new Error('enough'));
+    };
+    const message = { method: 'ping' };
+    const request = { session: undefined, headers: JSON_HEADERS, message, timeoutMs: 5000, signal: controller.signal };
+    await expect(ownRequest(upstream, request)).rejects.toThrow('enough');
+    await gone;
+    await expect(ownRequest(upstream, request)).rejects.toThrow('enough');
+    expect(http.requests).toHaveLength(1);
   });
 
   test('fails when the answer is too large, whatever its kind', async () => {

@@ -11,6 +11,8 @@ const LIMIT_BYTES = 16 << 20;
 export interface OwnAnswer {
   readonly status: number;
   readonly upstreamSessionId: string | null;
+  /** What was read as a message, whether it is one or not; '' when nothing was. */
+  readonly body: string;
   /** JSON text of the response message; undefined when the body held none. */
   readonly text: string | undefined;
   /** The parsed response message. */
@@ -38,7 +40,10 @@ export function ownBody(message: OwnMessage): Body & { readonly idText: string }
   return { bytes: Buffer.from(text), text, messages: [routed], batch: false, idText };
 }
 
-/** Sends one message of the adapter's own and waits for its answer. Rejects when the time is over. */
+/**
+ * Sends one message of the adapter's own and waits for its answer. Rejects when the time is over, and with the signal's
+ * reason when that is aborted.
+ */
 export function ownRequest(
   upstream: Upstream,
   request: {
@@ -46,8 +51,10 @@ export function ownRequest(
     readonly headers: readonly string[];
     readonly message: OwnMessage;
     readonly timeoutMs: number;
+    readonly signal?: AbortSignal | undefined;
   },
 ): Promise<OwnAnswer> {
+  const { signal } = request;
   const body = ownBody(request.message);
   const { promise, resolve, reject } = Promise.withResolvers<OwnAnswer>();
   const sink = new Collector(body.idText, resolve, reject);
@@ -55,8 +62,19 @@ export function ownRequest(
     sink.abort();
     reject(new Error(`no answer to ${request.message.method} within ${request.timeoutMs / 1000} s`));
   }, request.timeoutMs);
-  upstream.send({ method: 'POST', session: request.session, headers: request.headers, body }, sink);
-  return promise.finally(() => clearTimeout(timer));
+  const onAbort = (): void => {
+    sink.abort();
+    reject(signal?.reason as Error);
+  };
+  if (signal?.aborted === true) onAbort();
+  else {
+    signal?.addEventListener('abort', onAbort, { once: true });
+    upstream.send({ method: 'POST', session: request.session, headers: request.headers, body }, sink);
+  }
+  return promise.finally(() => {
+    clearTimeout(timer);
+    signal?.removeEventListener('abort', onAbort);
+  });
 }
 
 class Collector implements ResponseSink {
@@ -64,6 +82,7 @@ class Collector implements ResponseSink {
   readonly #resolve: (answer: OwnAnswer) => void;
   readonly #reject: (error: Error) => void;
   #control: ResponseControl | undefined;
+  #aborted = false;
   #head: ResponseHead | undefined;
   #splitter: FrameSplitter | undefined;
   #chunks: Buffer[] = [];
@@ -76,11 +95,14 @@ class Collector implements ResponseSink {
   }
 
   abort(): void {
+    this.#aborted = true;
     this.#control?.abort();
   }
 
   onStart(control: ResponseControl): void {
     this.#control = control;
+    // Nobody waits for it any more since before it was sent.
+    if (this.#aborted) control.abort();
   }
 
   onHead(head: ResponseHead): void {
@@ -124,6 +146,7 @@ class Collector implements ResponseSink {
     } catch {
       // Not a message: the status says the rest.
     }
-    this.#resolve({ status, upstreamSessionId, text: message === undefined ? undefined : text, message });
+    const body = text ?? '';
+    this.#resolve({ status, upstreamSessionId, body, text: message === undefined ? undefined : text, message });
   }
 }

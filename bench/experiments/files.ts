@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { forgetPeak, residentKib } from '../harness/proc.ts';
 import { adapter, floor } from '../harness/targets.ts';
@@ -60,9 +60,13 @@ async function addArtifacts(storage: string): Promise<void> {
   }
 }
 
+/** Where the last ones were put. */
+let orphans = '';
+
 async function addOrphans(storage: string): Promise<void> {
+  orphans = join(storage, 'uploads/sessions');
   for (let session = 0; session < ORPHANS.sessions; session++) {
-    const folder = join(storage, 'uploads/sessions', hex(session));
+    const folder = join(orphans, hex(session));
     const all = Array.from({ length: ORPHANS.files }, async (_, file) => {
       const item = join(folder, hex(file));
       await mkdir(item, { recursive: true });
@@ -71,6 +75,12 @@ async function addOrphans(storage: string): Promise<void> {
     });
     await Promise.all(all);
   }
+}
+
+async function orphansLeft(): Promise<number> {
+  const folders = await readdir(orphans);
+  const files = await Promise.all(folders.map((folder) => readdir(join(orphans, folder)).catch(() => [])));
+  return files.flat().length;
 }
 
 /** One file after the other, for as long as a sample takes, and at least one. */
@@ -123,14 +133,21 @@ async function measureMemory(bench: Trial, record: Recorder, target: RunningTarg
 const WRITE: LoadCase = { name: 'write 100 KB', mount: 'main', scenario: 'write', connections: 1 };
 const CLEANUP: LoadCase = { name: 'echo during cleanup', mount: 'main', scenario: 'echo', connections: 1 };
 
-/** The same load on two targets in turn. */
-async function inPairs(bench: Trial, record: Recorder, pair: readonly Target[], one: LoadCase): Promise<void> {
+/** The same load on two targets in turn. `check` fails where a target has not done what it is measured for. */
+async function inPairs(
+  bench: Trial,
+  record: Recorder,
+  pair: readonly Target[],
+  one: LoadCase,
+  check?: (target: Target) => Promise<void>,
+): Promise<void> {
   const folder = await mkdtemp(join(bench.folder, 'written-'));
   await withUpstream(bench, async (upstream) => {
     for (let round = 0; round < bench.options.rounds; round++) {
       for (const target of inTurn(pair, round)) {
         await withTarget(bench, record, upstream, target, async (running) => {
           record.sample(await takeSample(bench, upstream, running, { ...one, flags: ['-folder', folder] }, round));
+          await check?.(target);
         });
       }
     }
@@ -140,7 +157,11 @@ async function inPairs(bench: Trial, record: Recorder, pair: readonly Target[], 
 /** Every round begins with all the files again. */
 async function measureCleanup(bench: Trial, record: Recorder): Promise<void> {
   const options = { ...bench.options, seconds: SWEEP_SECONDS, warmUp: 0, rounds: Math.min(3, bench.options.rounds) };
-  await inPairs({ ...bench, options }, record, [resting, sweeping], CLEANUP);
+  await inPairs({ ...bench, options }, record, [resting, sweeping], CLEANUP, async (target) => {
+    if (target === sweeping && (await orphansLeft()) === ORPHANS.sessions * ORPHANS.files) {
+      throw new Error(`${target.name}: nothing was cleaned up meanwhile`);
+    }
+  });
 }
 
 /** Files in and out, against the least that they take; what a capture and a cleanup add to calls. */

@@ -34,7 +34,7 @@ const groups = [
     transformed: target('transformed, kept', TRANSFORMED),
     strict: target('strict, kept', STRICT),
   },
-];
+] as const;
 
 const listCase = (name: string, tools: number): LoadCase => ({
   name,
@@ -52,15 +52,22 @@ const ratio = (one: LoadCase, measured: Target, to: Target): Goal => ({
   target: measured.name,
   metric: 'perSecond',
   to: { target: to.name, how: 'ratio' },
-  bound: { atLeast: 0.7 },
 });
+const enough = { atLeast: 0.7 };
+const [asked, kept] = groups;
 
 /** What all that is done to definitions of tools costs those who list them. */
 export const tools: Experiment = {
   name: 'tools',
   summary: 'tools/list of 204 tools with all transforms, against none',
   targets: groups.flatMap(({ off, transformed, strict }) => [off, transformed, strict]),
-  goals: groups.flatMap(({ off, transformed, strict }) => [ratio(LIST, transformed, off), ratio(FIVE, strict, off)]),
+  goals: [
+    { ...ratio(LIST, asked.transformed, asked.off), bound: enough },
+    { ...ratio(FIVE, asked.strict, asked.off), bound: enough },
+    { ...ratio(LIST, kept.transformed, kept.off), bound: enough },
+    // Blocking pins ask the upstream for every list, and the other does not: shown only.
+    ratio(FIVE, kept.strict, kept.off),
+  ],
   async run(bench, record, present) {
     for (const { off, transformed, strict } of groups) {
       const those = (...wanted: Target[]): Target[] => wanted.filter((one) => present.includes(one));

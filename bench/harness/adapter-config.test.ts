@@ -12,6 +12,12 @@ describe('the configuration of a measured adapter', () => {
     if (state === 'redis') expect(config.state_persistence.redis).toMatchObject({ host: '127.0.0.1', port: 4002 });
   });
 
+  test.each(['memory', 'redis'] as const)('what an experiment sets of the state %s is kept', (state) => {
+    const extra = { state_persistence: { type: 'disk', reconciliation: { mode: 'always', legacy_server_id: 'main' } } };
+    const { state_persistence: persistence } = loadAdapterConfig(adapterConfig({ ...options, state, extra }), {});
+    expect(persistence).toMatchObject({ type: state, reconciliation: extra.state_persistence.reconciliation });
+  });
+
   test('the protections that cost time are on', () => {
     const { core } = loadAdapterConfig(adapterConfig({ ...options, state: 'memory' }), {});
     expect(core.tool_definition_pinning.mode).toBe('warn');

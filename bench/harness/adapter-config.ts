@@ -24,8 +24,11 @@ export function adapterConfig(options: AdapterConfigOptions): string {
     ...extra,
     core: { host: '127.0.0.1', port, ...extra['core'] },
     storage: { root: storage, ...extra['storage'] },
-    state_persistence:
-      state === 'redis' ? { type: state, redis: { host: '127.0.0.1', port: redisPort } } : { type: state },
+    state_persistence: {
+      ...extra['state_persistence'],
+      type: state,
+      ...(state === 'redis' ? { redis: { host: '127.0.0.1', port: redisPort } } : {}),
+    },
     servers: [...mounts].map(([mountPath, upstreamPath]) => ({
       id: mountPath.slice(mountPath.lastIndexOf('/') + 1),
       mount_path: mountPath,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, describe, expect } from 'vitest';
 import type { Cluster } from '../cluster/cluster.ts';
-import { at } from '../cluster/kubectl.ts';
+import { at, type Live } from '../cluster/kubectl.ts';
 import { test } from '../cluster/test.ts';
 import { PAIR, Patient, SINGLE } from './kit/healing.ts';
 
@@ -33,11 +33,15 @@ describe('an adapter recovers from', { timeout: TEST_MS }, () => {
     const patient = await admit(operated);
     const before = await patient.children({ uids: false });
     const old = await operated.get('deployment', SINGLE, patient.namespace);
-    for (const cascade of ['background', 'orphan']) {
-      await patient.run('delete', 'deployment', SINGLE, `--cascade=${cascade}`, '--wait=false');
-      await patient.notReady(SINGLE);
-      await patient.healthy();
-    }
+    await patient.run('delete', 'deployment', SINGLE, '--cascade=background', '--wait=false');
+    await patient.notReady(SINGLE);
+    await patient.healthy();
+    // The new one takes over the pods that are left, perhaps before anybody could see that there was none.
+    const gone = await operated.get('deployment', SINGLE, patient.namespace);
+    const isNew = (live: Live | undefined): boolean => live !== undefined && live.metadata.uid !== gone?.metadata.uid;
+    await patient.run('delete', 'deployment', SINGLE, '--cascade=orphan', '--wait=false');
+    await operated.waitFor('deployment', SINGLE, isNew, { namespace: patient.namespace });
+    await patient.healthy();
     await patient.restored(before, { uids: false });
     expect((await operated.get('deployment', SINGLE, patient.namespace))?.metadata.uid).not.toBe(old?.metadata.uid);
     await onePod(patient);

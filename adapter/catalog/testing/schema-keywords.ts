@@ -1,31 +1,34 @@
+/** JSON Schema 2020-12 keywords that a gateway tends to lose when it rewrites tool definitions (SEP-1613, SEP-2106). */
+export const dialectSchema = {
+  $schema: 'https://json-schema.org/draft/2020-12/schema',
+  type: 'object',
+  $defs: {
+    address: {
+      $anchor: 'addressDef',
+      type: 'object',
+      properties: { street: { type: 'string' }, city: { type: 'string' } },
+    },
+  },
+  properties: {
+    name: { type: 'string' },
+    address: { $ref: '#/$defs/address' },
+    contactMethod: { type: 'string', enum: ['phone', 'email'] },
+    phone: { type: 'string' },
+    email: { type: 'string' },
+  },
+  allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
+  if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
+  // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
+  then: { required: ['phone'] },
+  else: { required: ['email'] },
+  additionalProperties: false,
+} as const;
+
 /** The tool that the MCP conformance suite expects for its scenario `json-schema-2020-12`. */
 export const dialectTool = JSON.stringify({
   name: 'json_schema_2020_12_tool',
   description: 'Tool with JSON Schema 2020-12 features',
-  inputSchema: {
-    $schema: 'https://json-schema.org/draft/2020-12/schema',
-    type: 'object',
-    $defs: {
-      address: {
-        $anchor: 'addressDef',
-        type: 'object',
-        properties: { street: { type: 'string' }, city: { type: 'string' } },
-      },
-    },
-    properties: {
-      name: { type: 'string' },
-      address: { $ref: '#/$defs/address' },
-      contactMethod: { type: 'string', enum: ['phone', 'email'] },
-      phone: { type: 'string' },
-      email: { type: 'string' },
-    },
-    allOf: [{ anyOf: [{ required: ['phone'] }, { required: ['email'] }] }],
-    if: { properties: { contactMethod: { const: 'phone' } }, required: ['contactMethod'] },
-    // oxlint-disable-next-line unicorn/no-thenable -- the JSON Schema keyword
-    then: { required: ['phone'] },
-    else: { required: ['email'] },
-    additionalProperties: false,
-  },
+  inputSchema: dialectSchema,
 });
 
 /**

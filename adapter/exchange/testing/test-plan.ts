@@ -17,6 +17,7 @@ export function testPlan(needed: Pick<Plan, 'upstream' | 'reply'> & Partial<Plan
     timeoutMs: null,
     onTimeout: () => new AdapterError('upstream_timeout'),
     onResponse: undefined,
+    onStray: undefined,
     holdHead: false,
     again: undefined,
     onHead: () => undefined,

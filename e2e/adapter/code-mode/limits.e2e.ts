@@ -20,6 +20,7 @@ describe('code where one tool call at a time is allowed and a token is asked for
       config: {
         core: {
           max_start_wait_seconds: 0,
+          log_level: 'info',
           upstream_ping: { enabled: false },
           shutdown_grace_seconds: 60,
           auth: { enabled: true, token: TOKEN },
@@ -46,15 +47,30 @@ describe('code where one tool call at a time is allowed and a token is asked for
     ]);
   });
 
-  test('is told that a second one at the same time is one too many', async () => {
+  test('that calls several at the same time has them one after the other', async () => {
     const said = await valueOf(
       await open(),
-      `const first = call_tool('slow', { ms: 300 });
-       let message;
-       try { await call_tool('echo'); } catch (error) { message = error.message; }
-       return [message, (await first).text, (await call_tool('echo', { a: 1 })).text];`,
+      `const ended = [];
+       const call = async (name, args) => { const { text } = await call_tool(name, args); ended.push(text); };
+       await Promise.all([call('slow', { ms: 300 }), call('echo', { a: 1 }), call('echo', { a: 2 })]);
+       return ended;`,
     );
-    expect(said).toEqual([expect.stringContaining('1 tool calls in flight'), 'done', '{"a":1}']);
+    expect(said).toEqual(['done', '{"a":1}', '{"a":2}']);
+  });
+
+  test('leaves a line in the log for each call, and one for itself', async () => {
+    const session = await openSession(adapter, WITH_TOKEN);
+    await execute(session.at(adapter), `await call_tool('echo', {}); await call_tool('fail-as-nobody', {});`);
+    const lines = (): Record<string, unknown>[] =>
+      adapter.logs().filter(({ session: of }) => of === session.sessionId.slice(0, 8));
+    await eventually(async () => lines().some(({ tool }) => tool === 'up_execute')).toBe(true);
+    const outer = lines().find(({ tool }) => tool === 'up_execute');
+    expect(outer).toMatchObject({ msg: 'request', outcome: 'answered', reason: 'error' });
+    const line = { level: 'info', request_id: outer?.['request_id'], server_id: 'up', ms: expect.any(Number) };
+    expect(lines().filter(({ msg }) => msg === 'call by code')).toMatchObject([
+      { ...line, tool: 'echo', outcome: 'ok' },
+      { ...line, tool: 'fail-as-nobody', outcome: 'failed' },
+    ]);
   });
 
   test('takes the place of direct calls while it calls, and gives it back', async () => {
@@ -94,4 +110,28 @@ describe('code where one tool call at a time is allowed and a token is asked for
     expect(await adapter.exitsWithin(SOON_MS)).toEqual({ code: 0, signal: null });
     expect(adapter.stderr()).toBe('');
   });
+});
+
+test('code that runs when the time to stop is over is ended, and its client told', { timeout: 60_000 }, async () => {
+  const upstream = await startScriptedUpstream();
+  const adapter = await startAdapter({
+    config: {
+      core: { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, shutdown_grace_seconds: 1 },
+      state_persistence: { type: 'memory' },
+      servers: [mounted('up', upstream.url, CODE_MODE)],
+    },
+  });
+  try {
+    const door = (await openSession(adapter)).at(adapter);
+    const running = door.tool('up_execute', { code: `for (;;) await call_tool('slow', { ms: 50 });` });
+    await upstream.waitForRequest(({ text }) => text.includes('"slow"'));
+    adapter.kill('SIGTERM');
+    expect(await running).toMatchObject({ error: { code: 503, data: { code: 'draining' } } });
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual({ code: 0, signal: null });
+    expect(adapter.stderr()).toBe('');
+  } finally {
+    adapter.kill();
+    await adapter.exited;
+    await upstream.close();
+  }
 });

@@ -82,6 +82,8 @@ const ENDLESS: readonly Attack[] = [
   },
 ];
 
+const AT_ONCE = 4;
+
 describe('hostile code', { timeout: 60_000 }, () => {
   let upstream: ScriptedUpstream;
   let adapter: RunningAdapter;
@@ -146,13 +148,20 @@ describe('hostile code', { timeout: 60_000 }, () => {
   test.for(GREEDY)('that $what ends with what is wrong', attack);
 
   test('that never ends is ended, several at once, while others are answered', async () => {
-    const started = performance.now();
-    const { value, line, busy } = await beside(() => Promise.all(ENDLESS.map(({ code }) => execute(door, code))));
-    console.log(`${ENDLESS.length} endless codes in ${((performance.now() - started) / 1000).toFixed(1)} s: ${line}`);
-    for (const [index, { what, says }] of ENDLESS.entries()) {
-      expect([what, value[index]]).toEqual([what, { isError: true, text: expect.stringMatching(says), console: '' }]);
+    // Of one session they would be too many; and a machine of one core has room for two at a time.
+    const doors = await Promise.all(ENDLESS.map(async () => (await openSession(adapter)).at(adapter)));
+    for (let first = 0; first < ENDLESS.length; first += AT_ONCE) {
+      const some = ENDLESS.slice(first, first + AT_ONCE);
+      const started = performance.now();
+      const { value, line, busy } = await beside(() =>
+        Promise.all(some.map(({ code }, index) => execute(doors[first + index] ?? door, code))),
+      );
+      console.log(`${some.length} endless codes in ${((performance.now() - started) / 1000).toFixed(1)} s: ${line}`);
+      for (const [index, { what, says }] of some.entries()) {
+        expect([what, value[index]]).toEqual([what, { isError: true, text: expect.stringMatching(says), console: '' }]);
+      }
+      expect(busy).toBeLessThan(MOST_BUSY_MS);
     }
-    expect(busy).toBeLessThan(MOST_BUSY_MS);
   });
 
   test('that prints without end is cut, and what it returned is there', async () => {
@@ -183,16 +192,21 @@ describe('hostile code', { timeout: 60_000 }, () => {
     expect(busy).toBeLessThan(MOST_BUSY_MS);
   });
 
-  test('more of it than may run at a time is refused, and room comes back', async () => {
-    const all = await Promise.all(
-      Array.from({ length: 24 }, () => execute(door, `await call_tool('slow', { ms: 300 }); return 'ran';`)),
-    );
-    const ran = all.filter(({ isError }) => !isError);
-    const refused = all.filter(({ isError }) => isError);
-    expect(ran.length).toBeGreaterThanOrEqual(4);
-    for (const { text } of refused) expect(text).toMatch(/busy|too many|at a time|later/i);
-    expect(await valueOf(door, `return 'room';`)).toBe('room');
-    console.log(`of 24 codes at once ${ran.length} ran and ${refused.length} were refused`);
+  test('more of it than may run at a time waits and is refused, others find room, and room comes back', async () => {
+    const code = `await call_tool('slow', { key: 'room' }); return 'ran';`;
+    const mine = Array.from({ length: 8 }, () => execute(door, code));
+    await upstream.waitForRequest(({ text }) => text.includes('"room"'));
+    const other = (await openSession(adapter)).at(adapter);
+    expect(await valueOf(other, `return 'room';`)).toBe('room');
+    const refused = await Promise.race(mine);
+    expect(refused).toMatchObject({ isError: true, text: expect.stringContaining('try again later') });
+    upstream.release('room');
+    const texts = (await Promise.all(mine)).map(({ text }) => text);
+    // Half of two to eight.
+    expect(texts.filter((text) => text === 'ran').length).toBeGreaterThanOrEqual(1);
+    expect(texts.filter((text) => text === 'ran').length).toBeLessThanOrEqual(4);
+    expect(new Set(texts)).toEqual(new Set([refused.text, 'ran']));
+    expect(await valueOf(door, `return 'again';`)).toBe('again');
   });
 
   describe('reaches nothing', () => {

@@ -30,7 +30,18 @@ const SERVERS: Readonly<Record<string, JsonObject>> = {
   plain: {},
   hidden: { ...CODE_MODE, disabled_tools: ['big', 'hidden_execute', 'hidden_get_upload_url'] },
   partly: { ...CODE_MODE, disabled_tools: ['b.*', 'partly_tags'] },
-  timed: { ...CODE_MODE, tool_defaults: { tool_call_timeout_seconds: 0.2 } },
+  timed: {
+    ...CODE_MODE,
+    adapters: [
+      {
+        type: 'upload_consumer',
+        tools: ['slow'],
+        file_path_argument: 'file',
+        overrides: { tool_call_timeout_seconds: 0.2 },
+      },
+    ],
+  },
+  short: { ...CODE_MODE, tool_defaults: { tool_call_timeout_seconds: 2.5 } },
   hostile: { ...CODE_MODE, tool_metadata_sanitization: { mode: 'block' } },
   warned: CODE_MODE,
   kept: pinned({ block_strategy: 'error', block_error_session_action: 'keep' }),
@@ -223,6 +234,19 @@ describe('a call that code makes, behind three replicas', { timeout: 60_000 }, (
     expect(await valueOf(door, code, 'timed')).toEqual([expect.stringMatching(/0\.2 s|time/i), null]);
     const { requestId } = upstreamOf('timed').cancelled[0] ?? {};
     expect(requestId).toBe(asObject(upstreamOf('timed').requestsOf('tools/call')[0]?.json).id);
+  });
+
+  test('comes to its end with the code, which may take no longer than any tool', async () => {
+    const door = await doorOf('short');
+    const said = await execute(door, `console.log('so far'); for (;;) await call_tool('slow', { ms: 50 });`, 'short');
+    expect(said).toMatchObject({ isError: true, console: 'so far\n' });
+    expect(said.text).toContain('longer than 2.5 s, the tool_call_timeout_seconds of this server');
+    const calls = (): number => upstreamOf('short').requestsOf('tools/call').length;
+    const before = calls();
+    await door.tool('echo', {});
+    expect(calls()).toBeLessThanOrEqual(before + 1);
+    const { tools } = asObject((await door.call('tools/list')).result);
+    expect(JSON.stringify(tools)).toContain('At most 100 calls, 2.5 s, ');
   });
 
   test('of a tool whose text is not fit for a model is a call of nothing', async () => {

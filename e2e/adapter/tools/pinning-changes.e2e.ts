@@ -2,6 +2,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from '../kit/deployment.ts';
+import { EventReader } from '../kit/events.ts';
 import { eventually } from '../kit/eventually.ts';
 import { openSession, textOf, type Door } from '../kit/session.ts';
 import { type SseUpstream, startSseUpstream } from '../kit/sse-upstream.ts';
@@ -15,6 +16,7 @@ import { failures } from './pinning/failures.ts';
 import { lifeSuite } from './pinning/life.ts';
 import { raceSuite } from './pinning/races.ts';
 
+const client_headers = { passthrough: ['x-user'] };
 /** Entries for tools that take uploads; `described` and `schemed` are such. */
 const adapters = [{ type: 'upload_consumer', tools: ['described', 'schemed'], file_path_argument: 'text' }];
 
@@ -31,7 +33,7 @@ describe('what counts as a change, behind three replicas:', () => {
     sse = started.use(await startSseUpstream());
     const servers = POLICIES.flatMap(({ id, pinning: tool_definition_pinning }) => [
       mounted(id, upstream.url, { tool_definition_pinning }),
-      mounted(`${id}_paged`, paged.url, { tool_definition_pinning }),
+      mounted(`${id}_paged`, paged.url, { tool_definition_pinning, upstream: { client_headers } }),
       mounted(`${id}_code`, upstream.url, { tool_definition_pinning, code_mode_enabled: true }),
       mounted(`${id}_sse`, sse.url, { tool_definition_pinning, upstream: { transport: 'sse' } }),
       mounted(`${id}_files`, upstream.url, { tool_definition_pinning, adapters, disabled_tools: ['gone'] }),
@@ -41,7 +43,7 @@ describe('what counts as a change, behind three replicas:', () => {
   afterAll(() => started.disposeAsync());
   afterEach(() => {
     for (const { behavior } of [upstream, paged])
-      Object.assign(behavior, { intercept: () => undefined, headerDelayMs: 0 });
+      Object.assign(behavior, { intercept: () => undefined, headerDelayMs: 0, answers: 'json' });
   });
 
   const listed = async (door: Door): Promise<JsonObject[]> => {
@@ -122,7 +124,8 @@ describe('what counts as a change, behind three replicas:', () => {
     }
   });
 
-  test('a batch', async () => {
+  test.for(['json', 'sse'] as const)('a batch that is answered as %s', async (answers) => {
+    upstream.behavior.answers = answers;
     const path = '/mcp/keep';
     show(upstream, before());
     const session = await openSession(trio.at(0), { path, protocolVersion: '2025-03-26' });
@@ -131,7 +134,9 @@ describe('what counts as a change, behind three replicas:', () => {
       { jsonrpc: '2.0', id: 'call', method: 'tools/call', params: { name: 'same', arguments: {} } },
     ];
     const send = async (place: number): Promise<Map<unknown, JsonObject>> => {
-      const messages = (await (await session.at(trio.at(place)).send(batch)).json()) as JsonObject[];
+      const response = await session.at(trio.at(place)).send(batch);
+      const messages =
+        answers === 'json' ? ((await response.json()) as JsonObject[]) : await new EventReader(response).rest();
       return new Map(messages.map((message) => [message.id, message]));
     };
     expect(toolsOf(asObject((await send(0)).get('list')?.result))).toHaveLength(before().length + 1);
@@ -194,7 +199,7 @@ describe('what counts as a change, behind three replicas:', () => {
     });
   });
 
-  cornerSuite(() => ({ trio, upstream, sse }));
+  cornerSuite(() => ({ trio, upstream, paged, sse }));
   raceSuite(() => ({ trio, upstream }));
   lifeSuite(() => ({ trio, upstream, paged }));
 });

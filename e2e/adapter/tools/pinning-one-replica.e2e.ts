@@ -149,3 +149,21 @@ describe('with warnings, a list', () => {
       end.abort();
     }));
 });
+
+test.for(['keep', 'subset_keep'])(
+  'without files, a call that names no tool does not get past policy %s',
+  async (id) => {
+    await using upstream = await startScriptedUpstream();
+    show(upstream, before());
+    const tool_definition_pinning = POLICIES.find((policy) => policy.id === id)?.pinning;
+    const servers = [mounted('up', upstream.url, { tool_definition_pinning })];
+    await using adapter = await startInProcess({ servers, uploads: { enabled: false }, artifacts: { enabled: false } });
+    const door = (await openSession(adapter)).at(adapter);
+    await door.call('tools/list');
+    for (const name of [undefined, 7, ['same']]) {
+      const { error } = await door.call('tools/call', { name, arguments: {} });
+      expect(error).toMatchObject({ code: -32602, data: { code: 'unknown_tool' } });
+    }
+    expect(upstream.requestsOf('tools/call')).toEqual([]);
+  },
+);

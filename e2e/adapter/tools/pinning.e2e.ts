@@ -25,7 +25,7 @@ describe('a server whose tools change within a session, behind three replicas,',
 
   beforeAll(async () => {
     whole = started.use(await startScriptedUpstream());
-    paged = started.use(await startScriptedUpstream({ pageSize: 2 }));
+    paged = started.use(await startScriptedUpstream({ pageSize: 2, answers: 'sse' }));
     sdkServer = started.use(await startChangingServer(FIRST));
     const servers = POLICIES.flatMap(({ id, pinning: tool_definition_pinning }) => [
       mounted(id, whole.url, { tool_definition_pinning }),
@@ -40,18 +40,18 @@ describe('a server whose tools change within a session, behind three replicas,',
     const ways = [
       { policies: POLICIES, pages: 'one page', says: 'says so', announces: true },
       { policies: POLICIES, pages: 'one page', says: 'does not say so', announces: false },
-      { policies: POLICIES, pages: 'pages', says: 'says so', announces: true },
+      { policies: POLICIES, pages: 'pages as event streams', says: 'says so', announces: true },
       // Where nothing is pinned, pages are the upstream's, each of them kept for itself.
       {
         policies: POLICIES.filter(({ id }) => id !== 'off'),
-        pages: 'pages',
+        pages: 'pages as event streams',
         says: 'does not say so',
         announces: false,
       },
     ];
     describe.for(ways)('lists $pages and $says', ({ policies, pages, announces }) => {
       test.for(policies)('policy $id', async (policy) => {
-        const isPaged = pages === 'pages';
+        const isPaged = pages !== 'one page';
         await playPolicy({
           upstream: isPaged ? paged : whole,
           policy,

@@ -3,11 +3,13 @@ import { AdapterConfig } from '../../../crds/config/adapter.ts';
 import { leaves } from '../../../crds/config/testing/schema-leaves.ts';
 import { inputSchema } from '../../../crds/generate/json-schema.ts';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
-import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { merged, mounted } from '../kit/deployment.ts';
+import { startInProcess } from '../kit/in-process.ts';
 import { openSession } from '../kit/session.ts';
-import { show } from './kit/changes.ts';
+import { show, tool } from './kit/changes.ts';
+import { toolsOf } from './kit/client.ts';
 import { type Field, FIELDS, NEUTRAL, TOOLS } from './fields/fields.ts';
 
 /** The fields of section 2.1 that a server can override, but for those that are no matter of lists of tools. */
@@ -104,6 +106,38 @@ describe('the field', () => {
       expect([value, await seen(field, adapter, 'server')]).toEqual([value, field.expected(value)]);
     }
   });
+});
+
+test('where nobody has set any of them, texts are cleaned and capped, and changes are warned of', async () => {
+  await using upstream = await startScriptedUpstream();
+  const long = (character: string): string => character.repeat(3_000);
+  const inputSchema = { type: 'object', title: long('T'), properties: { a: { description: long('s') } } };
+  const big = tool({ title: long('t'), description: long('d'), inputSchema });
+  show(upstream, [...TOOLS(), ['big', big]]);
+  const core = { upstream_metadata_cache_ttl_seconds: 0 };
+  await using adapter = await startInProcess({ core, servers: [mounted('up', upstream.url)] });
+  const door = (await openSession(adapter)).at(adapter);
+  const list = async (): Promise<JsonObject> => {
+    const { result } = await door.call('tools/list');
+    return Object.fromEntries(toolsOf(asObject(result)).map((one) => [one.name, one]));
+  };
+  const cut = (character: string, max: number): string => `${character.repeat(max - 3)}...`;
+  const first = await list();
+  expect(first).toMatchObject({
+    hidden: { description: 'ab' },
+    wide: { description: 'Wide' },
+    big: {
+      title: cut('t', 256),
+      description: cut('d', 2_000),
+      inputSchema: { title: cut('T', 1_000), properties: { a: { description: cut('s', 1_000) } } },
+    },
+  });
+  const logged = adapter.logs.filter(({ msg }) => msg === 'text of tools cleaned');
+  const named = ['long', 'hidden', 'wide', 'big'].map((name) => ({ name }));
+  expect(logged).toMatchObject([{ server_id: 'up', tools: 4, first: named, blocked: false }]);
+  expect(logged[0]?.first).toContainEqual({ name: 'hidden', fields: ['description'] });
+  show(upstream, [...TOOLS(), ['big', tool({ title: 'Changed' })]]);
+  expect(await list()).toMatchObject({ big: { description: expect.stringMatching(/^WARNING/) as string } });
 });
 
 test('every field about what is seen of tools has a test', () => {

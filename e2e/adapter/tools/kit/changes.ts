@@ -51,6 +51,8 @@ const changedTools: Record<string, ScriptedTool> = {
     inputSchema: { ...schema, properties: { ...schema.properties, secret: { type: 'string' } } },
   }),
 };
+const like = (name: string, more: JsonObject): Tools =>
+  before().map(([one, old]) => [one, { ...old, definition: { ...old.definition, ...(one === name && more) } }]);
 const without = (...names: string[]): Tools => before().filter(([name]) => !names.includes(name));
 const withChanged = (tools: Tools, ...names: string[]): Tools =>
   tools.map(([name, old]) => [name, (names.includes(name) ? changedTools[name] : undefined) ?? old]);
@@ -78,6 +80,18 @@ export const CHANGES: readonly Change[] = [
     after: () => withChanged(before(), 'schemed'),
     drift: { changed: [schemed], new: [], removed: [] },
   },
+  // Fields by which a client decides whether it asks its user first, and what it shows to him.
+  ...[
+    { title: 'Reads nothing' },
+    { annotations: { readOnlyHint: true } },
+    { outputSchema: { type: 'object', properties: {} } },
+    { icons: [{ src: 'https://example.org/lock.png' }] },
+    { _meta: { tags: ['safe'] } },
+  ].map((more) => ({
+    kind: `only ${Object.keys(more).join()}`,
+    after: () => like('described', more),
+    drift: { changed: [{ name: 'described', fields: Object.keys(more) }], new: [], removed: [] },
+  })),
   { kind: 'a new tool', after: () => [...before(), ...ADDED], drift: { changed: [], new: ['added'], removed: [] } },
   { kind: 'one tool less', after: () => without('gone'), drift: { changed: [], new: [], removed: ['gone'] } },
   {

@@ -1,4 +1,5 @@
 import type { RunningAdapter } from '../../../support/adapter-process.ts';
+import type { RedisServer } from '../../../support/redis.ts';
 import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import { type Deployment, startDeployment } from '../../kit/deployment.ts';
 import type { Place } from '../../kit/session.ts';
@@ -6,6 +7,7 @@ import type { Place } from '../../kit/session.ts';
 /** Three replicas, the Redis between them, and a strict round-robin balancer before them. */
 export interface Trio extends AsyncDisposable {
   readonly url: string;
+  readonly redis: RedisServer;
   /** As they are now: `crash` replaces the first. */
   readonly places: readonly Place[];
   /** Replica `turn` in strict round robin. */
@@ -25,6 +27,7 @@ export async function startTrio(config: JsonObject): Promise<Trio> {
   const running = opened.move();
   return {
     url: deployment.balancer.url,
+    redis: deployment.redis,
     get places() {
       return places();
     },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { asObject } from '../../../support/scripted-upstream/json-rpc.ts';
+import { asObject, type JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import type { ScriptedUpstream } from '../../../support/scripted-upstream/scripted-upstream.ts';
 import { EventReader } from '../../kit/events.ts';
 import { eventually } from '../../kit/eventually.ts';
@@ -14,6 +14,8 @@ import type { Trio } from '../kit/trio.ts';
 export interface CornerStage {
   readonly trio: Trio;
   readonly upstream: ScriptedUpstream;
+  /** Lists pages of two tools, and gets the header `x-user` of clients. */
+  readonly paged: ScriptedUpstream;
   readonly sse: SseUpstream;
 }
 
@@ -49,7 +51,7 @@ export function cornerSuite(stage: () => CornerStage): void {
       }
     });
 
-    test('ends at its server, too, where the client did not wait for the answer', async () => {
+    test('ends with the next request where the client of the first did not wait for the list', async () => {
       const { trio, upstream } = stage();
       show(upstream, before());
       const session = await openSession(trio.at(0), { path: '/mcp/invalidate' });
@@ -64,6 +66,8 @@ export function cornerSuite(stage: () => CornerStage): void {
       await eventually(() => upstream.requestsOf('tools/list').length).toBe(mark + 1);
       leaving.abort();
       await expect(call).rejects.toThrow();
+      upstream.behavior.headerDelayMs = 0;
+      expect((await session.at(trio.at(1)).call('tools/call', DESCRIBED)).error).toMatchObject({ code: 409 });
       await eventually(() => upstream.sessions.has(upstreamId)).toBe(false);
       expect(await stream.rest()).toEqual([]);
       expect((await session.at(trio.at(1)).call('ping')).error).toMatchObject(INVALIDATED.error);
@@ -85,6 +89,37 @@ export function cornerSuite(stage: () => CornerStage): void {
       expect(error).toMatchObject(ends ? INVALIDATED.error : expected);
     }
     if (ends) await eventually(() => sse.sessions.size).toBe(sessions - 1);
+  });
+
+  test('the server is asked anew for each list and each body with calls, as its client itself would', async () => {
+    const { trio, paged } = stage();
+    show(paged, before());
+    const headers = { 'x-user': 'ada' };
+    const path = '/mcp/keep_paged';
+    const session = await openSession(trio.at(0), { path, headers, protocolVersion: '2025-03-26' });
+    const asked = async (step: () => Promise<unknown>): Promise<unknown[]> => {
+      const mark = paged.requestsOf('tools/list').length;
+      await step();
+      return paged
+        .requestsOf('tools/list')
+        .slice(mark)
+        .map(({ json, headers: sent }) => [asObject(asObject(json).params).cursor, sent['x-user']]);
+    };
+    const once = [undefined, '2', '4'].map((cursor) => [cursor, 'ada']);
+    const door = session.at(trio.at(1));
+    const call = (id: number): JsonObject => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { ...DESCRIBED },
+    });
+    for (let i = 0; i < 2; i += 1) {
+      expect(await asked(() => door.call('tools/list'))).toEqual(once);
+      expect(await asked(() => door.tool('described'))).toEqual(once);
+      expect(await asked(async () => (await door.send([call(1), call(2), call(3)])).json())).toEqual(once);
+      expect(await asked(() => door.tool('keep_paged_get_upload_url'))).toEqual([]);
+      expect(await asked(() => door.call('ping'))).toEqual([]);
+    }
   });
 
   test.for(POLICIES)('in code mode, where a search may be what comes first: policy $id', async (policy) => {

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { asObject, type JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import type { ScriptedUpstream } from '../../../support/scripted-upstream/scripted-upstream.ts';
 import { EventReader, isResponse } from '../../kit/events.ts';
+import { eventually } from '../../kit/eventually.ts';
 import { openSession, type Place, type Session, textOf } from '../../kit/session.ts';
 import { ALL, before, CALLED, definitionsOf, show } from '../kit/changes.ts';
 import { toolsOf } from '../kit/client.ts';
@@ -55,6 +56,28 @@ export function lifeSuite(stage: () => LifeStage): void {
       show(upstream, ALL.after());
       await remembers(sessions[0], 'keep', trio.places);
       await remembers(sessions[1], 'subset_keep', trio.places);
+    });
+
+    test('after Redis was away, and meanwhile sees no list at all', async () => {
+      const { trio, upstream } = stage();
+      show(upstream, before());
+      const keep = await pinned(trio.at(0), 'keep');
+      const fresh = await openSession(trio.at(0), { path: '/mcp/keep' });
+      await trio.redis.stop();
+      show(upstream, ALL.after());
+      for (const place of trio.places) {
+        for (const session of [keep, fresh]) {
+          const { error } = await session.at(place).call('tools/list');
+          expect(error).toMatchObject({ data: { code: 'state_unavailable' } });
+        }
+      }
+      await trio.redis.start();
+      for (const place of trio.places) {
+        await eventually(async () => (await keep.at(place).call('ping')).result, 50).toEqual({});
+      }
+      await remembers(keep, 'keep', trio.places);
+      const { result } = await fresh.at(trio.at(1)).call('tools/list');
+      expect(toolsOf(asObject(result)).slice(0, -1)).toEqual(definitionsOf(ALL.after()));
     });
 
     test('after the server has lost its sessions, whatever finds out first', async () => {

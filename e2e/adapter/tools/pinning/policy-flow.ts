@@ -29,8 +29,7 @@ const CHANGED = ['described', 'schemed'];
 const ADDED = ['added', 'new_name'];
 const REMOVED = ['gone', 'old_name'];
 const WARNING =
-  'WARNING: the tools of this server have changed since this session saw them first: ' +
-  'changed=described[description], schemed[inputSchema]; new=added, new_name; removed=gone, old_name.';
+  'WARNING: the tools of this server have changed since this session saw them first: 2 changed, 2 new, 2 removed.';
 const IS_NEW = 'WARNING: this tool is new';
 
 /** What a client sees of an upstream that changes everything between two lists, whichever replica answers. */

@@ -1,0 +1,6 @@
+import { type Baseline, baselineOf, pinOf } from '../baseline.ts';
+
+/** @param tools definitions (JSON texts) */
+export function baselineOfTexts(tools: readonly string[]): Baseline {
+  return baselineOf(tools.map(pinOf));
+}

@@ -1,0 +1,73 @@
+import { LRUCache } from 'lru-cache';
+
+import type { Baseline } from '../catalog/baseline.ts';
+import { type Drift, driftBetween, withWarning } from '../catalog/drift.ts';
+import { copied } from '../catalog/prepared-tool.ts';
+import { inTurns } from './in-turns.ts';
+import type { PreparedList } from './tool-views.ts';
+
+/** Definitions with warnings, for sessions of before an upstream's last changes. */
+const MAX_CHARS = 32 << 20;
+/** About what a drift, and each name in it, takes up beside its texts. */
+const OVERHEAD = 400;
+
+/** How a list differs from what a session is pinned to. */
+export interface Drifted {
+  readonly drift: Drift;
+  /** In the order of the list's tools: definitions (JSON texts) with warnings, or undefined for what has drifted. */
+  readonly shown: readonly (string | undefined)[];
+  /** In characters, about. */
+  readonly size: number;
+}
+
+/** Worked out once for all sessions that are pinned to the same and get the same list. */
+export class SessionDrifts {
+  readonly #hides: boolean;
+  /** By the list, and the fingerprint of what is pinned. */
+  readonly #known = new LRUCache<string, Drifted>({ maxSize: MAX_CHARS, sizeCalculation: ({ size }) => size });
+
+  /** @param hides whether what has drifted is hidden, and not warned of */
+  constructor(hides: boolean) {
+    this.#hides = hides;
+  }
+
+  /** What has changed since a session saw its tools first, and what it may see all the same. */
+  async of(list: PreparedList, pinned: Baseline, isWhole: boolean): Promise<Drifted | undefined> {
+    const { fingerprint } = pinned;
+    if (fingerprint === list.baseline.fingerprint) return undefined;
+    const key = `${list.key}\n${fingerprint}\n${isWhole}\n${pinned.text === ''}`;
+    const known = this.#known.get(key);
+    if (known !== undefined) return known;
+    const between = driftBetween(pinned, list.baseline);
+    const drift = isWhole ? between : withoutRemoved(between);
+    if (drift === undefined) return undefined;
+    const shown: (string | undefined)[] = [];
+    await inTurns(this.#despite(drift, list, shown));
+    const copies = this.#hides ? 0 : shown.reduce((sum, text) => sum + (text?.length ?? 0), 0);
+    const { changed, added, removed } = drift;
+    const names = [...changed.map(({ name }) => name), ...added, ...removed];
+    const drifted = {
+      drift,
+      shown,
+      size: names.reduce((sum, { length }) => sum + length + OVERHEAD, copies + OVERHEAD),
+    };
+    this.#known.set(key, drifted);
+    return drifted;
+  }
+
+  /** With warnings, or without what has drifted. */
+  *#despite(drift: Drift, { view }: PreparedList, shown: (string | undefined)[]): Generator<void, void> {
+    const drifted = new Set([...drift.changed.map(({ name }) => name), ...drift.added]);
+    for (const tool of view.tools) {
+      if (!this.#hides) shown.push(copied(withWarning(tool.shown, tool.name ?? '', drift)));
+      else shown.push(drifted.has(tool.name ?? '') ? undefined : tool.shown);
+      yield;
+    }
+  }
+}
+
+/** Of one page of several nobody can say what is missing. */
+function withoutRemoved(drift: Drift | undefined): Drift | undefined {
+  if (drift === undefined || drift.changed.length + drift.added.length === 0) return undefined;
+  return drift.removed.length === 0 ? drift : { ...drift, removed: [] };
+}
