@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { loadScraperConfig } from './load.ts';
 import { scraperWarnings } from './scraper-warnings.ts';
 import { toYaml } from './testing.ts';
@@ -67,4 +67,30 @@ sources:
     ['sources[0].tls.verify', 5],
     ['sources[0].baseUrl', 6],
   ]);
+});
+
+describe('a text that is the name of a variable', () => {
+  const env = { API_PASSWORD: 'p', EMPTY: '' };
+  const warned = (values: Record<string, unknown>): string[] => {
+    const text = toYaml(scraperSampleWith(values));
+    return scraperWarnings(loadScraperConfig(text, env), text, env).map(({ path, message }) => `${path} ${message}`);
+  };
+
+  test.each<[values: Record<string, unknown>, path: string]>([
+    [{ 'source.auth': { type: 'basic', username: 'u', password: 'API_PASSWORD' } }, 'sources[0].auth.password'],
+    [{ 'scraper.fingerprintStore.valkey.password': 'API_PASSWORD' }, 'scraper.fingerprintStore.valkey.password'],
+  ])('%j was its value in the original', (values, path) => {
+    expect(warned(values)).toEqual([
+      `${path} is the name of an environment variable, but is taken as it is; write \${NAME} for its value`,
+    ]);
+  });
+
+  test.each<Record<string, unknown>>([
+    { 'source.auth': { type: 'basic', username: 'u', password: 'OTHER' } },
+    { 'source.auth': { type: 'basic', username: 'u', password: 'EMPTY' } },
+    { 'source.auth': { type: 'basic', username: 'u', password: '${API_PASSWORD}' } },
+    { 'source.dataKey': 'API_PASSWORD' },
+  ])('%j is no such text', (values) => {
+    expect(warned(values)).toEqual([]);
+  });
 });

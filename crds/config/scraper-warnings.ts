@@ -1,4 +1,5 @@
 import { type Problem, dottedPath } from './problem.ts';
+import type { Environment } from './reference.ts';
 import type { ScraperConfig, Source } from './scraper.ts';
 import type { Path } from './tree.ts';
 import { readYaml } from './yaml-source.ts';
@@ -10,12 +11,14 @@ interface Warning {
 
 /**
  * What is probably not meant as it is written in a valid file of the scraper: what can have no effect, what is turned
- * off at one's own risk, and shapes that are accepted for old examples only. In the order of the file.
+ * off at one's own risk, and shapes that are accepted for old examples only. In the order of the file. `env` is what the
+ * references of the file are resolved from.
  */
-export function scraperWarnings(config: ScraperConfig, text: string): Problem[] {
+export function scraperWarnings(config: ScraperConfig, text: string, env: Environment = {}): Problem[] {
   const source = readYaml(text);
   const found = [
     ...oldShapes(source.value),
+    ...namesOfVariables(source.value, env),
     ...tls(config.scraper.otelTls.verify, ['scraper', 'otelTls', 'verify']),
     ...config.sources.flatMap((source, index) => sourceWarnings(source, config, ['sources', index])),
   ];
@@ -48,6 +51,19 @@ function oldShapes(node: unknown, at: Path = []): Warning[] {
   });
   const children = Array.isArray(node) ? [...node.entries()] : Object.entries(node);
   return [...warnings, ...children.flatMap(([key, child]) => oldShapes(child, [...at, key]))];
+}
+
+/** The original takes a text that is the name of a variable for its value, and its examples have all secrets like that. */
+function namesOfVariables(node: unknown, env: Environment, at: Path = []): Warning[] {
+  if (typeof node === 'string') {
+    const isSecret = at.includes('auth') || (at.includes('fingerprintStore') && at.at(-1) === 'password');
+    return isSecret && Object.hasOwn(env, node) && Boolean(env[node])
+      ? [{ at, message: 'is the name of an environment variable, but is taken as it is; write ${NAME} for its value' }]
+      : [];
+  }
+  if (typeof node !== 'object' || node === null) return [];
+  const children = Array.isArray(node) ? [...node.entries()] : Object.entries(node);
+  return children.flatMap(([key, child]) => namesOfVariables(child, env, [...at, key]));
 }
 
 function sourceWarnings(source: Source, { scraper }: ScraperConfig, at: Path): Warning[] {
