@@ -29,6 +29,8 @@ export interface Scraping {
   resume(name: string): Promise<void>;
   /** Opens windows again that were set aside. Returns their number. @throws StateUnavailable */
   retryDead(name: string): Promise<number>;
+  /** This pod and all that are alive; none while the state is not open yet. */
+  pods(): { readonly self: string; readonly live: readonly string[] };
   /** What must not appear in any output: of the configuration in use, of earlier ones, and tokens. */
   secrets(): readonly string[];
   /** Drains, and closes everything in the reverse order of opening. */
