@@ -66,7 +66,15 @@ export const sourceHealth = (status: SourceStatus): SourceHealth => ({
 /** A source that has not run yet. */
 export function notYetScraped({ name }: { readonly name: string }): SourceHealth {
   return {
-    ...{ name, last_scrape: null, last_success: null, watermark: null, records: null, last_error: null },
-    ...{ owner: true, paused: false, open_windows: 0, dead_windows: 0 },
+    name,
+    last_scrape: null,
+    last_success: null,
+    watermark: null,
+    records: null,
+    last_error: null,
+    owner: true,
+    paused: false,
+    open_windows: 0,
+    dead_windows: 0,
   };
 }

@@ -1,27 +1,20 @@
 import { hash, timingSafeEqual } from 'node:crypto';
 import type { Environment } from '../../crds/config/reference.ts';
-
-/** The token of the admin API is missing; the message says where it was looked for. */
-export class TokenMissing extends Error {
-  override readonly name = 'TokenMissing';
-}
+import type { ScraperSettings } from '../../crds/config/scraper.ts';
 
 /**
- * The token of the admin API, from the variable that `scraper.adminSecretEnv` names. White space around it, such as the
- * line's end of a file that became a variable, could not be sent and does not count.
- *
- * @throws TokenMissing
+ * The token of the admin API, from the variable that `adminSecretEnv` names, which is set when the configuration is valid;
+ * undefined while the API is off. White space around it, such as the end of the line in a file that became a variable,
+ * could not be sent and does not count.
  */
-export function adminToken(variable: string | null, env: Environment): string {
-  const token = (variable === null ? undefined : env[variable])?.trim() ?? '';
-  if (token !== '') return token;
-  throw new TokenMissing(
-    `scraper.adminSecretEnv: the admin API needs a token, and the environment variable ${variable ?? '(none)'} is ` +
-      'unset or empty; set it, or scraper.enableAdminApi to false',
-  );
+export function adminToken(
+  { enableAdminApi, adminSecretEnv }: Pick<ScraperSettings, 'enableAdminApi' | 'adminSecretEnv'>,
+  env: Environment,
+): string | undefined {
+  return enableAdminApi ? (env[adminSecretEnv ?? ''] ?? '').trim() : undefined;
 }
 
-/** Tells from the header `Authorization` whether a caller has the token. */
+/** Tells from the header `Authorization` whether a caller has the token. Nobody has an empty one. */
 export function bearerToken(token: string): (authorization: string | undefined) => boolean {
   const expected = digest(Buffer.from(token, 'utf8'));
   return (authorization) => {

@@ -9,15 +9,11 @@ import type { RunRecord, SourceStatus } from '../status.ts';
 type Shown = Record<string, unknown>;
 
 /** Keys in the original's order; what is new comes after them. */
-const SOURCE_KEYS = [
-  ...['name', 'frequency', 'allowOverlapScans', 'emitLogs', 'auth', 'scrape', 'endpoint', 'baseUrl', 'dataKey'],
-  ...['filters', 'deltaDetection', 'gaugeReadings', 'counterReadings', 'histogramReadings', 'attributes'],
-  ...['logStatusField', 'runFirstScrape'],
-];
-const SCRAPE_KEYS = [
-  ...['type', 'httpMethod', 'timeFormat', 'maxConcurrency', 'parallelWindow', 'rangeKeys', 'urlEncodeTimeKeys'],
-  ...['extraHeaders', 'extraArgs'],
-];
+const SOURCE_KEYS =
+  `name frequency allowOverlapScans emitLogs auth scrape endpoint baseUrl dataKey filters deltaDetection
+  gaugeReadings counterReadings histogramReadings attributes logStatusField runFirstScrape`.split(/\s+/);
+const SCRAPE_KEYS = `type httpMethod timeFormat maxConcurrency parallelWindow rangeKeys urlEncodeTimeKeys extraHeaders
+  extraArgs`.split(/\s+/);
 
 /** The configuration in use, without secrets. */
 export function configView(config: ScraperConfig): { readonly scraper: unknown; readonly sources: readonly Shown[] } {
