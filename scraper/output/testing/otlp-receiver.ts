@@ -1,4 +1,5 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import { createServer as createTlsServer, type ServerOptions } from 'node:https';
 import { once } from 'node:events';
 import { type AddressInfo } from 'node:net';
 import { gunzipSync } from 'node:zlib';
@@ -76,7 +77,7 @@ interface WireLog {
 interface WireResource<T> {
   readonly resources?: readonly {
     readonly resource: { readonly attributes: readonly KeyValue[] };
-    readonly scopes: readonly T[];
+    readonly scopes?: readonly T[];
   }[];
 }
 
@@ -136,7 +137,7 @@ export function decodeRequest(
     readonly metrics?: readonly WireMetric[];
     readonly records?: readonly WireLog[];
   }>;
-  const scopes = resources.flatMap((resource) => resource.scopes);
+  const scopes = resources.flatMap((resource) => resource.scopes ?? []);
   return {
     path,
     headers,
@@ -191,7 +192,7 @@ export const ok = answer(200);
 export const hang: Answer = () => undefined;
 export const reset: Answer = (response) => response.socket?.resetAndDestroy();
 
-/** A real OTLP/HTTP server. What it answers to the next requests stands in `next`; then all is well. */
+/** A real OTLP/HTTP server, with `tls` over HTTPS. What it answers to the next requests stands in `next`; then all is well. */
 export class OtlpReceiver implements AsyncDisposable {
   readonly requests: ReceivedRequest[] = [];
   /** Those that it has acknowledged. */
@@ -199,12 +200,19 @@ export class OtlpReceiver implements AsyncDisposable {
   next: Answer[] = [];
   /** Answers to all requests for which `next` has none. */
   always: Answer = ok;
-  readonly #server: Server = createServer((request, response) => void this.#receive(request, response));
+  readonly #server: Server;
+  readonly #scheme: string;
+
+  constructor(tls?: ServerOptions) {
+    const listener: RequestListener = (request, response) => void this.#receive(request, response);
+    this.#server = tls === undefined ? createServer(listener) : createTlsServer(tls, listener);
+    this.#scheme = tls === undefined ? 'http' : 'https';
+  }
 
   async listen(): Promise<string> {
     this.#server.listen(0, '127.0.0.1');
     await once(this.#server, 'listening');
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
+    return `${this.#scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
   async #receive(request: IncomingMessage, response: ServerResponse): Promise<void> {
