@@ -1,0 +1,84 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import { records } from '../support/json-api.ts';
+import { counted, deliveries, expectAll, expectDelivery } from './kit/delivery.ts';
+import { needsCollector, Workshop } from './kit/workshop.ts';
+
+needsCollector();
+
+const STEP_MS = 50;
+const MINUTE_MS = 60_000;
+
+/** Records that take place while the test runs: the API shows those of the past and present. */
+const eventsFromNow = (start: Date, seconds: number) => records((seconds * 1000) / STEP_MS, start, STEP_MS);
+
+test('a minute without a collector: nothing is missing, and nothing comes twice', { timeout: 180_000 }, async () => {
+  await using workshop = await Workshop.open();
+  const { api, collector } = workshop;
+  const start = new Date();
+  api.records = eventsFromNow(start, 180);
+  const source = workshop.source('events', { scrape: { rangeKeys: { firstScrapeStart: start.toISOString() } } });
+  await using scraper = await workshop.start(await workshop.configure([source]));
+  await collector.waitFor((all) => expect(deliveries(all, 'events').size).toBeGreaterThan(20));
+
+  await collector.stop();
+  const down = new Date();
+  await delay(MINUTE_MS);
+  const duringOutage = await workshop.status(scraper, 'events');
+  expect(new Date(String(duringOutage['watermark'])).getTime()).toBeLessThanOrEqual(down.getTime());
+  expect(duringOutage['last_error']).toMatch(/collector|connect|UNAVAILABLE/i);
+  await collector.start();
+  const back = new Date();
+
+  const past = () => api.records.filter(({ at }) => Date.parse(at) < back.getTime());
+  await collector.waitFor((all) => expectAll(all, 'events', past()), 60_000);
+  expect(await scraper.stop()).toEqual({ code: 0, signal: null });
+  await workshop.ledger(async (ledger) => {
+    const windows = await ledger.windows('events', { offset: 0, limit: 1000 });
+    const { watermark } = (await ledger.source('events')) ?? {};
+    const wanted = api.records.filter(({ at }) => Date.parse(at) < (watermark?.getTime() ?? 0));
+    expect(wanted.length).toBeGreaterThanOrEqual(past().length);
+    // A request that is cut off when the collector stops may have arrived; the ledger then says so.
+    const mayRepeat = windows.filter((window) => window.mayRepeat);
+    const all = await collector.collected();
+    const repeated = expectDelivery(all, 'events', wanted, mayRepeat);
+    expect(counted(all, 'events', 'events')).toBe(wanted.length);
+    expect(repeated).toBeLessThanOrEqual(1000 / STEP_MS);
+  });
+  expect(scraper.stdout()).toContain('"msg":"window failed"');
+});
+
+test('a collector that hangs: what may come twice is known', async () => {
+  await using workshop = await Workshop.open();
+  const { api, collector } = workshop;
+  const start = new Date();
+  api.records = eventsFromNow(start, 60);
+  const source = workshop.source('events', { scrape: { rangeKeys: { firstScrapeStart: start.toISOString() } } });
+  const file = await workshop.configure([source]);
+  await using scraper = await workshop.start(file, { OTEL_EXPORTER_OTLP_TIMEOUT: '500' });
+  await collector.waitFor((all) => expect(deliveries(all, 'events').size).toBeGreaterThan(20));
+  collector.freeze();
+  await delay(4000);
+  collector.thaw();
+  const back = Date.now();
+  await collector.waitFor((all) =>
+    expectAll(
+      all,
+      'events',
+      api.records.filter(({ at }) => Date.parse(at) < back),
+    ),
+  );
+  expect(await scraper.stop()).toEqual({ code: 0, signal: null });
+  await workshop.ledger(async (ledger) => {
+    const windows = await ledger.windows('events', { offset: 0, limit: 1000 });
+    expect(windows.every(({ state }) => state === 'committed')).toBe(true);
+    const mayRepeat = windows.filter((window) => window.mayRepeat);
+    expect(mayRepeat.length).toBeGreaterThan(0);
+    const { watermark } = (await ledger.source('events')) ?? {};
+    const wanted = api.records.filter(({ at }) => Date.parse(at) < (watermark?.getTime() ?? 0));
+    const all = await collector.collected();
+    expectDelivery(all, 'events', wanted, mayRepeat);
+    // Sums are sent again without being added again.
+    expect(counted(all, 'events', 'events')).toBe(wanted.length);
+  });
+});
