@@ -54,8 +54,8 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   const { createLogger } = await import('./logger.ts');
   const { scraperSecrets } = await import('../crds/config/scraper-redact.ts');
   const { logLevel, servicePort, enableAdminApi } = loaded.config.scraper;
-  let secrets = scraperSecrets(loaded.config);
-  const logger = createLogger(logLevel, () => secrets);
+  let secrets = (): readonly string[] => scraperSecrets(loaded.config);
+  const logger = createLogger(logLevel, () => secrets());
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
 
   const scraper = await createScraper({
@@ -65,11 +65,9 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     logger,
     version,
     references: options.references,
-    onConfig(next) {
-      // Old secrets may still stand in what is logged about the old sources.
-      secrets = [...new Set([...secrets, ...scraperSecrets(next.config)])].sort((a, b) => b.length - a.length);
-    },
   });
+  secrets = () => scraper.secrets();
+  await scraper.start();
   try {
     const url = await scraper.listen(options.host, options.port ?? servicePort);
     // Said on every level, so that whoever starts it sees where it is.

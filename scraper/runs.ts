@@ -42,6 +42,12 @@ export class Runs {
     return run;
   }
 
+  /** As if it had never begun. */
+  remove(run: Run): void {
+    const place = this.#runs.indexOf(run);
+    if (place >= 0) this.#runs.splice(place, 1);
+  }
+
   /** Newest first. */
   all(): readonly RunRecord[] {
     return this.#runs;

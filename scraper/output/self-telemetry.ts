@@ -95,6 +95,11 @@ export class SelfTelemetry {
     this.#add('counter', name, '1', labels, value);
   }
 
+  /** A present value, such as of windows that wait. */
+  gauge(name: string, labels: Labels, value: number): void {
+    this.#add('gauge', name, '1', labels, value);
+  }
+
   /** Sends what has come together. What is not acknowledged goes with the next. */
   async flush(signal: AbortSignal): Promise<void> {
     const sending = [...this.#unsent, this.#current].filter(({ isEmpty }) => !isEmpty);
