@@ -3,6 +3,8 @@ import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StateUnavailable } from './ledger.ts';
+import { openSqliteReader } from './sqlite-reader.ts';
+import { TABLES, VERSION } from './sqlite-tables.ts';
 
 export interface SqliteSettings {
   readonly path: string;
@@ -10,43 +12,9 @@ export interface SqliteSettings {
   readonly lockRetries: number;
   /** Wait before the first of these attempts; it doubles up to a second. */
   readonly lockBackoffMs: number;
+  /** Only looks: nothing is created, changed or brought up to date. The file must be there. */
+  readonly readOnly?: boolean;
 }
-
-/**
- * `last_success` and `fingerprints` are the original's tables, in its units: text in UTC, and seconds. Ours have
- * milliseconds since the epoch.
- */
-const TABLES = `
-  CREATE TABLE IF NOT EXISTS last_success (source TEXT PRIMARY KEY, timestamp TEXT);
-  CREATE TABLE IF NOT EXISTS fingerprints (
-    hash TEXT, source TEXT, first_seen INTEGER, last_seen INTEGER, ttl INTEGER, PRIMARY KEY (hash, source)
-  );
-  CREATE INDEX fingerprints_by_age ON fingerprints (source, last_seen, ttl);
-  CREATE TABLE ledger_sources (
-    name TEXT PRIMARY KEY,
-    planned_until INTEGER,
-    last_commit_at INTEGER,
-    paused INTEGER NOT NULL DEFAULT 0,
-    used_at INTEGER NOT NULL DEFAULT 0
-  ) WITHOUT ROWID;
-  CREATE TABLE ledger_windows (
-    source TEXT NOT NULL,
-    id TEXT NOT NULL,
-    kind TEXT NOT NULL,
-    state TEXT NOT NULL,
-    start_at INTEGER NOT NULL,
-    end_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL,
-    at INTEGER NOT NULL,
-    may_repeat INTEGER NOT NULL,
-    error TEXT,
-    PRIMARY KEY (source, id)
-  ) WITHOUT ROWID;
-  CREATE INDEX due_windows ON ledger_windows (source, kind DESC, at, start_at) WHERE state NOT IN ('committed', 'dead');
-  CREATE INDEX uncommitted_windows ON ledger_windows (source, kind, start_at) WHERE state <> 'committed';
-  CREATE INDEX settled_windows ON ledger_windows (source, state, at) WHERE state IN ('committed', 'dead');
-`;
-const VERSION = 1;
 
 /** How long SQLite itself waits for another process's lock, which blocks this one. */
 const BUSY_TIMEOUT_MS = 10;
@@ -62,9 +30,13 @@ export class SqliteDatabase {
   readonly #settings: SqliteSettings;
   readonly #closed = new AbortController();
 
-  /** Opens the file, creating it and its folder when missing. */
+  /** Opens the file, creating it and its folder when missing, unless it is only to be read. */
   constructor(settings: SqliteSettings) {
     this.#settings = settings;
+    if (settings.readOnly === true) {
+      this.connection = openSqliteReader(settings.path, BUSY_TIMEOUT_MS);
+      return;
+    }
     mkdirSync(dirname(settings.path), { recursive: true });
     this.connection = new DatabaseSync(settings.path, { timeout: BUSY_TIMEOUT_MS });
     try {
