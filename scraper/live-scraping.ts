@@ -152,8 +152,8 @@ export class LiveScraping implements Scraping {
     const { state, scheduler, upkeep, emitter, close } = this.#parts;
     await state.stopOpening();
     scheduler.stop();
-    const entries = [...this.#entries.values(), ...this.#leaving.values()];
-    await Promise.all(entries.map((entry) => entry.runner?.close(this.#graceMs)));
+    const runners = [...this.#entries.values(), ...this.#leaving.values()].flatMap(({ runner }) => runner ?? []);
+    await Promise.all(runners.map((runner) => runner.close(this.#graceMs)));
     await upkeep.stop();
     await emitter.close();
     await state.close();

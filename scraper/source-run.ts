@@ -150,7 +150,7 @@ export class SourceRun {
 
   /** Nobody can ask for how things were: of moments only the latest is scraped, the others are set aside. */
   async #latestMoment(): Promise<LedgerWindow[]> {
-    const { ledger, now, fence: fenceNow, kept, logger } = this.#parts;
+    const { ledger, now, fence: fenceNow, logger } = this.#parts;
     const { inFlight } = this.#memory;
     const before = new Set(inFlight);
     const open = await ledger.due(this.#name, FAR, MOMENTS_SEEN);
