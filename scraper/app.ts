@@ -3,7 +3,10 @@ import { watchReferences } from '../crds/runtime/references.ts';
 import { ConfigFile, type LoadedConfig } from './config-file.ts';
 import { createScraping } from './create-scraping.ts';
 import { healthObject, sourceHealth, type HealthObject } from './health.ts';
-import { HealthServer } from './health-server.ts';
+import { adminRoutes } from './http/admin-routes.ts';
+import { adminToken, bearerToken } from './http/bearer-token.ts';
+import { healthRoutes } from './http/health-routes.ts';
+import { HttpServer } from './http/http-server.ts';
 import type { Logger } from './logger.ts';
 
 export interface ScraperOptions {
@@ -20,7 +23,7 @@ export interface ScraperOptions {
 export interface Scraper {
   /** Begins to scrape. */
   start(): Promise<void>;
-  /** Opens the port of health checks and returns the URL. */
+  /** Opens the port of health checks and the admin API, and returns the URL. */
   listen(host: string | undefined, port: number): Promise<string>;
   /** Drains, and closes everything in the reverse order of opening. */
   stop(): Promise<void>;
@@ -59,11 +62,27 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       referencesChanged: references?.changed(),
       sources: scraping.sources().map(sourceHealth),
     });
-  const server = new HealthServer({ health, notReady: () => (draining ? 'draining' : scraping.ready()) });
+  const token = adminToken(loaded.config.scraper, env);
+  const server = new HttpServer({
+    open: healthRoutes({ health, notReady: () => (draining ? 'draining' : scraping.ready()) }),
+    admin:
+      token === undefined
+        ? undefined
+        : {
+            routes: adminRoutes({
+              config: () => ({ scraper: loaded.config.scraper, sources: file.current.config.sources }),
+              scraping,
+              isDraining: () => draining,
+              now: () => new Date(),
+            }),
+            hasToken: bearerToken(token),
+          },
+    logger,
+  });
 
   return {
     health,
-    secrets: () => scraping.secrets(),
+    secrets: () => (token === undefined ? scraping.secrets() : [token, ...scraping.secrets()]),
     start: () => scraping.start(),
     listen: (host, port) => server.listen(host, port),
     async stop() {

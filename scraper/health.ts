@@ -62,19 +62,3 @@ export const sourceHealth = (status: SourceStatus): SourceHealth => ({
   open_windows: status.openWindows,
   dead_windows: status.deadWindows,
 });
-
-/** A source that has not run yet. */
-export function notYetScraped({ name }: { readonly name: string }): SourceHealth {
-  return {
-    name,
-    last_scrape: null,
-    last_success: null,
-    watermark: null,
-    records: null,
-    last_error: null,
-    owner: true,
-    paused: false,
-    open_windows: 0,
-    dead_windows: 0,
-  };
-}
