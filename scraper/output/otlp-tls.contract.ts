@@ -1,11 +1,12 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
+import { ServerCredentials } from '@grpc/grpc-js';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ClientTls } from '../../crds/config/scraper-tls.ts';
 import { Authority, type KeyPair } from '../requests/testing/certificates.ts';
 import { createExporters } from './otlp-exporters.ts';
+import { GrpcReceiver } from './testing/grpc-receiver.ts';
 import { OtlpReceiver } from './testing/otlp-receiver.ts';
 
 let authority: Authority;
@@ -36,27 +37,10 @@ async function collect(transport: Transport, pair: KeyPair, wantsClient = false)
     collectors.push(receiver);
     return await receiver.listen();
   }
-  const server = new Server();
-  collectors.push({ [Symbol.asyncDispose]: () => Promise.resolve(server.forceShutdown()) });
-  const pass = (value: Buffer): Buffer => value;
-  const definition = {
-    path: '/opentelemetry.proto.collector.metrics.v1.MetricsService/Export',
-    requestStream: false,
-    responseStream: false,
-    requestSerialize: pass,
-    requestDeserialize: pass,
-    responseSerialize: pass,
-    responseDeserialize: pass,
-  };
-  const answer = (_call: ServerUnaryCall<Buffer, Buffer>, done: sendUnaryData<Buffer>): void =>
-    done(null, Buffer.alloc(0));
-  server.addService({ Export: definition }, { Export: answer });
   const pairs = [{ cert_chain: Buffer.from(pair.cert), private_key: Buffer.from(pair.key) }];
-  const credentials = ServerCredentials.createSsl(Buffer.from(authority.cert), pairs, wantsClient);
-  const port = await new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', credentials, (error, bound) => (error === null ? resolve(bound) : reject(error)));
-  });
-  return `https://127.0.0.1:${String(port)}`;
+  const receiver = new GrpcReceiver(ServerCredentials.createSsl(Buffer.from(authority.cert), pairs, wantsClient));
+  collectors.push(receiver);
+  return await receiver.listen();
 }
 
 /** Whether an export with these settings arrives. */
