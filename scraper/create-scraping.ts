@@ -18,8 +18,8 @@ import { TokenCache } from './requests/token-cache.ts';
 import { proxiesFrom, UndiciClient } from './requests/undici-client.ts';
 import { unobserved } from './run-observer.ts';
 import { Scheduler } from './scheduler.ts';
-import type { Scraping } from './scraping.ts';
 import { selfObserver } from './self-observer.ts';
+import { openDryRunState } from './state/dry-run-state.ts';
 import { openState } from './state/open-state.ts';
 import { StateHolder } from './state-holder.ts';
 import { Upkeep } from './upkeep.ts';
@@ -34,7 +34,7 @@ export interface ScrapingOptions {
 const METRICS_MS = 60_000;
 
 /** Puts everything together that scrapes; `start` sets it going. @throws RequestFailure: a certificate cannot be read */
-export async function createScraping({ config, env, logger, version }: ScrapingOptions): Promise<Scraping> {
+export async function createScraping({ config, env, logger, version }: ScrapingOptions): Promise<LiveScraping> {
   const settings = config.scraper;
   const now = (): Date => new Date();
   const clock = (): number => performance.now();
@@ -51,7 +51,10 @@ export async function createScraping({ config, env, logger, version }: ScrapingO
   const scheduler = new Scheduler(() => Date.now());
   const store = settings.fingerprintStore;
   const state: StateHolder = new StateHolder({
-    openState: () => openState(store, { pod, clock, onError: (error) => state.onError(error) }),
+    openState: () =>
+      settings.dryRun
+        ? openDryRunState(store, { pod })
+        : openState(store, { pod, clock, onError: (error) => state.onError(error) }),
     logger,
     clock,
     random,

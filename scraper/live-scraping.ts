@@ -57,15 +57,23 @@ export class LiveScraping implements Scraping {
   }
 
   start(): Promise<void> {
-    const { state, upkeep } = this.#parts;
-    state.open({
-      sources: () =>
-        [...this.#entries.values()].filter(({ prepared }) => prepared !== undefined).map(({ name }) => name),
-      gained: (name) => this.#gained(name),
-      lost: (name) => this.#lost(name),
-      opened: (ledger) => upkeep.start(ledger),
-    });
+    void this.#open((entry) => entry.begin());
     return Promise.resolve();
+  }
+
+  /** Runs every source of this pod once, all at the same time, and not again; resolves when the last has ended. */
+  async runOnce(signal: AbortSignal): Promise<ReadonlyMap<string, TriggerResult>> {
+    const { promise: aborted, resolve } = Promise.withResolvers<void>();
+    signal.addEventListener('abort', () => resolve(), { once: true });
+    await Promise.race([this.#open((entry) => entry.take()), aborted]);
+    this.#parts.scheduler.stop();
+    const results = [...this.#entries.values()].map(
+      async ({ name, unusable, runner }): Promise<[string, TriggerResult]> => [
+        name,
+        unusable === undefined ? ((await runner?.run('once')) ?? 'elsewhere') : 'unusable',
+      ],
+    );
+    return new Map(await Promise.all(results));
   }
 
   ready(): ReturnType<Scraping['ready']> {
@@ -212,11 +220,19 @@ export class LiveScraping implements Scraping {
     }
   }
 
-  #gained(name: string): void {
-    const entry = this.#entries.get(name);
-    if (entry?.prepared === undefined || this.#stopping !== undefined) return;
-    entry.runner ??= this.#runnerOf(entry, entry.prepared);
-    entry.begin();
+  #open(begin: (entry: SourceEntry) => void): Promise<void> {
+    const { state, upkeep } = this.#parts;
+    return state.open({
+      sources: () => [...this.#entries.values()].flatMap(({ name, prepared }) => (prepared === undefined ? [] : name)),
+      gained: (name) => {
+        const entry = this.#entries.get(name);
+        if (entry?.prepared === undefined || this.#stopping !== undefined) return;
+        entry.runner ??= this.#runnerOf(entry, entry.prepared);
+        begin(entry);
+      },
+      lost: (name) => this.#lost(name),
+      opened: (ledger) => upkeep.start(ledger),
+    });
   }
 
   #runnerOf(entry: SourceEntry, prepared: PreparedSource): SourceRunner {

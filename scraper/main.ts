@@ -46,7 +46,38 @@ async function main(): Promise<number> {
     process.stdout.write(stringify(redactedScraperConfig(loaded.config)));
     return 0;
   }
-  return run(loaded, options);
+  if (options.explain !== undefined) return explained(loaded, options.explain);
+  return options.action === 'once' ? once(loaded) : run(loaded, options);
+}
+
+async function explained(loaded: LoadedConfig, options: NonNullable<Options['explain']>): Promise<number> {
+  const { explain } = await import('./explain/explain.ts');
+  const { UnknownSource } = await import('./explain/known-source.ts');
+  const { proxiesFrom, UndiciClient } = await import('./requests/undici-client.ts');
+  const http = new UndiciClient({ proxies: proxiesFrom(process.env), userAgent: `otel-api-scraper/${version}` });
+  const { source: name, limit } = options;
+  try {
+    const asked = { config: loaded.config, name, limit, http, now: () => new Date() };
+    const { text, isFine } = await explain(asked, new AbortController().signal);
+    process.stdout.write(text);
+    return isFine ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof UnknownSource)) throw error;
+    process.stderr.write(`otel-api-scraper: ${error.message}\n`);
+    return 1;
+  } finally {
+    await http.close();
+  }
+}
+
+async function once(loaded: LoadedConfig): Promise<number> {
+  const { scrapeOnce } = await import('./once.ts');
+  const stopped = new AbortController();
+  process.once('SIGTERM', () => stopped.abort());
+  process.once('SIGINT', () => stopped.abort());
+  const { lines, isFine } = await scrapeOnce({ loaded, env: process.env, version, signal: stopped.signal });
+  for (const line of lines) process.stdout.write(`${line}\n`);
+  return isFine ? 0 : 1;
 }
 
 async function run(loaded: LoadedConfig, options: Options): Promise<number> {

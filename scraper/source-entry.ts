@@ -48,10 +48,15 @@ export class SourceEntry {
     if (this.isOwner) this.#armNext(this.#timing.now());
   }
 
-  /** Runs it at once, and then at its times. */
-  begin(): void {
+  /** From now on it may run here. */
+  take(): void {
     this.isOwner = true;
     this.runner?.open();
+  }
+
+  /** Runs it at once, and then at its times. */
+  begin(): void {
+    this.take();
     const { now, random } = this.#timing;
     const time = now();
     this.#arm('first', time, time.getTime() + this.#schedule.delay(random()));

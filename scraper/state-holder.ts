@@ -38,9 +38,10 @@ export class StateHolder {
     this.#options = options;
   }
 
-  /** Returns at once; goes on in the background. */
-  open(holders: Holders): void {
+  /** Goes on trying in the background; resolves when this pod has its sources, or when it is stopped. */
+  open(holders: Holders): Promise<void> {
     this.#opening = this.#open(holders);
+    return this.#opening;
   }
 
   notReady(): 'starting' | 'state_store_unavailable' | undefined {
