@@ -18,7 +18,7 @@ export interface Range {
   readonly end: Date;
 }
 
-const within = ({ at }: ApiRecord, { start, end }: Range): boolean =>
+export const within = ({ at }: ApiRecord, { start, end }: Range): boolean =>
   Date.parse(at) >= start.getTime() && Date.parse(at) < end.getTime();
 
 /** Every record has come. */

@@ -1,0 +1,218 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect, test } from 'vitest';
+import type { LedgerWindow } from '../../scraper/state/ledger.ts';
+import { RedisConnection } from '../../scraper/state/redis-connection.ts';
+import { RedisKeys } from '../../scraper/state/redis-keys.ts';
+import { RedisLedger } from '../../scraper/state/redis-ledger.ts';
+import { type ApiRequest, records } from '../support/json-api.ts';
+import { startRedis } from '../support/redis.ts';
+import type { RunningScraper } from '../support/scraper-process.ts';
+import { counted, deliveries, expectAll, expectDelivery } from './kit/delivery.ts';
+import { needsCollector, Workshop } from './kit/workshop.ts';
+
+needsCollector();
+
+const STEP_MS = 100;
+const MOVES_WITHIN_MS = 15_000;
+const QUIET_MS = 3000;
+
+const podOf = ({ headers }: ApiRequest): string => String(headers['x-pod']);
+const sourceOf = ({ headers }: ApiRequest): string => String(headers['x-source']);
+
+/** Scrapers that share a Redis and the sources. */
+class Team implements AsyncDisposable {
+  readonly workshop: Workshop;
+  readonly sources: readonly string[];
+  readonly start = new Date();
+  readonly #stack: AsyncDisposableStack;
+  readonly #server: { readonly host: string; readonly port: number };
+  readonly #file: string;
+
+  private constructor(workshop: Workshop, sources: readonly string[], stack: AsyncDisposableStack, redis: Team['server'], file: string) {
+    this.workshop = workshop;
+    this.sources = sources;
+    this.#stack = stack;
+    this.#server = redis;
+    this.#file = file;
+  }
+
+  static async open(size: number): Promise<Team> {
+    const stack = new AsyncDisposableStack();
+    const redis = stack.use(await startRedis());
+    const workshop = stack.use(await Workshop.open());
+    const start = new Date();
+    workshop.api.records = records(180_000 / STEP_MS, start, STEP_MS);
+    const sources = Array.from({ length: size }, (_, number) => `source-${number}`);
+    const file = await workshop.configure(
+      sources.map((name) => workshop.source(name, { scrape: { rangeKeys: { firstScrapeStart: start.toISOString() } } })),
+      { fingerprintStore: { backend: 'redis', redis: { host: redis.host, port: redis.port, keyPrefix: 'team:' } } },
+    );
+    return new Team(workshop, sources, stack, { host: redis.host, port: redis.port }, file);
+  }
+
+  get server(): { readonly host: string; readonly port: number } {
+    return this.#server;
+  }
+
+  pod(name: string): Promise<RunningScraper> {
+    return this.workshop.start(this.#file, { POD: name });
+  }
+
+  /** Which pods have asked for each source since that request. */
+  owners(from: number): Map<string, Set<string>> {
+    const owners = new Map(this.sources.map((name) => [name, new Set<string>()]));
+    for (const request of this.workshop.api.requests.slice(from)) owners.get(sourceOf(request))?.add(podOf(request));
+    return owners;
+  }
+
+  /** Watches for a while, and says whose each source is: everyone's is one pod's. */
+  async settled(): Promise<Map<string, string>> {
+    const from = this.workshop.api.requests.length;
+    await delay(QUIET_MS);
+    return new Map([...this.owners(from)].map(([source, pods]) => {
+      expect([source, pods.size]).toEqual([source, 1]);
+      return [source, [...pods][0] ?? ''];
+    }));
+  }
+
+  async ledger<T>(look: (ledger: RedisLedger) => Promise<T>): Promise<T> {
+    const connection = new RedisConnection({ ...this.#server, db: 0, username: null, password: null, ssl: false });
+    await connection.connect();
+    try {
+      return await look(new RedisLedger(connection, new RedisKeys('team:')));
+    } finally {
+      connection.close();
+    }
+  }
+
+  windows(source: string): Promise<LedgerWindow[]> {
+    return this.ledger((ledger) => ledger.windows(source, { offset: 0, limit: 1000 }));
+  }
+
+  /** Everything up to now has come, and twice only what the ledger says. Returns how much came twice. */
+  async expectDelivered(): Promise<number> {
+    const { api, collector } = this.workshop;
+    const now = Date.now();
+    const past = api.records.filter(({ at }) => Date.parse(at) < now);
+    await collector.waitFor((all) => {
+      for (const source of this.sources) expectAll(all, source, past);
+    });
+    let repeated = 0;
+    for (const source of this.sources) {
+      const mayRepeat = (await this.windows(source)).filter((window) => window.mayRepeat);
+      const all = await collector.collected();
+      // Windows have gone on meanwhile.
+      const last = Math.max(...deliveries(all, source).keys());
+      repeated += expectDelivery(all, source, api.records.slice(0, last + 1), mayRepeat);
+      expect(counted(all, source, 'events')).toBeGreaterThanOrEqual(last + 1);
+    }
+    return repeated;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#stack[Symbol.asyncDispose]();
+  }
+}
+
+test('three pods: each source is on one of them, and moves when its pod dies or goes', { timeout: 120_000 }, async () => {
+  await using team = await Team.open(9);
+  const { api } = team.workshop;
+  const pods = { a: await team.pod('a'), b: await team.pod('b'), c: await team.pod('c') };
+  await api.waitFor((request) => podOf(request) === 'c');
+  await delay(2000);
+  const before = await team.settled();
+  expect(new Set(before.values())).toEqual(new Set(['a', 'b', 'c']));
+
+  const killed = performance.now();
+  pods.b.kill();
+  await pods.b.exited;
+  const from = api.requests.length;
+  for (const [source, pod] of before) {
+    if (pod !== 'b') continue;
+    const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, from);
+    expect(next.time - killed).toBeLessThan(MOVES_WITHIN_MS);
+  }
+  const between = await team.settled();
+  expect(new Set(between.values())).toEqual(new Set(['a', 'c']));
+  // Nobody else's have moved.
+  for (const [source, pod] of before) if (pod !== 'b') expect([source, between.get(source)]).toEqual([source, pod]);
+
+  // An orderly end hands them over at once.
+  const asked = performance.now();
+  expect(await pods.c.stop()).toEqual({ code: 0, signal: null });
+  const handed = api.requests.length;
+  for (const [source, pod] of between) {
+    if (pod !== 'c') continue;
+    const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, handed);
+    expect(next.time - asked).toBeLessThan(6000);
+  }
+  await team.expectDelivered();
+  expect(await pods.a.stop()).toEqual({ code: 0, signal: null });
+});
+
+test('two pods: one that was paused while it asked cannot send or commit when it wakes up', { timeout: 120_000 }, async () => {
+  await using team = await Team.open(4);
+  const { api } = team.workshop;
+  const pods = { a: await team.pod('a'), b: await team.pod('b') };
+  await api.waitFor((request) => podOf(request) === 'b');
+  await delay(2000);
+  const [victim, owner] = [...(await team.settled())][0] ?? [];
+  if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
+
+  // The answer waits, and its reader is paused.
+  api.fault = (request) => (sourceOf(request) === victim ? 'hang' : undefined);
+  const open = await api.waitFor((request) => sourceOf(request) === victim && request.fault === 'hang');
+  expect(podOf(open)).toBe(owner);
+  pods[owner].kill('SIGSTOP');
+  const paused = performance.now();
+  const other = (request: ApiRequest): boolean => sourceOf(request) === victim && podOf(request) !== owner;
+  const taken = await api.waitFor(other, MOVES_WITHIN_MS, api.requests.indexOf(open));
+  expect(taken.time - paused).toBeLessThan(MOVES_WITHIN_MS);
+  // The same window, which both now have.
+  expect(taken.parameters['from']).toBe(open.parameters['from']);
+  api.fault = () => undefined;
+  pods[owner].kill('SIGCONT');
+  api.release();
+
+  await delay(5000);
+  await team.settled();
+  expect(await team.expectDelivered()).toBe(0);
+  await pods.a.stop();
+  await pods.b.stop();
+});
+
+test('two pods: one that was paused while it sent cannot commit when it wakes up', { timeout: 120_000 }, async () => {
+  await using team = await Team.open(4);
+  const { api, collector } = team.workshop;
+  const pods = { a: await team.pod('a'), b: await team.pod('b') };
+  await api.waitFor((request) => podOf(request) === 'b');
+  await delay(2000);
+  const [victim, owner] = [...(await team.settled())][0] ?? [];
+  if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
+
+  // What it sends arrives, and the answer finds nobody.
+  collector.freeze();
+  const last = await api.waitFor((request) => sourceOf(request) === victim, 5000, api.requests.length);
+  await delay(300);
+  pods[owner].kill('SIGSTOP');
+  const sending = (await team.windows(victim)).filter(({ state }) => state === 'exporting');
+  expect(sending.length).toBeGreaterThan(0);
+  // The other pod has the window next, but gets no answer.
+  const other = (request: ApiRequest): boolean => sourceOf(request) === victim && podOf(request) !== owner;
+  api.fault = (request) => (other(request) ? 'hang' : undefined);
+  collector.thaw();
+  await api.waitFor(other, MOVES_WITHIN_MS, api.requests.indexOf(last));
+  const [window] = sending;
+  pods[owner].kill('SIGCONT');
+  await delay(1000);
+  const states = (await team.windows(victim)).filter(({ id }) => id === window?.id).map(({ state }) => state);
+  expect(states).not.toContain('committed');
+  api.fault = () => undefined;
+  api.release();
+
+  await delay(5000);
+  await team.settled();
+  await team.expectDelivered();
+  await pods.a.stop();
+  await pods.b.stop();
+});
