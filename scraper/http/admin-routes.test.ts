@@ -377,6 +377,8 @@ test('the pods, and what each of them runs', async () => {
   const { pod, pods } = body as { pod: string; pods: { name: string; sources: string[] }[] };
   expect([pod, pods.map(({ name }) => name)]).toEqual(['pod-a', scraping.live]);
   expect(pods.flatMap(({ sources }) => sources).sort()).toEqual(['a/b ü', 'orders']);
+  scraping.statuses = [statusOf('orders'), statusOf('a/b ü', { unusable: 'why' })];
+  expect((await get('/pods')).text).not.toContain('a/b');
   scraping.live = [];
   expect((await get('/pods')).body).toEqual({ pod: 'pod-a', pods: [] });
 });

@@ -106,10 +106,11 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
   ];
 }
 
-/** The live pods, and which sources each of them runs. */
-function podsView({ config, scraping }: AdminRoutesOptions): object {
+/** The live pods, and which sources each of them runs. Those that cannot run are nobody's. */
+function podsView({ scraping }: AdminRoutesOptions): object {
   const { self, live } = scraping.pods();
-  const names = config().sources.map(({ name }) => name);
+  const usable = scraping.sources().filter(({ unusable }) => unusable === undefined);
+  const names = usable.map(({ name }) => name);
   const owners = Map.groupBy(names, (name) => podOf(name, live));
   return { pod: self, pods: live.map((pod) => ({ name: pod, sources: owners.get(pod) ?? [] })) };
 }
