@@ -28,7 +28,13 @@ class Team implements AsyncDisposable {
   readonly #server: { readonly host: string; readonly port: number };
   readonly #file: string;
 
-  private constructor(workshop: Workshop, sources: readonly string[], stack: AsyncDisposableStack, redis: Team['server'], file: string) {
+  private constructor(
+    workshop: Workshop,
+    sources: readonly string[],
+    stack: AsyncDisposableStack,
+    redis: Team['server'],
+    file: string,
+  ) {
     this.workshop = workshop;
     this.sources = sources;
     this.#stack = stack;
@@ -44,7 +50,9 @@ class Team implements AsyncDisposable {
     workshop.api.records = records(180_000 / STEP_MS, start, STEP_MS);
     const sources = Array.from({ length: size }, (_, number) => `source-${number}`);
     const file = await workshop.configure(
-      sources.map((name) => workshop.source(name, { scrape: { rangeKeys: { firstScrapeStart: start.toISOString() } } })),
+      sources.map((name) =>
+        workshop.source(name, { scrape: { rangeKeys: { firstScrapeStart: start.toISOString() } } }),
+      ),
       { fingerprintStore: { backend: 'redis', redis: { host: redis.host, port: redis.port, keyPrefix: 'team:' } } },
     );
     return new Team(workshop, sources, stack, { host: redis.host, port: redis.port }, file);
@@ -69,10 +77,12 @@ class Team implements AsyncDisposable {
   async settled(): Promise<Map<string, string>> {
     const from = this.workshop.api.requests.length;
     await delay(QUIET_MS);
-    return new Map([...this.owners(from)].map(([source, pods]) => {
-      expect([source, pods.size]).toEqual([source, 1]);
-      return [source, [...pods][0] ?? ''];
-    }));
+    return new Map(
+      [...this.owners(from)].map(([source, pods]) => {
+        expect([source, pods.size]).toEqual([source, 1]);
+        return [source, [...pods][0] ?? ''];
+      }),
+    );
   }
 
   async ledger<T>(look: (ledger: RedisLedger) => Promise<T>): Promise<T> {
@@ -114,72 +124,80 @@ class Team implements AsyncDisposable {
   }
 }
 
-test('three pods: each source is on one of them, and moves when its pod dies or goes', { timeout: 120_000 }, async () => {
-  await using team = await Team.open(9);
-  const { api } = team.workshop;
-  const pods = { a: await team.pod('a'), b: await team.pod('b'), c: await team.pod('c') };
-  await api.waitFor((request) => podOf(request) === 'c');
-  await delay(2000);
-  const before = await team.settled();
-  expect(new Set(before.values())).toEqual(new Set(['a', 'b', 'c']));
+test(
+  'three pods: each source is on one of them, and moves when its pod dies or goes',
+  { timeout: 120_000 },
+  async () => {
+    await using team = await Team.open(9);
+    const { api } = team.workshop;
+    const pods = { a: await team.pod('a'), b: await team.pod('b'), c: await team.pod('c') };
+    await api.waitFor((request) => podOf(request) === 'c');
+    await delay(2000);
+    const before = await team.settled();
+    expect(new Set(before.values())).toEqual(new Set(['a', 'b', 'c']));
 
-  const killed = performance.now();
-  pods.b.kill();
-  await pods.b.exited;
-  const from = api.requests.length;
-  for (const [source, pod] of before) {
-    if (pod !== 'b') continue;
-    const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, from);
-    expect(next.time - killed).toBeLessThan(MOVES_WITHIN_MS);
-  }
-  const between = await team.settled();
-  expect(new Set(between.values())).toEqual(new Set(['a', 'c']));
-  // Nobody else's have moved.
-  for (const [source, pod] of before) if (pod !== 'b') expect([source, between.get(source)]).toEqual([source, pod]);
+    const killed = performance.now();
+    pods.b.kill();
+    await pods.b.exited;
+    const from = api.requests.length;
+    for (const [source, pod] of before) {
+      if (pod !== 'b') continue;
+      const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, from);
+      expect(next.time - killed).toBeLessThan(MOVES_WITHIN_MS);
+    }
+    const between = await team.settled();
+    expect(new Set(between.values())).toEqual(new Set(['a', 'c']));
+    // Nobody else's have moved.
+    for (const [source, pod] of before) if (pod !== 'b') expect([source, between.get(source)]).toEqual([source, pod]);
 
-  // An orderly end hands them over at once.
-  const asked = performance.now();
-  expect(await pods.c.stop()).toEqual({ code: 0, signal: null });
-  const handed = api.requests.length;
-  for (const [source, pod] of between) {
-    if (pod !== 'c') continue;
-    const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, handed);
-    expect(next.time - asked).toBeLessThan(6000);
-  }
-  await team.expectDelivered();
-  expect(await pods.a.stop()).toEqual({ code: 0, signal: null });
-});
+    // An orderly end hands them over at once.
+    const asked = performance.now();
+    expect(await pods.c.stop()).toEqual({ code: 0, signal: null });
+    const handed = api.requests.length;
+    for (const [source, pod] of between) {
+      if (pod !== 'c') continue;
+      const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, handed);
+      expect(next.time - asked).toBeLessThan(6000);
+    }
+    await team.expectDelivered();
+    expect(await pods.a.stop()).toEqual({ code: 0, signal: null });
+  },
+);
 
-test('two pods: one that was paused while it asked cannot send or commit when it wakes up', { timeout: 120_000 }, async () => {
-  await using team = await Team.open(4);
-  const { api } = team.workshop;
-  const pods = { a: await team.pod('a'), b: await team.pod('b') };
-  await api.waitFor((request) => podOf(request) === 'b');
-  await delay(2000);
-  const [victim, owner] = [...(await team.settled())][0] ?? [];
-  if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
+test(
+  'two pods: one that was paused while it asked cannot send or commit when it wakes up',
+  { timeout: 120_000 },
+  async () => {
+    await using team = await Team.open(4);
+    const { api } = team.workshop;
+    const pods = { a: await team.pod('a'), b: await team.pod('b') };
+    await api.waitFor((request) => podOf(request) === 'b');
+    await delay(2000);
+    const [victim, owner] = [...(await team.settled())][0] ?? [];
+    if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
 
-  // The answer waits, and its reader is paused.
-  api.fault = (request) => (sourceOf(request) === victim ? 'hang' : undefined);
-  const open = await api.waitFor((request) => sourceOf(request) === victim && request.fault === 'hang');
-  expect(podOf(open)).toBe(owner);
-  pods[owner].kill('SIGSTOP');
-  const paused = performance.now();
-  const other = (request: ApiRequest): boolean => sourceOf(request) === victim && podOf(request) !== owner;
-  const taken = await api.waitFor(other, MOVES_WITHIN_MS, api.requests.indexOf(open));
-  expect(taken.time - paused).toBeLessThan(MOVES_WITHIN_MS);
-  // The same window, which both now have.
-  expect(taken.parameters['from']).toBe(open.parameters['from']);
-  api.fault = () => undefined;
-  pods[owner].kill('SIGCONT');
-  api.release();
+    // The answer waits, and its reader is paused.
+    api.fault = (request) => (sourceOf(request) === victim ? 'hang' : undefined);
+    const open = await api.waitFor((request) => sourceOf(request) === victim && request.fault === 'hang');
+    expect(podOf(open)).toBe(owner);
+    pods[owner].kill('SIGSTOP');
+    const paused = performance.now();
+    const other = (request: ApiRequest): boolean => sourceOf(request) === victim && podOf(request) !== owner;
+    const taken = await api.waitFor(other, MOVES_WITHIN_MS, api.requests.indexOf(open));
+    expect(taken.time - paused).toBeLessThan(MOVES_WITHIN_MS);
+    // The same window, which both now have.
+    expect(taken.parameters['from']).toBe(open.parameters['from']);
+    api.fault = () => undefined;
+    pods[owner].kill('SIGCONT');
+    api.release();
 
-  await delay(5000);
-  await team.settled();
-  expect(await team.expectDelivered()).toBe(0);
-  await pods.a.stop();
-  await pods.b.stop();
-});
+    await delay(5000);
+    await team.settled();
+    expect(await team.expectDelivered()).toBe(0);
+    await pods.a.stop();
+    await pods.b.stop();
+  },
+);
 
 test('two pods: one that was paused while it sent cannot commit when it wakes up', { timeout: 120_000 }, async () => {
   await using team = await Team.open(4);

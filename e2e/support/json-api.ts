@@ -152,7 +152,7 @@ export class JsonApi implements AsyncDisposable {
     request.status = status;
     response.writeHead(status, { 'content-type': 'application/json', ...headers });
     if (fault === 'truncated' || fault === 'cut') {
-      writeHalf(response, json, { complete: fault === 'truncated' });
+      writeHalf(response, json, fault);
     } else if (typeof fault === 'object' && 'body' in fault) {
       response.end(fault.body);
     } else {

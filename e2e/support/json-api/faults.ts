@@ -38,12 +38,9 @@ export const atRandom =
     random() < chance ? faults[Math.floor(random() * faults.length)] : undefined;
 
 /** Writes the half of an answer. */
-export function writeHalf(response: ServerResponse, text: string, { complete }: { readonly complete: boolean }): void {
+export function writeHalf(response: ServerResponse, text: string, fault: 'truncated' | 'cut'): void {
   const half = text.slice(0, Math.ceil(text.length / 2));
-  if (complete) {
-    response.end(half);
-    return;
-  }
-  response.setHeader('content-length', Buffer.byteLength(text));
-  response.write(half, () => response.socket?.destroy());
+  if (fault === 'truncated') response.end(half);
+  // The body has no length of its own, so that only its end in chunks would show that it is complete.
+  else response.write(half, () => response.socket?.destroy());
 }
