@@ -43,7 +43,18 @@ describe('the command line', () => {
   });
 
   test('is described', () => {
-    for (const option of ['--config', '--validate', '--explain', '--limit', '--once', '--host', '--port', '--references', '--version', '--help']) {
+    for (const option of [
+      '--config',
+      '--validate',
+      '--explain',
+      '--limit',
+      '--once',
+      '--host',
+      '--port',
+      '--references',
+      '--version',
+      '--help',
+    ]) {
       expect(USAGE).toContain(option);
     }
   });
