@@ -32,6 +32,10 @@ export function reportOf(error: unknown): FailureReport {
     return { ...report, kind, retryAfterMs, isCollectors: retryable, mayHaveArrived: retryable };
   }
   if (error instanceof ShapeMismatch) return { ...report, kind: 'shape' };
+  if (isTooDeep(error)) return { ...report, kind: 'shape', message: 'a record is nested too deeply' };
   if (error instanceof StateUnavailable) return { ...report, kind: 'state' };
   return { ...report, kind: 'internal' };
 }
+
+/** What can be parsed can still be too deep for everything that walks through it. */
+const isTooDeep = (error: unknown): boolean => error instanceof RangeError && /call stack/.test(error.message);

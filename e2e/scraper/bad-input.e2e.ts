@@ -21,7 +21,7 @@ const WRONG_SETTINGS: Readonly<Record<string, readonly [settings: Record<string,
   ],
   'a selector': [{ dataKey: 'a.b[x]' }, /dataKey: .* must end in \[\], \[n\] or \[a:b\]/],
   'a step': [{ dataKey: 'a[::2]' }, /dataKey: /],
-  'the format of a time': [{ timestampKey: 't', timestampFormat: '%' }, /timestampFormat: /],
+  'the format of a time': [{ timestampKey: 't', timestampFormat: '%Q' }, /timestampFormat: /],
   'the first time': [
     { 'scrape.type': 'range', 'scrape.rangeKeys': { startKey: 'a', endKey: 'b', firstScrapeStart: 'yesterday' } },
     /scrape\.rangeKeys\.firstScrapeStart: /,

@@ -59,7 +59,7 @@ const CASES: Readonly<Record<string, SettingCase>> = {
     run: 'own',
     shows: ({ exports }) => exports.some(({ points }) => points.some(({ name }) => name === 'scraper_runs_total')),
   },
-  'scraper.allowOverlapScans': { run: 'own', shows: ({ atOnce }) => (atOnce.get('/long') ?? 0) > 1 },
+  'scraper.allowOverlapScans': { run: 'dry', shows: ({ atOnce }) => (atOnce.get('/long') ?? 0) > 1 },
   'scraper.logLevel': {
     run: 'own',
     shows: ({ output }) =>
@@ -188,7 +188,6 @@ async function startRuns(grpcEndpoint: string, redis: RedisServer): Promise<Runs
       otelCompression: 'gzip',
       serviceName: 'a name of its own',
       enableSelfTelemetry: true,
-      allowOverlapScans: true,
       logLevel: 'error',
       defaultTimeFormat: '%s',
       defaultSourceConcurrency: 1,
@@ -208,7 +207,10 @@ async function startRuns(grpcEndpoint: string, redis: RedisServer): Promise<Runs
       }),
     },
   );
-  const dry = OwnRun.start({ dryRun: true, enableAdminApi: true, adminSecretEnv: 'OTHER_TOKEN' }, { env: ADMIN });
+  const dry = OwnRun.start(
+    { dryRun: true, allowOverlapScans: true, enableAdminApi: true, adminSecretEnv: 'OTHER_TOKEN' },
+    { env: ADMIN },
+  );
   const strict = OwnRun.start(
     { enforceTls: true, otelTransport: 'grpc', otelCollectorEndpoint: grpcEndpoint, enableSelfTelemetry: true },
     {

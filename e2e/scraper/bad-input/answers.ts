@@ -57,7 +57,7 @@ export const WRONG_ANSWERS: Readonly<Record<string, WrongAnswer>> = {
   Latin1: body(Buffer.from('[{"name":"Zo\u00eb"}]', 'latin1'), /not UTF-8/),
   UTF16: body(Buffer.from(`[${RECORD}]`, 'utf16le'), /not_json|not UTF-8/),
   'nesting without end': body('['.repeat(100_000), /not_json/),
-  'a nested answer': body(nested(100_000), /not_json|shape/),
+  'a nested answer': body(nested(100_000), /nested too deeply/),
   // JSON of another shape.
   'an object': body('{"items":[]}', /shape/),
   null: body('null', /shape/),
@@ -78,7 +78,7 @@ export const WRONG_ANSWERS: Readonly<Record<string, WrongAnswer>> = {
   'keys of objects': body('[{"__proto__":{"v":1},"constructor":5,"toString":null,"hasOwnProperty":1}]', 1),
   'half a surrogate pair': body(String.raw`[{"v":1,"name":"\ud800","\udc00":1}]`, 1),
   scalars: body('[1,"a",null,true,[2]]', 5),
-  'a deep record': body(`[{"v":1,"deep":${nested(2_000)}}]`, /.|^$/),
+  'a deep record': body(`[{"v":1,"deep":${nested(2_000)}}]`, 1),
   'values of other kinds': body('[{"v":"abc"},{"v":[1]},{"v":{}},{"v":-1},{"v":""},{"v":null}]', 6),
   'a long text': body(`[{"v":1,"name":"${'x'.repeat(300_000)}"}]`, 1),
   brotli: encoded(brotliCompressSync(`[${RECORD}]`), 'br', 1),
