@@ -98,7 +98,6 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     references: options.references,
   });
   secrets = () => scraper.secrets();
-  await scraper.start();
   try {
     const url = await scraper.listen(options.host, options.port ?? servicePort);
     // Said on every level, so that whoever starts it sees where it is.
@@ -114,6 +113,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     }
     logger.warn({ err: error }, 'the port for health checks cannot be opened; set scraper.servicePort or --port');
   }
+  await scraper.start();
 
   const { promise: signalled, resolve } = Promise.withResolvers<string>();
   process.once('SIGTERM', resolve);
