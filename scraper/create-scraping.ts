@@ -14,6 +14,7 @@ import { createExporters } from './output/otlp-exporters.ts';
 import { createResource } from './output/resource.ts';
 import { SelfTelemetry } from './output/self-telemetry.ts';
 import { HostRateLimiter, limitsOf, LocalCounter, type RequestCounter } from './requests/rate-limit.ts';
+import { sourceUrl } from './requests/parameters.ts';
 import { TokenCache } from './requests/token-cache.ts';
 import { proxiesFrom, UndiciClient } from './requests/undici-client.ts';
 import { unobserved } from './run-observer.ts';
@@ -72,7 +73,16 @@ export async function createScraping({ config, env, logger, version }: ScrapingO
   });
 
   const secrets = new Set<string>();
-  const allSecrets = (): string[] => [...secrets, ...tokens.secrets()].sort((a, b) => b.length - a.length);
+  let known: readonly string[] = [];
+  let ordered: readonly string[] = [];
+  const allSecrets = (): readonly string[] => {
+    // Asked for with every line of the log, and seldom different.
+    const all = [...secrets, ...tokens.secrets()];
+    if (all.length === known.length && all.every((secret, place) => secret === known[place])) return ordered;
+    known = all;
+    ordered = all.toSorted((a, b) => b.length - a.length);
+    return ordered;
+  };
   const counter = sharedCounter(state);
   let rateLimiter = new HostRateLimiter(new Map(), counter, now);
 
@@ -140,4 +150,10 @@ function sharedCounter(state: StateHolder): RequestCounter {
 
 /** Sources whose address is one; the others never send. */
 const usable = ({ sources }: ScraperConfig): ScraperConfig['sources'] =>
-  sources.filter(({ baseUrl }) => URL.canParse(baseUrl));
+  sources.filter((source) => {
+    try {
+      return URL.canParse(sourceUrl(source));
+    } catch {
+      return false;
+    }
+  });

@@ -2,7 +2,7 @@ import { nextAttempt } from './backoff.ts';
 import { Budget, type KeptWindows } from './gathered.ts';
 import type { Logger } from './logger.ts';
 import type { Emitter } from './output/emitter.ts';
-import { planOf } from './plan.ts';
+import { type Plan, planOf } from './plan.ts';
 import type { PreparedSource } from './prepared-source.ts';
 import type { FetchDependencies } from './requests/fetch-window.ts';
 import type { RunObserver } from './run-observer.ts';
@@ -41,13 +41,15 @@ export class SourceRun {
   readonly #memory: SourceMemory;
   readonly #parts: RunParts;
   readonly #record: Run;
-  readonly #budget: Budget;
+  #budget: Budget;
   readonly #signal: AbortSignal;
   readonly #mayBegin: () => boolean;
   readonly #own = new Set<Promise<void>>();
   /** Why the run ends early: the source is another pod's, or paused. */
   #stopped: TriggerResult | undefined;
   #stateFailure: StateUnavailable | undefined;
+  /** There is more to plan than was planned at a time. */
+  #isMore = false;
 
   /**
    * @param signal gives windows up, which stay uncommitted
@@ -61,19 +63,17 @@ export class SourceRun {
     this.#mayBegin = mayBegin;
     // What one run could not plan, the next one does, whatever it was begun for.
     if (record.trigger !== 'retry') memory.isPlanDue = true;
-    this.#budget = new Budget(memory.prepared.source.filters.limits.maxRecordsPerScrape);
+    this.#budget = this.#newBudget();
   }
 
   /** @throws StateUnavailable */
   async go(): Promise<TriggerResult> {
     try {
-      for (;;) {
+      do {
         await this.#refresh();
-        const isMore = this.#memory.isPlanDue && this.#goesOn && (await this.#plan());
-        this.#memory.isPlanDue = isMore;
+        if (this.#memory.isPlanDue || this.#isMore) await this.#plan();
         await this.#drain();
-        if (!isMore || !this.#goesOn) break;
-      }
+      } while (this.#isMore && this.#goesOn);
     } finally {
       await Promise.all(this.#own);
     }
@@ -96,17 +96,31 @@ export class SourceRun {
     if (this.#memory.state?.paused === true) this.#stopped ??= 'paused';
   }
 
-  /** Whether there is more to plan afterwards. */
-  async #plan(): Promise<boolean> {
+  #newBudget(): Budget {
+    return new Budget(this.#memory.prepared.source.filters.limits.maxRecordsPerScrape);
+  }
+
+  async #plan(): Promise<void> {
+    if (!this.#goesOn) return;
     const { prepared, state } = this.#memory;
-    const { ledger, now, period, fence: fenceNow, logger, observer } = this.#parts;
+    const { ledger, now, period, fence: fenceNow } = this.#parts;
     const time = now();
     const plan = planOf(prepared, state, time, period(time));
     const fence = fenceNow();
-    if (fence === undefined) this.#stopped = 'elsewhere';
-    if (plan === undefined || fence === undefined) return false;
+    if (fence === undefined) {
+      this.#stopped = 'elsewhere';
+      return;
+    }
     // When it is not taken, another run has been faster, or the fence is old; windows show which.
-    if (!(await ledger.plan(this.#name, plan.from, plan.windows, plan.until, fence))) return false;
+    const taken =
+      plan && (await ledger.plan(this.#name, plan.from, plan.windows, plan.until, fence)) ? plan : undefined;
+    this.#memory.isPlanDue = false;
+    this.#isMore = taken?.more ?? false;
+    if (taken !== undefined) this.#tellOf(taken);
+  }
+
+  #tellOf(plan: Plan): void {
+    const { logger, observer } = this.#parts;
     if (plan.gated) {
       this.#record.status = 'gated';
       logger.info({ source: this.#name }, 'first run: only the time is remembered (runFirstScrape)');
@@ -116,14 +130,13 @@ export class SourceRun {
       observer.notCaughtUp(this.#name, end.getTime() - start.getTime());
       logger.warn({ source: this.#name, start, end }, 'not caught up: this time lies too far back (maxCatchUp)');
     }
-    return plan.more;
   }
 
   /** Scrapes what is due until nothing is, so many windows at a time. */
   async #drain(): Promise<void> {
     for (;;) {
       for (const window of await this.#next()) {
-        this.#memory.inFlight.add(window.id);
+        this.#memory.inFlight.set(window.id, window.kind);
         const work = this.#scrape(window).finally(() => {
           this.#memory.inFlight.delete(window.id);
           this.#own.delete(work);
@@ -133,6 +146,11 @@ export class SourceRun {
       if (this.#own.size === 0) return;
       await Promise.race(this.#own);
       if (this.#parts.now().getTime() - this.#memory.stateReadAt >= REFRESH_MS) await this.#refresh();
+      if (this.#memory.isPlanDue && this.#goesOn) {
+        await this.#refresh();
+        this.#budget = this.#newBudget();
+        await this.#plan();
+      }
     }
   }
 
@@ -143,7 +161,7 @@ export class SourceRun {
     if (!this.#goesOn || room() <= 0) return [];
     if (!prepared.isRange) return this.#latestMoment();
     // The answer may be older than the commit of a window that was in flight when it was asked for.
-    const before = new Set(inFlight);
+    const before = new Set(inFlight.keys());
     const due = await this.#parts.ledger.due(this.#name, this.#parts.now(), before.size + room());
     return due.filter(({ id }) => !before.has(id) && !inFlight.has(id)).slice(0, Math.max(0, room()));
   }
@@ -152,7 +170,7 @@ export class SourceRun {
   async #latestMoment(): Promise<LedgerWindow[]> {
     const { ledger, now, fence: fenceNow, logger } = this.#parts;
     const { inFlight } = this.#memory;
-    const before = new Set(inFlight);
+    const before = new Set(inFlight.keys());
     const open = await ledger.due(this.#name, FAR, MOMENTS_SEEN);
     const idle = open.filter(({ id }) => !before.has(id) && !inFlight.has(id));
     const latest = idle.reduce<LedgerWindow | undefined>(

@@ -15,6 +15,8 @@ export interface RunnerParts extends RunParts {
 
 /** Windows that are looked at to find out when the next one is due. */
 const WAITING_SEEN = 20;
+/** How often leases are renewed. */
+const LEASE_RETRY_MS = 3_000;
 const STATE_RETRY = { initialMs: 500, maxMs: 10_000 };
 
 /** The runs of one source, which do not overlap unless they may. */
@@ -81,7 +83,8 @@ export class SourceRunner {
 
   /** Resolves when the run has ended. Never rejects. */
   async run(trigger: RunTrigger): Promise<TriggerResult> {
-    if (!this.#isOpen || this.#parts.fence() === undefined) return 'elsewhere';
+    if (!this.#isOpen) return 'elsewhere';
+    if (this.#parts.fence() === undefined) return this.#withoutProof(trigger);
     if (this.isRunning && !(this.#mayOverlap && trigger !== 'retry')) {
       if (trigger === 'retry') this.#wakeAgain = true;
       if (trigger === 'schedule') this.#skipped();
@@ -100,8 +103,20 @@ export class SourceRunner {
     return this.#parts.allowOverlap || this.#memory.prepared.source.allowOverlapScans;
   }
 
+  /** A lease that could not be renewed in time: while nobody has taken the source, it may come back. */
+  #withoutProof(trigger: RunTrigger): TriggerResult {
+    const { now, wakeAt } = this.#parts;
+    if (trigger === 'schedule' || trigger === 'first') this.#memory.isPlanDue = true;
+    if (trigger !== 'admin' && trigger !== 'once') wakeAt(new Date(now().getTime() + LEASE_RETRY_MS));
+    return 'elsewhere';
+  }
+
   /** Nothing is lost: the next run plans as far as its own time. */
   #skipped(): void {
+    if (this.#memory.isBackfilling) {
+      this.#memory.isPlanDue = true;
+      return;
+    }
     this.#parts.observer.skipped(this.#name);
     this.#parts.logger.warn({ source: this.#name }, 'the last run still goes on; this one is left out');
   }
