@@ -1,8 +1,11 @@
 import { REDACTED } from '../../crds/config/secret-names.ts';
+import { asUrl, formEncoded } from './query.ts';
 
 const LONGEST = 200;
 /** Shorter values occur by chance in ordinary text. */
 const MIN_SECRET_CHARS = 4;
+/** So many letters and digits in a row are no word, and tell a secret in whatever form it is repeated. */
+const TELLING = /[A-Za-z0-9]{16,}/g;
 
 /**
  * The beginning of an answer, for an error message: on one line, at most 200 characters, and without these secrets in
@@ -22,6 +25,23 @@ export function excerpt(text: string, secrets: readonly string[], isWhole: boole
 }
 
 function formsOf(secret: string): string[] {
-  const well = secret.toWellFormed();
-  return [...new Set([secret, JSON.stringify(secret).slice(1, -1), encodeURIComponent(well)])];
+  const forms = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret.toWellFormed()),
+    formEncoded(secret),
+    asUrl(secret),
+    inHtml(secret),
+    ...(secret.match(TELLING) ?? []),
+  ];
+  return [...new Set(forms)];
 }
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const inHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');

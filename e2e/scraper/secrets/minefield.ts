@@ -96,7 +96,7 @@ const KINDS: Readonly<Record<string, (plant: Plant, tokens: string) => Record<st
     },
   }),
   headers: (plant) => ({
-    'scrape.extraHeaders': { 'X-Api-Key': plant('name'), 'X-Other': `Bearer ${plant('value')}` },
+    'scrape.extraHeaders': { 'X-Api-Key': plant('name'), 'X-Other': `Bearer ${plant('value')}`, 'X-Tenant': plant('tenant') },
   }),
   arguments: (plant) => ({
     'scrape.extraArgs': {
