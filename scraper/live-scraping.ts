@@ -64,7 +64,8 @@ export class LiveScraping implements Scraping {
   /** Runs every source of this pod once, all at the same time, and not again; resolves when the last has ended. */
   async runOnce(signal: AbortSignal): Promise<ReadonlyMap<string, TriggerResult>> {
     const { promise: aborted, resolve } = Promise.withResolvers<void>();
-    signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
     await Promise.race([this.#open((entry) => entry.take()), aborted]);
     this.#parts.scheduler.stop();
     const results = [...this.#entries.values()].map(
