@@ -169,7 +169,9 @@ describe('an explanation', () => {
     const { report } = await explained({ scrape: { type: 'instant', pagination } });
     expect(report.pages).toBe('the first 3; there may be more');
     expect(server.targets).toEqual(['/v1/events?page=1', '/v1/events?page=2', '/v1/events?page=3']);
-    expect(report.records).toMatchObject({ found: 3 });
+    expect(report.records).toMatchObject({ found: 3, emitted: 3 });
+    const delta = await explained({ scrape: { type: 'instant', pagination }, deltaDetection: { enabled: true } });
+    expect(delta.report.records).toMatchObject({ found: 3, emitted_before: 2, emitted: 1 });
   });
 
   test('shows numbers as they were', async () => {
@@ -319,7 +321,8 @@ describe('what goes wrong', () => {
 });
 
 describe('secrets', () => {
-  const KEYS = ['header-key-0123', 'url-key-0123', 'arg-key-0123', 'post-key-0123', 'basic-pass-0123'];
+  const KEYS = ['header-key-0123', 'url-key-0123', 'arg key/0123', 'arg+key%2F0123', 'arg%20key%2F0123'];
+  const MORE = ['post-key-0123', 'basic-pass-0123', 'k1'];
 
   test.each<[string, Record<string, unknown>]>([
     ['GET', {}],
@@ -336,14 +339,16 @@ describe('secrets', () => {
       auth: { type: 'apikey', keyName: 'X-Key', keyValue: 'header-key-0123' },
       scrape: {
         type: 'instant',
-        extraArgs: { api_key: 'arg-key-0123', secret: 'post-key-0123', plain: 'shown' },
+        extraArgs: { api_key: 'arg key/0123', token: 'k1', secret: 'post-key-0123', plain: 'shown' },
         ...scrape,
       },
       gaugeReadings: [{ name: 'one', fixedValue: 1 }],
       attributes: [{ name: 'target', dataKey: 'target' }],
     });
     expect(report.records).toMatchObject({ emitted: 1 });
-    for (const key of KEYS) expect(text).not.toContain(key);
+    for (const key of [...KEYS, ...MORE.slice(0, -1)]) expect(text).not.toContain(key);
+    // Too short to be looked for everywhere.
+    expect(JSON.stringify(report.requests)).not.toContain('k1');
     expect(text).toContain('plain');
     expect(text).toContain('shown');
     expect(report.requests[0]?.['headers']).toContain('X-Key');
@@ -367,7 +372,7 @@ describe('secrets', () => {
       { request: `POST ${server.url}/token (for a token)`, status: 200 },
       { request: `GET ${server.url}/v1/events`, headers: ['Authorization'], status: 200 },
     ]);
-    for (const key of [...KEYS, 'runtime-token-0123']) expect(text).not.toContain(key);
+    for (const key of [...KEYS, ...MORE, 'runtime-token-0123']) expect(text).not.toContain(key);
   });
 
   test('are not shown by failures', async () => {

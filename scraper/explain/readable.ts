@@ -1,14 +1,15 @@
 import { Scalar, stringify } from 'yaml';
 import { REDACTED } from '../../crds/config/secret-names.ts';
 import { ExactNumber } from '../records/exact-number.ts';
+import { secretForms } from '../requests/excerpt.ts';
 
 /** Shorter values occur by chance in ordinary text. */
 const MIN_SECRET_CHARS = 4;
 
-/** A value as YAML, without any of these secrets, whichever text or name they are part of. Longest first. */
+/** A value as YAML, without any of these secrets, whichever text or name they are part of. */
 export function readable(value: unknown, secrets: readonly string[]): string {
   const known = secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS);
-  const forms = [...new Set(known.flatMap((secret) => [secret, encodeURIComponent(secret.toWellFormed())]))];
+  const forms = known.flatMap(secretForms).sort((a, b) => b.length - a.length);
   const clean = (text: string): string => forms.reduce((rest, form) => rest.replaceAll(form, REDACTED), text);
   // Lines are not folded: a text is easier to find when it is in one piece.
   return stringify(plain(value, clean), { lineWidth: 0, aliasDuplicateObjects: false });

@@ -358,7 +358,10 @@ describe('a backfill', () => {
   test('whose body is no UTF-8 is refused', async () => {
     const headers = { ...own, 'Content-Type': 'application/json' };
     const body = Buffer.from('7b22ff223a317d', 'hex');
-    expect((await ask('/sources/orders/backfill', { method: 'POST', headers, body })).status).toBe(400);
+    expect(await ask('/sources/orders/backfill', { method: 'POST', headers, body })).toMatchObject({
+      status: 400,
+      body: { detail: 'The body is not JSON' },
+    });
   });
 });
 

@@ -57,11 +57,8 @@ export class HttpServer {
     // Somebody who leaves early is no failure of the program.
     request.on('error', () => undefined);
     const answer = await this.#answer(request).catch((error: unknown) => this.#refused(request, error));
-    if (!request.complete) {
-      // The rest of the body would be taken for the next request.
-      response.setHeader('Connection', 'close');
-      discardBody(request);
-    }
+    // Closing the connection at once could cost its sender the answer.
+    if (!request.complete) discardBody(request);
     send(response, answer);
   }
 

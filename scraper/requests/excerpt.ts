@@ -16,7 +16,7 @@ const TELLING = /[A-Za-z0-9]{16,}/g;
 export function excerpt(text: string, secrets: readonly string[], isWhole: boolean): string {
   const forms = secrets
     .filter((secret) => secret.length >= MIN_SECRET_CHARS)
-    .flatMap(formsOf)
+    .flatMap(secretForms)
     .toSorted((a, b) => b.length - a.length);
   const clean = forms.reduce((shown, form) => shown.replaceAll(form, REDACTED), text);
   const certain = isWhole ? clean : clean.slice(0, Math.max(0, clean.length - (forms[0]?.length ?? 0)));
@@ -24,7 +24,8 @@ export function excerpt(text: string, secrets: readonly string[], isWhole: boole
   return line.length <= LONGEST ? line : `${line.slice(0, LONGEST)}…`;
 }
 
-function formsOf(secret: string): string[] {
+/** A secret in all forms in which an answer may repeat it. */
+export function secretForms(secret: string): string[] {
   const forms = [
     secret,
     JSON.stringify(secret).slice(1, -1),

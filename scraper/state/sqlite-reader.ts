@@ -11,7 +11,7 @@ export function openSqliteReader(path: string, timeoutMs: number): DatabaseSync 
   const file = pathToFileURL(path);
   // SQLite would put two more files beside one in this mode that nobody has open, and leave them there.
   const isAlone = isWriteAhead(path) && !existsSync(`${path}-wal`);
-  file.search = isAlone ? '?mode=ro&immutable=1' : '?mode=ro';
+  file.search = isAlone ? '?immutable=1' : '';
   const connection = new DatabaseSync(file, { readOnly: true, timeout: timeoutMs });
   try {
     const version = Number(connection.prepare('PRAGMA user_version').get()?.['user_version']);
