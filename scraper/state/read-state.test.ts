@@ -112,9 +112,11 @@ test('of a newer release is not guessed at', async () => {
   await expect(read()).rejects.toThrow('version 99, written by a newer release');
 });
 
-test('nothing can be written by mistake', async () => {
-  await (await written()).close();
+test.each([true, false])('nothing can be written by mistake, while a scraper runs: %s', async (runs) => {
+  const running = await written();
+  if (!runs) await running.close();
   const ledger = new SqliteLedger({ path, lockRetries: 0, lockBackoffMs: 1, readOnly: true });
   await expect(ledger.pause('s')).rejects.toThrow(/readonly/);
   await ledger.close();
+  await running.close();
 });
