@@ -38,7 +38,10 @@ export async function scrapeWindow(
   const { prepared, ledger, emitter, claims, kept, now } = parts;
   const { name } = prepared.source;
   const gathered = kept.take(name, window.id) ?? (await fetched(window, parts, signal));
-  const release = (): void => claims.release(gathered.fingerprints);
+  const release = (): void => {
+    claims.release(gathered.fingerprints);
+    emitter.giveUp(gathered.contribution);
+  };
   try {
     if (!gathered.isAcknowledged && !gathered.contribution.isEmpty) {
       if (!(await ledger.exporting(name, window.id, fence))) return undefined;
@@ -62,9 +65,13 @@ export async function scrapeWindow(
   }
 }
 
-/** What the collector refuses, it would refuse again; with other records it may not. */
-const isWorthKeeping = (error: unknown, { isAcknowledged }: Gathered): boolean =>
-  (error instanceof ExportFailure && error.retryable) || (error instanceof StateUnavailable && isAcknowledged);
+/**
+ * What the collector refuses, it would refuse again; with other records it may not. But what it has counted must not be
+ * counted again.
+ */
+const isWorthKeeping = (error: unknown, { isAcknowledged, contribution }: Gathered): boolean =>
+  (error instanceof ExportFailure && (error.retryable || contribution.isCounted)) ||
+  (error instanceof StateUnavailable && isAcknowledged);
 
 async function fetched(window: LedgerWindow, parts: ScrapeParts, signal: AbortSignal): Promise<Gathered> {
   const release = await parts.fetching.take(signal);

@@ -22,6 +22,7 @@ test.each<[unknown, object]>([
   ],
   [new ShapeMismatch('no list'), { kind: 'shape', message: 'no list' }],
   [new ExportFailure('away', { retryable: true }), { kind: 'export', isCollectors: true, mayHaveArrived: true }],
+  [new ExportFailure('away', { retryable: true, mayHaveArrived: false }), { kind: 'export', mayHaveArrived: false }],
   [new ExportFailure('bad', { retryable: false }), { kind: 'export_refused', isCollectors: false }],
   [new StateUnavailable('locked'), { kind: 'state' }],
   [tooDeep(), { kind: 'shape', message: 'a record is nested too deeply' }],

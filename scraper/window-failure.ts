@@ -27,9 +27,9 @@ export function reportOf(error: unknown): FailureReport {
     return { ...report, kind, status, retryAfterMs };
   }
   if (error instanceof ExportFailure) {
-    const { retryable, retryAfterMs } = error;
+    const { retryable, retryAfterMs, mayHaveArrived } = error;
     const kind = retryable ? 'export' : 'export_refused';
-    return { ...report, kind, retryAfterMs, isCollectors: retryable, mayHaveArrived: retryable };
+    return { ...report, kind, retryAfterMs, isCollectors: retryable, mayHaveArrived };
   }
   if (error instanceof ShapeMismatch) return { ...report, kind: 'shape' };
   if (isTooDeep(error)) return { ...report, kind: 'shape', message: 'a record is nested too deeply' };

@@ -14,7 +14,11 @@ needsCollector();
 
 const STEP_MS = 100;
 const MOVES_WITHIN_MS = 15_000;
+/** A beat of the others, and a period of the source. */
+const HANDED_OVER_MS = 6000;
 const QUIET_MS = 3000;
+/** Each pod looks every 3 s which sources are its own. */
+const SHARED_OUT_MS = 7000;
 
 const podOf = ({ headers }: ApiRequest): string => String(headers['x-pod']);
 const sourceOf = ({ headers }: ApiRequest): string => String(headers['x-source']);
@@ -85,6 +89,21 @@ class Team implements AsyncDisposable {
     );
   }
 
+  /** Waits until the sources of a pod that has gone are asked for by others; those of the others stay where they are. */
+  async moved(before: ReadonlyMap<string, string>, gone: string, since: number, withinMs: number) {
+    const { api } = this.workshop;
+    const from = api.requests.length;
+    for (const [source, pod] of before) {
+      if (pod !== gone) continue;
+      const next = await api.waitFor((request) => sourceOf(request) === source, withinMs, from);
+      expect(podOf(next)).not.toBe(gone);
+      expect(next.time - since).toBeLessThan(withinMs);
+    }
+    const now = await this.settled();
+    for (const [source, pod] of before) if (pod !== gone) expect([source, now.get(source)]).toEqual([source, pod]);
+    return now;
+  }
+
   async ledger<T>(look: (ledger: RedisLedger) => Promise<T>): Promise<T> {
     const connection = new RedisConnection({ ...this.#server, db: 0, username: null, password: null, ssl: false });
     await connection.connect();
@@ -130,37 +149,25 @@ test(
   async () => {
     await using team = await Team.open(9);
     const { api } = team.workshop;
-    const pods = { a: await team.pod('a'), b: await team.pod('b'), c: await team.pod('c') };
-    await api.waitFor((request) => podOf(request) === 'c');
-    await delay(2000);
+    const pods = new Map<string, RunningScraper>();
+    for (const name of ['a', 'b', 'c']) pods.set(name, await team.pod(name));
+    await delay(SHARED_OUT_MS);
     const before = await team.settled();
-    expect(new Set(before.values())).toEqual(new Set(['a', 'b', 'c']));
+    const [first = '', ...others] = new Set(before.values());
+    expect(others.length).toBeGreaterThan(0);
 
     const killed = performance.now();
-    pods.b.kill();
-    await pods.b.exited;
-    const from = api.requests.length;
-    for (const [source, pod] of before) {
-      if (pod !== 'b') continue;
-      const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, from);
-      expect(next.time - killed).toBeLessThan(MOVES_WITHIN_MS);
-    }
-    const between = await team.settled();
-    expect(new Set(between.values())).toEqual(new Set(['a', 'c']));
-    // Nobody else's have moved.
-    for (const [source, pod] of before) if (pod !== 'b') expect([source, between.get(source)]).toEqual([source, pod]);
+    pods.get(first)?.kill();
+    await pods.get(first)?.exited;
+    const between = await team.moved(before, first, killed, MOVES_WITHIN_MS);
 
     // An orderly end hands them over at once.
+    const [second = ''] = new Set(between.values());
     const asked = performance.now();
-    expect(await pods.c.stop()).toEqual({ code: 0, signal: null });
-    const handed = api.requests.length;
-    for (const [source, pod] of between) {
-      if (pod !== 'c') continue;
-      const next = await api.waitFor((request) => sourceOf(request) === source, MOVES_WITHIN_MS, handed);
-      expect(next.time - asked).toBeLessThan(6000);
-    }
+    expect(await pods.get(second)?.stop()).toEqual({ code: 0, signal: null });
+    const after = await team.moved(between, second, asked, HANDED_OVER_MS);
+    expect(new Set(after.values()).size).toBe(1);
     await team.expectDelivered();
-    expect(await pods.a.stop()).toEqual({ code: 0, signal: null });
   },
 );
 
@@ -171,8 +178,7 @@ test(
     await using team = await Team.open(4);
     const { api } = team.workshop;
     const pods = { a: await team.pod('a'), b: await team.pod('b') };
-    await api.waitFor((request) => podOf(request) === 'b');
-    await delay(2000);
+    await delay(SHARED_OUT_MS);
     const [victim, owner] = [...(await team.settled())][0] ?? [];
     if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
 
@@ -203,8 +209,7 @@ test('two pods: one that was paused while it sent cannot commit when it wakes up
   await using team = await Team.open(4);
   const { api, collector } = team.workshop;
   const pods = { a: await team.pod('a'), b: await team.pod('b') };
-  await api.waitFor((request) => podOf(request) === 'b');
-  await delay(2000);
+  await delay(SHARED_OUT_MS);
   const [victim, owner] = [...(await team.settled())][0] ?? [];
   if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
 

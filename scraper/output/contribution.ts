@@ -90,6 +90,8 @@ const keyOf = (attributes: Attributes): string => JSON.stringify(Object.entries(
 export class Contribution {
   readonly tables = new Map<string, PointTable>();
   readonly logs: LogEntry[] = [];
+  /** Its metrics are part of what has been sent; what is missing is the acknowledgement of log records. */
+  isCounted = false;
   /** How many of the log records have been acknowledged: when the rest fails, emitting it again starts behind them. */
   acknowledgedLogs = 0;
 
@@ -100,6 +102,11 @@ export class Contribution {
       this.tables.set(metric.id, table);
     }
     return table;
+  }
+
+  /** Whose metrics it has. */
+  get sources(): ReadonlySet<string> {
+    return new Set([...this.tables.values()].map(({ metric }) => metric.source));
   }
 
   get isEmpty(): boolean {

@@ -45,6 +45,10 @@ export class DryRunEmitter implements Emitter {
     if (filled.length > 0) this.#write(show(filled));
   }
 
+  giveUp(): void {
+    // Nothing is in doubt.
+  }
+
   forget(): void {
     // Nothing is kept.
   }

@@ -3,13 +3,14 @@ import type { Contribution } from './contribution.ts';
 /** Where contributions go. */
 export interface Emitter {
   /**
-   * Resolves when the collector has acknowledged all of it, and only then is it part of the sums that later exports send.
-   * Empty contributions need no acknowledgement.
+   * Resolves when the collector has acknowledged all of it. Empty contributions need no acknowledgement.
    *
-   * @throws ExportFailure when it has not; what arrived of it is sent again with the same sums, so that nothing is added
-   *   twice, but log records may come twice
+   * @throws ExportFailure when it has not. Emit the same contribution again, or say `giveUp`: what has arrived of it is
+   *   not added a second time, but log records whose acknowledgement was lost come twice
    */
   emit(contributions: readonly Contribution[], signal: AbortSignal): Promise<void>;
+  /** This contribution, whose export has failed, will not be emitted again. */
+  giveUp(contribution: Contribution): void;
   /** Lets the sums of a source go that is no longer configured. */
   forget(source: string): void;
   /** Waits for exports that are under way, for at most their timeout. */
@@ -25,12 +26,20 @@ export class ExportFailure extends Error {
   readonly retryAfterMs: number | undefined;
   /** More than it takes at a time. */
   readonly tooLarge: boolean;
+  /** Only the acknowledgement may be missing. */
+  readonly mayHaveArrived: boolean;
 
   constructor(
     message: string,
-    details: { readonly retryable: boolean; readonly retryAfterMs?: number | undefined; readonly tooLarge?: boolean },
+    details: {
+      readonly retryable: boolean;
+      readonly retryAfterMs?: number | undefined;
+      readonly tooLarge?: boolean;
+      readonly mayHaveArrived?: boolean;
+    },
   ) {
     super(message);
+    this.mayHaveArrived = details.mayHaveArrived ?? details.retryable;
     this.retryable = details.retryable;
     this.retryAfterMs = details.retryAfterMs;
     this.tooLarge = details.tooLarge ?? false;

@@ -4,6 +4,8 @@ import type { Exporter } from './otlp-exporters.ts';
 /** Statuses after which the same data would be refused again: of HTTP, and of gRPC (invalid argument). */
 const REFUSED = new Set([400, 413, 422, 3]);
 const RESOURCE_EXHAUSTED = 8;
+/** Nothing was sent. */
+const NOT_CONNECTED = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|No connection established/;
 /** What an error says at most: collectors may repeat what they were sent. */
 const MAX_TEXT_CHARS = 200;
 
@@ -39,10 +41,12 @@ function failureOf(error: unknown, retryAfterMs: number | undefined): ExportFail
     code === 413 ||
     ((code === 400 || code === RESOURCE_EXHAUSTED) && /too large|larger than/i.test(`${text} ${data ?? ''}`));
   const status = code === undefined ? '' : ` (${code})`;
+  const retryable = !tooLarge && !REFUSED.has(Number(code));
   return new ExportFailure(`the collector has not acknowledged an export: ${text}${status}`, {
-    retryable: !tooLarge && !REFUSED.has(Number(code)),
+    retryable,
     retryAfterMs,
     tooLarge,
+    mayHaveArrived: retryable && !NOT_CONNECTED.test(text),
   });
 }
 

@@ -42,7 +42,12 @@ afterEach(async () => {
   await receiver[Symbol.asyncDispose]();
 });
 
-async function open(more: Partial<OtlpSettings> = {}, env: Record<string, string> = ENV, refreshMs = 0) {
+async function open(
+  more: Partial<OtlpSettings> = {},
+  env: Record<string, string> = ENV,
+  refreshMs = 0,
+  now = () => new Date(START),
+) {
   const settings: OtlpSettings = {
     otelCollectorEndpoint: `${url}/`,
     otelTransport: 'http',
@@ -55,7 +60,7 @@ async function open(more: Partial<OtlpSettings> = {}, env: Record<string, string
   return new OtlpEmitter({
     exporters: await createExporters(settings, env),
     resource: createResource('svc', randomUUID(), env),
-    now: () => new Date(START),
+    now,
     refreshMs,
     warn: (message) => warnings.push(message),
   });
@@ -148,26 +153,69 @@ test.each([
 ])('%s rejects, and a retry adds nothing twice', async (_, fault, failure) => {
   await emit(contribution([{ v: 1, total: 1 }]));
   receiver.always = fault;
-  const again = (): Contribution => contribution([{ v: 2, total: 4 }]);
-  await expect(emit(again())).rejects.toMatchObject({ name: 'ExportFailure', ...failure });
-  await expect(emit(again())).rejects.toMatchObject({ name: 'ExportFailure' });
+  const again = contribution([{ v: 2, total: 4 }]);
+  await expect(emit(again)).rejects.toMatchObject({ name: 'ExportFailure', ...failure });
+  await expect(emit(again)).rejects.toMatchObject({ name: 'ExportFailure' });
   receiver.always = answer(200);
-  await emit(again());
+  await emit(again);
   expect(latest()).toMatchObject({ c: 3, t: 3, h: { count: 2, sum: 3 } });
+});
+
+test('sums never fall after an acknowledgement was lost, whatever is sent next', async () => {
+  await emit(contribution([{ v: 1 }]));
+  const [lost, next] = [contribution([{ v: 10 }]), contribution([{ v: 100 }])];
+  receiver.next = [answer(504)];
+  await expect(emit(lost)).rejects.toMatchObject({ mayHaveArrived: true });
+  await emit(next);
+  await emit(lost);
+  await emit(contribution([{ v: 1000 }]));
+  const sums = pointsOf(receiver.requests).filter(({ name }) => name === 'c');
+  expect(sums.map(({ value }) => value)).toEqual([1, 11, 111, 1111]);
+});
+
+test('what will not be sent again leaves the sums, which begin anew', async () => {
+  let clock = START;
+  const other = await open({}, ENV, 0, () => new Date((clock += 1000)));
+  const lost = contribution([{ v: 10 }]);
+  receiver.next = [answer(504)];
+  await expect(other.emit([lost], never)).rejects.toMatchObject({ mayHaveArrived: true });
+  other.giveUp(lost);
+  await other.emit([contribution([{ v: 10 }])], never);
+  const [before, after] = pointsOf(receiver.requests).filter(({ name }) => name === 'c');
+  expect([before?.value, after?.value]).toEqual([10, 10]);
+  expect(BigInt(after?.start ?? 0)).toBeGreaterThan(BigInt(before?.start ?? 0));
+  await other.close();
+});
+
+test('what is in doubt and then refused takes nothing else along', async () => {
+  const lost = contribution([{ v: 666 }]);
+  receiver.next = [answer(504)];
+  await expect(emit(lost)).rejects.toMatchObject({ mayHaveArrived: true });
+  receiver.always = (response, { points }) => {
+    response.writeHead(points.some(({ value }) => Number(value) >= 666) ? 400 : 200).end();
+  };
+  await emit(contribution([{ v: 1 }]));
+  expect(latest()).toMatchObject({ c: 1 });
+  await expect(emit(lost)).rejects.toMatchObject({ retryable: false });
 });
 
 test('a collector that is away rejects', async () => {
   const other = await open({ otelCollectorEndpoint: 'http://127.0.0.1:1' });
-  await expect(other.emit([contribution([{ v: 1 }])], never)).rejects.toMatchObject({ retryable: true });
+  await expect(other.emit([contribution([{ v: 1 }])], never)).rejects.toMatchObject({
+    retryable: true,
+    mayHaveArrived: false,
+  });
   await other.close();
 });
 
 test('a failure of the logs does not add the metrics twice', async () => {
-  const logged = (): Contribution => contribution([{ v: 1 }], { emitLogs: true });
+  const logged = contribution([{ v: 1 }], { emitLogs: true });
   receiver.next = [answer(200), answer(500)];
-  await expect(emit(logged())).rejects.toThrow('500');
-  await emit(logged());
+  await expect(emit(logged)).rejects.toThrow('500');
+  await emit(logged);
   expect(latest()).toMatchObject({ c: 1 });
+  await emit(contribution([{ v: 2 }]));
+  expect(latest()).toMatchObject({ c: 3 });
 });
 
 test('log records arrive with body, severity, times and attributes', async () => {
@@ -363,12 +411,13 @@ describe('over grpc', () => {
     const grpc = await open({ otelTransport: 'grpc', otelCollectorEndpoint: `127.0.0.1:${port}` });
     const one = (): Contribution => contribution([{ v: 2 }], { emitLogs: true });
     await grpc.emit([one()], never);
-    code = status.UNAVAILABLE;
-    await expect(grpc.emit([one()], never)).rejects.toMatchObject({ retryable: true });
     code = status.INVALID_ARGUMENT;
     await expect(grpc.emit([one()], never)).rejects.toMatchObject({ retryable: false });
+    code = status.UNAVAILABLE;
+    const second = one();
+    await expect(grpc.emit([second], never)).rejects.toMatchObject({ retryable: true });
     code = undefined;
-    await grpc.emit([one()], never);
+    await grpc.emit([second], never);
     expect(
       pointsOf(requests)
         .filter(({ name }) => name === 'c')

@@ -40,6 +40,8 @@ export class OtlpEmitter implements Emitter {
   readonly #retryAfter: RetryAfterListener;
   readonly #start: HrTime;
   readonly #restarts = new Map<string, HrTime>();
+  /** Sent, and neither acknowledged nor given up: they may be part of the sums that the collector has. */
+  readonly #inDoubt = new Set<Contribution>();
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #deltas: Record<Metric['kind'], boolean>;
   #lastExport: HrTime;
@@ -78,6 +80,10 @@ export class OtlpEmitter implements Emitter {
     this.#waiting.push(waiting);
     this.#wake();
     await promise.finally(() => signal.removeEventListener('abort', giveUp));
+  }
+
+  giveUp(contribution: Contribution): void {
+    if (this.#inDoubt.delete(contribution)) this.#restart(contribution);
   }
 
   forget(source: string): void {
@@ -132,12 +138,43 @@ export class OtlpEmitter implements Emitter {
 
   async #send(wanted: readonly Waiting[]): Promise<void> {
     const contributions = wanted.flatMap((each) => each.contributions);
-    // Metrics first: sums may be sent again without being added again, log records may not.
-    await this.#sendPoints(this.#state.preview(contributions));
-    await this.#sendLogs(contributions);
-    const kept = wanted.filter(({ givenUp }) => !givenUp);
-    this.#state.take(kept.flatMap((each) => each.contributions));
-    for (const { resolve } of kept) resolve();
+    try {
+      // Metrics first: sums may be sent again without being added again, log records may not.
+      await this.#count(contributions);
+      await this.#sendLogs(contributions);
+    } finally {
+      // Their windows will be scraped again, whatever has arrived.
+      const givenUp = wanted.filter((each) => each.givenUp).flatMap((each) => each.contributions);
+      for (const contribution of givenUp) if (contribution.isCounted) this.#restart(contribution);
+      for (const contribution of givenUp) this.giveUp(contribution);
+    }
+    for (const { resolve } of wanted) resolve();
+  }
+
+  /** Sends the sums with what is not part of them yet, and takes it in. */
+  async #count(contributions: readonly Contribution[]): Promise<void> {
+    // Whoever has got the sums would take lower ones for a restart.
+    const uncounted = [...new Set([...this.#inDoubt, ...contributions])].filter(({ isCounted }) => !isCounted);
+    try {
+      await this.#sendPoints(this.#state.preview(uncounted));
+    } catch (error) {
+      if (!(error instanceof ExportFailure)) throw error;
+      if (!error.retryable && this.#inDoubt.size > 0) {
+        // One of those may be what the collector refuses, and these must not suffer for it.
+        for (const contribution of this.#inDoubt) this.giveUp(contribution);
+        return this.#count(contributions);
+      }
+      if (error.mayHaveArrived) for (const contribution of uncounted) this.#inDoubt.add(contribution);
+      throw error;
+    }
+    this.#state.take(uncounted);
+    for (const contribution of uncounted) contribution.isCounted = true;
+    this.#inDoubt.clear();
+  }
+
+  /** Sums without these, under a new start, so that they are no fall. */
+  #restart(contribution: Contribution): void {
+    for (const source of contribution.sources) this.forget(source);
   }
 
   async #sendAll(): Promise<void> {

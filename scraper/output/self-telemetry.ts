@@ -108,7 +108,9 @@ export class SelfTelemetry {
     try {
       await this.#emitter.emit(sending, signal);
     } catch (error) {
-      this.#unsent = [...sending, ...this.#unsent].slice(-MAX_UNSENT);
+      const unsent = [...sending, ...this.#unsent];
+      this.#unsent = unsent.slice(-MAX_UNSENT);
+      for (const contribution of unsent.slice(0, -MAX_UNSENT)) this.#emitter.giveUp(contribution);
       throw error;
     }
   }

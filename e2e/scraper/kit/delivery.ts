@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Collected } from '../../support/collector/otlp-lines.ts';
+import type { Collected, CollectedPoint } from '../../support/collector/otlp-lines.ts';
 import type { ApiRecord } from '../../support/json-api.ts';
 
 /** How often the collector has each record of a source, by its id. */
@@ -50,16 +50,21 @@ export function expectDelivery(
 }
 
 /**
- * What a counter has counted in all, over all processes: the last sum of each series. Sums never fall while a process
- * lives, which is checked too.
+ * What a counter has counted in all, over all processes: the last sum of each series. A series begins anew where a source
+ * comes back to a process. Its sums never fall, which is checked too: whoever stores them would take that for a restart.
  */
 export function counted({ points }: Collected, source: string, name: string): number {
-  const last = new Map<string, number>();
+  const series = new Map<string, CollectedPoint[]>();
   for (const point of points) {
-    if (point.name !== name || point.attributes['source'] !== source || typeof point.value !== 'number') continue;
-    const series = JSON.stringify([point.resource['service.instance.id'], point.attributes]);
-    expect(point.value).toBeGreaterThanOrEqual(last.get(series) ?? 0);
-    last.set(series, point.value);
+    if (point.name !== name || point.attributes['source'] !== source) continue;
+    const key = JSON.stringify([point.resource['service.instance.id'], point.start, point.attributes]);
+    series.set(key, [...(series.get(key) ?? []), point]);
   }
-  return [...last.values()].reduce((sum, value) => sum + value, 0);
+  const sums = [...series].map(([key, sent]) => {
+    // After a collector has hung, requests may be written in another order.
+    const values = sent.sort((a, b) => Number(BigInt(a.time) - BigInt(b.time))).map(({ value }) => Number(value));
+    expect([key, values]).toEqual([key, [...values].sort((a, b) => a - b)]);
+    return values.at(-1) ?? 0;
+  });
+  return sums.reduce((sum, value) => sum + value, 0);
 }
