@@ -1,13 +1,13 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { put, toYaml } from '../../crds/config/testing.ts';
-import type { HealthObject } from '../../scraper/health.ts';
+import type { HealthObject, SourceHealth } from '../../scraper/health.ts';
 import { OtlpReceiver } from '../../scraper/output/testing/otlp-receiver.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { type RunningScraper, runScraper, startScraper } from '../support/scraper-process.ts';
-import { WRONG_ANSWERS } from './bad-input/answers.ts';
+import { WRONG_ANSWERS, WRONG_TOKENS, type WrongAnswer } from './bad-input/answers.ts';
 
 /** What the schema lets pass, and nothing can be made of; and what is said about it. */
 const WRONG_SETTINGS: Readonly<Record<string, readonly [settings: Record<string, unknown>, says: RegExp]>> = {
@@ -58,10 +58,19 @@ const source = (name: string, baseUrl: string, settings: Readonly<Record<string,
   return made;
 };
 
+const authBy = (url: string, name: string): object => ({
+  type: 'oauth',
+  username: 'user',
+  password: 'password',
+  getTokenEndpoint: `${url}/${encodeURIComponent(name)}`,
+  tokenKey: 'the.key',
+});
+
 describe('sources with faults beside others', () => {
   const open = new AsyncDisposableStack();
   const receiver = new OtlpReceiver();
   let scraper: RunningScraper;
+  let file: string;
   let health: HealthObject;
 
   beforeAll(async () => {
@@ -70,19 +79,20 @@ describe('sources with faults beside others', () => {
     const collector = await open.use(receiver).listen();
     const api = await TestServer.start(({ target }, response) => {
       const name = decodeURIComponent(target.slice(1));
-      const answer = Object.hasOwn(WRONG_ANSWERS, name) ? WRONG_ANSWERS[name]?.answer : undefined;
-      if (answer === undefined) response.end('[{"id":1,"v":1}]');
-      else answer(response);
+      const wrong: Readonly<Record<string, WrongAnswer>> = { ...WRONG_ANSWERS, ...WRONG_TOKENS };
+      if (Object.hasOwn(wrong, name)) wrong[name]?.answer(response);
+      else response.end('[{"id":1,"v":1}]');
     });
     open.defer(() => api.close());
     const settings = { ...WRONG_SETTINGS, ...WRONG_IN_USE };
     const sources = [
       source('first', api.url, { frequency: '1s' }),
       ...Object.entries(WRONG_ANSWERS).map(([name, { having }]) => source(name, api.url, having)),
+      ...Object.keys(WRONG_TOKENS).map((name) => source(name, api.url, { endpoint: '/', auth: authBy(api.url, name) })),
       ...Object.entries(settings).map(([name, [having]]) => source(name, api.url, having)),
       source('last', api.url, { frequency: '1s' }),
     ];
-    const file = join(folder, 'config.yaml');
+    file = join(folder, 'config.yaml');
     const section = {
       otelCollectorEndpoint: collector,
       otelTransport: 'http',
@@ -116,7 +126,7 @@ describe('sources with faults beside others', () => {
       .split('\n')
       .filter((line) => line.includes(`"source":${JSON.stringify(name)}`));
 
-  test.each(Object.entries(WRONG_ANSWERS))('answer: %s', (name, { says }) => {
+  test.each(Object.entries({ ...WRONG_ANSWERS, ...WRONG_TOKENS }))('answer: %s', (name, { says }) => {
     if (typeof says === 'number') {
       expect(lastError(name)).toBe('');
       expect(emitted(name)).toBe(says);
@@ -144,6 +154,24 @@ describe('sources with faults beside others', () => {
 
   test.each(Object.entries(WRONG_IN_USE))('in use: %s', (name, [, says]) => {
     expect(lastError(name)).toMatch(says);
+  });
+
+  test('a source that becomes unusable while it runs stops, and goes on when it is usable again', async () => {
+    const text = await readFile(file, 'utf8');
+    const broken = text.replace('"endpoint": "/last"', '"endpoint": "/last", "dataKey": "a[x]"');
+    const now = async (): Promise<Partial<SourceHealth>> =>
+      (await healthOf(scraper)).sources.find((one) => one.name === 'last') ?? {};
+    await writeFile(file, broken);
+    await vi.waitFor(async () => expect((await now()).last_error).toMatch(/^dataKey: /), 15_000);
+    const before = emitted('first');
+    // What was under way may still come.
+    await vi.waitFor(() => expect(emitted('first')).toBeGreaterThan(before), 15_000);
+    const stopped = emitted('last');
+    await vi.waitFor(() => expect(emitted('first')).toBeGreaterThan(before + 2), 15_000);
+    expect(emitted('last')).toBe(stopped);
+    await writeFile(file, text);
+    await vi.waitFor(() => expect(emitted('last')).toBeGreaterThan(stopped + 1), 15_000);
+    expect((await now()).last_error).toBeNull();
   });
 
   test('the others go on, and health says what is wrong', async () => {

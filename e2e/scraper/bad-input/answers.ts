@@ -137,3 +137,23 @@ export const WRONG_ANSWERS: Readonly<Record<string, WrongAnswer>> = {
   'two lengths': { answer: wire('HTTP/1.1 200 OK\nContent-Length: 2\nContent-Length: 3\n\n[]'), says: /network/ },
   'broken chunks': { answer: wire('HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\nzz\n[]\n'), says: /network/ },
 };
+
+/** Answers of a token endpoint; the API itself would answer. */
+export const WRONG_TOKENS: Readonly<Record<string, WrongAnswer>> = {
+  'token: html': {
+    answer: sends('<html>login</html>', { 'content-type': 'text/html' }),
+    says: /auth: token: .*not JSON/,
+  },
+  'token: empty': body('', /auth: token: .*not JSON/),
+  'token: none': body('{"expires_in":5}', /auth: token: .*without a token at the\.key or access_token/),
+  'token: a list': body('[]', /auth: token: .*without a token/),
+  'token: an object': body('{"access_token":{"a":1}}', /auth: token: .*without a token/),
+  'token: two lines': body(String.raw`{"access_token":"a\r\nX-Admin: 1"}`, /auth: token: .*cannot stand in a header/),
+  'token: denied': status(401, /auth: token: .*answered 401$/),
+  'token: moved': status(302, /auth: token: .*answered 302$/, { location: 'https://login.example.com' }),
+  'token: later': status(429, /auth: token: .*answered 429$/, { 'retry-after': '3600' }),
+  'token: too large': body(`{"access_token":"${'x'.repeat(2_000_000)}"}`, /too_large: .*larger than 1048576 bytes/),
+  'token: reset': { answer: (response) => response.socket?.resetAndDestroy(), says: /network/ },
+  'token: strange times': body('{"access_token":"t","expires_in":-5}', 1),
+  'token: a number': body('{"the":{"key":12345},"expires_in":"soon"}', 1),
+};
