@@ -82,7 +82,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
 
   return {
     health,
-    secrets: () => (token === undefined ? scraping.secrets() : [token, ...scraping.secrets()]),
+    secrets: withToken(token, () => scraping.secrets()),
     start: () => scraping.start(),
     listen: (host, port) => server.listen(host, port),
     async stop() {
@@ -92,5 +92,17 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       await server.close();
       await references?.stop();
     },
+  };
+}
+
+/** The secrets with one more, as the same list while nothing has changed: every line of the log asks for it. */
+function withToken(token: string | undefined, others: () => readonly string[]): () => readonly string[] {
+  if (token === undefined) return others;
+  let known: readonly string[] | undefined;
+  let all: readonly string[] = [];
+  return () => {
+    const now = others();
+    if (now !== known) [known, all] = [now, [token, ...now]];
+    return all;
   };
 }

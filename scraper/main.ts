@@ -85,7 +85,8 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   const { createLogger } = await import('./logger.ts');
   const { scraperSecrets } = await import('../crds/config/scraper-redact.ts');
   const { logLevel, servicePort, enableAdminApi } = loaded.config.scraper;
-  let secrets = (): readonly string[] => scraperSecrets(loaded.config);
+  const configured = scraperSecrets(loaded.config);
+  let secrets = (): readonly string[] => configured;
   const logger = createLogger(logLevel, () => secrets());
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
 
