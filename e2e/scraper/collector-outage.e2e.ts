@@ -38,12 +38,11 @@ test('a minute without a collector: nothing is missing, and nothing comes twice'
     const { watermark } = (await ledger.source('events')) ?? {};
     const wanted = api.records.filter(({ at }) => Date.parse(at) < (watermark?.getTime() ?? 0));
     expect(wanted.length).toBeGreaterThanOrEqual(past().length);
-    // A request that is cut off when the collector stops may have arrived; the ledger then says so.
-    const mayRepeat = windows.filter((window) => window.mayRepeat);
     const all = await collector.collected();
-    const repeated = expectDelivery(all, 'events', wanted, mayRepeat);
+    expect(expectDelivery(all, 'events', wanted)).toBe(0);
     expect(counted(all, 'events', 'events')).toBe(wanted.length);
-    expect(repeated).toBeLessThanOrEqual(1000 / STEP_MS);
+    // What could not be sent cannot have come; only a request that is cut off when the collector stops is in doubt.
+    expect(windows.filter((window) => window.mayRepeat).length).toBeLessThan(3);
   });
   expect(scraper.stdout()).toContain('"msg":"window failed"');
 });

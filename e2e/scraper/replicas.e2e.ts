@@ -143,7 +143,7 @@ class Team implements AsyncDisposable {
   }
 }
 
-test(
+test.concurrent(
   'three pods: each source is on one of them, and moves when its pod dies or goes',
   { timeout: 120_000 },
   async () => {
@@ -171,7 +171,7 @@ test(
   },
 );
 
-test(
+test.concurrent(
   'two pods: one that was paused while it asked cannot send or commit when it wakes up',
   { timeout: 120_000 },
   async () => {
@@ -205,37 +205,41 @@ test(
   },
 );
 
-test('two pods: one that was paused while it sent cannot commit when it wakes up', { timeout: 120_000 }, async () => {
-  await using team = await Team.open(4);
-  const { api, collector } = team.workshop;
-  const pods = { a: await team.pod('a'), b: await team.pod('b') };
-  await delay(SHARED_OUT_MS);
-  const [victim, owner] = [...(await team.settled())][0] ?? [];
-  if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
+test.concurrent(
+  'two pods: one that was paused while it sent cannot commit when it wakes up',
+  { timeout: 120_000 },
+  async () => {
+    await using team = await Team.open(4);
+    const { api, collector } = team.workshop;
+    const pods = { a: await team.pod('a'), b: await team.pod('b') };
+    await delay(SHARED_OUT_MS);
+    const [victim, owner] = [...(await team.settled())][0] ?? [];
+    if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);
 
-  // What it sends arrives, and the answer finds nobody.
-  collector.freeze();
-  const last = await api.waitFor((request) => sourceOf(request) === victim, 5000, api.requests.length);
-  await delay(300);
-  pods[owner].kill('SIGSTOP');
-  const sending = (await team.windows(victim)).filter(({ state }) => state === 'exporting');
-  expect(sending.length).toBeGreaterThan(0);
-  // The other pod has the window next, but gets no answer.
-  const other = (request: ApiRequest): boolean => sourceOf(request) === victim && podOf(request) !== owner;
-  api.fault = (request) => (other(request) ? 'hang' : undefined);
-  collector.thaw();
-  await api.waitFor(other, MOVES_WITHIN_MS, api.requests.indexOf(last));
-  const [window] = sending;
-  pods[owner].kill('SIGCONT');
-  await delay(1000);
-  const states = (await team.windows(victim)).filter(({ id }) => id === window?.id).map(({ state }) => state);
-  expect(states).not.toContain('committed');
-  api.fault = () => undefined;
-  api.release();
+    // What it sends arrives, and the answer finds nobody.
+    collector.freeze();
+    const last = await api.waitFor((request) => sourceOf(request) === victim, 5000, api.requests.length);
+    await delay(300);
+    pods[owner].kill('SIGSTOP');
+    const sending = (await team.windows(victim)).filter(({ state }) => state === 'exporting');
+    expect(sending.length).toBeGreaterThan(0);
+    // The other pod has the window next, but gets no answer.
+    const other = (request: ApiRequest): boolean => sourceOf(request) === victim && podOf(request) !== owner;
+    api.fault = (request) => (other(request) ? 'hang' : undefined);
+    collector.thaw();
+    await api.waitFor(other, MOVES_WITHIN_MS, api.requests.indexOf(last));
+    const [window] = sending;
+    pods[owner].kill('SIGCONT');
+    await delay(1000);
+    const states = (await team.windows(victim)).filter(({ id }) => id === window?.id).map(({ state }) => state);
+    expect(states).not.toContain('committed');
+    api.fault = () => undefined;
+    api.release();
 
-  await delay(5000);
-  await team.settled();
-  await team.expectDelivered();
-  await pods.a.stop();
-  await pods.b.stop();
-});
+    await delay(5000);
+    await team.settled();
+    await team.expectDelivered();
+    await pods.a.stop();
+    await pods.b.stop();
+  },
+);

@@ -16,7 +16,7 @@ import { pageOf, PAGINGS } from './json-api/paging.ts';
 import type { ApiRecord } from './json-api/records.ts';
 import { listen } from './ports.ts';
 
-export { atRandom, USUAL_FAULTS, type Fault } from './json-api/faults.ts';
+export { atRandom, type Fault } from './json-api/faults.ts';
 export { type ApiRecord, records } from './json-api/records.ts';
 
 /** What it was asked, and what it gave. */

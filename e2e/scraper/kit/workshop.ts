@@ -30,7 +30,7 @@ export function needsCollector(): void {
 }
 
 /** Times with milliseconds, so that windows begin and end where the ledger says. */
-export const MILLISECONDS = '%Y-%m-%dT%H:%M:%S.%fZ';
+const MILLISECONDS = '%Y-%m-%dT%H:%M:%S.%fZ';
 
 /** An API, a collector, and a folder for what scrapers between them keep. */
 export class Workshop implements AsyncDisposable {

@@ -19,7 +19,7 @@ export type Fault =
 
 const BUSY: Fault = { status: 429, headers: { 'retry-after': '1' } };
 /** What APIs do at random; `hang` only ends at the time limit of the client. */
-export const USUAL_FAULTS: readonly Fault[] = [
+const USUAL_FAULTS: readonly Fault[] = [
   { status: 500 },
   { status: 503 },
   BUSY,
