@@ -2,7 +2,7 @@ import type { Source } from '../../crds/config/scraper-source.ts';
 import { pythonFloat } from '../records/python-float.ts';
 import { pythonStr } from '../records/python-text.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';
-import { AttributeNode, toAttributes } from './attribute-tree.ts';
+import { AttributeNode } from './attribute-tree.ts';
 import { compileLogs } from './compile-logs.ts';
 import { type Contribution, createMetric, type Metric, type MetricKind, type PointTable } from './contribution.ts';
 import { refusal } from './names.ts';
@@ -46,6 +46,18 @@ interface Reading {
   readonly labels: readonly { readonly name: string; readonly valueOf: ValuePath }[];
 }
 
+/** Where the values of one contribution go. */
+interface Begun {
+  /** By place of the reading. They are asked for when there is a value, so that a metric without one does not show. */
+  readonly tables: (PointTable | undefined)[];
+  top: AttributeNode;
+  /** How many records the tree has seen. */
+  records: number;
+}
+
+/** A tree has no more sets than that, however many there are: then another one is begun. */
+const RECORDS_PER_TREE = 20_000;
+
 /**
  * Compiles the readings, attributes and logs of a source (facts 4), with buckets, running totals, and nothing added for a
  * counter's missing field. `warn` is told once of what is left out because OpenTelemetry would refuse it.
@@ -60,10 +72,11 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
   const names = ['source', ...source.attributes.map(({ name }) => name)];
   const addLogs = source.emitLogs ? compileLogs(source, names, paths) : undefined;
 
+  // A window comes in parts; finding its points again for each of them would take longer than all the rest.
+  const begun = new WeakMap<Contribution, Begun>();
+
   return (records, root, into, time) => {
-    // The tables are asked for when there is a value, so that a metric without one does not show.
-    const tables: (PointTable | undefined)[] = [];
-    const top = new AttributeNode([source.name]);
+    const { tables, top } = begunOf(into, records.length);
     for (const record of records) {
       let set = top;
       for (const path of paths) set = set.with(path(record, root));
@@ -80,6 +93,14 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
     addLogs?.(records, root, into, time);
   };
 
+  function begunOf(into: Contribution, count: number): Begun {
+    let one = begun.get(into);
+    if (one === undefined) begun.set(into, (one = { tables: [], top: new AttributeNode([source.name]), records: 0 }));
+    if (one.records >= RECORDS_PER_TREE) Object.assign(one, { top: new AttributeNode([source.name]), records: 0 });
+    one.records += count;
+    return one;
+  }
+
   function ownSet(reading: Reading, place: number, set: AttributeNode, record: unknown, root: unknown): AttributeNode {
     let own = (set.own[place] ??= new AttributeNode(set.values));
     for (const { valueOf } of reading.labels) own = own.with(valueOf(record, root));
@@ -88,7 +109,8 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
 
   function pointAt({ shared, labels }: Reading, node: AttributeNode, table: PointTable): Point {
     const own = labels.map(({ name }) => name);
-    return table.at(toAttributes(shared ? [...names, ...own] : ['source', ...own], node.values));
+    const { attributes, key } = node.attributes(shared ? [...names, ...own] : ['source', ...own]);
+    return table.at(attributes, key);
   }
 }
 

@@ -81,7 +81,8 @@ export const OVERFLOW_KEY = 'overflow';
 /** As the specification names it, beside the source, so that points of two sources stay two. */
 const overflowAttributes = (source: string): Attributes => ({ source, 'otel.metric.overflow': true });
 
-const keyOf = (attributes: Attributes): string => JSON.stringify(Object.entries(attributes));
+/** Tells sets of attributes apart. */
+export const keyOf = (attributes: Attributes): string => JSON.stringify(Object.entries(attributes));
 
 /**
  * What one window adds: sums, counts, last values and log records. It changes nothing by itself; an emitter takes it into

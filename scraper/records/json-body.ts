@@ -3,6 +3,8 @@ import { readValidJson } from './read-valid-json.ts';
 
 /** What a double would change, wherever such a number can stand. Strings may match too, which only costs time. */
 const INEXACT = /(?:^|[:,[\s])-?(?:\d{16,}|\d+\.0+|\d+(?:\.\d+)?[eE][+-]?\d+)(?:$|[,\]}\s])/;
+/** Each of them is found several times as quickly as that, and one must be there where that is. */
+const SUSPECTS = [/\d{16}/, /\d\.0+(?:$|[,\]}\s])/, /\d[eE][+-]?\d/];
 const CONSTANT = /NaN|Infinity/;
 const STRING_OR_CONSTANT = /"[^"\\]*(?:\\.[^"\\]*)*"|NaN|-?Infinity/g;
 
@@ -18,13 +20,15 @@ const STRING_OR_CONSTANT = /"[^"\\]*(?:\\.[^"\\]*)*"|NaN|-?Infinity/g;
 export function parseJson(text: string, { exact }: { exact: boolean }): unknown {
   try {
     const value = parseStandard(text);
-    if (value !== undefined) return exact && INEXACT.test(text) ? readValidJson(text, exactly) : value;
+    if (value !== undefined) return exact && isInexact(text) ? readValidJson(text, exactly) : value;
     return readValidJson(text, exact ? exactly : Number);
   } catch (error) {
     if (error instanceof RangeError) throw new SyntaxError('The answer is nested too deeply', { cause: error });
     throw error;
   }
 }
+
+const isInexact = (text: string): boolean => SUSPECTS.some((suspect) => suspect.test(text)) && INEXACT.test(text);
 
 /** Undefined: valid, but only with Python's constants. */
 function parseStandard(text: string): unknown {
