@@ -1,28 +1,29 @@
 /** Pure: how far scrapes begin after their time, from when the API was asked. Times are in milliseconds. */
-export interface LateStarts {
-  /** Of the last source in the worst tick, after the time of that tick. */
-  readonly afterTimeMs: number;
-  /** Of the first source in the worst tick, by how much it differs from its time. */
-  readonly firstMs: number;
+export interface SourceCalls {
+  /** When its ticks come, from the start of the schedule, from 0 to the period. */
+  readonly phaseMs: number;
+  readonly times: readonly number[];
 }
 
 /**
- * All sources have one period, and begin together at the start; that first round is left out, because it begins whenever
- * the program is ready. The first request of the first tick tells the time of all ticks.
+ * How much later than its time the latest of all scrapes began. When the schedule started is not known, so the earliest
+ * scrape counts as punctual. The first period is left out: sources are also scraped at the start, whatever their time.
  *
- * @param calls of each source, in order; the first is that of the start
- * @throws when a source has not been called at each tick
+ * @throws when a source was not called at each tick
  */
-export function latestStart(calls: readonly (readonly number[])[], periodMs: number, ticks: number): LateStarts {
-  const rounds = Array.from({ length: ticks }, (_, tick) =>
-    calls.map((times) => times[tick + 1] ?? Number.POSITIVE_INFINITY),
-  );
-  const missing = rounds.at(-1)?.filter((time) => time === Number.POSITIVE_INFINITY).length ?? 0;
-  if (missing > 0) throw new Error(`${missing} sources were not called ${ticks + 1} times`);
-  const origin = Math.min(...(rounds[0] ?? []));
-  const after = rounds.map((times, tick) => times.map((time) => time - origin - tick * periodMs));
-  return {
-    afterTimeMs: Math.max(...after.map((times) => Math.max(...times))),
-    firstMs: Math.max(...after.map((times) => Math.abs(Math.min(...times)))),
-  };
+export function latestStart(sources: readonly SourceCalls[], periodMs: number, ticks: number): number {
+  const from = Math.min(...sources.flatMap(({ times }) => times)) + periodMs;
+  const ticked = sources.map(({ phaseMs, times }) => ({
+    phaseMs,
+    times: times.filter((time) => time >= from && time < from + ticks * periodMs),
+  }));
+  const missing = ticked.filter(({ times }) => times.length < ticks).length;
+  if (missing > 0) throw new Error(`${missing} sources were not called ${ticks} times in ${ticks} periods`);
+  const offsets = ticked.flatMap(({ phaseMs, times }) => times.map((time) => time - phaseMs));
+  const [one = 0] = offsets;
+  // On the circle of the period, seen from one of them.
+  const around = offsets.map((offset) => modulo(offset - one + periodMs / 2, periodMs));
+  return Math.max(...around) - Math.min(...around);
 }
+
+const modulo = (value: number, by: number): number => ((value % by) + by) % by;
