@@ -25,7 +25,7 @@ const MAX_DEPTH = 25;
  */
 export function logValue(value: unknown): AnyValue {
   if (typeof value !== 'object' || value === null) return value;
-  return isPlain(value, MAX_DEPTH) ? (value as AnyValue) : converted(value, MAX_DEPTH);
+  return isPlain(value, MAX_DEPTH) ? value : converted(value, MAX_DEPTH);
 }
 
 /** The exporter knows only doubles: the digits of an identifier are worth more than its type. */
@@ -44,7 +44,7 @@ function isPlain(value: object, depth: number): boolean {
 }
 
 function converted(value: unknown, depth: number): AnyValue {
-  if (typeof value !== 'object' || value === null) return value as AnyValue;
+  if (typeof value !== 'object' || value === null) return value;
   if (value instanceof ExactNumber) return plainNumber(value);
   if (depth === 0) return JSON.stringify(value);
   if (Array.isArray(value)) return value.map((inner) => converted(inner, depth - 1));

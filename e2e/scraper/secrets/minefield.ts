@@ -96,7 +96,11 @@ const KINDS: Readonly<Record<string, (plant: Plant, tokens: string) => Record<st
     },
   }),
   headers: (plant) => ({
-    'scrape.extraHeaders': { 'X-Api-Key': plant('name'), 'X-Other': `Bearer ${plant('value')}`, 'X-Tenant': plant('tenant') },
+    'scrape.extraHeaders': {
+      'X-Api-Key': plant('name'),
+      'X-Other': `Bearer ${plant('value')}`,
+      'X-Tenant': plant('tenant'),
+    },
   }),
   arguments: (plant) => ({
     'scrape.extraArgs': {
@@ -105,6 +109,9 @@ const KINDS: Readonly<Record<string, (plant: Plant, tokens: string) => Record<st
       secret: [plant('list')],
     },
   }),
+  // These two are put where they belong below.
+  userinfo: () => ({}),
+  search: () => ({}),
   post: (plant) => ({ 'scrape.httpMethod': 'POST', 'scrape.extraArgs': { password: plant('body') } }),
 };
 
@@ -112,7 +119,7 @@ type Plant = (place: string, plain?: boolean) => string;
 
 /** Sources of every kind with every failure; their names are `<kind> <failure>`. */
 export function mines(markers: Markers, api: string, tokens: string): object[] {
-  return Object.entries({ ...KINDS, userinfo: () => ({}), search: () => ({}) }).flatMap(([kind, fieldsOf]) =>
+  return Object.entries(KINDS).flatMap(([kind, fieldsOf]) =>
     FAILURES.map((failure) => {
       const name = `${kind} ${failure}`;
       const plant: Plant = (place, plain) => markers.plant(`${name} ${place}`, plain);
