@@ -15,6 +15,7 @@ import { SourceRunner } from './source-runner.ts';
 import { type LedgerWindow, type WindowRange } from './state/ledger.ts';
 import type { StateHolder } from './state-holder.ts';
 import { Refused, type RunRecord, type SourceStatus, type TriggerResult } from './status.ts';
+import { tidyMemory } from './tidy-memory.ts';
 import type { Upkeep } from './upkeep.ts';
 
 export interface LiveScrapingParts {
@@ -41,6 +42,8 @@ export interface LiveScrapingParts {
 
 /** Most windows of one backfill. */
 const MAX_BACKFILL = 10_000;
+/** After a start or a change everything runs at once; then it is quiet. */
+const TIDY_MS = 10_000;
 const MAX_REASON_CHARS = 300;
 
 export class LiveScraping implements Scraping {
@@ -185,8 +188,9 @@ export class LiveScraping implements Scraping {
   }
 
   #take(config: ScraperConfig): void {
-    const { emitter, onConfig } = this.#parts;
+    const { emitter, onConfig, scheduler, now } = this.#parts;
     onConfig(config);
+    scheduler.set('memory', now().getTime() + TIDY_MS, tidyMemory);
     const before = this.#entries;
     this.#entries = new Map();
     for (const source of config.sources) {

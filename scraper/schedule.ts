@@ -18,8 +18,9 @@ export interface Schedule {
 const LONGEST_SPREAD_MS = 60_000;
 
 /**
- * The schedule of a source: its cron expression in UTC, else its frequency, counted from `start` without drift. The name
- * decides how much earlier than a whole period the first tick comes, so that a thousand sources do not come at once.
+ * The schedule of a source: its cron expression in UTC, else its frequency, counted from `start` without drift. The first
+ * tick comes after one period, give or take half a minute or half a period, as the name decides: so a thousand sources do
+ * not come at once, and none right after the run at the start.
  */
 export function scheduleOf({ name, cron, frequency, jitter }: Source, start: Date): Schedule {
   const id = JSON.stringify([cron, frequency, jitter]);
@@ -31,11 +32,12 @@ export function scheduleOf({ name, cron, frequency, jitter }: Source, start: Dat
   }
   // Without a cron expression there is a frequency: the configuration has seen to it.
   const periodMs = frequency ?? LONGEST_SPREAD_MS;
-  const base = start.getTime() - Math.floor(spreadOf(name) * Math.min(periodMs, LONGEST_SPREAD_MS));
+  const shift = Math.floor((spreadOf(name) - 0.5) * Math.min(periodMs, LONGEST_SPREAD_MS));
+  const base = start.getTime() + shift;
   return {
     id,
     delay,
-    next: (after) => new Date(base + (Math.floor((after.getTime() - base) / periodMs) + 1) * periodMs),
+    next: (after) => new Date(base + Math.max(1, Math.floor((after.getTime() - base) / periodMs) + 1) * periodMs),
     period: () => periodMs,
   };
 }
