@@ -4,8 +4,6 @@ import { Contribution } from '../output/contribution.ts';
 import { show } from '../output/dry-run-emitter.ts';
 import { type PreparedSource, prepareSource } from '../prepared-source.ts';
 import { InvalidSetting } from '../records/invalid-setting.ts';
-import { ShapeMismatch } from '../records/shape-mismatch.ts';
-import { RequestFailure } from '../requests/failure.ts';
 import { type FetchDependencies, pages } from '../requests/fetch-window.ts';
 import type { HttpClient } from '../requests/http-client.ts';
 import { HostRateLimiter, limitsOf, LocalCounter } from '../requests/rate-limit.ts';
@@ -13,6 +11,7 @@ import { TokenCache } from '../requests/token-cache.ts';
 import { scheduleOf } from '../schedule.ts';
 import type { SourceState, WindowRange } from '../state/ledger.ts';
 import { readState, type StateReader } from '../state/read-state.ts';
+import { reportOf } from '../window-failure.ts';
 import { knownSource } from './known-source.ts';
 import { nextWindow } from './next-window.ts';
 import { readable } from './readable.ts';
@@ -180,13 +179,9 @@ async function windowOf(
 }
 
 function failureOf(error: unknown): object {
-  if (error instanceof RequestFailure) {
-    const { kind, status, message } = error;
-    return { kind, status, message };
-  }
-  if (error instanceof ShapeMismatch) return { kind: 'shape', message: error.message };
   if (error instanceof InvalidSetting) return { kind: 'setting', path: error.path, message: error.message };
-  return { kind: 'internal', message: messageOf(error) };
+  const { kind, status, message } = reportOf(error);
+  return { kind, status, message };
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

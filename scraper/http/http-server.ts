@@ -8,6 +8,8 @@ import { findRoute, type Found, type Route } from './route.ts';
 
 /** How long answers that are under way may take to leave at the end. */
 const FLUSH_MS = 1_000;
+/** Administrators, probes and the operator are few; the rest of what a process may open is for scraping. */
+const MAX_CONNECTIONS = 256;
 /** For a whole request to arrive. */
 const REQUEST_MS = 10_000;
 
@@ -31,6 +33,7 @@ export class HttpServer {
     this.#server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
       void this.#serve(request, response);
     });
+    this.#server.maxConnections = MAX_CONNECTIONS;
   }
 
   /** Opens the port and returns the URL. Without a host: all addresses. */

@@ -83,4 +83,4 @@ export const windowView = (window: LedgerWindow): Shown => ({
   may_repeat: window.mayRepeat,
 });
 
-export const timeText = (time: Date | undefined): string | null => time?.toISOString() ?? null;
+const timeText = (time: Date | undefined): string | null => time?.toISOString() ?? null;
