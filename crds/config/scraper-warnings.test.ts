@@ -94,3 +94,27 @@ describe('a text that is the name of a variable', () => {
     expect(warned(values)).toEqual([]);
   });
 });
+
+test('values of any kind that the original would read as something else', () => {
+  const text = `
+scraper: { otelCollectorEndpoint: "c:4317", enforceTls: no }
+sources:
+  - name: on
+    baseUrl: https://x
+    endpoint: /
+    frequency: 1m
+    scrape: { type: instant, extraArgs: { all: yes, size: 1e3, text: "yes", n: 5 } }
+    auth: { type: oauth, token: t, bodyData: { type: json, data: { offline: off } } }
+    filters: { drop: [{ any: [{ field: no, matchType: in, value: [yes, "no", 010] }] }] }
+`;
+  const warnings = scraperWarnings(loadScraperConfig(text, {}), text);
+  expect(warnings.map(({ path, line }) => [path, line])).toEqual([
+    ['sources[0].scrape.extraArgs.all', 8],
+    ['sources[0].scrape.extraArgs.size', 8],
+    ['sources[0].auth.bodyData.data.offline', 9],
+    ['sources[0].filters.drop[0].any[0].field', 10],
+    ['sources[0].filters.drop[0].any[0].value[0]', 10],
+    ['sources[0].filters.drop[0].any[0].value[2]', 10],
+  ]);
+  expect(new Set(warnings.map(({ message }) => message)).size).toBe(1);
+});

@@ -1,8 +1,9 @@
+import { mayDiffer, readDifferently } from './old-yaml.ts';
 import { type Problem, dottedPath } from './problem.ts';
 import type { Environment } from './reference.ts';
 import type { ScraperConfig, Source } from './scraper.ts';
-import type { Path } from './tree.ts';
-import { readYaml } from './yaml-source.ts';
+import { type Path, valueAt } from './tree.ts';
+import { type YamlSource, readYaml } from './yaml-source.ts';
 
 interface Warning {
   at: Path;
@@ -19,6 +20,7 @@ export function scraperWarnings(config: ScraperConfig, text: string, env: Enviro
   const found = [
     ...oldShapes(source.value),
     ...namesOfVariables(source.value, env),
+    ...(mayDiffer(text) ? otherValues(source, config.sources.length) : []),
     ...tls(config.scraper.otelTls.verify, ['scraper', 'otelTls', 'verify']),
     ...config.sources.flatMap((source, index) => sourceWarnings(source, config, ['sources', index])),
   ];
@@ -64,6 +66,22 @@ function namesOfVariables(node: unknown, env: Environment, at: Path = []): Warni
   if (typeof node !== 'object' || node === null) return [];
   const children = Array.isArray(node) ? [...node.entries()] : Object.entries(node);
   return children.flatMap(([key, child]) => namesOfVariables(child, env, [...at, key]));
+}
+
+/** Where a value of any kind may stand, so that no rule tells a text from what YAML 1.1 would have made of it. */
+const ANY_KIND: readonly Path[] = [['filters'], ['scrape', 'extraArgs'], ['auth', 'bodyData', 'data']];
+
+function otherValues(source: YamlSource, count: number): Warning[] {
+  const places = Array.from({ length: count }, (_, index) =>
+    ANY_KIND.map((path) => ['sources', index, ...path]),
+  ).flat();
+  return places
+    .flatMap((at) => readDifferently(valueAt(source.value, at), at, source))
+    .map((at) => ({
+      at,
+      message:
+        'is something else in YAML 1.1, as the original reads it; put a text in quotes, and write true, false or a plain number',
+    }));
 }
 
 function sourceWarnings(source: Source, { scraper }: ScraperConfig, at: Path): Warning[] {
