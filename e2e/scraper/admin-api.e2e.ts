@@ -1,6 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import { parseHealth } from '../../operator/scrape-group/health.ts';
 import { records } from '../support/json-api.ts';
+import { lockStateFile } from '../../scraper/state/sqlite-lock.ts';
 import { startRedis } from '../support/redis.ts';
 import type { RunningScraper } from '../support/scraper-process.ts';
 import { expectAll } from './kit/delivery.ts';
@@ -162,6 +163,33 @@ test('SIGTERM: who has asked for a scrape gets the answer', async () => {
   expect(await ask(scraper, 'POST', '/sources/events/pause')).toMatchObject({ status: 503 });
   expect(await answer).toMatchObject({ status: 200, body: { status: 'triggered', result: 'done' } });
   expect(await scraper.exited).toEqual({ code: 0, signal: null });
+});
+
+test('while the state cannot be used the scraper is alive and not ready, and says so', async () => {
+  await using workshop = await Workshop.open();
+  const file = await workshop.configure([onDemand(workshop)], ADMIN);
+  const unlock = lockStateFile(workshop.stateFile);
+  const scraper = await workshop.start(file, ENV);
+  const probe = async (path: string): Promise<unknown[]> => {
+    const response = await fetch(scraper.url + path);
+    return [response.status, ((await response.json()) as { reason?: string }).reason];
+  };
+  try {
+    await vi.waitFor(async () => expect(await probe('/readyz')).toEqual([503, 'state_store_unavailable']));
+    expect(await probe('/livez')).toEqual([200, undefined]);
+    expect((await ask(scraper, 'GET', '/sources/events')).status).toBe(200);
+    expect((await ask(scraper, 'GET', '/pods')).body).toMatchObject({ pods: [] });
+    for (const action of ['scrape', 'pause', 'resume', 'retry']) {
+      expect(await ask(scraper, 'POST', `/sources/events/${action}`)).toMatchObject({
+        status: 503,
+        body: { detail: expect.stringContaining('The state store is unavailable') },
+      });
+    }
+  } finally {
+    unlock();
+  }
+  await vi.waitFor(async () => expect(await probe('/readyz')).toEqual([200, undefined]), { timeout: 15_000 });
+  await vi.waitFor(async () => expect((await ask(scraper, 'POST', '/sources/events/scrape')).status).toBe(200));
 });
 
 test('of two pods, the one that has the source scrapes it, and both plan and pause', async () => {
