@@ -30,10 +30,7 @@ const RangeKeys = z.strictObject({
     .nullable()
     .prefault('from-config'),
   takeNegative: flag().describe('Make the value of `from-config` negative.').prefault(false),
-  dateFormat: text()
-    .describe('Format of window times, as `timeFormat`, before all others.')
-    .nullable()
-    .prefault(null),
+  dateFormat: text().describe('Format of window times, as `timeFormat`, before all others.').nullable().prefault(null),
 });
 
 const ParallelWindow = z.strictObject({
