@@ -4,6 +4,8 @@ import type { AggregationTemporality, InstrumentType, ResourceMetrics } from '@o
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import type { ScraperSettings } from '../../crds/config/scraper-settings.ts';
 import type { Environment } from '../../crds/config/reference.ts';
+import { logsMessage, metricsMessage } from './otlp-protobuf.ts';
+import { withSerializer } from './own-serializer.ts';
 import { readMaterial, type TlsMaterial } from '../requests/tls-material.ts';
 
 interface ExportResult {
@@ -76,8 +78,8 @@ async function overHttp(settings: OtlpSettings, { ca, cert, key }: TlsMaterial, 
   };
   const urls = [`${base}/v1/metrics`, `${base}/v1/logs`] as const;
   return {
-    metrics: new OTLPMetricExporter({ ...options, url: urls[0] }),
-    logs: new OTLPLogExporter({ ...options, url: urls[1] }),
+    metrics: withSerializer(new OTLPMetricExporter({ ...options, url: urls[0] }), metricsMessage),
+    logs: withSerializer(new OTLPLogExporter({ ...options, url: urls[1] }), logsMessage),
     urls,
     timeoutMs: shared.timeoutMillis,
   };
@@ -108,8 +110,8 @@ async function overGrpc(settings: OtlpSettings, material: TlsMaterial, shared: S
         : undefined,
   };
   return {
-    metrics: new OTLPMetricExporter(options),
-    logs: new OTLPLogExporter(options),
+    metrics: withSerializer(new OTLPMetricExporter(options), metricsMessage),
+    logs: withSerializer(new OTLPLogExporter(options), logsMessage),
     urls: [],
     timeoutMs: shared.timeoutMillis,
   };

@@ -120,7 +120,8 @@ function plain(value: Value | undefined): unknown {
 const attributesOf = (pairs: readonly KeyValue[] = []): Record<string, unknown> =>
   Object.fromEntries(pairs.map(({ key, value }) => [key, plain(value)]));
 
-const decode = (message: string, body: Uint8Array): unknown => {
+/** A whole request as it stands on the wire: `LogsRequest` or `MetricsRequest`. */
+export const decode = (message: string, body: Uint8Array): unknown => {
   const type = root.lookupType(message);
   return type.toObject(type.decode(body), { longs: String });
 };
