@@ -34,11 +34,11 @@ export async function scrapeOnce({ loaded, env, version, signal }: OnceOptions):
   signal.addEventListener('abort', () => void scraping.stop(), { once: true });
   const results = await scraping.runOnce(AbortSignal.any([signal, AbortSignal.timeout(STATE_MS)]));
   const problem = scraping.ready();
-  const outcomes = scraping
-    .sources()
-    .map((status) =>
-      outcomeOf(status, results.get(status.name) ?? 'elsewhere', scraping.runs(status.name)[0], problem),
-    );
+  const { dryRun } = config.scraper;
+  const outcomes = scraping.sources().map((status) => {
+    const result = results.get(status.name) ?? 'elsewhere';
+    return outcomeOf(status, { result, run: scraping.runs(status.name)[0], problem, dryRun });
+  });
   await scraping.stop();
   return { lines: outcomes.map(({ line }) => line), isFine: outcomes.every(({ isFine }) => isFine) };
 }
@@ -48,22 +48,31 @@ interface Outcome {
   readonly isFine: boolean;
 }
 
-function outcomeOf(
-  { name, unusable, openWindows }: SourceStatus,
-  result: TriggerResult,
-  run: RunRecord | undefined,
-  problem: string | undefined,
-): Outcome {
+interface Ran {
+  readonly result: TriggerResult;
+  readonly run: RunRecord | undefined;
+  /** Why there is no state. */
+  readonly problem: string | undefined;
+  readonly dryRun: boolean;
+}
+
+/** For people; without secrets, because errors have none. */
+function outcomeOf({ name, unusable, openWindows }: SourceStatus, { result, run, problem, dryRun }: Ran): Outcome {
   const fine = (text: string): Outcome => ({ line: `${name}: ${text}`, isFine: true });
   const bad = (text: string): Outcome => ({ line: `${name}: ${text}`, isFine: false });
   if (unusable !== undefined) return bad(`cannot run: ${unusable}`);
   if (result === 'paused') return fine('paused');
   if (run === undefined) return problem === undefined ? fine('left to another pod') : bad(`not scraped: ${problem}`);
-  const sent = `${count(run.windows, 'window')}, ${count(run.records, 'record')}`;
   if (run.status === 'gated') return fine('first run, only the time is remembered (runFirstScrape is false)');
-  if (run.status === 'error') return bad(`failed (${sent} sent): ${run.errors.at(-1) ?? 'see the log'}`);
-  if (openWindows > 0) return bad(`${sent} sent; ${count(openWindows, 'window')} still open`);
-  return fine(`${sent} sent`);
+  const records = `${count(run.records, 'record')} of ${count(run.windows, 'window')}`;
+  const sent = `${records} ${dryRun ? 'would be sent (dry run)' : 'sent'}`;
+  if (run.status === 'error') {
+    const failed = run.failed === 0 ? 'failed' : `${count(run.failed, 'window')} failed`;
+    const also = run.windows === 0 ? '' : `, ${sent}`;
+    return bad(`${failed}${also}: ${run.errors.at(-1) ?? 'see the log'}`);
+  }
+  if (openWindows > 0) return bad(`${sent}; ${count(openWindows, 'window')} still open, to be tried again later`);
+  return fine(sent);
 }
 
 const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`;

@@ -32,7 +32,7 @@ export function readableLogger(): { readonly logger: Logger; readonly lines: Log
 }
 
 /** The configuration of one source, `events`, that asks for a range, with these fields of it and of its `scrape`. */
-export function rangeConfig(
+function rangeConfig(
   api: string,
   collector: string,
   fields: Readonly<Record<string, unknown>> = {},
