@@ -97,6 +97,7 @@ describe('what is said about them', () => {
       'sources[0].scrape.runFirstScrape',
       'sources[0].scrape.frequency',
       'sources[0].scrape.dateFormat',
+      'sources[0].dataKey',
       'sources[0].counterReadings[1].valueKey',
       'sources[0].gaugeReadings[1].valueKey',
       'sources[0].histogramReadings[0].valueKey',

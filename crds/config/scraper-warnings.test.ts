@@ -30,6 +30,22 @@ test.each<[values: Record<string, unknown>, warning: string]>([
     { 'source.deltaDetection': { enabled: true, fingerprintMode: 'keys' } },
     'sources[0].deltaDetection.fingerprintKeys is empty, so that the whole record is compared',
   ],
+  [
+    { 'source.deltaDetection': { enabled: true, fingerprintKeys: ['id'] } },
+    'sources[0].deltaDetection.fingerprintKeys has no effect unless fingerprintMode is keys',
+  ],
+  [{ 'source.dataKey': '$root.items' }, 'sources[0].dataKey finds nothing, because $root.'],
+  [{ 'source.dataKey': '[].items' }, 'sources[0].dataKey finds nothing, because a name must come first'],
+  [
+    { 'source.scrape.rangeKeys.firstScrapeStart': '2025-01-01' },
+    'sources[0].scrape.rangeKeys.firstScrapeStart has no effect without runFirstScrape: true',
+  ],
+  [{ 'sources[1].scrape.lag': '1m' }, 'sources[1].scrape.lag has no effect unless scrape.type is range'],
+  [{ 'sources[1].scrape.overlap': '1m' }, 'sources[1].scrape.overlap has no effect unless scrape.type is range'],
+  [
+    { 'source.scrape.pagination': { type: 'page', sizeParam: 'n' } },
+    'sources[0].scrape.pagination.sizeParam has no effect without pageSize',
+  ],
   [{ 'source.gaugeReadings[0].dataKey': undefined }, 'sources[0].gaugeReadings[0] has neither dataKey nor fixedValue'],
   [
     { 'source.histogramReadings[0].dataKey': null },
@@ -44,6 +60,9 @@ test.each<[values: Record<string, unknown>, warning: string]>([
 test.each<Record<string, unknown>>([
   { 'source.baseUrl': 'http://x', 'scraper.enforceTls': false },
   { 'source.scrape.rangeKeys': { unit: 'hours' } },
+  { 'source.scrape.lag': '1m', 'source.scrape.overlap': '1m' },
+  { 'source.scrape.rangeKeys.firstScrapeStart': '2025-01-01', 'source.runFirstScrape': true },
+  { 'source.scrape.pagination': { type: 'offset', sizeParam: 'n', pageSize: 5 } },
   { 'source.gaugeReadings': [{ name: 'g', fixedValue: 0 }] },
   // Keys of a user's own that are named like those.
   { 'source.scrape.extraArgs': { frequency: 'x', runFirstScrape: 'x', valueKey: 'x', redis: 'x' } },

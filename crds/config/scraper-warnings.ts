@@ -85,16 +85,26 @@ function otherValues(source: YamlSource, count: number): Warning[] {
 }
 
 function sourceWarnings(source: Source, { scraper }: ScraperConfig, at: Path): Warning[] {
-  const { rangeKeys } = source.scrape;
-  const oneKey = rangeKeys !== null && Boolean(rangeKeys.startKey) !== Boolean(rangeKeys.endKey);
-  const noTime = source.scrape.type === 'range' && !rangeKeys?.startKey && !rangeKeys?.endKey && !rangeKeys?.unit;
-  const { enabled, fingerprintMode, fingerprintKeys } = source.deltaDetection;
-  const warnings: (Warning | false)[] = [
+  return [
     scraper.enforceTls &&
       /^http:/i.test(source.baseUrl) && {
         at: [...at, 'baseUrl'],
         message: 'starts with http://, which is refused while scraper.enforceTls is true',
       },
+    ...times(source, at),
+    ...withoutEffect(source, at),
+    ...readings(source.gaugeReadings, [...at, 'gaugeReadings']),
+    ...readings(source.histogramReadings, [...at, 'histogramReadings']),
+    ...tls(source.tls.verify, [...at, 'tls', 'verify']),
+  ].filter((warning) => warning !== false);
+}
+
+function times({ scrape, runFirstScrape }: Source, at: Path): (Warning | false)[] {
+  const { type, rangeKeys, lag, overlap } = scrape;
+  const oneKey = rangeKeys !== null && Boolean(rangeKeys.startKey) !== Boolean(rangeKeys.endKey);
+  const noTime = type === 'range' && !rangeKeys?.startKey && !rangeKeys?.endKey && !rangeKeys?.unit;
+  const ofRange = { lag, overlap };
+  return [
     oneKey && {
       at: [...at, 'scrape', 'rangeKeys'],
       message: 'has only one of startKey and endKey, so that no times are sent',
@@ -103,18 +113,49 @@ function sourceWarnings(source: Source, { scraper }: ScraperConfig, at: Path): W
       at: [...at, 'scrape', 'rangeKeys'],
       message: 'has neither startKey and endKey nor unit, so that no times are sent',
     },
+    Boolean(rangeKeys?.firstScrapeStart) &&
+      !runFirstScrape && {
+        at: [...at, 'scrape', 'rangeKeys', 'firstScrapeStart'],
+        message: 'has no effect without runFirstScrape: true, because the first scrape is left out',
+      },
+    ...(type === 'range' ? [] : Object.entries(ofRange)).map(
+      ([name, value]) =>
+        value > 0 && { at: [...at, 'scrape', name], message: 'has no effect unless scrape.type is range' },
+    ),
+  ];
+}
+
+function withoutEffect({ dataKey, deltaDetection, scrape: { pagination } }: Source, at: Path): (Warning | false)[] {
+  const { enabled, fingerprintMode, fingerprintKeys } = deltaDetection;
+  const isSized = pagination?.type === 'page' || pagination?.type === 'offset';
+  return [
+    dataKey?.startsWith('$root.') === true && {
+      at: [...at, 'dataKey'],
+      message:
+        'finds nothing, because $root. is for readings and attributes; leave it out, the path starts there anyway',
+    },
+    dataKey?.startsWith('[') === true && {
+      at: [...at, 'dataKey'],
+      message: 'finds nothing, because a name must come first; without dataKey the answer itself is the list',
+    },
     enabled &&
       fingerprintMode === 'keys' &&
       fingerprintKeys.length === 0 && {
         at: [...at, 'deltaDetection', 'fingerprintKeys'],
         message: 'is empty, so that the whole record is compared',
       },
-  ];
-  return [
-    ...warnings.filter((warning) => warning !== false),
-    ...readings(source.gaugeReadings, [...at, 'gaugeReadings']),
-    ...readings(source.histogramReadings, [...at, 'histogramReadings']),
-    ...tls(source.tls.verify, [...at, 'tls', 'verify']),
+    enabled &&
+      fingerprintMode === 'full_record' &&
+      fingerprintKeys.length > 0 && {
+        at: [...at, 'deltaDetection', 'fingerprintKeys'],
+        message: 'has no effect unless fingerprintMode is keys',
+      },
+    isSized &&
+      pagination.sizeParam !== null &&
+      pagination.pageSize === null && {
+        at: [...at, 'scrape', 'pagination', 'sizeParam'],
+        message: 'has no effect without pageSize',
+      },
   ];
 }
 
