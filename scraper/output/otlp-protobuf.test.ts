@@ -23,6 +23,7 @@ const decodeLogs = (bytes: Uint8Array): unknown => decode('LogsRequest', bytes);
 const decodeMetrics = (bytes: Uint8Array): unknown => decode('MetricsRequest', bytes);
 
 const resource = resourceFromAttributes({ 'service.name': 'shöp', port: 80 });
+const SCOPE = { name: 'orders' };
 const time: HrTime = [1_770_000_000, 123_456_789];
 /** Texts and numbers whose length changes the bytes around them. */
 const VALUES: readonly unknown[] = [
@@ -77,7 +78,6 @@ const log = (body: unknown, own: Partial<ReadableLogRecord> = {}): ReadableLogRe
     droppedAttributesCount: 0,
     ...own,
   }) as ReadableLogRecord;
-const SCOPE = { name: 'orders' };
 
 describe('our messages are those that OpenTelemetry writes', () => {
   test.each(VALUES.map((value) => [JSON.stringify(value)?.slice(0, 40), value]))('a log with %s', (_, value) => {
