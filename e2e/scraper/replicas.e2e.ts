@@ -66,8 +66,8 @@ class Team implements AsyncDisposable {
     return this.#server;
   }
 
-  pod(name: string): Promise<RunningScraper> {
-    return this.workshop.start(this.#file, { POD: name });
+  pod(name: string, env: NodeJS.ProcessEnv = {}): Promise<RunningScraper> {
+    return this.workshop.start(this.#file, { POD: name, ...env });
   }
 
   /** Which pods have asked for each source since that request. */
@@ -211,7 +211,9 @@ test.concurrent(
   async () => {
     await using team = await Team.open(4);
     const { api, collector } = team.workshop;
-    const pods = { a: await team.pod('a'), b: await team.pod('b') };
+    // Longer than the pause, or the end of its time limit would be the first thing that it sees.
+    const patient = { OTEL_EXPORTER_OTLP_TIMEOUT: '60000' };
+    const pods = { a: await team.pod('a', patient), b: await team.pod('b', patient) };
     await delay(SHARED_OUT_MS);
     const [victim, owner] = [...(await team.settled())][0] ?? [];
     if (victim === undefined || (owner !== 'a' && owner !== 'b')) throw new Error(`${victim} is of ${owner}`);

@@ -11,6 +11,9 @@ import { needsCollector, Workshop } from './kit/workshop.ts';
 
 const HOUR_MS = 3_600_000;
 const PAGE_SIZE = 7;
+/** Both are values of records: the upper bound belongs to a bucket. */
+const BOUNDS = [111, 259];
+const [low = 0, high = 0] = BOUNDS;
 
 needsCollector();
 
@@ -38,7 +41,7 @@ test.each<[string, boolean, object]>([
     frequency: '1d',
     gaugeReadings: [{ name: 'load', dataKey: 'load', unit: '{task}' }],
     counterReadings: [{ name: 'events' }, { name: 'bytes', dataKey: 'bytes', unit: 'By' }],
-    histogramReadings: [{ name: 'took', dataKey: 'took.ms', unit: 'ms', buckets: [100, 250] }],
+    histogramReadings: [{ name: 'took', dataKey: 'took.ms', unit: 'ms', buckets: BOUNDS }],
     attributes: [
       { name: 'host', dataKey: 'host' },
       { name: 'level', dataKey: 'level', asMetric: { metricName: 'errors', valueMapping: { error: 1 } } },
@@ -220,7 +223,7 @@ function expectedPoints(all: readonly ApiRecord[], source: string): Expected[] {
   for (const group of groups(all, ({ host, level }) => `${String(host)} ${String(level)}`)) {
     const attributes = { source, host: group[0]?.['host'], level: group[0]?.['level'] };
     const took = group.map(({ took }) => (took as { ms: number }).ms);
-    const between = (low: number, high: number): number => took.filter((ms) => ms > low && ms <= high).length;
+    const between = (from: number, to: number): number => took.filter((ms) => ms > from && ms <= to).length;
     points.push(
       { name: 'load', unit: '{task}', kind: 'gauge', value: number(group.at(-1), 'load'), attributes },
       { name: 'events', unit: '1', ...sum, value: group.length, attributes },
@@ -241,8 +244,8 @@ function expectedPoints(all: readonly ApiRecord[], source: string): Expected[] {
           sum: took.reduce((a, b) => a + b, 0),
           min: Math.min(...took),
           max: Math.max(...took),
-          bounds: [100, 250],
-          buckets: [between(-1, 100), between(100, 250), between(250, Infinity)],
+          bounds: BOUNDS,
+          buckets: [between(-1, low), between(low, high), between(high, Infinity)],
         },
         attributes,
       },
