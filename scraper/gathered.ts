@@ -31,12 +31,23 @@ export class Claims {
   }
 }
 
+/** A window does not fit into what is left of a run's budget; it waits for the next one, where it comes first. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom';
+}
+
 /** How many records a run may still emit. */
 export class Budget {
+  readonly #limit: number;
   #left: number;
 
   constructor(limit: number | null) {
-    this.#left = limit ?? Number.POSITIVE_INFINITY;
+    this.#limit = limit ?? Number.POSITIVE_INFINITY;
+    this.#left = this.#limit;
+  }
+
+  get isWhole(): boolean {
+    return this.#left === this.#limit;
   }
 
   /** As many of these as there is room for. */

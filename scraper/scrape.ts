@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Slots } from './concurrency.ts';
-import { type Budget, type Claims, Gathered, type KeptWindows } from './gathered.ts';
+import { type Budget, type Claims, Gathered, type KeptWindows, NoRoom } from './gathered.ts';
 import { ExportFailure, type Emitter } from './output/emitter.ts';
 import type { PreparedSource } from './prepared-source.ts';
 import { type FetchDependencies, type Page, pages } from './requests/fetch-window.ts';
@@ -27,6 +27,7 @@ const RECORDS_AT_ONCE = 1000;
  * One window, from its requests to its commit. Nothing is remembered before the collector has acknowledged, and a failure
  * anywhere leaves the window open. Undefined: the source has moved to another pod, and nothing was written.
  *
+ * @throws NoRoom when it has to wait for the next run
  * @throws RequestFailure, ShapeMismatch, ExportFailure or StateUnavailable; the reason of `signal` when that aborted
  */
 export async function scrapeWindow(
@@ -85,6 +86,7 @@ async function fetched(window: LedgerWindow, parts: ScrapeParts, signal: AbortSi
 async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSignal): Promise<Gathered> {
   const { prepared, fetch, claims, budget, now } = parts;
   const gathered = new Gathered();
+  const isFirst = budget.isWhole;
   const time = { observed: BigInt(now().getTime()) * 1_000_000n };
   try {
     for await (const page of pages(prepared.source, prepared.isRange ? window : undefined, fetch, signal)) {
@@ -94,6 +96,8 @@ async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSig
       await inChunks(records, (some) => prepared.addReadings(some, page.body, gathered.contribution, time));
     }
     signal.throwIfAborted();
+    // What is committed is never asked for again: only a window that is too large by itself loses records.
+    if (gathered.leftOut > 0 && !isFirst) throw new NoRoom();
     return gathered;
   } catch (error) {
     claims.release(gathered.fingerprints);

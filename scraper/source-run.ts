@@ -1,5 +1,5 @@
 import { nextAttempt } from './backoff.ts';
-import { Budget, type KeptWindows } from './gathered.ts';
+import { Budget, type KeptWindows, NoRoom } from './gathered.ts';
 import type { Logger } from './logger.ts';
 import type { Emitter } from './output/emitter.ts';
 import { type Plan, planOf } from './plan.ts';
@@ -48,6 +48,7 @@ export class SourceRun {
   /** Why the run ends early: the source is another pod's, or paused. */
   #stopped: TriggerResult | undefined;
   #stateFailure: StateUnavailable | undefined;
+  #isFull = false;
   /** There is more to plan than was planned at a time. */
   #isMore = false;
 
@@ -81,12 +82,17 @@ export class SourceRun {
     return this.#stopped ?? (this.#record.failed > 0 ? 'failed' : 'done');
   }
 
+  /** It has ended early, because all records have been emitted that one scrape may emit. */
+  get isFull(): boolean {
+    return this.#isFull;
+  }
+
   get #name(): string {
     return this.#memory.prepared.source.name;
   }
 
   get #goesOn(): boolean {
-    return this.#stopped === undefined && this.#stateFailure === undefined && this.#mayBegin();
+    return this.#stopped === undefined && this.#stateFailure === undefined && !this.#isFull && this.#mayBegin();
   }
 
   async #refresh(): Promise<void> {
@@ -157,7 +163,9 @@ export class SourceRun {
   /** The windows to begin with now. */
   async #next(): Promise<LedgerWindow[]> {
     const { prepared, inFlight } = this.#memory;
-    const room = (): number => prepared.maxBegun - inFlight.size;
+    // One after the other where they share a limit, so that each window has what is left of it.
+    const most = prepared.source.filters.limits.maxRecordsPerScrape === null ? prepared.maxBegun : 1;
+    const room = (): number => most - inFlight.size;
     if (!this.#goesOn || room() <= 0) return [];
     if (!prepared.isRange) return this.#latestMoment();
     // The answer may be older than the commit of a window that was in flight when it was asked for.
@@ -207,12 +215,22 @@ export class SourceRun {
       this.#record.records += gathered.records;
       this.#record.unchanged += gathered.unchanged;
       if (window.mayRepeat) observer.repeated(this.#name, gathered.records);
-      if (gathered.leftOut > 0) observer.leftOut(this.#name, gathered.leftOut);
+      if (gathered.leftOut > 0) this.#leftOut(window, gathered.leftOut);
     } catch (error) {
-      // What is given up stays as it is, and is due again.
+      // What is given up, or has no room, stays as it is, and is due again.
       if (this.#signal.aborted) return;
+      if (error instanceof NoRoom) {
+        this.#isFull = true;
+        return;
+      }
       await this.#failed(window, error, fence);
     }
+  }
+
+  #leftOut({ id }: LedgerWindow, records: number): void {
+    const { logger, observer } = this.#parts;
+    observer.leftOut(this.#name, records);
+    logger.warn({ source: this.#name, window: id, records }, 'records left out (maxRecordsPerScrape)');
   }
 
   #moved(window: LedgerWindow): void {

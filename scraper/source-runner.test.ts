@@ -285,6 +285,32 @@ describe('records', () => {
     expect(kit.delivered).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
+  test('windows that do not fit into maxRecordsPerScrape wait for the next run; only one that is too large is cut', async () => {
+    const cut: number[] = [];
+    await using kit = await RunnerKit.start({
+      fields: { filters: { limits: { maxRecordsPerScrape: 5 } } },
+      scrape: WINDOWS_OF_A_MINUTE,
+      observer: { ...unobserved, leftOut: (_source, records) => cut.push(records) },
+    });
+    const sizes = [2, 3, 2, 9, 1];
+    kit.api.answer = (request, response) => {
+      const window =
+        (Number(new URL(request.target, kit.api.url).searchParams.get('from')) * 1000 - minutes(-5).getTime()) / 60_000;
+      json(Array.from({ length: sizes[window] ?? 0 }, (_, place) => ({ id: `${window}.${place}` })))(request, response);
+    };
+    await plannedUntil(kit, minutes(-5));
+    const runs: number[] = [];
+    for (const trigger of ['schedule', 'retry', 'retry', 'retry'] as const) {
+      const before = kit.delivered.length;
+      expect(await kit.runner.run(trigger)).toBe('done');
+      runs.push(kit.delivered.length - before);
+    }
+    expect(runs).toEqual([5, 2, 5, 1]);
+    expect(cut).toEqual([4]);
+    expect(kit.wakes, 'the next tick is soon enough').toEqual([]);
+    expect(kit.runner.state).toMatchObject({ openWindows: 0, watermark: START });
+  });
+
   test('a window that fails after it has taken some of maxRecordsPerScrape gives it back', async () => {
     await using kit = await RunnerKit.start({
       fields: { filters: { limits: { maxRecordsPerScrape: 1 } } },

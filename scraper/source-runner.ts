@@ -129,7 +129,7 @@ export class SourceRunner {
     let result: TriggerResult;
     try {
       result = await run.go();
-      await this.#lookAhead();
+      await this.#lookAhead(run.isFull);
     } catch (error) {
       result = 'failed';
       this.#broken(error);
@@ -148,8 +148,8 @@ export class SourceRunner {
     return result;
   }
 
-  /** Looks up when the next window is due that waits for another attempt. */
-  async #lookAhead(): Promise<void> {
+  /** Looks up when the next window is due that waits for another attempt; after a full run, the others wait for a tick. */
+  async #lookAhead(isFull: boolean): Promise<void> {
     const { ledger, now, wakeAt } = this.#parts;
     const { inFlight } = this.#memory;
     this.#stateFailures = 0;
@@ -157,7 +157,9 @@ export class SourceRunner {
     if (!this.#isOpen || this.#memory.state === undefined || this.#memory.state.paused) return;
     const { openWindows } = this.#memory.state;
     const waiting = openWindows === 0 ? [] : await ledger.due(this.#name, FAR, inFlight.size + WAITING_SEEN);
-    const times = waiting.filter(({ id }) => !inFlight.has(id)).map(({ at }) => at.getTime());
+    const times = waiting
+      .filter(({ id, attempts }) => !inFlight.has(id) && !(isFull && attempts === 0))
+      .map(({ at }) => at.getTime());
     this.#waitingError = waiting.find(({ error }) => error !== undefined)?.error;
     if (this.#wakeAgain) times.push(now().getTime());
     this.#wakeAgain = false;
