@@ -170,6 +170,12 @@ test('https goes through a tunnel of the proxy, verified from end to end', async
   await expect(send(client, server, {})).rejects.toMatchObject({ kind: 'tls' });
 });
 
+test('a proxy for plain http is none for https', async () => {
+  const server = await serve(local);
+  const client = newClient({ httpProxy: 'http://127.0.0.1:1' });
+  expect((await send(client, server, { ca: authority.cert })).status).toBe(200);
+});
+
 async function startTunnels(tunnels: string[]): Promise<Server> {
   const proxy = createServer();
   proxy.on('connect', (request, socket) => {

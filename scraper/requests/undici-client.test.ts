@@ -222,6 +222,28 @@ describe('proxies from the environment', () => {
     });
   });
 
+  test('of all schemes, where there is none for one', () => {
+    expect(proxiesFrom({ ALL_PROXY: 'http://a', https_proxy: 'http://b' })).toEqual({
+      httpProxy: 'http://a',
+      httpsProxy: 'http://b',
+      noProxy: undefined,
+    });
+  });
+
+  test.each(['socks5://user:s3cret@127.0.0.1:1', 'user:s3cret@127.0.0.1:1', 's3cret'])(
+    'must be URLs of http: %s',
+    async (httpProxy) => {
+      const proxied = new UndiciClient({ proxies: { httpProxy }, userAgent: 'test/1' });
+      try {
+        const failure: unknown = await proxied.send(request(), never).catch((error: unknown) => error);
+        expect(failure).toMatchObject({ kind: 'network', message: expect.stringContaining('the proxy of the') });
+        expect(String(failure)).not.toContain('s3cret');
+      } finally {
+        await proxied.close();
+      }
+    },
+  );
+
   test('are asked for plain http by the whole URL, but not for hosts that are excluded', async () => {
     const proxy = await TestServer.start(json({ via: 'proxy' }));
     const proxied = new UndiciClient({ proxies: { httpProxy: proxy.url, noProxy: '127.0.0.1' }, userAgent: 'test/1' });

@@ -23,11 +23,14 @@ export interface Proxies {
 }
 
 /** The usual variables; in lower case they win, as everywhere. */
-export const proxiesFrom = (env: Readonly<Record<string, string | undefined>>): Proxies => ({
-  httpProxy: env['http_proxy'] || env['HTTP_PROXY'],
-  httpsProxy: env['https_proxy'] || env['HTTPS_PROXY'],
-  noProxy: env['no_proxy'] || env['NO_PROXY'],
-});
+export function proxiesFrom(env: Readonly<Record<string, string | undefined>>): Proxies {
+  const ofAll = env['all_proxy'] || env['ALL_PROXY'];
+  return {
+    httpProxy: env['http_proxy'] || env['HTTP_PROXY'] || ofAll,
+    httpsProxy: env['https_proxy'] || env['HTTPS_PROXY'] || ofAll,
+    noProxy: env['no_proxy'] || env['NO_PROXY'],
+  };
+}
 
 export interface UndiciClientOptions {
   readonly proxies: Proxies;
@@ -36,7 +39,14 @@ export interface UndiciClientOptions {
   readonly now?: () => number;
 }
 
-/** The connections of all sources with the same TLS settings. */
+/** How the host is reached. */
+interface Way {
+  readonly tls: ClientTls;
+  readonly andSystem: boolean;
+  readonly proxy: string | undefined;
+}
+
+/** The connections of all sources that reach their hosts in the same way. */
 interface Connections {
   /** Undefined: nothing to look at again. */
   readonly readAt: number | undefined;
@@ -80,9 +90,11 @@ export class UndiciClient implements HttpClient {
     await Promise.allSettled(all.map(async (connections) => (await connections).dispatcher.destroy()));
   }
 
-  async #dispatcherFor({ tls, andSystem = false }: HttpRequest): Promise<Dispatcher> {
+  async #dispatcherFor({ url, tls, andSystem = false }: HttpRequest): Promise<Dispatcher> {
     if (this.#closed) throw new Error('the client is closed');
-    const key = JSON.stringify([tls, andSystem]);
+    const { httpProxy, httpsProxy } = this.#options.proxies;
+    const proxy = url.toLowerCase().startsWith('https:') ? httpsProxy : httpProxy;
+    const key = JSON.stringify([tls, andSystem, proxy]);
     const known = this.#connections.get(key);
     const current = await known?.catch(() => undefined);
     if (current !== undefined && (current.readAt === undefined || this.#now() - current.readAt < FILES_MS)) {
@@ -90,13 +102,15 @@ export class UndiciClient implements HttpClient {
     }
     if (this.#closed) throw new Error('the client is closed');
     // Whoever came first renews; the others wait for the same.
-    if (this.#connections.get(key) === known) this.#connections.set(key, this.#renewed(tls, andSystem, current));
+    if (this.#connections.get(key) === known) {
+      this.#connections.set(key, this.#renewed({ tls, andSystem, proxy }, current));
+    }
     const renewed = await this.#connections.get(key);
     if (renewed === undefined) throw new Error('the client is closed');
     return renewed.dispatcher;
   }
 
-  async #renewed(tls: ClientTls, andSystem: boolean, old: Connections | undefined): Promise<Connections> {
+  async #renewed({ tls, andSystem, proxy }: Way, old: Connections | undefined): Promise<Connections> {
     const hasFiles = [tls.caFile, tls.certFile, tls.keyFile].some(Boolean);
     const readAt = hasFiles ? this.#now() : undefined;
     try {
@@ -104,7 +118,7 @@ export class UndiciClient implements HttpClient {
       const material = JSON.stringify(read);
       if (old?.material === material) return { ...old, readAt };
       const own = [read.ca, read.cert, read.key].some((text) => text !== undefined);
-      const dispatcher = dispatcherWith(this.#options.proxies, {
+      const dispatcher = dispatcherWith(proxy, this.#options.proxies.noProxy, {
         rejectUnauthorized: tls.verify,
         ...(own ? { secureContext: contextOf(read, andSystem) } : {}),
         ...(tls.serverName === null ? {} : { servername: tls.serverName }),
@@ -120,7 +134,11 @@ export class UndiciClient implements HttpClient {
   }
 }
 
-function dispatcherWith({ httpProxy, httpsProxy, noProxy }: Proxies, tls: buildConnector.BuildOptions): Dispatcher {
+function dispatcherWith(
+  proxy: string | undefined,
+  noProxy: string | undefined,
+  tls: buildConnector.BuildOptions,
+): Dispatcher {
   const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS };
   const options = {
     // How many requests run at a time is decided by the caller.
@@ -133,16 +151,13 @@ function dispatcherWith({ httpProxy, httpsProxy, noProxy }: Proxies, tls: buildC
     headersTimeout: 0,
     bodyTimeout: 0,
   };
-  if (!httpProxy && !httpsProxy) return new Agent({ ...options, connect });
-  return new EnvHttpProxyAgent({
-    ...options,
-    connect,
-    requestTls: connect,
-    // Never undefined: the agent would then read the environment itself.
-    httpProxy: httpProxy ?? '',
-    httpsProxy: httpsProxy ?? '',
-    noProxy: noProxy ?? '',
-  });
+  if (!proxy) return new Agent({ ...options, connect });
+  if (!/^https?:$/.test(URL.parse(proxy)?.protocol ?? '')) {
+    throw new RequestFailure('network', 'the proxy of the environment is no http:// or https:// URL');
+  }
+  // With both, because what a proxy of one scheme only means for the other one is decided before.
+  const proxies = { httpProxy: proxy, httpsProxy: proxy, noProxy: noProxy ?? '' };
+  return new EnvHttpProxyAgent({ ...options, ...proxies, connect, requestTls: connect });
 }
 
 async function exchange(
