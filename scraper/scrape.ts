@@ -3,6 +3,7 @@ import type { Slots } from './concurrency.ts';
 import { type Budget, type Claims, Gathered, type KeptWindows, NoRoom } from './gathered.ts';
 import { ExportFailure, type Emitter } from './output/emitter.ts';
 import type { PreparedSource } from './prepared-source.ts';
+import { RequestFailure } from './requests/failure.ts';
 import { type FetchDependencies, type Page, pages } from './requests/fetch-window.ts';
 import { type Fence, type Ledger, type LedgerWindow, StateUnavailable } from './state/ledger.ts';
 
@@ -20,8 +21,12 @@ export interface ScrapeParts {
   readonly now: () => Date;
 }
 
-/** Records that are worked on before others have their turn: health checks must be answered meanwhile. */
+/** Records that are worked on before the clock is looked at. */
 const RECORDS_AT_ONCE = 1000;
+/** All pages of a window may hold as much as so many of the largest answers. */
+const ANSWERS_OF_A_WINDOW = 8;
+/** Milliseconds of work after which others have their turn: health checks must be answered meanwhile. */
+const TURN_MS = 25;
 
 /**
  * One window, from its requests to its commit. Nothing is remembered before the collector has acknowledged, and a failure
@@ -91,6 +96,7 @@ async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSig
   try {
     for await (const page of pages(prepared.source, prepared.isRange ? window : undefined, fetch, signal)) {
       gathered.bytes += page.bytes;
+      checkSize(gathered.bytes, prepared.source.scrape.maxResponseBytes);
       const records = await selected(page, gathered, parts);
       gathered.records += records.length;
       await inChunks(records, (some) => prepared.addReadings(some, page.body, gathered.contribution, time));
@@ -104,6 +110,14 @@ async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSig
     budget.giveBack(gathered.records);
     throw error;
   }
+}
+
+/** A window is held in memory until it is delivered. */
+function checkSize(bytes: number, maxResponseBytes: number): void {
+  const most = maxResponseBytes * ANSWERS_OF_A_WINDOW;
+  if (bytes <= most) return;
+  const what = `the answers of a window hold more than ${most} bytes (${ANSWERS_OF_A_WINDOW} times maxResponseBytes)`;
+  throw new RequestFailure('too_large', `${what}; shorter windows hold less`);
 }
 
 /** The records of a page that are emitted: they pass the filters, were not emitted before, and there is room for them. */
@@ -155,8 +169,12 @@ async function unseen(
 }
 
 async function inChunks<T>(items: readonly T[], work: (some: readonly T[]) => void): Promise<void> {
+  let since = performance.now();
   for (let from = 0; from < items.length; from += RECORDS_AT_ONCE) {
-    if (from > 0) await setImmediate();
+    if (performance.now() - since > TURN_MS) {
+      await setImmediate();
+      since = performance.now();
+    }
     work(items.length <= RECORDS_AT_ONCE ? items : items.slice(from, from + RECORDS_AT_ONCE));
   }
 }
