@@ -148,7 +148,6 @@ test.concurrent(
   { timeout: 120_000 },
   async () => {
     await using team = await Team.open(9);
-    const { api } = team.workshop;
     const pods = new Map<string, RunningScraper>();
     for (const name of ['a', 'b', 'c']) pods.set(name, await team.pod(name));
     await delay(SHARED_OUT_MS);
