@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { ScraperConfig } from '../crds/config/scraper.ts';
 import type { LoadedConfig } from './config-file.ts';
 import type { KeptWindows } from './gathered.ts';
@@ -42,6 +43,7 @@ export interface LiveScrapingParts {
 
 /** Most windows of one backfill. */
 const MAX_BACKFILL = 10_000;
+const CLOSE_MS = 5_000;
 /** After a start or a change everything runs at once; then it is quiet. */
 const TIDY_MS = 10_000;
 const MAX_REASON_CHARS = 300;
@@ -167,7 +169,8 @@ export class LiveScraping implements Scraping {
     const runners = [...this.#entries.values(), ...this.#leaving.values()].flatMap(({ runner }) => runner ?? []);
     await Promise.all(runners.map((runner) => runner.close(this.#graceMs)));
     await upkeep.stop();
-    await emitter.close();
+    // What nobody waits for any more may still be on its way to a collector that does not answer.
+    await Promise.race([emitter.close(), delay(CLOSE_MS, undefined, { ref: false })]);
     await state.close();
     await close();
   }

@@ -62,8 +62,10 @@ export class SourceEntry {
     this.#arm('first', time, time.getTime() + this.#schedule.delay(random()));
   }
 
-  /** In the place of a time asked for before. */
+  /** At the latest; an earlier time that was asked for before stays. */
   wakeAt(at: Date): void {
+    const known = this.#timing.scheduler.at(this.#retryKey);
+    if (known !== undefined && known <= at.getTime()) return;
     this.#timing.scheduler.set(this.#retryKey, at.getTime(), () => this.#run('retry'));
   }
 

@@ -144,6 +144,8 @@ describe('failures', () => {
     ]);
     await kit.runner.run('retry');
     expect(kit.api.requests, 'not before its time').toHaveLength(1);
+    expect(kit.runner.runs.all(), 'which is no run').toHaveLength(1);
+    expect(kit.runner.lastError).toMatch(/answered 500/);
     kit.pass(8000);
     expect(await kit.runner.run('retry')).toBe('done');
     expect(kit.delivered).toEqual([1]);
@@ -201,6 +203,16 @@ describe('failures', () => {
     await plannedUntil(kit, minutes(-1));
     await kit.runner.run('schedule');
     expect(kit.failures()).toEqual([expect.objectContaining({ kind })]);
+  });
+
+  test('pages without number do not fill the memory', async () => {
+    const scrape = { pagination: { type: 'page' }, maxResponseBytes: 1000 };
+    await using kit = await RunnerKit.start({ scrape });
+    kit.api.answer = json([{ id: 'x'.repeat(900) }]);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    expect(kit.failures()).toEqual([expect.objectContaining({ kind: 'too_large' })]);
+    expect(kit.api.requests).toHaveLength(9);
   });
 
   test('a collector that is away gets all the time it needs, and nothing is fetched again meanwhile', async () => {

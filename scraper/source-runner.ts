@@ -7,7 +7,7 @@ import { type SourceState, StateUnavailable } from './state/ledger.ts';
 import type { RunTrigger, TriggerResult } from './status.ts';
 
 export interface RunnerParts extends RunParts {
-  /** Asks for a run with the trigger `retry` at this time, in the place of one asked for before. */
+  /** Asks for a run with the trigger `retry` at this time at the latest. */
   readonly wakeAt: (at: Date) => void;
   /** Of all sources. */
   readonly allowOverlap: boolean;
@@ -135,8 +135,11 @@ export class SourceRunner {
       this.#broken(error);
       record.note(error instanceof Error ? error.message : String(error));
     }
-    if (result === 'paused' && record.windows === 0) {
+    // Woken for nothing, or not allowed to do anything: that was no run.
+    const isIdle = record.windows === 0 && record.failed === 0;
+    if (isIdle && (result === 'paused' || (trigger === 'retry' && result === 'done'))) {
       this.runs.remove(record);
+      this.#error = this.#waitingError;
       return result;
     }
     record.end(result === 'failed' ? 'error' : record.status === 'gated' ? 'gated' : 'success', now());
