@@ -26,7 +26,7 @@ const resource = resourceFromAttributes({ 'service.name': 'shöp', port: 80 });
 const SCOPE = { name: 'orders' };
 const time: HrTime = [1_770_000_000, 123_456_789];
 /** Texts and numbers whose length changes the bytes around them. */
-const VALUES: readonly unknown[] = [
+const VALUES: readonly ReadableLogRecord['body'][] = [
   '',
   'a',
   'x'.repeat(32),
@@ -37,6 +37,8 @@ const VALUES: readonly unknown[] = [
   'zoë',
   '中'.repeat(60),
   '😀 and \u0000',
+  'half \uD83D of one',
+  `${'long '.repeat(20)}\uDC00`,
   0,
   -0,
   1,
@@ -65,19 +67,18 @@ const VALUES: readonly unknown[] = [
   { a: { b: { c: [{ d: 'x'.repeat(200) }] } }, '': 1, é: 'ü' },
 ];
 
-const log = (body: unknown, own: Partial<ReadableLogRecord> = {}): ReadableLogRecord =>
-  ({
-    hrTime: time,
-    hrTimeObserved: [1_770_000_001, 0],
-    severityNumber: SeverityNumber.WARN,
-    severityText: 'WARNING',
-    body,
-    attributes: { source: 's', list: ['a', 1], n: 5 },
-    resource,
-    instrumentationScope: SCOPE,
-    droppedAttributesCount: 0,
-    ...own,
-  }) as ReadableLogRecord;
+const log = (body: ReadableLogRecord['body'], own: Partial<ReadableLogRecord> = {}): ReadableLogRecord => ({
+  hrTime: time,
+  hrTimeObserved: [1_770_000_001, 0],
+  severityNumber: SeverityNumber.WARN,
+  severityText: 'WARNING',
+  body,
+  attributes: { source: 's', list: ['a', 1], n: 5 },
+  resource,
+  instrumentationScope: SCOPE,
+  droppedAttributesCount: 0,
+  ...own,
+});
 
 describe('our messages are those that OpenTelemetry writes', () => {
   test.each(VALUES.map((value) => [JSON.stringify(value)?.slice(0, 40), value]))('a log with %s', (_, value) => {
