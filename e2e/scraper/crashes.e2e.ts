@@ -88,8 +88,10 @@ test('30 kills in a backfill of 200 windows', { timeout: 180_000 }, async () => 
   await using scraper = await workshop.start(file);
   await collector.waitFor((all) => expectAll(all, 'events', api.records));
   await collector.waitFor(async () => {
-    const { watermark } = await workshop.status(scraper, 'events');
+    // Also the windows of the time that the test itself takes.
+    const { watermark, open_windows: open } = await workshop.status(scraper, 'events');
     expect(Date.parse(String(watermark))).toBeGreaterThanOrEqual(end.getTime());
+    expect(open).toBe(0);
   });
   expect(await scraper.stop()).toEqual({ code: 0, signal: null });
 
