@@ -1,5 +1,5 @@
 import { type Contribution, type Metric, OVERFLOW_KEY, PointTable } from './contribution.ts';
-import type { Point } from './point.ts';
+import { Point } from './point.ts';
 
 /** A point as it would be sent. */
 export interface PendingPoint {
@@ -91,9 +91,9 @@ function start(
   key: string,
   attributes: Point['attributes'],
 ): PendingPoint {
-  const empty = new PointTable(metric);
   const known = key === OVERFLOW_KEY ? kept?.overflow() : kept?.points.get(key);
-  const fresh = (): Point => (key === OVERFLOW_KEY ? empty.overflow().copy() : empty.at(attributes, key).copy());
+  const fresh = (): Point =>
+    key === OVERFLOW_KEY ? new PointTable(metric).overflow() : new Point(key, attributes, metric.bounds);
   return { metric, total: known?.copy() ?? fresh(), added: fresh() };
 }
 

@@ -20,7 +20,7 @@ export class Point {
     this.key = key;
     this.attributes = attributes;
     this.#bounds = bounds;
-    this.buckets = Array.from({ length: bounds.length + 1 }, () => 0);
+    this.buckets = Array<number>(bounds.length + 1).fill(0);
   }
 
   set(value: number): void {
