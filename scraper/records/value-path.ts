@@ -32,7 +32,18 @@ export function compilePath(path: string): ValuePath {
 }
 
 function compileSteps(path: string): Step {
-  const steps = splitPath(path).map(compileStep);
+  const segments = splitPath(path);
+  const [outer, inner, ...more] = segments;
+  // Paths of two names are the most frequent ones in records; they need no calls.
+  if (outer !== undefined && inner !== undefined && more.length === 0 && isPlain(outer) && isPlain(inner)) {
+    return (value) => {
+      if (typeof value !== 'object' || value === null) return null;
+      const part = (value as Readonly<Record<string, unknown>>)[outer];
+      if (typeof part !== 'object' || part === null) return null;
+      return (part as Readonly<Record<string, unknown>>)[inner] ?? null;
+    };
+  }
+  const steps = segments.map(compileStep);
   const [first, second] = steps;
   // Paths of one and two segments are nearly all there are; they need no loop.
   if (first === undefined) return (value) => value;
@@ -54,9 +65,14 @@ const elementAt = (value: unknown, place: number): unknown => (Array.isArray(val
 
 const hasField = (value: unknown, name: string): boolean => isJsonObject(value) && Object.hasOwn(value, name);
 
+/** What objects inherit, elements and properties of lists, and those of our class of numbers are no fields. */
+const isInherited = (name: string): boolean =>
+  /^\d+$/.test(name) || [{}, [], new ExactNumber('0')].some((other) => name in other);
+
+const isPlain = (segment: string): boolean => !INDEXED.test(segment) && !isInherited(segment);
+
 function compileField(name: string): Step {
-  // What objects inherit, elements and properties of lists, and those of our class of numbers are no fields.
-  if (/^\d+$/.test(name) || [{}, [], new ExactNumber('0')].some((other) => name in other)) {
+  if (isInherited(name)) {
     return (value) => (isJsonObject(value) && Object.hasOwn(value, name) ? value[name] : null);
   }
   return (value) => {
