@@ -117,14 +117,14 @@ describe('sources of an API', () => {
         }
 
         // The pod that has most to do, without a chance to say goodbye.
-        const [victim] = (await scrapers(operated, ns)).sort((a, b) => b.scraped.length - a.scraped.length);
-        expect(victim?.scraped.length).toBeGreaterThan(0);
+        const [victim] = (await scrapers(operated, ns)).sort((a, b) => b.own.length - a.own.length);
+        expect(victim?.own.length).toBeGreaterThan(0);
         const killed = new Date();
         await operated.run('delete', 'pod', victim?.pod ?? '', '-n', ns, '--grace-period=0', '--force');
         await caughtUp(operated, ns, killed);
         const until = new Date();
         console.log(
-          `${victim?.scraped.length} of ${ORDERS.length} sources had moved ${+until - +killed} ms after the kill`,
+          `${victim?.own.length} of ${ORDERS.length} sources had moved ${+until - +killed} ms after the kill`,
         );
         await caughtUp(operated, ns, until);
         expect(await missing(lines, since, until)).toEqual([]);
@@ -186,7 +186,7 @@ function orders(name: string, since: Date): object {
   };
 }
 
-/** Pods that live, with the sources that each of them has scraped, and how far these are. */
+/** Pods that live, with the sources that each of them runs, and how far these are. */
 async function scrapers(cluster: Cluster, namespace: string) {
   const pods = await cluster.list('pods', namespace, 'mcpadapter.io/scrape-group=shop');
   const answers = await Promise.all(
@@ -194,7 +194,7 @@ async function scrapers(cluster: Cluster, namespace: string) {
       const url = `http://${String(at(pod, 'status', 'podIP'))}:${PORT}/healthz`;
       const response = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
       const { sources = [] } = ((await response?.json()) ?? {}) as { sources?: HealthOfSource[] };
-      return { pod: pod.metadata.name, scraped: sources.filter(({ last_scrape: last }) => last !== null) };
+      return { pod: pod.metadata.name, own: sources.filter(({ owner }) => owner) };
     }),
   );
   return answers;
@@ -202,14 +202,14 @@ async function scrapers(cluster: Cluster, namespace: string) {
 
 interface HealthOfSource {
   readonly name: string;
-  readonly last_scrape: string | null;
+  readonly owner: boolean;
   readonly watermark: string | null;
 }
 
 /** Waits until every source is exported up to this time. */
 async function caughtUp(cluster: Cluster, namespace: string, until: Date): Promise<void> {
   const behind = async (): Promise<string[]> => {
-    const known = (await scrapers(cluster, namespace)).flatMap(({ scraped }) => scraped);
+    const known = (await scrapers(cluster, namespace)).flatMap(({ own }) => own);
     return ORDERS.filter(
       (name) => !known.some((one) => one.name === name && Date.parse(one.watermark ?? '') >= +until),
     );
