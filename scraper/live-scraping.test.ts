@@ -71,6 +71,15 @@ describe('sources of a configuration', () => {
     await expect(scraping.trigger('stays')).rejects.toThrow(Refused);
   });
 
+  test('a change of its times counts at once', async () => {
+    await using kit = await ScrapingKit.start();
+    const scraping = await kit.create(kit.config([{ name: 'a', frequency: '1d' }]));
+    await scraping.start();
+    await vi.waitFor(() => expect(kit.requests('a')).toBe(1), SOON);
+    scraping.replace(loaded(kit.config([{ name: 'a', frequency: '1s' }])));
+    await vi.waitFor(() => expect(kit.requests('a')).toBeGreaterThan(2), SOON);
+  });
+
   test('a change makes a source usable, and unusable again', async () => {
     await using kit = await ScrapingKit.start();
     const broken = { name: 'a', dataKey: 'x[y]' };
@@ -143,6 +152,16 @@ describe('what people ask for', () => {
     await scraping.resume('a');
     await vi.waitFor(() => expect(kit.requests('a')).toBe(before + 1), { timeout: 500, interval: 5 });
     expect(statusOf(scraping, 'a')).toMatchObject({ paused: false });
+  });
+
+  test('the end of a pause is a run, however rare these are', async () => {
+    await using kit = await ScrapingKit.start();
+    const scraping = await kit.create(kit.config([{ name: 'a', frequency: '1d' }]));
+    await scraping.start();
+    await vi.waitFor(() => expect(scraping.runs('a')[0]?.status).toBe('success'), SOON);
+    await scraping.pause('a');
+    await scraping.resume('a');
+    await vi.waitFor(() => expect(kit.requests('a')).toBe(2), SOON);
   });
 
   test('another try of what was set aside, in windows of the usual size', async () => {
