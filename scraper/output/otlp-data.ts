@@ -64,15 +64,25 @@ const BILLION = 1_000_000_000n;
 
 export const hrTime = (nanoseconds: bigint): HrTime => [Number(nanoseconds / BILLION), Number(nanoseconds % BILLION)];
 
+/** As `hrTime`: many in a row are the same, and large integers are slow. */
+function lastTimeKept(): (nanoseconds: bigint) => HrTime {
+  let last: { readonly nanoseconds: bigint; readonly time: HrTime } | undefined;
+  return (nanoseconds) => {
+    if (last?.nanoseconds !== nanoseconds) last = { nanoseconds, time: hrTime(nanoseconds) };
+    return last.time;
+  };
+}
+
 /** Log records as the exporters want them. Scopes are told apart by identity, so one per logger. */
 export function logRecords(resource: Resource, entries: readonly LogEntry[]): ReadableLogRecord[] {
   const scopes = new Map<string, { readonly name: string }>();
+  const [timeOf, observedOf] = [lastTimeKept(), lastTimeKept()];
   return entries.map(({ logger, time, observed, severity, body, attributes }) => {
     const scope = scopes.get(logger) ?? { name: logger };
     scopes.set(logger, scope);
     return {
-      hrTime: hrTime(time),
-      hrTimeObserved: hrTime(observed),
+      hrTime: timeOf(time),
+      hrTimeObserved: observedOf(observed),
       severityNumber: severity.number,
       severityText: severity.text,
       body,
