@@ -80,6 +80,22 @@ describe('sources of a configuration', () => {
     await vi.waitFor(() => expect(kit.requests('a')).toBeGreaterThan(2), SOON);
   });
 
+  test('other readings begin their sums anew', async () => {
+    await using kit = await ScrapingKit.start();
+    const [c, d] = [{ name: 'c' }, { name: 'd' }];
+    const scraping = await kit.create(kit.config([{ name: 'a', counterReadings: [c] }]));
+    const sums = (name: string) =>
+      kit.collector.accepted.flatMap(({ points }) =>
+        points.flatMap((point) => (point.name === name ? [point.value] : [])),
+      );
+    await scraping.start();
+    await vi.waitFor(() => expect(sums('c')).toContain(2), SOON);
+    scraping.replace(loaded(kit.config([{ name: 'a', counterReadings: [c, d] }])));
+    await vi.waitFor(() => expect(sums('d')).not.toEqual([]), SOON);
+    expect(sums('d')[0]).toBe(1);
+    expect(sums('c').slice(sums('c').indexOf(2))).toContain(1);
+  });
+
   test('a change makes a source usable, and unusable again', async () => {
     await using kit = await ScrapingKit.start();
     const broken = { name: 'a', dataKey: 'x[y]' };
