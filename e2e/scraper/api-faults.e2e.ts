@@ -40,6 +40,9 @@ test('an API that fails at random: everything comes once, and other sources do n
   const steady = workshop.source('steady', { scrape: { rangeKeys } });
   await using scraper = await workshop.start(await workshop.configure([shaky, steady]));
   await collector.waitFor((all) => expect(deliveries(all, 'shaky').size).toBe(api.records.length), 60_000);
+  await collector.waitFor(async () => {
+    expect(await workshop.status(scraper, 'shaky')).toMatchObject({ open_windows: 0 });
+  });
   expect(await scraper.stop()).toEqual({ code: 0, signal: null });
 
   const all = await collector.collected();
@@ -90,7 +93,7 @@ test('Retry-After is heeded, and a window that fails for good holds the watermar
   await using scraper = await workshop.start(await workshop.configure([source]));
   await collector.waitFor((all) => expect(deliveries(all, 'events').size).toBe(90));
   await collector.waitFor(async () => {
-    expect(await workshop.status(scraper, 'events')).toMatchObject({ watermark: minute(3) });
+    expect(await workshop.status(scraper, 'events')).toMatchObject({ watermark: minute(3), open_windows: 0 });
   });
   await scraper.stop();
   const wanted = api.records.filter(({ at }) => at < minute(3) || at >= minute(4));

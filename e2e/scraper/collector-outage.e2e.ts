@@ -1,7 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { records } from '../support/json-api.ts';
-import { counted, deliveries, expectAll, expectDelivery, within } from './kit/delivery.ts';
+import type { RunningScraper } from '../support/scraper-process.ts';
+import { committed, counted, deliveries, expectDelivery, within } from './kit/delivery.ts';
 import { needsCollector, Workshop } from './kit/workshop.ts';
 
 needsCollector();
@@ -12,12 +13,30 @@ const MINUTE_MS = 60_000;
 /** Records that take place while the test runs: the API shows those of the past and present. */
 const eventsFromNow = (start: Date, seconds: number) => records((seconds * 1000) / STEP_MS, start, STEP_MS);
 
+/** Everything before this time is committed. */
+async function caughtUp(workshop: Workshop, scraper: RunningScraper, sources: readonly string[], time: Date) {
+  await workshop.collector.waitFor(async () => {
+    for (const source of sources) {
+      const { watermark } = await workshop.status(scraper, source);
+      expect(Date.parse(String(watermark))).toBeGreaterThan(time.getTime());
+    }
+  }, 60_000);
+}
+
+/** What the ledger has, after the scraper has ended. */
+const progress = (workshop: Workshop, source: string) =>
+  workshop.ledger(
+    async (ledger) =>
+      [await ledger.windows(source, { offset: 0, limit: 1000 }), (await ledger.source(source))?.watermark] as const,
+  );
+
 test('a minute without a collector: nothing is missing, and nothing comes twice', { timeout: 180_000 }, async () => {
   await using workshop = await Workshop.open();
   const { api, collector } = workshop;
   const start = new Date();
   api.records = eventsFromNow(start, 180);
-  const source = workshop.source('events', { scrape: { rangeKeys: { firstScrapeStart: start.toISOString() } } });
+  const retry = { maxAttempts: 3, initialDelay: '1s', maxDelay: '5s' };
+  const source = workshop.source('events', { scrape: { retry, rangeKeys: { firstScrapeStart: start.toISOString() } } });
   await using scraper = await workshop.start(await workshop.configure([source]));
   await collector.waitFor((all) => expect(deliveries(all, 'events').size).toBeGreaterThan(20));
 
@@ -30,20 +49,15 @@ test('a minute without a collector: nothing is missing, and nothing comes twice'
   await collector.start();
   const back = new Date();
 
-  const past = () => api.records.filter(({ at }) => Date.parse(at) < back.getTime());
-  await collector.waitFor((all) => expectAll(all, 'events', past()), 60_000);
+  await caughtUp(workshop, scraper, ['events'], back);
   expect(await scraper.stop()).toEqual({ code: 0, signal: null });
-  await workshop.ledger(async (ledger) => {
-    const windows = await ledger.windows('events', { offset: 0, limit: 1000 });
-    const { watermark } = (await ledger.source('events')) ?? {};
-    const wanted = api.records.filter(({ at }) => Date.parse(at) < (watermark?.getTime() ?? 0));
-    expect(wanted.length).toBeGreaterThanOrEqual(past().length);
-    const all = await collector.collected();
-    expect(expectDelivery(all, 'events', wanted)).toBe(0);
-    expect(counted(all, 'events', 'events')).toBe(wanted.length);
-    // What could not be sent cannot have come; only a request that is cut off when the collector stops is in doubt.
-    expect(windows.filter((window) => window.mayRepeat).length).toBeLessThan(3);
-  });
+  const [windows, watermark] = await progress(workshop, 'events');
+  const wanted = committed(api.records, windows, watermark);
+  const all = await collector.collected();
+  expect(expectDelivery(all, 'events', wanted)).toBe(0);
+  expect(counted(all, 'events', 'events')).toBe(wanted.length);
+  // What could not be sent cannot have come; only a request that is cut off when the collector stops is in doubt.
+  expect(windows.filter((window) => window.mayRepeat).length).toBeLessThan(3);
   expect(scraper.stdout()).toContain('"msg":"window failed"');
 });
 
@@ -67,22 +81,14 @@ test('a collector that hangs: sums never fall, and what may come twice is known 
   collector.freeze();
   await delay(4000);
   collector.thaw();
-  const back = Date.now();
-  await collector.waitFor(async () => {
-    for (const source of ['events', 'logs only']) {
-      const { watermark } = await workshop.status(scraper, source);
-      expect(Date.parse(String(watermark))).toBeGreaterThan(back);
-    }
-  });
+  const back = new Date();
+  await caughtUp(workshop, scraper, ['events', 'logs only'], back);
   expect(await scraper.stop()).toEqual({ code: 0, signal: null });
 
   const all = await collector.collected();
   for (const source of ['events', 'logs only']) {
-    const [windows, watermark] = await workshop.ledger(async (ledger) => [
-      await ledger.windows(source, { offset: 0, limit: 1000 }),
-      (await ledger.source(source))?.watermark?.getTime() ?? 0,
-    ]);
-    const wanted = api.records.filter(({ at }) => Date.parse(at) < watermark);
+    const [windows, watermark] = await progress(workshop, source);
+    const wanted = committed(api.records, windows, watermark);
     const mayRepeat = windows.filter((window) => window.mayRepeat);
     expect(mayRepeat.length).toBeGreaterThan(0);
     const repeated = expectDelivery(all, source, wanted, mayRepeat);

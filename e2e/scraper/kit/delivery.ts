@@ -21,6 +21,17 @@ export interface Range {
 export const within = ({ at }: ApiRecord, { start, end }: Range): boolean =>
   Date.parse(at) >= start.getTime() && Date.parse(at) < end.getTime();
 
+/** Records of windows that are committed: of those before the watermark, and of those that did not wait for earlier ones. */
+export function committed(
+  records: readonly ApiRecord[],
+  windows: readonly (Range & { readonly state: string })[],
+  watermark: Date | undefined,
+): ApiRecord[] {
+  const before = { start: new Date(0), end: watermark ?? new Date(0) };
+  const done = [before, ...windows.filter(({ state }) => state === 'committed')];
+  return records.filter((record) => done.some((range) => within(record, range)));
+}
+
 /** Every record has come. */
 export function expectAll(collected: Collected, source: string, wanted: readonly ApiRecord[]): void {
   const counts = deliveries(collected, source);
