@@ -134,7 +134,11 @@ test('tickets', async () => {
   const tickets = asked('/tickets/api/v2/tickets');
   expect(tickets?.headers.authorization).toBe('Bearer runtime-token');
   expect(Object.keys(JSON.parse(tickets?.body ?? '') as object)).toEqual([
-    ...['from', 'to', 'limit', 'withComments', 'order'],
+    'from',
+    'to',
+    'limit',
+    'withComments',
+    'order',
   ]);
   expect(asked('/login/oauth/token')).toMatchObject({
     method: 'POST',
