@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { packageVersion } from '../crds/runtime/package-version.ts';
 import type { LoadedConfig } from './config-file.ts';
@@ -37,17 +38,27 @@ async function main(): Promise<number> {
     process.stderr.write(`${describeProblem(error, options.config)}\n`);
     return 1;
   }
-  if (options.action === 'validate') {
-    const { redactedScraperConfig } = await import('../crds/config/scraper-redact.ts');
-    const { stringify } = await import('yaml');
-    for (const { path, message, line } of loaded.warnings) {
-      process.stderr.write(`warning: ${options.config}:${line ?? 1}: ${path} ${message}\n`);
-    }
-    process.stdout.write(stringify(redactedScraperConfig(loaded.config)));
-    return 0;
-  }
+  if (options.action === 'validate') return validate(loaded, options.config);
   if (options.explain !== undefined) return explained(loaded, options.explain);
   return options.action === 'once' ? once(loaded) : run(loaded, options);
+}
+
+async function validate({ config, warnings }: LoadedConfig, path: string): Promise<number> {
+  const { redactedScraperConfig } = await import('../crds/config/scraper-redact.ts');
+  const { ConfigError } = await import('../crds/config/problem.ts');
+  const { describeProblem } = await import('./config-file.ts');
+  const { unusableSources } = await import('./unusable-sources.ts');
+  const { stringify } = await import('yaml');
+  for (const warning of warnings) {
+    process.stderr.write(`warning: ${path}:${warning.line ?? 1}: ${warning.path} ${warning.message}\n`);
+  }
+  const unusable = unusableSources(config, await readFile(path, 'utf8'), new Date());
+  if (unusable.length > 0) {
+    process.stderr.write(`${describeProblem(new ConfigError(unusable), path)}\n`);
+    return 1;
+  }
+  process.stdout.write(stringify(redactedScraperConfig(config)));
+  return 0;
 }
 
 async function explained(loaded: LoadedConfig, options: NonNullable<Options['explain']>): Promise<number> {

@@ -156,6 +156,21 @@ describe('sources with faults beside others', () => {
     expect(lastError(name)).toMatch(says);
   });
 
+  test('--validate refuses settings of which nothing can be made', async () => {
+    const { code, stdout, stderr } = await runScraper(['--validate', '--config', file]);
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+    const faults = [...stderr.matchAll(/^ +\S+:\d+:\d+: sources\[\d+\]\.(\S+) \S/gm)].map(([, path]) => path);
+    expect(faults).toEqual([
+      'filters.drop[0].any[0].value',
+      'filters.keep[0].all[0].value',
+      'dataKey',
+      'dataKey',
+      'timestampFormat',
+      'scrape.rangeKeys.firstScrapeStart',
+      'endpoint',
+    ]);
+  });
+
   test('a source that becomes unusable while it runs stops, and goes on when it is usable again', async () => {
     const text = await readFile(file, 'utf8');
     const broken = text.replace('"endpoint": "/last"', '"endpoint": "/last", "dataKey": "a[x]"');
