@@ -89,7 +89,10 @@ describe('sources of a configuration', () => {
         points.flatMap((point) => (point.name === name ? [point.value] : [])),
       );
     await scraping.start();
-    await vi.waitFor(() => expect(sums('c')).toContain(2), SOON);
+    await vi.waitFor(() => {
+      expect(sums('c')).toContain(2);
+      expect(statusOf(scraping, 'a')).toMatchObject({ running: false });
+    }, SOON);
     scraping.replace(loaded(kit.config([{ name: 'a', counterReadings: [c, d] }])));
     await vi.waitFor(() => expect(sums('d')).not.toEqual([]), SOON);
     expect(sums('d')[0]).toBe(1);

@@ -34,7 +34,7 @@ describe('--once', () => {
     expect(kit.collector.accepted.flatMap(({ points }) => points.map(({ name }) => name))).toContain(
       'scraper_runs_total',
     );
-    const { lines } = await once(kit, [...sources.slice(1)]);
+    const { lines } = await once(kit, sources.slice(1));
     expect(lines).toEqual(['b: 1 record of 1 window sent', 'gated: 1 record of 1 window sent']);
   });
 

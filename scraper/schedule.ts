@@ -7,11 +7,11 @@ export interface Schedule {
   /** Two sources with the same one keep their times when one takes the place of the other. */
   readonly id: string;
   /** The first tick after this time; undefined: there is none. */
-  next(after: Date): Date | undefined;
+  readonly next: (after: Date) => Date | undefined;
   /** Milliseconds from the tick before this time to the one behind it, for a first range of time. */
-  period(now: Date): number;
+  readonly period: (now: Date) => number;
   /** Milliseconds that a tick is put off. @param random from 0 to 1 */
-  delay(random: number): number;
+  readonly delay: (random: number) => number;
 }
 
 /** Ticks of sources with the same frequency are spread over at most this time. */

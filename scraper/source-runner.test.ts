@@ -327,7 +327,10 @@ describe('records', () => {
     kit.api.answer = (request, response) => {
       const window =
         (Number(new URL(request.target, kit.api.url).searchParams.get('from')) * 1000 - minutes(-5).getTime()) / 60_000;
-      json(Array.from({ length: sizes[window] ?? 0 }, (_, place) => ({ id: `${window}.${place}` })))(request, response);
+      return json(Array.from({ length: sizes[window] ?? 0 }, (_, place) => ({ id: `${window}.${place}` })))(
+        request,
+        response,
+      );
     };
     await plannedUntil(kit, minutes(-5));
     const runs: number[] = [];

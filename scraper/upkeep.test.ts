@@ -2,7 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
-import type { Contribution } from './output/contribution.ts';
 import { DryRunEmitter, type Shown } from './output/dry-run-emitter.ts';
 import { SelfTelemetry } from './output/self-telemetry.ts';
 import { Scheduler } from './scheduler.ts';
@@ -104,7 +103,7 @@ test('own metrics are sent from time to time, and at the end: of the sources of 
 
 test('what fails is said, and done again', async () => {
   const { upkeep: running, lines, stop, emitter } = upkeep();
-  emitter.emit = (_: readonly Contribution[]) => Promise.reject(new Error('the collector is away'));
+  emitter.emit = () => Promise.reject(new Error('the collector is away'));
   await ledger.close();
   running.start(ledger);
   await vi.waitFor(() => {
