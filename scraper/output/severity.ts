@@ -5,7 +5,7 @@ import type { Severity } from './contribution.ts';
 
 export const INFO: Severity = { number: SeverityNumber.INFO, text: 'INFO' };
 /** The original names a member that its library does not have, and loses the batch; this is what it means. */
-export const WARNING: Severity = { number: SeverityNumber.WARN, text: 'WARNING' };
+const WARNING: Severity = { number: SeverityNumber.WARN, text: 'WARNING' };
 export const ERROR: Severity = { number: SeverityNumber.ERROR, text: 'ERROR' };
 
 type Rule = NonNullable<LogStatusField['error']>;

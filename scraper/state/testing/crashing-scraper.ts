@@ -9,7 +9,7 @@ import { SqliteLedger } from '../sqlite-ledger.ts';
  */
 
 export const WINDOWS = 200;
-export const RECORDS = 200;
+const RECORDS = 200;
 export const SOURCE = 'events';
 export const START = Date.UTC(2026, 0, 1);
 export const MINUTE = 60_000;
