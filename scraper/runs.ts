@@ -56,4 +56,8 @@ export class Runs {
   get last(): RunRecord | undefined {
     return this.#runs[0];
   }
+
+  get lastEnded(): RunRecord | undefined {
+    return this.#runs.find(({ ended }) => ended !== undefined);
+  }
 }

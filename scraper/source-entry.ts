@@ -91,7 +91,7 @@ export class SourceEntry {
       watermark: this.#source.scrape.type === 'range' ? state?.watermark : undefined,
       openWindows: state?.openWindows ?? 0,
       deadWindows: state?.deadWindows ?? 0,
-      records: last?.records,
+      records: runner?.runs.lastEnded?.records,
       lastError: this.unusable ?? runner?.lastError,
       nextRun: times.length === 0 ? undefined : new Date(Math.min(...times)),
       unusable: this.unusable,

@@ -14,7 +14,7 @@ export interface SourceStatus {
   readonly openWindows: number;
   /** Windows that were set aside after too many attempts. */
   readonly deadWindows: number;
-  /** Records that the last run emitted. */
+  /** Records that the last run emitted which has ended. */
   readonly records: number | undefined;
   /** Of the last run, or why there is none; without secrets. */
   readonly lastError: string | undefined;
