@@ -1,45 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ScraperConfig } from '../crds/config/scraper.ts';
 import type { LoadedConfig } from './config-file.ts';
-import type { KeptWindows } from './gathered.ts';
-import type { Logger } from './logger.ts';
-import type { Emitter } from './output/emitter.ts';
-import { type PreparedSource, prepareSource, type SourceContext } from './prepared-source.ts';
+import { type PreparedSource, prepareSource } from './prepared-source.ts';
+import type { LiveScrapingParts } from './live-scraping-parts.ts';
 import { InvalidSetting } from './records/invalid-setting.ts';
-import type { RunObserver } from './run-observer.ts';
-import type { FetchDependencies } from './requests/fetch-window.ts';
 import { split } from './requests/windows.ts';
-import type { Scheduler } from './scheduler.ts';
 import type { Scraping } from './scraping.ts';
 import { SourceEntry } from './source-entry.ts';
 import { SourceRunner } from './source-runner.ts';
 import { type LedgerWindow, type WindowRange } from './state/ledger.ts';
-import type { StateHolder } from './state-holder.ts';
 import { Refused, type RunRecord, type SourceStatus, type TriggerResult } from './status.ts';
 import { tidyMemory } from './tidy-memory.ts';
-import type { Upkeep } from './upkeep.ts';
-
-export interface LiveScrapingParts {
-  readonly config: ScraperConfig;
-  readonly pod: string;
-  readonly state: StateHolder;
-  readonly emitter: Emitter;
-  readonly kept: KeptWindows;
-  readonly scheduler: Scheduler;
-  readonly upkeep: Upkeep;
-  readonly observer: RunObserver;
-  readonly logger: Logger;
-  readonly now: () => Date;
-  readonly random: () => number;
-  /** For the sources of a configuration. */
-  readonly contextOf: (warn: (message: string) => void) => SourceContext;
-  readonly fetchOf: (prepared: PreparedSource) => FetchDependencies;
-  /** Told of every configuration that comes into use: limits of hosts, secrets. */
-  readonly onConfig: (config: ScraperConfig) => void;
-  readonly secrets: () => readonly string[];
-  /** What is closed at the end, in this order. */
-  readonly close: () => Promise<void>;
-}
 
 /** Most windows of one backfill. */
 const MAX_BACKFILL = 10_000;

@@ -1,33 +1,13 @@
 import { nextAttempt } from './backoff.ts';
-import { Budget, type KeptWindows, NoRoom } from './gathered.ts';
-import type { Logger } from './logger.ts';
-import type { Emitter } from './output/emitter.ts';
+import { Budget, NoRoom } from './gathered.ts';
 import { type Plan, planOf } from './plan.ts';
-import type { PreparedSource } from './prepared-source.ts';
-import type { FetchDependencies } from './requests/fetch-window.ts';
-import type { RunObserver } from './run-observer.ts';
+import type { RunParts } from './run-parts.ts';
 import type { Run } from './runs.ts';
 import { scrapeWindow } from './scrape.ts';
 import type { SourceMemory } from './source-memory.ts';
-import { type Fence, type Ledger, type LedgerWindow, StateUnavailable } from './state/ledger.ts';
+import { type Fence, type LedgerWindow, StateUnavailable } from './state/ledger.ts';
 import type { TriggerResult } from './status.ts';
 import { reportOf } from './window-failure.ts';
-
-export interface RunParts {
-  readonly ledger: Ledger;
-  readonly emitter: Emitter;
-  readonly kept: KeptWindows;
-  /** With the limits of the configuration as it is now. */
-  readonly fetchOf: (prepared: PreparedSource) => FetchDependencies;
-  /** Proof that the source is this pod's; undefined: it is not. */
-  readonly fence: () => Fence | undefined;
-  /** Milliseconds between two scrapes. */
-  readonly period: (now: Date) => number;
-  readonly observer: RunObserver;
-  readonly logger: Logger;
-  readonly now: () => Date;
-  readonly random: () => number;
-}
 
 /** Later than every window. */
 export const FAR = new Date(8.64e15);

@@ -1,8 +1,9 @@
 import { backoff } from './backoff.ts';
 import type { PreparedSource } from './prepared-source.ts';
+import type { RunParts } from './run-parts.ts';
 import { Runs } from './runs.ts';
 import { SourceMemory } from './source-memory.ts';
-import { FAR, type RunParts, SourceRun } from './source-run.ts';
+import { FAR, SourceRun } from './source-run.ts';
 import { type SourceState, StateUnavailable } from './state/ledger.ts';
 import type { RunTrigger, TriggerResult } from './status.ts';
 
