@@ -68,7 +68,9 @@ async function measurePage(
     if (one.windows > 0 && report.windows < one.windows)
       throw new Error(`only ${report.windows} windows were asked for`);
     if (!complete && !one.logs) throw new Error(`not everything was exported: ${JSON.stringify(count)}`);
-    const done = (await running.committedAt(lastExport)) ?? lastExport;
+    const committed = (await running.committedAt(lastExport)) ?? lastExport;
+    // Fingerprints are written with the commit; the floor has written them before it exports.
+    const done = one.fingerprints ? committed : lastExport;
     const busy = seconds([running.child.pid, ...running.helperPids]);
     const wall = (performance.now() - before.at) / 1000;
     const foreignCores = Math.max(0, machineBusySeconds() - before.machine - (seconds(own) - before.own) - busy) / wall;
@@ -85,7 +87,7 @@ async function measurePage(
       ...report,
       ...count,
       exportedAfterMs: lastExport - firstRequest,
-      doneAfterMs: done - firstRequest,
+      committedAfterMs: committed - firstRequest,
     };
     const taken = { sample: { case: name, target: target.name, round, values, details }, foreignCores };
     const disturbed = isCalm(taken) ? '' : `  disturbed (${foreignCores.toFixed(2)} cores)`;
