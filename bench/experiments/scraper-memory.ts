@@ -22,7 +22,12 @@ export async function measureFleet(bench: Trial, record: Recorder, sink: Sink, t
   await sink.reset(2);
   const folder = await stateFolder(bench);
   const config = fleetConfig(sink.origin, SOURCES, `${PERIOD_MS / 1000}s`, await freePort(), { folder });
-  const { child } = await startProgram(bench, { name: target.name, program: 'source', config, folder });
+  const { child } = await startProgram(bench, {
+    name: target.name,
+    program: target.built === true ? 'built' : 'source',
+    config,
+    folder,
+  });
   try {
     await sleep((ticks + 1) * PERIOD_MS + AFTER_MS, undefined, { signal: bench.signal });
     if (child.ended) throw new Error(child.fate);

@@ -151,21 +151,21 @@ export const scraper: Experiment<Measurable> = {
       metric: 'firstRequestSeconds' as const,
       bound: { atMost: 0.7 },
     })),
-    { case: '1,000 sources', target: sqlite.name, metric: 'settledMb', bound: { atMost: 150 } },
-    { case: '1,000 sources', target: sqlite.name, metric: 'lateSeconds', bound: { atMost: 1 } },
-    { case: '1,000 windows', target: sqlite.name, metric: 'windowsGrowth', bound: { atMost: 1.1 } },
+    { case: '1,000 sources', target: built.name, metric: 'settledMb', bound: { atMost: 150 } },
+    { case: '1,000 sources', target: built.name, metric: 'lateSeconds', bound: { atMost: 1 } },
+    { case: '1,000 windows', target: built.name, metric: 'windowsGrowth', bound: { atMost: 1.1 } },
   ],
   async run(bench, record, present) {
     const sink = await startSink(bench);
     try {
       await measurePages(bench, record, sink, new Set(present));
       for (const measure of [measureFleet, measureManyWindows]) {
-        if (!present.includes(sqlite)) break;
+        if (!present.includes(built)) break;
         try {
-          await measure(bench, record, sink, sqlite);
+          await measure(bench, record, sink, built);
         } catch (error) {
           bench.signal.throwIfAborted();
-          record.failure(sqlite.name, error);
+          record.failure(built.name, error);
         }
       }
     } finally {
