@@ -2,7 +2,7 @@
  * Both ends of a scraper in one program: the JSON API that it reads, and the OTLP/HTTP collector that it sends to.
  *
  *   GET  /page?n=N              N records at once; &wait=MS before the answer
- *   GET  /window?n=N&start=&end=   N records for each hour of it, and the windows asked for are counted
+ *   GET  /window?n=N&start=&end=   N records for each full hour of it, and the windows asked for are counted
  *   GET  /fleet/NAME            a small answer, and when it was asked for is kept
  *   POST /v1/metrics /v1/logs   what is exported, as protobuf or JSON, plain or gzip
  *   GET  /report /count /calls  see report.ts
@@ -55,7 +55,8 @@ class Sink {
     let count = fleet === undefined ? Number(url.searchParams.get('n')) : 2;
     if (url.pathname === '/window') {
       this.#windows.add(`${start} ${end}`);
-      count = Math.round((count * (Date.parse(end) - Date.parse(start))) / 3_600_000);
+      // The last window is shorter, and empty, so that it is known how many records there are.
+      count *= Math.floor((Date.parse(end) - Date.parse(start)) / 3_600_000);
     }
     const send = (): void => {
       const body = page(count);
