@@ -348,6 +348,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         for (const one of running.all()) if (one.isGet || grace.aborted) one.endStream();
       };
       await idle();
+      // Code that runs when the time is over would only see its calls fail, and go on.
+      if (grace.aborted) await sandbox.close();
       endStreams();
       // Answers that began before have promised to keep their connections open, those of the ended streams too.
       const streams = (): number => running.all().filter((one) => one.isGet).length;
