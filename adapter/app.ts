@@ -339,16 +339,23 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       waiting.abort();
       await reconciliation?.stop();
       const grace = AbortSignal.timeout(options.shutdownGraceMs);
+      const idle = async (): Promise<void> => {
+        do {
+          await Promise.all([running.idle(grace), opened?.uploads.idle(grace), downloads.idle(grace)]);
+        } while (running.posts > 0 && !grace.aborted);
+      };
+      const endStreams = (): void => {
+        for (const one of running.all()) if (one.isGet || grace.aborted) one.endStream();
+      };
+      await idle();
+      // Code that runs when the time is over would only see its calls fail, and go on.
+      if (grace.aborted) await sandbox.close();
+      endStreams();
+      // Answers that began before have promised to keep their connections open, those of the ended streams too.
       const streams = (): number => running.all().filter((one) => one.isGet).length;
-      const gone =
-        app === undefined ? undefined : clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
-      await gone;
-      // Their connections were promised to stay open when their answers began, so they have to leave as the others did.
-      const late = running.posts > 0;
-      await Promise.all([running.idle(grace), opened?.uploads.idle(grace), downloads.idle(grace)]);
-      if (late && app !== undefined) await clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
-      await Promise.all([running.idle(grace), downloads.idle(grace)]); // for those that came in the meantime
-      for (const exchange of running.all()) exchange.endStream();
+      if (app !== undefined) await clientsGone(app, streams, Math.min(LEAVE_MS, options.shutdownGraceMs));
+      await idle(); // of those that came in the meantime
+      endStreams();
       // It would go on calling tools, and its clients would be left without an answer.
       await sandbox.close();
       await opened?.uploads.close();

@@ -1,9 +1,11 @@
 /** `npm test`: prepares the machine, runs the suites, and ends with one line that counts them. */
 import { runChecks } from './suite/checks.ts';
 import { buildKubernetes, removeCluster } from './suite/kubernetes.ts';
+import { QUIET } from '../e2e/cluster/quiet.ts';
 import { prepareMachine } from './suite/machine.ts';
 import { report } from './suite/report.ts';
 import type { Suite, TestResult } from './suite/result.ts';
+import { type FileResult, secondAttempt, withSecondAttempt } from './suite/second-attempt.ts';
 import { readSelection, USAGE } from './suite/selection.ts';
 import { runVitest } from './suite/vitest-run.ts';
 
@@ -20,6 +22,13 @@ function progress(line: string): void {
   console.log(`${((lastLine - started) / 1000).toFixed(0).padStart(5)} s  ${line}`);
 }
 
+/** What a run of vitest came to: its files, and what failed outside of them. */
+interface Ran {
+  readonly files: readonly FileResult[];
+  readonly outside: readonly TestResult[];
+}
+const NOTHING: Ran = { files: [], outside: [] };
+
 /** @returns the exit code */
 async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise<number> {
   await prepareMachine(suites, signal, progress);
@@ -28,36 +37,46 @@ async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise
   const inOrder = suites.filter((suite) => suite !== 'check' && suite !== 'cluster');
   const lanes = await Promise.all([
     suites.includes('check') ? runChecks(signal, ({ name, state }) => progress(`check     ${name}: ${state}`)) : [],
-    inOrder.length > 0 ? runTests(inOrder, signal) : [],
+    inOrder.length > 0 ? runTests(inOrder, signal) : NOTHING,
     // Pods are waited for most of the time, which leaves the machine to the others.
-    suites.includes('cluster') ? runTests(['cluster'], signal) : [],
+    suites.includes('cluster') ? runTests(['cluster'], signal) : NOTHING,
   ]);
-  const results = lanes.flat();
+  const [checks, ...ran] = lanes;
+  const first = ran.flatMap(({ files }) => files);
+  const again = signal.aborted ? undefined : secondAttempt(first, QUIET);
+  if (again !== undefined) progress(`again, alone: ${again.files.join(', ')}`);
+  const second = again === undefined ? NOTHING : await runTests(again.suites, signal, again.files);
+  const outside = [...ran, second].flatMap((lane) => lane.outside);
+  const results = [...checks, ...withSecondAttempt(first, second.files), ...outside];
   console.log(`\n${report(results)}`);
   return results.some(({ state }) => state === 'failed') ? 1 : 0;
 }
 
-async function runTests(suites: readonly Suite[], signal: AbortSignal): Promise<TestResult[]> {
+async function runTests(suites: readonly Suite[], signal: AbortSignal, only?: readonly string[]): Promise<Ran> {
+  const files: FileResult[] = [];
   const running = new Map<string, number>();
   const heartbeat = setInterval(() => {
     if (performance.now() - lastLine < HEARTBEAT_MS || running.size === 0) return;
     progress(`still running ${[...running.keys()].join(', ')}`);
   }, 1000);
   try {
-    return await runVitest({
+    const outside = await runVitest({
       suites,
+      ...(only === undefined ? {} : { files: only }),
       timeoutMs: VITEST_TIMEOUT_MS,
       signal,
       onStart: (_suite, file) => running.set(file, performance.now()),
       onEnd: (suite, file, results) => {
         const tookMs = performance.now() - (running.get(file) ?? performance.now());
         running.delete(file);
+        files.push({ suite, file, results });
         const failed = results.filter(({ state }) => state === 'failed').length;
         if (failed === 0 && tookMs < WORTH_A_LINE_MS) return;
         const outcome = failed === 0 ? 'passed' : `${failed} of ${results.length} failed`;
         progress(`${suite.padEnd(8)}  ${file}: ${outcome} (${(tookMs / 1000).toFixed(1)} s)`);
       },
     });
+    return { files, outside };
   } finally {
     clearInterval(heartbeat);
     await removeCluster(suites);

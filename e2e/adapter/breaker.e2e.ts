@@ -124,8 +124,9 @@ describe('the circuit breaker', () => {
         res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
     };
     await using upstream = await startRawUpstream(handler);
-    // Pings so seldom that the probes are those of the client.
-    const ping = { ...PING, interval_seconds: 2, failure_threshold: 1, open_cooldown_seconds: 0.1 };
+    // Pings so seldom that the probes are those of the client, and time enough to send all of them before a probe counts
+    // as one that never ends.
+    const ping = { ...PING, interval_seconds: 6, failure_threshold: 1, open_cooldown_seconds: 3 };
     const servers = [mounted('up', `${upstream.url}/mcp`)];
     await using adapter = await startInProcess({ core: { upstream_ping: ping }, servers });
     const door = await open(adapter);

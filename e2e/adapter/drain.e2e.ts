@@ -123,6 +123,33 @@ describe('SIGTERM', () => {
     agent.destroy();
   });
 
+  test('answers on the connection of a stream that it has ended', async () => {
+    const adapter = await start();
+    const { sessionId } = await openSession(adapter);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const version = { 'mcp-protocol-version': '2025-11-25' };
+    const headers = { ...version, 'mcp-session-id': sessionId, accept: 'application/json, text/event-stream' };
+    const stream = request(`${adapter.url}/mcp/up`, { agent, headers }).end();
+    const [events] = (await once(stream, 'response')) as [IncomingMessage];
+    // Waits for the only connection, and is sent in the moment in which the stream has ended.
+    const call = request(`${adapter.url}/mcp/up`, {
+      agent,
+      method: 'POST',
+      headers: { ...headers, 'content-type': 'application/json' },
+    });
+    call.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'echo', arguments: {} } }));
+    const answered = once(call, 'response') as Promise<[IncomingMessage]>;
+    const connection = stream.socket;
+    adapter.kill('SIGTERM');
+    expect(await text(events)).not.toContain('error');
+    const [answer] = await answered;
+    expect([answer.statusCode, answer.headers.connection]).toEqual([200, 'close']);
+    expect(call.socket).toBe(connection);
+    expect(await text(answer)).toContain('"id":1');
+    expect(await adapter.exitsWithin(SOON_MS)).toEqual(DONE);
+    agent.destroy();
+  });
+
   test('leaves nobody without a session when other replicas have it too', async () => {
     const config = { core: { shutdown_grace_seconds: 60 }, servers: [mounted('up', upstream.url)] };
     await using replicas = await startDeployment({ config });

@@ -16,7 +16,8 @@ const AuditEvent = z.looseObject({
   verb: z.string(),
   stage: z.string(),
   requestReceivedTimestamp: z.string(),
-  user: z.looseObject({ username: z.string() }),
+  // Who was refused as unknown has no name.
+  user: z.looseObject({ username: z.string().default('') }),
   objectRef: z
     .looseObject({
       resource: z.string().default(''),

@@ -1,7 +1,5 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
-
-/** Tests that count every failed call, or that crash parts of the cluster. */
-const QUIET = /e2e\/operator\/(rollouts|control-plane)\.cluster\.ts$/;
+import { QUIET } from './quiet.ts';
 
 /**
  * The order of files that vitest chooses, but those that need a quiet machine come last: by then the other suites, which

@@ -11,6 +11,14 @@ describe('the report of npm test', () => {
     expect(report([passed, passed])).toBe('2 passed, 0 failed, 0 skipped');
   });
 
+  test('tells what had failed at first', () => {
+    expect(report([{ ...passed, firstFailure: 'late' }])).toBe(
+      ['PASSED ONLY WHEN RUN AGAIN, ALONE unit: a.test.ts adds', '    late', '', '1 passed, 0 failed, 0 skipped'].join(
+        '\n',
+      ),
+    );
+  });
+
   test('tells what failed and why something was skipped, and counts last', () => {
     expect(report([skipped, passed, failed])).toBe(
       [

@@ -10,4 +10,6 @@ export interface TestResult {
   readonly state: 'passed' | 'failed' | 'skipped';
   /** What went wrong, or why it was skipped. */
   readonly detail: string;
+  /** Of a test that passed at its second attempt, alone: what went wrong at the first. */
+  readonly firstFailure?: string;
 }

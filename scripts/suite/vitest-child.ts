@@ -1,5 +1,5 @@
 /**
- * Runs the vitest projects that are its arguments, and reports over IPC: a process of its own, so that nothing that
+ * Runs the vitest projects of its first argument, all of their files or those of the other arguments, and reports over IPC: a process of its own, so that nothing that
  * happens here hides the report of `npm test`. Leads a process group, which ends when `npm test` does.
  */
 import { relative } from 'node:path';
@@ -68,7 +68,8 @@ const reporter: Reporter = {
 const endWithParent = (): void => void process.kill(-process.pid, 'SIGKILL');
 process.once('disconnect', endWithParent);
 
-const vitest = await startVitest([], { project: process.argv.slice(2), watch: false, reporters: [reporter] });
+const [projects = '', ...files] = process.argv.slice(2);
+const vitest = await startVitest(files, { project: projects.split(','), watch: false, reporters: [reporter] });
 await vitest.close();
 process.off('disconnect', endWithParent);
 process.disconnect();

@@ -11,23 +11,30 @@ const GRACE_MS = 5000;
 
 export interface VitestRun {
   readonly suites: readonly Suite[];
+  /** Only these; all files of the suites when it is left out. */
+  readonly files?: readonly string[];
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly onStart: (suite: string, file: string) => void;
   readonly onEnd: (suite: string, file: string, results: readonly TestResult[]) => void;
 }
 
-/** Runs vitest projects in a process of their own. Never rejects: a process that breaks is a failed test. */
-export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: VitestRun): Promise<TestResult[]> {
+/**
+ * Runs vitest projects in a process of their own; `onEnd` has the results. Never rejects: a process that breaks is a
+ * failed test, which is returned, as are errors outside of tests.
+ */
+export async function runVitest(run: VitestRun): Promise<TestResult[]> {
+  const { suites, files = [], timeoutMs, signal, onStart, onEnd } = run;
   const limit = AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]);
   // A process group of its own: ending it ends whatever the tests have started, too.
-  const child = fork(CHILD, suites, { cwd: ROOT, silent: true, detached: true });
+  const child = fork(CHILD, [suites.join(','), ...files], { cwd: ROOT, silent: true, detached: true });
   const stop = (): void => {
     endGroup(child.pid, 'SIGTERM');
     setTimeout(() => endGroup(child.pid, 'SIGKILL'), GRACE_MS).unref();
   };
   limit.addEventListener('abort', stop, { once: true });
-  const results: TestResult[] = [];
+  const outside: TestResult[] = [];
+  let hasFailures = false;
   const running = new Set<string>();
   let finished = false;
   let output = '';
@@ -40,12 +47,14 @@ export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: V
       onStart(message.suite, message.file);
       return;
     }
-    results.push(...message.results);
-    if (message.kind === 'finished') finished = true;
-    else {
-      running.delete(message.file);
-      onEnd(message.suite, message.file, message.results);
+    if (message.kind === 'finished') {
+      finished = true;
+      outside.push(...message.results);
+      return;
     }
+    running.delete(message.file);
+    hasFailures ||= message.results.some(({ state }) => state === 'failed');
+    onEnd(message.suite, message.file, message.results);
   });
   const how = await new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`with ${error.message}`));
@@ -54,13 +63,13 @@ export async function runVitest({ suites, timeoutMs, signal, onStart, onEnd }: V
   limit.removeEventListener('abort', stop);
 
   // vitest ends with 1 for failures that it has reported; anything else it has not told.
-  const told = finished && (how === 'with exit code 0' || results.some(({ state }) => state === 'failed'));
-  if (told) return results;
+  const told = finished && (how === 'with exit code 0' || hasFailures || outside.length > 0);
+  if (told) return outside;
   const stopped = signal.aborted ? 'It was interrupted.' : `It was stopped after ${timeoutMs / 60_000} minutes.`;
   const reason = limit.aborted ? stopped : `It ended ${how}.`;
   const open = running.size === 0 ? '' : `\nRunning at that time: ${[...running].join(', ')}`;
   const detail = `${reason}${open}\n${stripVTControlCharacters(output).trim()}`;
-  return [...results, { suite: 'vitest', name: `run of ${suites.join(', ')}`, state: 'failed', detail }];
+  return [...outside, { suite: 'vitest', name: `run of ${suites.join(', ')}`, state: 'failed', detail }];
 }
 
 function endGroup(leader: number | undefined, signal: NodeJS.Signals): void {

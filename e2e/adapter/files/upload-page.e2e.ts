@@ -210,6 +210,7 @@ describe('the page of an upload link', () => {
         await page.goto(await link());
         const chosen = page.waitForEvent('filechooser');
         await page.keyboard.press('Tab');
+        await page.locator('#files:focus').waitFor();
         await page.keyboard.press('Enter');
         await (await chosen).setFiles(payload('one.bin'));
         await page.keyboard.press('Tab');

@@ -1,0 +1,44 @@
+import { describe, expect, test } from 'vitest';
+import type { TestResult } from './result.ts';
+import { type FileResult, secondAttempt, withSecondAttempt } from './second-attempt.ts';
+
+const result = (name: string, state: TestResult['state'], detail = ''): TestResult => ({
+  suite: 'e2e',
+  name,
+  state,
+  detail,
+});
+const file = (name: string, ...results: TestResult[]): FileResult => ({ suite: 'e2e', file: name, results });
+const NONE = /^$/;
+
+describe('a second attempt', () => {
+  test('is for files with failures only, and not for those that ran alone', () => {
+    const files = [
+      file('a', result('1', 'passed')),
+      file('b', result('2', 'failed')),
+      file('c', result('3', 'failed')),
+    ];
+    expect(secondAttempt(files, /^c$/)).toEqual({ suites: ['e2e'], files: ['b'] });
+    expect(secondAttempt(files, /^[bc]$/)).toBeUndefined();
+    expect(secondAttempt(files.slice(0, 1), NONE)).toBeUndefined();
+  });
+
+  test('is not made when much has failed', () => {
+    const many = Array.from({ length: 7 }, (_, index) => file(`f${index}`, result('x', 'failed')));
+    expect(secondAttempt(many, NONE)).toBeUndefined();
+    expect(secondAttempt(many.slice(1), NONE)?.files).toHaveLength(6);
+  });
+
+  test('counts instead of the first, and tells what had failed before', () => {
+    const first = [file('a', result('1', 'passed')), file('b', result('2', 'failed', 'late'), result('3', 'passed'))];
+    const passed = [file('b', result('2', 'passed'), result('3', 'passed'))];
+    expect(withSecondAttempt(first, passed)).toEqual([
+      result('1', 'passed'),
+      { ...result('2', 'passed'), firstFailure: 'late' },
+      result('3', 'passed'),
+    ]);
+    const failed = [file('b', result('2', 'passed'), result('3', 'failed', 'wrong'))];
+    expect(withSecondAttempt(first, failed).at(-1)).toEqual(result('3', 'failed', 'wrong'));
+    expect(withSecondAttempt(first, [])).toEqual(first.flatMap(({ results }) => results));
+  });
+});
