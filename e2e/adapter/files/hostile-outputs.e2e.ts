@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
 import { contentOf } from '../../support/file-tools.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { eventually } from '../kit/eventually.ts';
 import type { InProcessAdapter } from '../kit/in-process.ts';
 import { type Session, textOf } from '../kit/session.ts';
 import { artifactError, artifactOf, readResource } from './kit/artifacts.ts';
@@ -32,7 +33,8 @@ describe('a server that wants files which are not its own', () => {
       if (textOf(message).includes('mknod')) context.skip('making a device needs more rights');
       expect(textOf(message)).toBe(`left a ${what}`);
       expectRefused(message);
-      expect(await victim.lyingOf(session)).toEqual([]);
+      // What was not kept goes once the exchange is over, which the client may see before.
+      await eventually(() => victim.lyingOf(session)).toEqual([]);
       expect(await readFile(target, 'utf8')).toBe(SECRET);
     });
   });
@@ -63,7 +65,7 @@ describe('a server that wants files which are not its own', () => {
         const message = await session.at(adapter).tool('name_path', { path, says });
         expect(textOf(message)).toBe(server === 'up' ? 'done' : `Saved the file to "${path}".`);
         expectRefused(message);
-        expect(await victim.lyingOf(session)).toEqual(before);
+        await eventually(() => victim.lyingOf(session)).toEqual(before);
       }
     });
 

@@ -51,6 +51,7 @@ export async function leaveOrphan(
   await mkdir(dirname(path), { recursive: true });
   await writeFile(path, 'orphan');
   const longAgo = new Date(Date.now() - 3_600_000);
-  for (const old of [path, dirname(path), dirname(dirname(path))]) await utimes(old, longAgo, longAgo);
+  // Without a grace it may have been removed already.
+  for (const old of [path, dirname(path), dirname(dirname(path))]) await utimes(old, longAgo, longAgo).catch(() => {});
   return path;
 }
