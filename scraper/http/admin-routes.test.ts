@@ -419,29 +419,31 @@ describe.each(ROUTES.map(({ method, path }) => [method, path]))('%s %s', (method
     expect(response.headers.get('allow')).toContain(method);
   });
 
-  test.runIf(pattern.includes('{name}'))('knows only sources of the configuration', async () => {
-    for (const name of [
-      'none',
-      'Orders',
-      'orders%20',
-      '%00',
-      '%2e%2e%2fconfig',
-      'constructor',
-      '__proto__',
-      'x'.repeat(9_000),
-    ]) {
-      const answer = await ask(pattern.replace('{name}', name), { method });
-      expect([name, answer.status, answer.body]).toEqual([name, 404, { detail: 'Source not found' }]);
-    }
-    expect(scraping.asked).toEqual([]);
-  });
+  if (pattern.includes('{name}'))
+    test('knows only sources of the configuration', async () => {
+      for (const name of [
+        'none',
+        'Orders',
+        'orders%20',
+        '%00',
+        '%2e%2e%2fconfig',
+        'constructor',
+        '__proto__',
+        'x'.repeat(9_000),
+      ]) {
+        const answer = await ask(pattern.replace('{name}', name), { method });
+        expect([name, answer.status, answer.body]).toEqual([name, 404, { detail: 'Source not found' }]);
+      }
+      expect(scraping.asked).toEqual([]);
+    });
 
-  test.runIf(method === 'POST')('begins nothing while the scraper is about to end', async () => {
-    isDraining = true;
-    const response = await fetch(url + path, { method, headers: own });
-    expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
-    expect(scraping.asked).toEqual([]);
-  });
+  if (method === 'POST')
+    test('begins nothing while the scraper is about to end', async () => {
+      isDraining = true;
+      const response = await fetch(url + path, { method, headers: own });
+      expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
+      expect(scraping.asked).toEqual([]);
+    });
 });
 
 describe('while the state store is unavailable', () => {
