@@ -43,7 +43,8 @@ function verdictOf(measured: Estimate | undefined, { bound, metric }: Goal): Ver
 
 /** Speed differs from round to round, so one or two samples prove nothing; what a process holds in memory does not. */
 function leastSamples(metric: Metric): number {
-  return ['sessionKib', 'residentGrowth', 'peakGrowthMb', 'settledMb'].includes(metric) ? 1 : 3;
+  const memory: readonly Metric[] = ['sessionKib', 'residentGrowth', 'windowsGrowth', 'peakGrowthMb', 'settledMb'];
+  return memory.includes(metric) ? 1 : 3;
 }
 
 /** The goal in words, such as `adapter-memory, c16: calls/s ≥ 0.80 × fastify-dispatch`. */

@@ -1,4 +1,4 @@
-/** `npm run bench`: measures the adapter and the operator. See README.md. */
+/** `npm run bench`: measures the adapter, the operator and the scraper. See README.md. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { catalog, echo, events, large, replicas, sessions, state } from './experiments/calls.ts';
@@ -7,6 +7,7 @@ import type { Experiment, Trial } from './experiments/experiment.ts';
 import { files } from './experiments/files.ts';
 import { endurance, huge, idle } from './experiments/memory.ts';
 import { operator } from './experiments/operator.ts';
+import { scraper } from './experiments/scraper.ts';
 import { startup } from './experiments/startup.ts';
 import { tools } from './experiments/tools.ts';
 import type { Measurable } from './harness/targets.ts';
@@ -31,6 +32,7 @@ const experiments: readonly Experiment<Measurable>[] = [
   startup,
   endurance,
   operator,
+  scraper,
 ];
 
 async function measure(bench: Trial, experiment: Experiment<Measurable>): Promise<Outcome> {

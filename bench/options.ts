@@ -94,8 +94,8 @@ export function usage(known: readonly ExperimentName[]): string {
   );
   return `Usage: node bench/main.ts [experiment ...] [options]
 
-Measures the adapter against floors and its own state types in one interleaved run, as ratios; and the operator
-with thousands of resources.
+Measures the adapter and the scraper against floors and their own state types in one interleaved run, as ratios; and
+the operator with thousands of resources.
 
 Experiments (all of them when none is named):
 ${lines.join('\n')}

@@ -1,8 +1,12 @@
 import type { Environment } from '../crds/config/reference.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { ConfigFile, type LoadedConfig } from './config-file.ts';
-import { healthObject, notYetScraped, type HealthObject } from './health.ts';
-import { HealthServer } from './health-server.ts';
+import { createScraping } from './create-scraping.ts';
+import { healthObject, sourceHealth, type HealthObject } from './health.ts';
+import { adminRoutes } from './http/admin-routes.ts';
+import { adminToken, bearerToken } from './http/bearer-token.ts';
+import { healthRoutes } from './http/health-routes.ts';
+import { HttpServer } from './http/http-server.ts';
 import type { Logger } from './logger.ts';
 
 export interface ScraperOptions {
@@ -14,16 +18,18 @@ export interface ScraperOptions {
   readonly version: string;
   /** Folder with the files of referenced Secrets and ConfigMaps, whose change is shown in the health object. */
   readonly references: string | undefined;
-  /** Told of every configuration that comes into use after the first. */
-  readonly onConfig: (loaded: LoadedConfig) => void;
 }
 
 export interface Scraper {
-  /** Opens the port of health checks and returns the URL. */
+  /** Begins to scrape. */
+  start(): Promise<void>;
+  /** Opens the port of health checks and the admin API, and returns the URL. */
   listen(host: string | undefined, port: number): Promise<string>;
   /** Drains, and closes everything in the reverse order of opening. */
   stop(): Promise<void>;
   health(): HealthObject;
+  /** What no line of the log may hold. */
+  secrets(): readonly string[];
 }
 
 /** Builds the scraper from its configuration: every part is made here and given only what it needs. */
@@ -31,13 +37,14 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   const { configPath, loaded, env, logger, version } = options;
   let draining = false;
 
+  const scraping = await createScraping({ config: loaded.config, env, logger, version });
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const settings = JSON.stringify(loaded.config.scraper);
   const file = new ConfigFile(loaded, {
     path: configPath,
     env,
     onChange(next) {
-      options.onConfig(next);
+      scraping.replace(next);
       logger.info({ config_hash: next.hash, sources: next.config.sources.length }, 'the configuration has changed');
       for (const { path, message } of next.warnings) logger.warn({ path }, message);
       if (JSON.stringify(next.config.scraper) !== settings) {
@@ -46,8 +53,6 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     },
     onError: (problem) => logger.error({ problem }, 'the new configuration cannot be used; the last one stays'),
   });
-  // The sources as configured; scraping takes its place here.
-  logger.warn('this version checks its configuration and does not scrape yet: nothing is requested or emitted');
 
   const health = (): HealthObject =>
     healthObject({
@@ -55,18 +60,49 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       configHash: file.current.hash,
       configError: file.error,
       referencesChanged: references?.changed(),
-      sources: file.current.config.sources.map(notYetScraped),
+      sources: scraping.sources().map(sourceHealth),
     });
-  const server = new HealthServer({ health, notReady: () => (draining ? 'draining' : undefined) });
+  const token = adminToken(loaded.config.scraper, env);
+  const server = new HttpServer({
+    open: healthRoutes({ health, notReady: () => (draining ? 'draining' : scraping.ready()) }),
+    admin:
+      token === undefined
+        ? undefined
+        : {
+            routes: adminRoutes({
+              config: () => ({ scraper: loaded.config.scraper, sources: file.current.config.sources }),
+              scraping,
+              isDraining: () => draining,
+              now: () => new Date(),
+            }),
+            hasToken: bearerToken(token),
+          },
+    logger,
+  });
 
   return {
     health,
+    secrets: withToken(token, () => scraping.secrets()),
+    start: () => scraping.start(),
     listen: (host, port) => server.listen(host, port),
     async stop() {
       draining = true;
-      await server.close();
       await file.stop();
+      await scraping.stop();
+      await server.close();
       await references?.stop();
     },
+  };
+}
+
+/** The secrets with one more, as the same list while nothing has changed: every line of the log asks for it. */
+function withToken(token: string | undefined, others: () => readonly string[]): () => readonly string[] {
+  if (token === undefined) return others;
+  let known: readonly string[] | undefined;
+  let all: readonly string[] = [];
+  return () => {
+    const now = others();
+    if (now !== known) [known, all] = [now, [token, ...now]];
+    return all;
   };
 }

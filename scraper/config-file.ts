@@ -30,7 +30,7 @@ const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 function load(bytes: Buffer, env: Environment): LoadedConfig {
   const text = bytes.toString('utf8');
   const config = loadScraperConfig(text, env);
-  return { config, hash: hashOf(bytes), warnings: scraperWarnings(config, text) };
+  return { config, hash: hashOf(bytes), warnings: scraperWarnings(config, text, env) };
 }
 
 export interface ConfigFileOptions {

@@ -1,14 +1,8 @@
 import { expect, test } from 'vitest';
-import { healthObject, type SourceHealth } from './health.ts';
+import { healthObject, sourceHealth } from './health.ts';
+import { statusOf } from './http/testing/scraping-double.ts';
 
-const source: SourceHealth = {
-  name: 'a',
-  last_scrape: null,
-  last_success: null,
-  watermark: null,
-  records: null,
-  last_error: null,
-};
+const source = sourceHealth(statusOf('a'));
 const parts = {
   version: '1',
   configHash: '0123456789abcdef',
@@ -39,4 +33,35 @@ test('a file that cannot be used degrades it, and the reason is shown', () => {
 
 test('a source that fails degrades it', () => {
   expect(healthObject({ ...parts, sources: [source, { ...source, last_error: 'down' }] }).status).toBe('degraded');
+});
+
+test('a source has what is known of it', () => {
+  const status = statusOf('a', {
+    owner: false,
+    paused: true,
+    lastRun: new Date(1000),
+    lastSuccess: new Date(2000),
+    watermark: new Date(3000),
+    records: 4,
+    openWindows: 5,
+    deadWindows: 6,
+    lastError: 'timeout',
+  });
+  expect(sourceHealth(status)).toEqual({
+    name: 'a',
+    last_scrape: '1970-01-01T00:00:01.000Z',
+    last_success: '1970-01-01T00:00:02.000Z',
+    watermark: '1970-01-01T00:00:03.000Z',
+    records: 4,
+    last_error: 'timeout',
+    owner: false,
+    paused: true,
+    open_windows: 5,
+    dead_windows: 6,
+  });
+});
+
+test('one that cannot run says why, before anything else', () => {
+  const status = statusOf('a', { unusable: 'no such regular expression', lastError: 'timeout' });
+  expect(sourceHealth(status).last_error).toBe('no such regular expression');
 });

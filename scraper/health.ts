@@ -1,4 +1,4 @@
-import type { ScraperConfig } from '../crds/config/scraper.ts';
+import type { SourceStatus } from './status.ts';
 
 /** What is known of one source. Times are ISO 8601; null: not yet. */
 export interface SourceHealth {
@@ -10,6 +10,12 @@ export interface SourceHealth {
   /** Number of records of the last scrape. */
   readonly records: number | null;
   readonly last_error: string | null;
+  /** Whether this pod runs it. */
+  readonly owner: boolean;
+  readonly paused: boolean;
+  readonly open_windows: number;
+  /** Windows that were set aside after too many attempts. */
+  readonly dead_windows: number;
 }
 
 export interface HealthObject {
@@ -44,7 +50,15 @@ export function healthObject(parts: {
   };
 }
 
-/** A source that has not run yet. */
-export function notYetScraped({ name }: ScraperConfig['sources'][number]): SourceHealth {
-  return { name, last_scrape: null, last_success: null, watermark: null, records: null, last_error: null };
-}
+export const sourceHealth = (status: SourceStatus): SourceHealth => ({
+  name: status.name,
+  last_scrape: status.lastRun?.toISOString() ?? null,
+  last_success: status.lastSuccess?.toISOString() ?? null,
+  watermark: status.watermark?.toISOString() ?? null,
+  records: status.records ?? null,
+  last_error: status.unusable ?? status.lastError ?? null,
+  owner: status.owner,
+  paused: status.paused,
+  open_windows: status.openWindows,
+  dead_windows: status.deadWindows,
+});

@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
-import { REDACTED } from '../crds/config/secret-names.ts';
 import type { ScraperSettings } from '../crds/config/scraper.ts';
+import { createScrubber } from '../crds/config/scrubber.ts';
 
 export type Logger = pino.Logger;
 
@@ -20,13 +20,14 @@ const MIN_SECRET_CHARS = 4;
 
 /**
  * JSON lines on standard output, each with the time and the level by name. No line holds one of the secrets, which are
- * asked for anew for each line, because a new configuration brings new ones. Longest first.
+ * asked for anew for each line, because a new configuration brings new ones: the same list while nothing has changed.
  */
 export function createLogger(
   level: ScraperSettings['logLevel'],
   secrets: () => readonly string[],
   destination: DestinationStream = pino.destination({ fd: 1, sync: true }),
 ): Logger {
+  const without = scrubbing();
   return pino(
     {
       level: LEVELS[level],
@@ -36,12 +37,25 @@ export function createLogger(
         level: (label) => ({ level: label === 'warn' ? 'warning' : label === 'fatal' ? 'critical' : label }),
       },
     },
-    // In the finished line, so that nothing gets past. There, texts are as JSON writes them.
-    { write: (line) => destination.write(secrets().reduce(without, line)) },
+    // In the finished line, so that nothing gets past.
+    { write: (line) => destination.write(without(secrets(), line)) },
   );
 }
 
-function without(line: string, secret: string): string {
-  if (secret.length < MIN_SECRET_CHARS) return line;
-  return line.replaceAll(JSON.stringify(secret).slice(1, -1), REDACTED);
+/** Remembers what it has made of the last list of secrets, which seldom becomes another. */
+function scrubbing(): (secrets: readonly string[], line: string) => string {
+  let known: readonly string[] = [];
+  let scrub = createScrubber(known, MIN_SECRET_CHARS);
+  return (secrets, line) => {
+    if (secrets !== known) {
+      known = secrets;
+      const longEnough = secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS);
+      // In a line, texts are as JSON writes them.
+      scrub = createScrubber(
+        longEnough.map((secret) => JSON.stringify(secret).slice(1, -1)),
+        MIN_SECRET_CHARS,
+      );
+    }
+    return scrub(line);
+  };
 }

@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
 import { packageVersion } from '../crds/runtime/package-version.ts';
 import type { LoadedConfig } from './config-file.ts';
@@ -37,16 +38,57 @@ async function main(): Promise<number> {
     process.stderr.write(`${describeProblem(error, options.config)}\n`);
     return 1;
   }
-  if (options.action === 'validate') {
-    const { redactedScraperConfig } = await import('../crds/config/scraper-redact.ts');
-    const { stringify } = await import('yaml');
-    for (const { path, message, line } of loaded.warnings) {
-      process.stderr.write(`warning: ${options.config}:${line ?? 1}: ${path} ${message}\n`);
-    }
-    process.stdout.write(stringify(redactedScraperConfig(loaded.config)));
-    return 0;
+  if (options.action === 'validate') return validate(loaded, options.config);
+  if (options.explain !== undefined) return explained(loaded, options.explain);
+  return options.action === 'once' ? once(loaded) : run(loaded, options);
+}
+
+async function validate({ config, warnings }: LoadedConfig, path: string): Promise<number> {
+  const { redactedScraperConfig } = await import('../crds/config/scraper-redact.ts');
+  const { ConfigError } = await import('../crds/config/problem.ts');
+  const { describeProblem } = await import('./config-file.ts');
+  const { unusableSources } = await import('./unusable-sources.ts');
+  const { stringify } = await import('yaml');
+  for (const warning of warnings) {
+    process.stderr.write(`warning: ${path}:${warning.line ?? 1}: ${warning.path} ${warning.message}\n`);
   }
-  return run(loaded, options);
+  const unusable = unusableSources(config, await readFile(path, 'utf8'), new Date());
+  if (unusable.length > 0) {
+    process.stderr.write(`${describeProblem(new ConfigError(unusable), path)}\n`);
+    return 1;
+  }
+  process.stdout.write(stringify(redactedScraperConfig(config)));
+  return 0;
+}
+
+async function explained(loaded: LoadedConfig, options: NonNullable<Options['explain']>): Promise<number> {
+  const { explain } = await import('./explain/explain.ts');
+  const { UnknownSource } = await import('./explain/known-source.ts');
+  const { proxiesFrom, UndiciClient } = await import('./requests/undici-client.ts');
+  const http = new UndiciClient({ proxies: proxiesFrom(process.env), userAgent: `otel-api-scraper/${version}` });
+  const { source: name, limit } = options;
+  try {
+    const asked = { config: loaded.config, name, limit, http, now: () => new Date() };
+    const { text, isFine } = await explain(asked, new AbortController().signal);
+    process.stdout.write(text);
+    return isFine ? 0 : 1;
+  } catch (error) {
+    if (!(error instanceof UnknownSource)) throw error;
+    process.stderr.write(`otel-api-scraper: ${error.message}\n`);
+    return 1;
+  } finally {
+    await http.close();
+  }
+}
+
+async function once(loaded: LoadedConfig): Promise<number> {
+  const { scrapeOnce } = await import('./once.ts');
+  const stopped = new AbortController();
+  process.once('SIGTERM', () => stopped.abort());
+  process.once('SIGINT', () => stopped.abort());
+  const { lines, isFine } = await scrapeOnce({ loaded, env: process.env, version, signal: stopped.signal });
+  for (const line of lines) process.stdout.write(`${line}\n`);
+  return isFine ? 0 : 1;
 }
 
 async function run(loaded: LoadedConfig, options: Options): Promise<number> {
@@ -54,8 +96,9 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   const { createLogger } = await import('./logger.ts');
   const { scraperSecrets } = await import('../crds/config/scraper-redact.ts');
   const { logLevel, servicePort, enableAdminApi } = loaded.config.scraper;
-  let secrets = scraperSecrets(loaded.config);
-  const logger = createLogger(logLevel, () => secrets);
+  const configured = scraperSecrets(loaded.config);
+  let secrets = (): readonly string[] => configured;
+  const logger = createLogger(logLevel, () => secrets());
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
 
   const scraper = await createScraper({
@@ -65,11 +108,8 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     logger,
     version,
     references: options.references,
-    onConfig(next) {
-      // Old secrets may still stand in what is logged about the old sources.
-      secrets = [...new Set([...secrets, ...scraperSecrets(next.config)])].sort((a, b) => b.length - a.length);
-    },
   });
+  secrets = () => scraper.secrets();
   try {
     const url = await scraper.listen(options.host, options.port ?? servicePort);
     // Said on every level, so that whoever starts it sees where it is.
@@ -85,6 +125,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     }
     logger.warn({ err: error }, 'the port for health checks cannot be opened; set scraper.servicePort or --port');
   }
+  await scraper.start();
 
   const { promise: signalled, resolve } = Promise.withResolvers<string>();
   process.once('SIGTERM', resolve);

@@ -13,6 +13,10 @@ describe('the command line', () => {
     [['--host', '127.0.0.1', '--port', '0'], {}, { host: '127.0.0.1', port: 0 }],
     [['--port', '65535'], {}, { port: 65_535 }],
     [['--references', '/var/run/refs'], {}, { references: '/var/run/refs' }],
+    [['--once'], {}, { action: 'once' }],
+    [['--explain', 'orders'], {}, { action: 'explain', explain: { source: 'orders', limit: 5 } }],
+    [['--explain=', '--limit', '0'], {}, { action: 'explain', explain: { source: '', limit: 0 } }],
+    [['--explain', 'a', '--limit=100'], {}, { action: 'explain', explain: { source: 'a', limit: 100 } }],
     [['--version'], {}, { action: 'version' }],
     [['--help'], {}, { action: 'help' }],
     [['-h', '--version', '--validate'], {}, { action: 'help' }],
@@ -26,6 +30,10 @@ describe('the command line', () => {
     [['--port', 'x'], '--port must be'],
     [['--port', ''], '--port must be'],
     [['--port', '1.5'], '--port must be'],
+    [['--limit', '5'], '--limit goes with --explain SOURCE'],
+    [['--explain', 'a', '--limit', 'x'], '--limit must be a number from 0 to 100000, not "x"'],
+    [['--explain', 'a', '--limit=-1'], '--limit must be'],
+    [['--explain'], '--explain'],
     [['--config'], '--config'],
     [['--unknown'], '--unknown'],
     [['file.yaml'], 'file.yaml'],
@@ -35,7 +43,18 @@ describe('the command line', () => {
   });
 
   test('is described', () => {
-    for (const option of ['--config', '--validate', '--host', '--port', '--references', '--version', '--help']) {
+    for (const option of [
+      '--config',
+      '--validate',
+      '--explain',
+      '--limit',
+      '--once',
+      '--host',
+      '--port',
+      '--references',
+      '--version',
+      '--help',
+    ]) {
       expect(USAGE).toContain(option);
     }
   });

@@ -4,7 +4,7 @@ import type { RunningTarget } from '../harness/targets.ts';
 import type { Trial } from './experiment.ts';
 
 /** Resident memory in KiB once all garbage is collected: what the target holds on to. */
-export async function heldKib(bench: Trial, target: RunningTarget): Promise<number> {
+export async function heldKib(bench: Trial, target: Pick<RunningTarget, 'collectGarbage' | 'pids'>): Promise<number> {
   // Work that was still going on may have left garbage during the first collection.
   await target.collectGarbage();
   await settledKib(bench, target.pids);

@@ -6,12 +6,13 @@ import type { Mount } from '../floors/mounts.ts';
 import { adapterConfig } from './adapter-config.ts';
 import type { StateType } from './adapter-config.ts';
 import { collectGarbage, inspectorUrl } from './collect-garbage.ts';
-import { freePort, untilHealthy, untilListening } from './bench.ts';
+import { freePort, untilHealthy } from './bench.ts';
 import type { Bench } from './bench.ts';
 import { startUpstream } from './loadgen.ts';
 import { stateMismatch } from './effective-state.ts';
 import type { Upstream } from './loadgen.ts';
 import type { Child } from './processes.ts';
+import { startRedis } from './redis.ts';
 import { onPath } from './setup.ts';
 
 /** Something that can be measured. */
@@ -196,18 +197,4 @@ async function startNode(
       await helper?.stop();
     },
   };
-}
-
-/** A Redis that keeps nothing on disk, on the load's core. */
-async function startRedis(bench: Bench, folder: string): Promise<{ port: number; child: Child }> {
-  const port = await freePort();
-  const settings = ['--bind', '127.0.0.1', '--port', String(port), '--save', '', '--appendonly', 'no', '--dir', folder];
-  const child = bench.processes.start('redis', ['redis-server', ...settings], { core: bench.cores.load });
-  try {
-    await untilListening(port, child, bench.signal);
-  } catch (error) {
-    await child.stop();
-    throw error;
-  }
-  return { port, child };
 }

@@ -1,5 +1,6 @@
 import type { AdapterConfig } from './adapter.ts';
 import { redactUrl, secretsInUrl } from './redact-url.ts';
+import { createScrubber } from './scrubber.ts';
 import { REDACTED, looksSecret } from './secret-names.ts';
 
 /** Shorter secrets are words that also stand elsewhere for other reasons; they are hidden only where they belong. */
@@ -41,8 +42,7 @@ export function redactedConfig(config: AdapterConfig): Record<string, unknown> {
 
 /** A copy in which no text holds one of the secrets. */
 export function scrubbed(value: object, all: readonly string[]): Record<string, unknown> {
-  const secrets = all.filter((secret) => secret.length >= MIN_SCRUBBED);
-  return mapTexts(value, (text) => secrets.reduce((rest, secret) => rest.replaceAll(secret, REDACTED), text));
+  return mapTexts(value, createScrubber(all, MIN_SCRUBBED));
 }
 
 /**

@@ -50,6 +50,14 @@ test('the header of basic authentication is a secret too', () => {
   expect(scraperSecrets(loadScraper(scraperSampleWith({ 'source.auth': auth })))).toContain(BASIC);
 });
 
+test.each(['source.baseUrl', 'source.endpoint', 'scraper.otelCollectorEndpoint'])(
+  '%s: so is the header that user and password of a URL become',
+  (path) => {
+    const config = loadScraper(scraperSampleWith({ [path]: `https://user:${encodeURIComponent(SECRET)}@x` }));
+    expect(scraperSecrets(config)).toEqual(expect.arrayContaining([SECRET, BASIC]));
+  },
+);
+
 test('a short secret is hidden where it belongs, and nowhere else', () => {
   const values = {
     'source.auth': { type: 'basic', username: 'v', password: 'v1' },

@@ -57,7 +57,7 @@ function shown(key: string, value: unknown): unknown {
  */
 export function scraperSecrets({ scraper, sources }: ScraperConfig): string[] {
   return longestFirst([
-    ...secretsInUrl(scraper.otelCollectorEndpoint),
+    ...secretsOfUrl(scraper.otelCollectorEndpoint),
     ...Object.values(scraper.otelHeaders).flatMap(credentials),
     scraper.fingerprintStore.valkey.password,
     ...tlsSecrets(scraper.otelTls),
@@ -68,8 +68,8 @@ export function scraperSecrets({ scraper, sources }: ScraperConfig): string[] {
 function sourceSecrets({ baseUrl, endpoint, scrape, auth, tls }: Source): (string | null)[] {
   const secretArgs = Object.entries(scrape.extraArgs).filter(([name]) => looksSecret(name));
   return [
-    ...secretsInUrl(baseUrl),
-    ...secretsInUrl(endpoint),
+    ...secretsOfUrl(baseUrl),
+    ...secretsOfUrl(endpoint),
     ...secretsInHeaders(scrape.extraHeaders),
     ...secretArgs.flatMap(([, value]) => textsIn(value)),
     ...(auth === null ? [] : authSecrets(auth)),
@@ -80,14 +80,29 @@ function sourceSecrets({ baseUrl, endpoint, scrape, auth, tls }: Source): (strin
 function authSecrets(auth: Auth): (string | null)[] {
   if (auth.type === 'basic') return basicSecrets(auth.username, auth.password);
   if (auth.type === 'apikey') return credentials(auth.keyValue);
-  if (auth.type === 'azuread') return [auth.client_secret, ...secretsInUrl(auth.tokenEndpoint)];
+  if (auth.type === 'azuread') return [auth.client_secret, ...secretsOfUrl(auth.tokenEndpoint)];
   return [
     auth.token,
     ...basicSecrets(auth.username ?? '', auth.password),
-    ...secretsInUrl(auth.getTokenEndpoint ?? ''),
+    ...secretsOfUrl(auth.getTokenEndpoint ?? ''),
     ...Object.values(auth.tokenHeaders).flatMap(credentials),
     ...secretsInBody(auth.bodyData?.data),
   ];
+}
+
+/** What stands in a URL, and the header that its user and password become. */
+function secretsOfUrl(url: string): string[] {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  const pair = username === '' && password === '' ? [] : [`${decoded(username)}:${decoded(password)}`];
+  return [...secretsInUrl(url), ...pair.map((text) => Buffer.from(text).toString('base64'))];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 /** The password, and what the header `Authorization` makes of it. */

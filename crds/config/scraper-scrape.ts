@@ -12,7 +12,10 @@ const RangeKeys = z.strictObject({
   startKey: text().describe('Parameter that takes the start of the window.').nullable().prefault(null),
   endKey: text().describe('Parameter that takes the end of the window.').nullable().prefault(null),
   firstScrapeStart: text()
-    .describe('Where the first scrape starts, with `runFirstScrape`: ISO 8601, or in the format of the window times.')
+    .describe(
+      'Where the first scrape starts, with `runFirstScrape`: ISO 8601, or in the format of the window times, such as ' +
+        '`1767225600` for `unix`. Null: one `frequency` before now.',
+    )
     .nullable()
     .prefault(null),
   unit: oneOf(['minutes', 'hours', 'days', 'weeks', 'months'])
@@ -27,7 +30,7 @@ const RangeKeys = z.strictObject({
     .nullable()
     .prefault('from-config'),
   takeNegative: flag().describe('Make the value of `from-config` negative.').prefault(false),
-  dateFormat: text().describe('Format of window times (strftime), before all others.').nullable().prefault(null),
+  dateFormat: text().describe('Format of window times, as `timeFormat`, before all others.').nullable().prefault(null),
 });
 
 const ParallelWindow = z.strictObject({
@@ -59,7 +62,13 @@ export const Scrape = z.strictObject({
   httpMethod: oneOf(['GET', 'POST'])
     .describe('With `POST`, all parameters are sent as one JSON object.')
     .prefault('GET'),
-  timeFormat: text().describe('Format of window times (strftime).').nullable().prefault(null),
+  timeFormat: text()
+    .describe(
+      'Format of window times, in UTC: strftime, or (new) `unix`, `unix_ms`, `unix_us`, `unix_ns`. Null: ' +
+        '`scraper.defaultTimeFormat`.',
+    )
+    .nullable()
+    .prefault(null),
   maxConcurrency: integer({ min: 1 })
     .describe('Most windows at a time. Null: `scraper.defaultSourceConcurrency`.')
     .nullable()

@@ -43,7 +43,10 @@ export const ScraperSettings = z.strictObject({
     )
     .prefault(null),
   defaultTimeFormat: text()
-    .describe('Format of window times (strftime) where a source has none. Empty: ISO 8601 with microseconds.')
+    .describe(
+      'Format of window times where a source has none: strftime, or (new) `unix`, `unix_ms`, `unix_us`, `unix_ns`. ' +
+        'Empty: ISO 8601 with microseconds.',
+    )
     .prefault('%Y-%m-%dT%H:%M:%S%z'),
   maxGlobalConcurrency: integer({ min: 1 }).describe('Most requests to sources at a time.').prefault(10),
   defaultSourceConcurrency: integer({ min: 1 })

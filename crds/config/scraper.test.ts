@@ -233,6 +233,30 @@ test('a text that is the name of a variable is not replaced', () => {
   );
 });
 
+describe('references, with P set', () => {
+  test.each<[written: unknown, value: unknown]>([
+    ['${P}', '8080'],
+    ['P', 'P'],
+    ['${}', '${}'],
+    // Unlike the original: a part of a text, a default, and what stands around.
+    ['x${P}', 'x8080'],
+    ['${P} ', '8080 '],
+    ['${P:-1}', '8080'],
+    ['${NOPE:-1}', '1'],
+  ])('%j is %j', (written, value) => {
+    const config = loadScraper(scraperSampleWith({ 'source.dataKey': written }), { P: '8080' });
+    expect(config.sources[0]?.dataKey).toBe(value);
+  });
+
+  test('keys and numbers stay as they are, and a text may become a number', () => {
+    const args = { P: 8080, '${P}': 1 };
+    const document = scraperSampleWith({ 'source.scrape.extraArgs': args, 'scraper.servicePort': '${P}' });
+    const config = loadScraper(document, { P: '8081' });
+    expect(config.sources[0]?.scrape.extraArgs).toEqual(args);
+    expect(config.scraper.servicePort).toBe(8081);
+  });
+});
+
 test('a variable that is unset is an error where it stands', () => {
   const text = 'scraper: { otelCollectorEndpoint: "${COLLECTOR}" }\nsources: []\n';
   expect(scraperProblems(text)).toMatchObject([

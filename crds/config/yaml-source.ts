@@ -32,6 +32,8 @@ export interface YamlSource {
   problems: Problem[];
   /** Where the key of this path stands; where it is missing, its nearest ancestor. */
   locate(path: Path): Position | undefined;
+  /** How the value at this path is written; undefined when it is in quotes, no single value, or not there. */
+  plainText(path: Path): string | undefined;
 }
 
 /**
@@ -55,6 +57,10 @@ export function readYaml(text: string): YamlSource {
     const offset = offsetOf(document, path);
     return offset === undefined ? undefined : position(offset);
   };
+  const plainText = (path: Path): string | undefined => {
+    const node = nodeAt(document, path);
+    return isScalar(node) && node.type === 'PLAIN' ? node.source : undefined;
+  };
   const problems: Problem[] = [];
   for (const error of [...document.errors, ...document.warnings]) {
     const place = position(error.pos[0]);
@@ -66,12 +72,12 @@ export function readYaml(text: string): YamlSource {
   for (const offset of danglingAliases(document)) {
     problems.push({ path: '', message: MESSAGES.BAD_ALIAS, ...position(offset) });
   }
-  if (problems.some(({ path }) => path === '')) return { value: undefined, problems, locate };
+  if (problems.some(({ path }) => path === '')) return { value: undefined, problems, locate, plainText };
   try {
-    return { value: treeOf(document), problems, locate };
+    return { value: treeOf(document), problems, locate, plainText };
   } catch (error) {
     const message = `the aliases in this file cannot be resolved: ${error instanceof Error ? error.message : ''}`;
-    return { value: undefined, problems: [...problems, { path: '', message }], locate };
+    return { value: undefined, problems: [...problems, { path: '', message }], locate, plainText };
   }
 }
 
@@ -138,6 +144,16 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
     }
   }
   return offset;
+}
+
+function nodeAt(document: Document.Parsed, path: Path): Node | null | undefined {
+  let node: Node | null | undefined = document.contents;
+  for (const key of path) {
+    node = resolved(node, document);
+    if (isMap<Node, Node | null>(node)) node = node.items.find((item) => keyText(item.key) === String(key))?.value;
+    else node = isSeq<Node>(node) ? node.items[Number(key)] : undefined;
+  }
+  return resolved(node, document);
 }
 
 const resolved = (node: Node | null | undefined, document: Document): Node | null | undefined =>

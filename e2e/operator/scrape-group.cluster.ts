@@ -1,8 +1,14 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Cluster } from '../cluster/cluster.ts';
 import { at, conditionOf, type Live } from '../cluster/kubectl.ts';
 import { test } from '../cluster/test.ts';
-import { CHILD_KINDS, source } from './kit/resources.ts';
+import { buildCollector, whyNoCollector } from '../support/collector/collector.ts';
+import { OtlpLines } from '../support/collector/otlp-lines.ts';
+import { CHILD_KINDS, redis, source } from './kit/resources.ts';
+import { COLLECTOR_CONFIG, TELEMETRY, collectorConfig, collectorPod, demoApi } from './kit/telemetry-pods.ts';
 
 const READY_MS = 180_000;
 /** The kubelet may take more than a minute to bring a change to the files of a pod. */
@@ -62,6 +68,171 @@ describe('sources of one group', () => {
     },
   );
 });
+
+describe('sources of an API', () => {
+  test(
+    'are scraped by two pods, and by the other one when one is killed, and nothing is lost',
+    { timeout: 900_000 },
+    async ({ operated, skip }) => {
+      const reason = await whyNoCollector();
+      if (reason !== undefined) skip(reason);
+      await buildCollector();
+      const folder = await mkdtemp(join(tmpdir(), 'collector-'));
+      try {
+        await writeFile(join(folder, COLLECTOR_CONFIG), collectorConfig());
+        await using namespace = await operated.namespace('scraped');
+        const { name: ns } = namespace;
+        await operated.apply([...demoApi('shop'), ...collectorPod('collector', folder), ...redis('redis')], '-n', ns);
+        for (const name of ['shop', 'collector', 'redis']) {
+          await operated.waitForRollout(name, { namespace: ns, timeoutMs: READY_MS });
+        }
+
+        const since = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 2 * 3_600_000);
+        await operated.apply(
+          ORDERS.map((name) => orders(name, since)),
+          '-n',
+          ns,
+        );
+        const where = { namespace: ns, timeoutMs: READY_MS };
+        for (const name of ORDERS) {
+          await operated.waitForCondition('apiscrapesource', name, 'Ready', 'True', where);
+          await operated.waitForCondition('apiscrapesource', name, 'SourcesHealthy', 'True', where);
+        }
+        const lines = new OtlpLines(join(folder, TELEMETRY));
+        const begun = new Date();
+        await caughtUp(operated, ns, begun);
+        expect(await missing(lines, since, begun)).toEqual([]);
+
+        for (const name of ORDERS) {
+          // Times move in the status about once a minute.
+          const isFilled = (live: Live | undefined): boolean => at(live, 'status', 'watermark') !== undefined;
+          const live = await operated.waitFor('apiscrapesource', name, isFilled, where);
+          const { lastScrapeTime, lastSuccessTime, watermark, lastError } = at(live, 'status') as Status;
+          for (const time of [lastScrapeTime, lastSuccessTime, watermark]) {
+            expect(Date.parse(String(time))).toBeGreaterThanOrEqual(since.getTime());
+            expect(Date.parse(String(time))).toBeLessThan(Date.now() + 1000);
+          }
+          expect(lastError).toBeUndefined();
+          expect(at(live, 'status', 'records')).toEqual(expect.any(Number));
+        }
+
+        // The pod that has most to do, without a chance to say goodbye.
+        const [victim] = (await scrapers(operated, ns)).sort((a, b) => b.own.length - a.own.length);
+        expect(victim?.own.length).toBeGreaterThan(0);
+        const killed = new Date();
+        await operated.run('delete', 'pod', victim?.pod ?? '', '-n', ns, '--grace-period=0', '--force');
+        await caughtUp(operated, ns, killed);
+        const until = new Date();
+        console.log(
+          `${victim?.own.length} of ${ORDERS.length} sources had moved ${+until - +killed} ms after the kill`,
+        );
+        await caughtUp(operated, ns, until);
+        expect(await missing(lines, since, until)).toEqual([]);
+        const { points } = await lines.read();
+        const instances = new Set(points.map(({ resource }) => resource['service.instance.id']));
+        expect(instances.size).toBeGreaterThan(1);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+});
+
+/** So many that both of two pods have some, nearly always. */
+const ORDERS = ['orders-1', 'orders-2', 'orders-3', 'orders-4', 'orders-5', 'orders-6'];
+/** The demo API has an order every ten seconds, whose id is its place since 1970. */
+const ORDER_MS = 10_000;
+
+interface Status {
+  readonly lastScrapeTime?: string;
+  readonly lastSuccessTime?: string;
+  readonly watermark?: string;
+  readonly lastError?: string;
+}
+
+function orders(name: string, since: Date): object {
+  return {
+    apiVersion: 'mcpadapter.io/v1alpha1',
+    kind: 'ApiScrapeSource',
+    metadata: { name },
+    spec: {
+      group: 'shop',
+      replicas: 2,
+      scraper: {
+        otelCollectorEndpoint: 'http://collector:4318',
+        otelTransport: 'http',
+        enforceTls: false,
+        logLevel: 'info',
+        fingerprintStore: { backend: 'redis', redis: { host: 'redis' } },
+      },
+      source: {
+        name,
+        frequency: '5s',
+        runFirstScrape: true,
+        baseUrl: 'http://shop:8941',
+        endpoint: '/orders',
+        scrape: {
+          type: 'range',
+          timeFormat: '%Y-%m-%dT%H:%M:%SZ',
+          rangeKeys: { startKey: 'from', endKey: 'to', firstScrapeStart: since.toISOString() },
+          parallelWindow: { unit: 'minutes', value: 5 },
+        },
+        dataKey: 'orders',
+        timestampKey: 'placed_at',
+        counterReadings: [{ name: 'shop.orders' }],
+        attributes: [{ name: 'country', dataKey: 'customer.country' }],
+      },
+    },
+  };
+}
+
+/** Pods that live, with the sources that each of them runs, and how far these are. */
+async function scrapers(cluster: Cluster, namespace: string) {
+  const pods = await cluster.list('pods', namespace, 'mcpadapter.io/scrape-group=shop');
+  const answers = await Promise.all(
+    pods.map(async (pod) => {
+      const url = `http://${String(at(pod, 'status', 'podIP'))}:${PORT}/healthz`;
+      const response = await fetch(url, { signal: AbortSignal.timeout(5_000) }).catch(() => undefined);
+      const { sources = [] } = ((await response?.json()) ?? {}) as { sources?: HealthOfSource[] };
+      return { pod: pod.metadata.name, own: sources.filter(({ owner }) => owner) };
+    }),
+  );
+  return answers;
+}
+
+interface HealthOfSource {
+  readonly name: string;
+  readonly owner: boolean;
+  readonly watermark: string | null;
+}
+
+/** Waits until every source is exported up to this time. */
+async function caughtUp(cluster: Cluster, namespace: string, until: Date): Promise<void> {
+  const behind = async (): Promise<string[]> => {
+    const known = (await scrapers(cluster, namespace)).flatMap(({ own }) => own);
+    return ORDERS.filter(
+      (name) => !known.some((one) => one.name === name && Date.parse(one.watermark ?? '') >= +until),
+    );
+  };
+  await expect.poll(behind, { timeout: READY_MS, interval: 1_000 }).toEqual([]);
+}
+
+/**
+ * Orders of that time without a log record, by source. Times are sent without fractions, so that what happened in the last
+ * second may be the next window's.
+ */
+async function missing(lines: OtlpLines, from: Date, to: Date): Promise<string[]> {
+  const { logs } = await lines.read();
+  const seen = new Set(
+    logs.map(({ body }) => {
+      const { source, record } = body as { source: string; record: { id: number } };
+      return `${source} ${record.id}`;
+    }),
+  );
+  const first = Math.ceil(+from / ORDER_MS);
+  const ids = Array.from({ length: Math.ceil((+to - 1_000) / ORDER_MS) - first }, (_, index) => first + index);
+  return ORDERS.flatMap((name) => ids.map((id) => `${name} ${id}`)).filter((one) => !seen.has(one));
+}
 
 /** With these fields of the spec laid over its own. */
 function changed(object: object, fields: Readonly<Record<string, object>>): object {

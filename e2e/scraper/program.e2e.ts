@@ -10,9 +10,10 @@ const FILE = `
 scraper:
   otelCollectorEndpoint: http://user:collector-pass@collector:4317
   logLevel: info
+  fingerprintStore: { sqlite: { path: "\${STATE_FILE:-unused.db}" } }
 sources:
   - name: status
-    frequency: 30s
+    frequency: 1d
     baseUrl: https://api.example.com
     endpoint: /v1/status
     dataKey: items
@@ -34,6 +35,7 @@ describe('otel-api-scraper', () => {
     file = join(folder, 'config.yaml');
     await writeFile(file, FILE);
   });
+  const env = () => ({ ...ENV, STATE_FILE: join(folder, 'state.db') });
   afterEach(() => rm(folder, { recursive: true, force: true }));
 
   const health = async (url: string, path = '/healthz'): Promise<Record<string, unknown>> => {
@@ -43,28 +45,40 @@ describe('otel-api-scraper', () => {
   const hashOf = (text: string): string => createHash('sha256').update(text).digest('hex').slice(0, 16);
 
   test('serves health and ends with 0 after SIGTERM', async () => {
-    await using scraper = await startScraper(file, { env: ENV });
-    const expected = {
-      status: 'ok',
-      version: expect.stringMatching(/^\d/),
-      config_hash: hashOf(FILE),
-      sources: [
-        { name: 'status', last_scrape: null, last_success: null, watermark: null, records: null, last_error: null },
-      ],
-    };
-    expect(await health(scraper.url)).toEqual(expected);
-    expect(await health(scraper.url, '/health')).toEqual(expected);
+    await using scraper = await startScraper(file, { env: env() });
+    await vi.waitFor(async () =>
+      expect(await health(scraper.url)).toEqual({
+        status: 'ok',
+        version: expect.stringMatching(/^\d/),
+        config_hash: hashOf(FILE),
+        sources: [
+          {
+            name: 'status',
+            // The first run only remembers the time.
+            last_scrape: expect.stringMatching(/^\d{4}-.*Z$/),
+            last_success: null,
+            watermark: null,
+            records: 0,
+            last_error: null,
+            owner: true,
+            paused: false,
+            open_windows: 0,
+            dead_windows: 0,
+          },
+        ],
+      }),
+    );
+    expect(await health(scraper.url, '/health')).toEqual({ status: 'ok' });
     expect(await health(scraper.url, '/livez')).toEqual({ status: 'ok' });
     expect(await health(scraper.url, '/readyz')).toEqual({ status: 'ok' });
     expect(await scraper.stop()).toEqual({ code: 0, signal: null });
-    expect(scraper.stdout()).toContain('does not scrape yet');
     expect(scraper.stdout()).toContain('"msg":"stopped"');
     expect(scraper.stdout() + scraper.stderr()).not.toMatch(/key-from-the-environment|collector-pass/);
   });
 
   test('takes a new file while it runs, and keeps the last one when the new one is invalid', async () => {
-    await using scraper = await startScraper(file, { env: ENV });
-    const broken = FILE.replace('frequency: 30s', 'frequency: soon').replace('instant', 'sometimes');
+    await using scraper = await startScraper(file, { env: env() });
+    const broken = FILE.replace('frequency: 1d', 'frequency: soon').replace('instant', 'sometimes');
     await writeFile(file, broken);
     await vi.waitFor(async () => expect((await health(scraper.url)).status).toBe('degraded'), 10_000);
     const degraded = await health(scraper.url);
@@ -91,7 +105,7 @@ describe('otel-api-scraper', () => {
     const mounted = join(folder, 'etc/config.yaml');
     await project(1, FILE);
     await symlink('..data/config.yaml', mounted);
-    await using scraper = await startScraper(mounted, { env: ENV });
+    await using scraper = await startScraper(mounted, { env: env() });
     const second = FILE.replace('name: status', 'name: second');
     await project(2, second);
     await rm(join(folder, 'etc/..1'), { recursive: true });
@@ -101,7 +115,7 @@ describe('otel-api-scraper', () => {
   test('--references: shows whether files have changed', { timeout: 60_000 }, async () => {
     const references = join(folder, 'references');
     await mkdir(references);
-    await using scraper = await startScraper(file, { env: ENV, args: ['--references', references] });
+    await using scraper = await startScraper(file, { env: env(), args: ['--references', references] });
     expect((await health(scraper.url)).references).toEqual({ changed: false });
     await writeFile(join(references, 'token'), 'new');
     await vi.waitFor(async () => expect((await health(scraper.url)).references).toEqual({ changed: true }), 30_000);
@@ -111,7 +125,7 @@ describe('otel-api-scraper', () => {
     const { code, stdout, stderr } = await runScraper(['--validate', '--config', file], ENV);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     const [source] = (parse(stdout) as { sources: Record<string, unknown>[] }).sources;
-    expect(source).toMatchObject({ frequency: '30s', emitLogs: true, auth: { keyValue: '<redacted>' } });
+    expect(source).toMatchObject({ frequency: '1d', emitLogs: true, auth: { keyValue: '<redacted>' } });
     expect(stdout).not.toMatch(/key-from-the-environment|collector-pass|tenant-in-header/);
   });
 
@@ -119,13 +133,13 @@ describe('otel-api-scraper', () => {
     await writeFile(file, FILE.replace('https:', 'http:'));
     const { code, stderr } = await runScraper(['--validate', '--config', file], ENV);
     expect(code).toBe(0);
-    expect(stderr).toContain(`warning: ${file}:8: sources[0].baseUrl starts with http://`);
+    expect(stderr).toContain(`warning: ${file}:9: sources[0].baseUrl starts with http://`);
   });
 
   test.each([[['--validate']], [[]]])(
     '%j: a file that cannot be used ends it with 1 and all problems',
     async (args) => {
-      await writeFile(file, FILE.replace('30s', '0s').replace('apikey', 'apiky'));
+      await writeFile(file, FILE.replace('1d', '0s').replace('apikey', 'apiky'));
       const { code, stdout, stderr } = await runScraper([...args, '--config', file], {});
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(/sources\[0\]\.frequency must be a duration/);
@@ -153,9 +167,9 @@ describe('otel-api-scraper', () => {
   });
 
   test('a port that is taken ends it with 1 when it was asked for', async () => {
-    await using first = await startScraper(file, { env: ENV });
+    await using first = await startScraper(file, { env: env() });
     const { port } = new URL(first.url);
-    const second = await runScraper(['--config', file, '--host', '127.0.0.1', '--port', port], ENV);
+    const second = await runScraper(['--config', file, '--host', '127.0.0.1', '--port', port], env());
     expect(second).toMatchObject({ code: 1, stderr: expect.stringContaining('EADDRINUSE') });
   });
 });

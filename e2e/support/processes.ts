@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
@@ -29,6 +29,11 @@ export interface RunningProcess extends AsyncDisposable {
 const OUTPUT_TIMEOUT_MS = 15_000;
 const GRACE_MS = 10_000;
 
+const alive = new Set<ChildProcess>();
+process.once('exit', () => {
+  for (const child of alive) child.kill('SIGKILL');
+});
+
 /**
  * Starts a program. It does not outlive this process, and it sees only PATH, HOME and TMPDIR of the environment,
  * plus `env`, so that the settings of a developer's shell or of the test runner do not change what is tested.
@@ -44,14 +49,13 @@ export function startProcess(command: string, args: readonly string[], env: Node
   child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
 
-  const killWithParent = (): void => void child.kill('SIGKILL');
-  process.once('exit', killWithParent);
+  alive.add(child);
   let ended = false;
   const exited = new Promise<Exit>((resolve) => {
     child.on('error', (error) => (stderr += `${command}: ${error.message}\n`));
     child.on('close', (code, signal) => {
       ended = true;
-      process.off('exit', killWithParent);
+      alive.delete(child);
       resolve({ code, signal });
     });
   });

@@ -186,9 +186,25 @@ describe('the status of a source', () => {
       '2026-01-01T00:01:00Z',
       undefined,
     ],
+    [
+      'of a new pod that cannot scrape',
+      { lastScrapeTime: '2026-01-01T00:01:00Z' },
+      { lastScrape: undefined, lastError: 'x' } as object,
+      '2026-01-01T00:01:00Z',
+      'x',
+    ],
   ])('has times %s', (_, status, changes, time, error) => {
     const { lastScrapeTime, lastError } = report(situation({ health: { ...health, ...changes } }, status));
     expect([lastScrapeTime, lastError]).toEqual([time, error]);
+  });
+});
+
+test('a source that cannot be scraped is not healthy, and says why', () => {
+  const never = { ...health, lastScrape: undefined, lastError: 'filters.drop[0] is no regular expression' } as object;
+  const { conditions } = report(situation({ health: never as typeof health }));
+  expect(conditions.find(({ type }) => type === 'SourcesHealthy')).toMatchObject({
+    status: 'False',
+    message: 'It cannot be scraped: filters.drop[0] is no regular expression',
   });
 });
 

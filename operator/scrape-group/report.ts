@@ -71,8 +71,9 @@ function shownHealth({ source, health, intervalMs }: Situation): Shown {
     records: health.records,
     lastError: health.lastError === undefined ? undefined : shortened(health.lastError),
   };
-  // A pod that has just started has scraped nothing yet; what its predecessor did still holds.
-  if (now.lastScrapeTime === undefined) return before;
+  // A pod that has just started has scraped nothing yet; what its predecessor did still holds. One that cannot scrape at
+  // all says why.
+  if (now.lastScrapeTime === undefined) return { ...before, lastError: now.lastError ?? before.lastError };
   const news = (now.lastError === undefined) !== (lastError === undefined) || lastScrapeTime === undefined;
   return news || Date.parse(now.lastScrapeTime) - Date.parse(lastScrapeTime ?? '') >= intervalMs ? now : before;
 }
@@ -161,11 +162,12 @@ function progressFinding({ rollout }: Situation, ready: Finding): Finding {
 function scrapedFinding({ rollout, refusal }: Situation, { lastScrapeTime, lastError }: Shown): Finding {
   const type = 'SourcesHealthy';
   const runs = rollout.wanted > 0 && (refusal === undefined || refusal.held);
-  if (!runs || lastScrapeTime === undefined) {
+  if (!runs || (lastScrapeTime === undefined && lastError === undefined)) {
     return { type, status: 'Unknown', reason: 'NotScraped', message: 'It has not been scraped yet' };
   }
   if (lastError !== undefined) {
-    return { type, status: 'False', reason: 'ScrapeFailed', message: `The last scrape failed: ${lastError}` };
+    const what = lastScrapeTime === undefined ? 'It cannot be scraped' : 'The last scrape failed';
+    return { type, status: 'False', reason: 'ScrapeFailed', message: `${what}: ${lastError}` };
   }
   return { type, status: 'True', reason: 'Scraped', message: 'The last scrape succeeded' };
 }

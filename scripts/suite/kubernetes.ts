@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import { whyNotBuilt as whyNoS3Binary } from '../../adapter/files/testing/s3-server.ts';
 import { IS_OWN, SHARED_DIR, whyNotBuilt, whyNotThisMachine } from '../../e2e/cluster/support.ts';
+import { whyNotBuilt as whyNoCollectorBinary } from '../../e2e/support/collector/collector.ts';
 import { whyNoArgoCd } from '../../e2e/gitops/support.ts';
 import { runCommand } from './command.ts';
 import type { Suite } from './result.ts';
@@ -27,6 +28,12 @@ const BUILDS: readonly Build[] = [
     command: [join(import.meta.dirname, '../../adapter/files/testing/build-s3-server')],
     suites: ['contract', 'e2e'],
     missing: whyNoS3Binary,
+  },
+  {
+    what: 'an OpenTelemetry Collector (5 minutes on two cores, only this once)',
+    command: [script('support/collector/build')],
+    suites: ['e2e', 'cluster'],
+    missing: whyNoCollectorBinary,
   },
   {
     what: 'etcd and the API server of Kubernetes (7 minutes on two cores, only this once)',

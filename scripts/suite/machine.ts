@@ -29,11 +29,11 @@ const REQUIREMENTS: readonly Requirement[] = [
     suites: ['e2e'],
     advice: 'install Chromium so that `chromium` is on the PATH',
   },
-  // openssl makes the certificates of an API server, too.
+  // openssl makes certificates of an API server and of a collector, too.
   ...Object.entries(PROGRAMS).map(([program, aptPackage]): Requirement => ({
     program,
     aptPackage,
-    suites: program === 'openssl' ? ['contract', 'cluster'] : ['cluster'],
+    suites: program === 'openssl' ? ['contract', 'e2e', 'cluster'] : ['cluster'],
     optional: true,
     advice: 'without it there is no Kubernetes to test on',
   })),

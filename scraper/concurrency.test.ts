@@ -1,0 +1,62 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { limited, Slots } from './concurrency.ts';
+import type { HttpRequest } from './requests/http-client.ts';
+
+const never = new AbortController().signal;
+
+describe('slots', () => {
+  test('let so many in at a time, the others in their order', async () => {
+    const slots = new Slots(2);
+    const entered: number[] = [];
+    const releases = new Map<number, () => void>();
+    const all = [0, 1, 2, 3, 4].map(async (guest) => {
+      releases.set(guest, await slots.take(never));
+      entered.push(guest);
+    });
+    await delay(0);
+    expect(entered).toEqual([0, 1]);
+    releases.get(1)?.();
+    releases.get(1)?.();
+    await delay(0);
+    expect(entered).toEqual([0, 1, 2]);
+    releases.get(0)?.();
+    releases.get(2)?.();
+    await Promise.all(all);
+    expect(entered).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  test('who gives up waiting takes no slot', async () => {
+    const slots = new Slots(1);
+    const release = await slots.take(never);
+    const impatient = new AbortController();
+    const waiting = slots.take(impatient.signal);
+    const patient = slots.take(never);
+    impatient.abort(new Error('too long'));
+    await expect(waiting).rejects.toThrow('too long');
+    release();
+    (await patient)();
+    await expect(slots.take(AbortSignal.abort(new Error('late')))).rejects.toThrow('late');
+    (await slots.take(never))();
+  });
+});
+
+test('a limited client gives its slot back after a failure as well', async () => {
+  let [now, most] = [0, 0];
+  const client = limited(
+    {
+      async send() {
+        now += 1;
+        most = Math.max(most, now);
+        await delay(2);
+        now -= 1;
+        throw new Error('no');
+      },
+    },
+    new Slots(3),
+  );
+  const requests = Array.from({ length: 10 }, () => client.send({} as HttpRequest, never));
+  const results = await Promise.allSettled(requests);
+  expect(results.every(({ status }) => status === 'rejected')).toBe(true);
+  expect(most).toBe(3);
+});

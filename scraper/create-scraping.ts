@@ -1,0 +1,159 @@
+import { randomUUID } from 'node:crypto';
+import { hostname } from 'node:os';
+import type { Environment } from '../crds/config/reference.ts';
+import { scraperSecrets } from '../crds/config/scraper-redact.ts';
+import type { ScraperConfig, ScraperSettings } from '../crds/config/scraper.ts';
+import { limited, Slots } from './concurrency.ts';
+import { KeptWindows } from './gathered.ts';
+import { LiveScraping } from './live-scraping.ts';
+import type { Logger } from './logger.ts';
+import { DryRunEmitter } from './output/dry-run-emitter.ts';
+import type { Emitter } from './output/emitter.ts';
+import { OtlpEmitter } from './output/otlp-emitter.ts';
+import { createExporters } from './output/otlp-exporters.ts';
+import { createResource } from './output/resource.ts';
+import { SelfTelemetry } from './output/self-telemetry.ts';
+import { HostRateLimiter, limitsOf, LocalCounter, type RequestCounter } from './requests/rate-limit.ts';
+import { sourceUrl } from './requests/parameters.ts';
+import { TokenCache } from './requests/token-cache.ts';
+import { proxiesFrom, UndiciClient } from './requests/undici-client.ts';
+import { unobserved } from './run-observer.ts';
+import { Scheduler } from './scheduler.ts';
+import { selfObserver } from './self-observer.ts';
+import { openDryRunState } from './state/dry-run-state.ts';
+import { openState } from './state/open-state.ts';
+import { StateHolder } from './state-holder.ts';
+import { Upkeep } from './upkeep.ts';
+
+export interface ScrapingOptions {
+  readonly config: ScraperConfig;
+  readonly env: Environment;
+  readonly logger: Logger;
+  readonly version: string;
+}
+
+const METRICS_MS = 60_000;
+
+/** Puts everything together that scrapes; `start` sets it going. @throws RequestFailure: a certificate cannot be read */
+export async function createScraping({ config, env, logger, version }: ScrapingOptions): Promise<LiveScraping> {
+  const settings = config.scraper;
+  const now = (): Date => new Date();
+  const clock = (): number => performance.now();
+  const random = Math.random;
+  const pod = `${hostname()}-${randomUUID()}`;
+  const metricsMs = Number(env['OTEL_METRIC_EXPORT_INTERVAL']) || METRICS_MS;
+
+  const client = new UndiciClient({ proxies: proxiesFrom(env), userAgent: `otel-api-scraper/${version}` });
+  const http = limited(client, new Slots(settings.maxGlobalConcurrency));
+  const tokens = new TokenCache(clock);
+  const emitter = await createEmitter(settings, { env, logger, now, refreshMs: metricsMs });
+  const telemetry = settings.enableSelfTelemetry && !settings.dryRun ? new SelfTelemetry(emitter, now) : undefined;
+  const observer = telemetry === undefined ? unobserved : selfObserver(telemetry);
+  const scheduler = new Scheduler(() => Date.now());
+  const store = settings.fingerprintStore;
+  const state: StateHolder = new StateHolder({
+    openState: () =>
+      settings.dryRun
+        ? openDryRunState(store, { pod })
+        : openState(store, { pod, clock, onError: (error) => state.onError(error) }),
+    logger,
+    clock,
+    random,
+  });
+  const upkeep = new Upkeep({
+    scheduler,
+    logger,
+    now,
+    random,
+    backend: store.backend,
+    cleanUpMs: store.cleanupIntervalSeconds * 1000,
+    telemetry,
+    telemetryMs: metricsMs,
+    sources: () => scraping.sources(),
+  });
+
+  const secrets = new Set<string>();
+  let known: readonly string[] = [];
+  let ordered: readonly string[] = [];
+  const allSecrets = (): readonly string[] => {
+    // Asked for with every line of the log, and seldom different.
+    const all = [...secrets, ...tokens.secrets()];
+    if (all.length === known.length && all.every((secret, place) => secret === known[place])) return ordered;
+    known = all;
+    ordered = all.toSorted((a, b) => b.length - a.length);
+    return ordered;
+  };
+  const counter = sharedCounter(state);
+  let rateLimiter = new HostRateLimiter(new Map(), counter, now);
+
+  const scraping: LiveScraping = new LiveScraping({
+    config,
+    pod,
+    state,
+    emitter,
+    kept: new KeptWindows(),
+    scheduler,
+    upkeep,
+    observer: {
+      ...observer,
+      stateFailed() {
+        state.noteTrouble();
+        observer.stateFailed();
+      },
+    },
+    logger,
+    now,
+    random,
+    contextOf: (warn) => ({ settings, http: client, tokens, now, warn }),
+    fetchOf: ({ auth, parse, records }) => ({
+      settings,
+      http,
+      auth,
+      rateLimiter,
+      parse,
+      records,
+      secrets: allSecrets,
+      now,
+    }),
+    onConfig(next) {
+      for (const secret of scraperSecrets(next)) secrets.add(secret);
+      rateLimiter = new HostRateLimiter(limitsOf(usable(next)), counter, now);
+    },
+    secrets: allSecrets,
+    async close() {
+      tokens.close();
+      await client.close();
+    },
+  });
+  return scraping;
+}
+
+async function createEmitter(
+  settings: ScraperSettings,
+  { env, logger, now, refreshMs }: { env: Environment; logger: Logger; now: () => Date; refreshMs: number },
+): Promise<Emitter> {
+  if (settings.dryRun) return new DryRunEmitter((shown) => logger.info(shown, 'dry run: this would be sent'));
+  return new OtlpEmitter({
+    exporters: await createExporters(settings, env),
+    resource: createResource(settings.serviceName, randomUUID(), env),
+    now,
+    refreshMs,
+    warn: (message) => logger.warn({ error: message }, 'export'),
+  });
+}
+
+/** Counts here until the state is open. */
+function sharedCounter(state: StateHolder): RequestCounter {
+  const own = new LocalCounter();
+  return { reserve: (host, limit, now) => (state.requestCounter ?? own).reserve(host, limit, now) };
+}
+
+/** Sources whose address is one; the others never send. */
+const usable = ({ sources }: ScraperConfig): ScraperConfig['sources'] =>
+  sources.filter((source) => {
+    try {
+      return URL.canParse(sourceUrl(source));
+    } catch {
+      return false;
+    }
+  });

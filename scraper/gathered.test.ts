@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest';
+import { Budget, Claims, Gathered, KeptWindows } from './gathered.ts';
+
+const gathered = (bytes: number): Gathered => Object.assign(new Gathered(), { bytes });
+
+test('a record is one window’s until that lets it go', () => {
+  const claims = new Claims();
+  expect([claims.claim('a'), claims.claim('a'), claims.claim('b')]).toEqual([true, false, true]);
+  claims.release(['a']);
+  expect([claims.claim('a'), claims.claim('b')]).toEqual([true, false]);
+});
+
+test('a budget gives what is left of it', () => {
+  const budget = new Budget(5);
+  expect([budget.take(3), budget.take(3), budget.take(1)]).toEqual([3, 2, 0]);
+  budget.giveBack(2);
+  expect(budget.take(3)).toBe(2);
+  expect(new Budget(null).take(1e9)).toBe(1e9);
+});
+
+test('kept windows are taken once', () => {
+  const kept = new KeptWindows();
+  const released: string[] = [];
+  const one = gathered(1);
+  kept.keep('a', '1', one, () => released.push('a1'));
+  expect([kept.has('a', '1'), kept.has('b', '1')]).toEqual([true, false]);
+  expect([kept.take('a', '1'), kept.take('a', '1')]).toEqual([one, undefined]);
+  expect(released).toEqual([]);
+});
+
+test('the oldest go when there are too many, or too large ones', () => {
+  const kept = new KeptWindows();
+  const released: string[] = [];
+  for (let id = 0; id < 201; id += 1) kept.keep('a', `${id}`, gathered(1), () => released.push(`${id}`));
+  expect(released).toEqual(['0']);
+  kept.keep('b', 'large', gathered(32 * 1024 * 1024 - 100), () => released.push('large'));
+  expect(kept.has('b', 'large')).toBe(true);
+  expect(released).toHaveLength(101);
+  kept.keep('b', 'too large', gathered(33 * 1024 * 1024), () => released.push('too large'));
+  expect(released.at(-1)).toBe('too large');
+  kept.keep('b', 'small', gathered(1), () => undefined);
+  expect(kept.has('b', 'small')).toBe(true);
+});
+
+test('all of a source are let go', () => {
+  const kept = new KeptWindows();
+  const released: string[] = [];
+  for (const source of ['a', 'b'])
+    for (const id of ['1', '2']) kept.keep(source, id, gathered(1), () => released.push(source + id));
+  kept.drop('b', '1');
+  kept.forget('a');
+  expect(released).toEqual(['b1', 'a1', 'a2']);
+  expect(kept.has('b', '2')).toBe(true);
+});

@@ -1,0 +1,123 @@
+import { Contribution } from './output/contribution.ts';
+
+/** What the pages of one window come to. */
+export class Gathered {
+  readonly contribution = new Contribution();
+  /** Of the records that are emitted; they stay claimed until they are in the ledger. */
+  readonly fingerprints: string[] = [];
+  records = 0;
+  /** Records that had been emitted before. */
+  unchanged = 0;
+  /** Records beyond `maxRecordsPerScrape`. */
+  leftOut = 0;
+  bytes = 0;
+  /** The collector has it; only the ledger does not know yet. */
+  isAcknowledged = false;
+}
+
+/** Fingerprints of one source that are on their way: two windows at a time must not both emit a record. */
+export class Claims {
+  readonly #claimed = new Set<string>();
+
+  /** False when another window, or this one, has it already. */
+  claim(fingerprint: string): boolean {
+    if (this.#claimed.has(fingerprint)) return false;
+    this.#claimed.add(fingerprint);
+    return true;
+  }
+
+  release(fingerprints: Iterable<string>): void {
+    for (const fingerprint of fingerprints) this.#claimed.delete(fingerprint);
+  }
+}
+
+/** A window does not fit into what is left of a run's budget; it waits for the next one, where it comes first. */
+export class NoRoom extends Error {
+  override readonly name = 'NoRoom';
+}
+
+/** How many records a run may still emit. */
+export class Budget {
+  readonly #limit: number;
+  #left: number;
+
+  constructor(limit: number | null) {
+    this.#limit = limit ?? Number.POSITIVE_INFINITY;
+    this.#left = this.#limit;
+  }
+
+  get isWhole(): boolean {
+    return this.#left === this.#limit;
+  }
+
+  /** As many of these as there is room for. */
+  take(wanted: number): number {
+    const taken = Math.min(wanted, this.#left);
+    this.#left -= taken;
+    return taken;
+  }
+
+  giveBack(records: number): void {
+    this.#left += records;
+  }
+}
+
+interface Kept {
+  readonly source: string;
+  readonly gathered: Gathered;
+  readonly release: () => void;
+}
+
+const MAX_WINDOWS = 200;
+const MAX_BYTES = 32 * 1024 * 1024;
+
+/**
+ * Windows whose export has failed, so that they need not be fetched again, and log records that have arrived are not sent
+ * twice. When there are too many the oldest go; then they are fetched again.
+ */
+export class KeptWindows {
+  readonly #kept = new Map<string, Kept>();
+  #bytes = 0;
+
+  /** @param release called when it is let go without having been taken */
+  keep(source: string, id: string, gathered: Gathered, release: () => void): void {
+    this.#kept.set(key(source, id), { source, gathered, release });
+    this.#bytes += gathered.bytes;
+    while (this.#kept.size > MAX_WINDOWS || this.#bytes > MAX_BYTES) {
+      const [oldest] = this.#kept.keys();
+      if (oldest === undefined) return;
+      this.#letGo(oldest);
+    }
+  }
+
+  take(source: string, id: string): Gathered | undefined {
+    const kept = this.#kept.get(key(source, id));
+    if (kept === undefined) return undefined;
+    this.#kept.delete(key(source, id));
+    this.#bytes -= kept.gathered.bytes;
+    return kept.gathered;
+  }
+
+  has(source: string, id: string): boolean {
+    return this.#kept.has(key(source, id));
+  }
+
+  drop(source: string, id: string): void {
+    this.#letGo(key(source, id));
+  }
+
+  /** What was made with a configuration that has changed, or of a source that is another pod's. */
+  forget(source: string): void {
+    for (const [key, kept] of this.#kept) if (kept.source === source) this.#letGo(key);
+  }
+
+  #letGo(key: string): void {
+    const kept = this.#kept.get(key);
+    if (kept === undefined) return;
+    this.#kept.delete(key);
+    this.#bytes -= kept.gathered.bytes;
+    kept.release();
+  }
+}
+
+const key = (source: string, id: string): string => JSON.stringify([source, id]);

@@ -1,0 +1,129 @@
+import type { ScraperConfig, Source } from '../../crds/config/scraper.ts';
+import type { Scraping } from '../scraping.ts';
+import { StateUnavailable } from '../state/ledger.ts';
+import { podOf } from '../state/rendezvous.ts';
+import { Refused, type TriggerResult } from '../status.ts';
+import { type Answer, ok, Refusal } from './answer.ts';
+import { backfillRange } from './backfill-range.ts';
+import { pagingOf } from './paging.ts';
+import { jsonObject } from './request-body.ts';
+import type { Call, Route } from './route.ts';
+import { configView, runView, sourceLine, sourceView, statusView, windowView } from './views.ts';
+
+export interface AdminRoutesOptions {
+  /** The configuration in use. */
+  readonly config: () => ScraperConfig;
+  readonly scraping: Scraping;
+  /** Whether the program is about to end, so that nothing is begun any more. */
+  readonly isDraining: () => boolean;
+  readonly now: () => Date;
+}
+
+/** Routes of the original, as it has them and as its documentation has them, and those that are new. */
+export function adminRoutes(options: AdminRoutesOptions): Route[] {
+  const { config, scraping } = options;
+  const statusOf = (name: string) => scraping.sources().find((status) => status.name === name);
+  const source = ({ name }: Call): Source => {
+    const found = config().sources.find((one) => one.name === name);
+    if (found === undefined) throw new Refusal(404, 'Source not found');
+    return found;
+  };
+  const get = (path: string, answer: (call: Call) => unknown): Route => ({
+    method: 'GET',
+    path,
+    answer: (call) => withReasons(async () => ok(await answer(call))),
+  });
+  const post = (path: string, answer: (call: Call, source: Source) => Promise<Answer>): Route => ({
+    method: 'POST',
+    path,
+    answer: (call) => {
+      const asked = source(call);
+      if (options.isDraining()) throw unavailable('The scraper is about to end');
+      return withReasons(() => answer(call, asked));
+    },
+  });
+  const trigger = async (_: Call, { name }: Source): Promise<Answer> => {
+    const result = await scraping.trigger(name);
+    if (result !== 'done' && result !== 'failed') throw notTriggered(result, name);
+    const [run] = scraping.runs(name);
+    return ok({ status: 'triggered', source: name, result, run: run === undefined ? null : runView(run) });
+  };
+  const notTriggered = (result: Exclude<TriggerResult, 'done' | 'failed'>, name: string): Refusal => {
+    if (result === 'elsewhere') {
+      const pod = podOf(name, scraping.pods().live);
+      return new Refusal(421, `The source belongs to another pod${pod === undefined ? '' : `, ${pod}`}; ask that one`);
+    }
+    if (result === 'unusable') {
+      return new Refusal(409, `The source cannot run: ${statusOf(name)?.unusable ?? 'its configuration is unusable'}`);
+    }
+    return new Refusal(409, result === 'paused' ? 'The source is paused; resume it first' : 'The source is running');
+  };
+
+  return [
+    get('/config', () => configView(config())),
+    get('/pods', () => podsView(options)),
+    get('/sources', () => {
+      const known = new Map(scraping.sources().map((status) => [status.name, status]));
+      return config().sources.map((one) => sourceLine(one, known.get(one.name)));
+    }),
+    get('/sources/{name}', (call) => {
+      const found = source(call);
+      const status = statusOf(found.name);
+      return { ...sourceView(config(), found), ...(status === undefined ? {} : { status: statusView(status) }) };
+    }),
+    get('/sources/{name}/runs', (call) => {
+      const { name } = source(call);
+      return { source: name, runs: scraping.runs(name).map(runView) };
+    }),
+    get('/sources/{name}/windows', async (call) => {
+      const { name } = source(call);
+      const { offset, limit } = pagingOf(call.query);
+      // One more than is shown tells whether there are more.
+      const windows = await scraping.windows(name, { offset, limit: limit + 1 });
+      const next = windows.length > limit ? offset + limit : null;
+      return { source: name, offset, limit, next_offset: next, windows: windows.slice(0, limit).map(windowView) };
+    }),
+    post('/sources/{name}/scrape', trigger),
+    post('/scrape/{name}', trigger),
+    post('/sources/{name}/backfill', async (call, { name }) => {
+      const range = backfillRange(jsonObject(call), options.now());
+      const windows = await scraping.backfill(name, range);
+      const [start, end] = [range.start.toISOString(), range.end.toISOString()];
+      return { status: 202, body: { status: 'planned', source: name, start, end, windows } };
+    }),
+    post('/sources/{name}/pause', async (_, { name }) => {
+      await scraping.pause(name);
+      return ok({ status: 'paused', source: name });
+    }),
+    post('/sources/{name}/resume', async (_, { name }) => {
+      await scraping.resume(name);
+      return ok({ status: 'resumed', source: name });
+    }),
+    post('/sources/{name}/retry', async (_, { name }) => {
+      const windows = await scraping.retryDead(name);
+      return ok({ status: 'retried', source: name, windows });
+    }),
+  ];
+}
+
+/** The live pods, and which sources each of them runs. Those that cannot run are nobody's. */
+function podsView({ scraping }: AdminRoutesOptions): object {
+  const { self, live } = scraping.pods();
+  const usable = scraping.sources().filter(({ unusable }) => unusable === undefined);
+  const names = usable.map(({ name }) => name);
+  const owners = Map.groupBy(names, (name) => podOf(name, live));
+  return { pod: self, pods: live.map((pod) => ({ name: pod, sources: owners.get(pod) ?? [] })) };
+}
+
+/** What the rest of the program refuses, for who asked. */
+async function withReasons(work: () => Promise<Answer>): Promise<Answer> {
+  try {
+    return await work();
+  } catch (error) {
+    if (error instanceof Refused) throw new Refusal(400, error.message);
+    if (error instanceof StateUnavailable) throw unavailable(`The state store is unavailable: ${error.message}`);
+    throw error;
+  }
+}
+
+const unavailable = (why: string): Refusal => new Refusal(503, why, { 'Retry-After': '5' });

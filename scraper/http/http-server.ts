@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Logger } from '../logger.ts';
+import { type Answer, Refusal } from './answer.ts';
+import { discardBody, readBody } from './request-body.ts';
+import { findRoute, type Found, type Route } from './route.ts';
+
+/** How long answers that are under way may take to leave at the end. */
+const FLUSH_MS = 1_000;
+/** Administrators, probes and the operator are few; the rest of what a process may open is for scraping. */
+const MAX_CONNECTIONS = 256;
+/** For a whole request to arrive. */
+const REQUEST_MS = 10_000;
+
+export interface HttpServerOptions {
+  /** Open to everybody. */
+  readonly open: readonly Route[];
+  /** Only for who has the token; undefined: there is no admin API, and its paths are unknown. */
+  readonly admin:
+    | { readonly routes: readonly Route[]; readonly hasToken: (authorization?: string) => boolean }
+    | undefined;
+  readonly logger: Pick<Logger, 'debug' | 'info' | 'error'>;
+}
+
+/** One port for health checks and the admin API. Every path but the open ones asks for the token before anything else. */
+export class HttpServer {
+  readonly #options: HttpServerOptions;
+  readonly #server: Server;
+
+  constructor(options: HttpServerOptions) {
+    this.#options = options;
+    this.#server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
+      void this.#serve(request, response);
+    });
+    this.#server.maxConnections = MAX_CONNECTIONS;
+  }
+
+  /** Opens the port and returns the URL. Without a host: all addresses. */
+  async listen(host: string | undefined, port: number): Promise<string> {
+    const listening = once(this.#server, 'listening');
+    this.#server.listen({ host, port });
+    await listening;
+    const { address, family, port: bound } = this.#server.address() as AddressInfo;
+    const name = /^(0\.0\.0\.0|::)$/.test(address) ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address;
+    return `http://${name}:${bound}`;
+  }
+
+  async close(): Promise<void> {
+    if (!this.#server.listening) return;
+    const closed = once(this.#server, 'close');
+    this.#server.close();
+    this.#server.closeIdleConnections();
+    const timer = setTimeout(() => this.#server.closeAllConnections(), FLUSH_MS);
+    await closed;
+    clearTimeout(timer);
+  }
+
+  async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    // Somebody who leaves early is no failure of the program.
+    request.on('error', () => undefined);
+    const answer = await this.#answer(request).catch((error: unknown) => this.#refused(request, error));
+    // Closing the connection at once could cost its sender the answer.
+    if (!request.complete) discardBody(request);
+    send(response, answer);
+  }
+
+  async #answer(request: IncomingMessage): Promise<Answer> {
+    const { method = '', url = '', headers } = request;
+    const { open, admin } = this.#options;
+    const [path = ''] = url.split('?', 1);
+    const found = findRoute(open, method, path) ?? this.#foundByAdmin(request, path);
+    const body = await readBody(request);
+    const isAdmin = admin?.routes.includes(found.route) === true;
+    if (isAdmin && found.route.method === 'POST') {
+      this.#options.logger.info(
+        { route: `${method} ${found.route.path}`, source: found.name },
+        'asked by an administrator',
+      );
+    }
+    return found.route.answer({
+      name: found.name,
+      query: new URLSearchParams(url.slice(path.length)),
+      body,
+      contentType: (headers['content-type'] ?? '').split(';', 1)[0]?.trim().toLowerCase() ?? '',
+    });
+  }
+
+  #foundByAdmin({ method = '', headers }: IncomingMessage, path: string): Found {
+    const { admin } = this.#options;
+    if (admin === undefined) throw new Refusal(404, 'Not Found');
+    if (!admin.hasToken(headers.authorization)) {
+      throw new Refusal(401, 'The header Authorization: Bearer <token> is missing, or its token is wrong', {
+        'WWW-Authenticate': 'Bearer',
+      });
+    }
+    const found = findRoute(admin.routes, method, path);
+    if (found === undefined) throw new Refusal(404, 'Not Found');
+    return found;
+  }
+
+  #refused({ method, socket }: IncomingMessage, error: unknown): Answer {
+    if (error instanceof Refusal) {
+      const { status, message, headers } = error;
+      // The path may hold anything, and is not logged.
+      this.#options.logger.debug({ method, status, peer: socket.remoteAddress }, 'request refused');
+      return { status, body: { detail: message }, headers };
+    }
+    // Left before its body had arrived.
+    if (socket.destroyed) return { status: 400, body: { detail: 'Bad Request' } };
+    this.#options.logger.error({ err: error }, 'request failed');
+    return { status: 500, body: { detail: 'Internal Server Error' } };
+  }
+}
+
+function send(response: ServerResponse, { status, body, headers }: Answer): void {
+  const text = JSON.stringify(body);
+  response.writeHead(status, {
+    'Content-Type': 'application/json',
+    'Content-Length': Buffer.byteLength(text),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
+    ...headers,
+  });
+  response.end(text);
+}

@@ -1,0 +1,9 @@
+/**
+ * The segments of a path: `.` separates, `/.` is a dot inside a name, and empty segments do not count (facts 3.1, 3.2).
+ */
+export function splitPath(path: string): string[] {
+  return path
+    .split(/(?<!\/)\./)
+    .map((segment) => segment.replaceAll('/.', '.'))
+    .filter((segment) => segment !== '');
+}

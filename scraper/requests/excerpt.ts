@@ -1,0 +1,48 @@
+import { REDACTED } from '../../crds/config/secret-names.ts';
+import { asUrl, formEncoded } from './query.ts';
+
+const LONGEST = 200;
+/** Shorter values occur by chance in ordinary text. */
+const MIN_SECRET_CHARS = 4;
+/** So many letters and digits in a row are no word, and tell a secret in whatever form it is repeated. */
+const TELLING = /[A-Za-z0-9]{16,}/g;
+
+/**
+ * The beginning of an answer, for an error message: on one line, at most 200 characters, and without these secrets in
+ * any of the forms in which an answer repeats what it was sent.
+ *
+ * @param isWhole whether the text is the whole answer, and cannot end in the middle of a secret
+ */
+export function excerpt(text: string, secrets: readonly string[], isWhole: boolean): string {
+  const forms = secrets
+    .filter((secret) => secret.length >= MIN_SECRET_CHARS)
+    .flatMap(secretForms)
+    .toSorted((a, b) => b.length - a.length);
+  const clean = forms.reduce((shown, form) => shown.replaceAll(form, REDACTED), text);
+  const certain = isWhole ? clean : clean.slice(0, Math.max(0, clean.length - (forms[0]?.length ?? 0)));
+  const line = certain.replaceAll(/[\s\p{C}]+/gu, ' ').trim();
+  return line.length <= LONGEST ? line : `${line.slice(0, LONGEST)}…`;
+}
+
+/** A secret in all forms in which an answer may repeat it. */
+export function secretForms(secret: string): string[] {
+  const forms = [
+    secret,
+    JSON.stringify(secret).slice(1, -1),
+    encodeURIComponent(secret.toWellFormed()),
+    formEncoded(secret),
+    asUrl(secret),
+    inHtml(secret),
+    ...(secret.match(TELLING) ?? []),
+  ];
+  return [...new Set(forms)];
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&': '&amp;',
+  '<': '&lt;',
+  '>': '&gt;',
+  '"': '&quot;',
+  "'": '&#39;',
+};
+const inHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');

@@ -1,0 +1,41 @@
+/** Why a request failed; what follows from it is for the caller to decide. */
+export type FailureKind =
+  /** An answer that is no success, redirects included. */
+  | 'status'
+  | 'timeout'
+  /** No connection, or it broke. */
+  | 'network'
+  /** Certificates, of whichever side. */
+  | 'tls'
+  /** Not sent: plain http while TLS is enforced, or a next page elsewhere. */
+  | 'refused'
+  | 'too_large'
+  | 'not_json'
+  /** JSON, but not what the configuration says it would be. */
+  | 'shape'
+  /** No token could be had. */
+  | 'auth'
+  /** Pages without end. */
+  | 'pages';
+
+interface Details {
+  /** Of an answer. */
+  readonly status?: number;
+  /** Milliseconds after which the API asks to be tried again. */
+  readonly retryAfterMs?: number;
+}
+
+/** The failure of a request. Its message holds no credentials, and has no cause that could. */
+export class RequestFailure extends Error {
+  override readonly name = 'RequestFailure';
+  readonly kind: FailureKind;
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+
+  constructor(kind: FailureKind, message: string, { status, retryAfterMs }: Details = {}) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+    this.retryAfterMs = retryAfterMs;
+  }
+}

@@ -1,0 +1,134 @@
+import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
+import { asUrl, type Parameter, queryOf } from './query.ts';
+import { formatTime } from './strftime.ts';
+import { timeMode, timePattern, unitMs, type Window } from './windows.ts';
+
+export interface RequestParts {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  /** Without those of authentication, which overrule them. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string | undefined;
+}
+
+/** What the parameters of a request depend on. */
+export interface RequestContext {
+  readonly source: Pick<Source, 'baseUrl' | 'endpoint' | 'scrape' | 'frequency'>;
+  readonly settings: Pick<ScraperSettings, 'defaultTimeFormat'>;
+  /** Undefined: the source has no times. */
+  readonly window: Window | undefined;
+  /** Parameters of the page; they take the place of others with their name. */
+  readonly page?: Readonly<Record<string, unknown>>;
+  /** Where the last page says that this one is; it has its parameters already. */
+  readonly next?: string;
+}
+
+/** One request, as it goes onto the wire but for its authentication. */
+export function requestOf(context: RequestContext): RequestParts {
+  const { source, next } = context;
+  const { httpMethod: method, extraHeaders } = source.scrape;
+  const url = sourceUrl(source);
+  const parameters = parametersOf(context);
+  const headers = { ...credentialsIn(url), ...extraHeaders };
+  const where = next ?? withoutCredentials(url);
+  if (method === 'GET') {
+    return { method, url: next ?? withQuery(where, queryOf(parameters)), headers, body: undefined };
+  }
+  const body = JSON.stringify(Object.fromEntries(parameters.map(({ name, value }) => [name, value])));
+  const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
+  return { method, url: where, headers: hasType ? headers : { ...headers, 'Content-Type': 'application/json' }, body };
+}
+
+/**
+ * The address of a source. An absolute URL as the endpoint replaces the base; a query of either stays, and comes before
+ * the parameters. A colon in the endpoint (`items:list`) makes it no URL, as it did in the original.
+ */
+export function sourceUrl({ baseUrl, endpoint }: Pick<Source, 'baseUrl' | 'endpoint'>): string {
+  if (/^https?:\/\//i.test(endpoint)) return normal(endpoint);
+  const [base, baseQuery] = cut(baseUrl.replace(/#.*$/s, ''), '?');
+  const [path, query] = cut(endpoint.replace(/#.*$/s, ''), '?');
+  const queries = [baseQuery, query].filter((part) => part !== undefined && part !== '');
+  const joined = `${base.replace(/\/+$/, '')}/${path.replace(/^\/+/, '')}`;
+  return normal(queries.length === 0 ? joined : `${joined}?${queries.join('&')}`);
+}
+
+/** The path resolved by the rules of URLs; the query untouched, because these would escape more in it. */
+function normal(url: string): string {
+  const [path, query] = cut(url.replace(/#.*$/s, ''), '?');
+  const { href } = new URL(path);
+  return query === undefined ? href : `${href}?${asUrl(query)}`;
+}
+
+const withQuery = (url: string, query: string): string =>
+  query === '' ? url : `${url}${url.includes('?') ? (/[?&]$/.test(url) ? '' : '&') : '?'}${query}`;
+
+function cut(text: string, at: string): [string, string | undefined] {
+  const index = text.indexOf(at);
+  return index < 0 ? [text, undefined] : [text.slice(0, index), text.slice(index + 1)];
+}
+
+/** User name and password of a URL become a header, as browsers do it, and never stand in a request line or a log. */
+function credentialsIn(url: string): Record<string, string> {
+  const { username, password } = new URL(url);
+  if (username === '' && password === '') return {};
+  const pair = [username, password].map(decoded).join(':');
+  return { Authorization: `Basic ${Buffer.from(pair).toString('base64')}` };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+const withoutCredentials = (url: string): string => url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1');
+
+/** All parameters in the order of the wire: start, end, unit, value, extraArgs, page. */
+function parametersOf({ source, settings, window, page = {} }: RequestContext): Parameter[] {
+  const parameters = [...timeParameters(source, settings, window), ...extraParameters(source.scrape)];
+  const replaced = parameters.filter(({ name }) => !Object.hasOwn(page, name));
+  return [...replaced, ...Object.entries(page).map(([name, value]) => ({ name, value, raw: false }))];
+}
+
+function timeParameters(
+  { scrape, frequency }: Pick<Source, 'scrape' | 'frequency'>,
+  settings: RequestContext['settings'],
+  window: Window | undefined,
+): Parameter[] {
+  const { rangeKeys, urlEncodeTimeKeys, overlap } = scrape;
+  const mode = timeMode(scrape);
+  if (rangeKeys === null || window === undefined || mode === 'none') return [];
+  if (mode === 'explicit') {
+    const pattern = timePattern(scrape, settings.defaultTimeFormat);
+    const start = new Date(window.start.getTime() - overlap);
+    return [
+      { name: rangeKeys.startKey ?? '', value: formatTime(start, pattern), raw: !urlEncodeTimeKeys },
+      { name: rangeKeys.endKey ?? '', value: formatTime(window.end, pattern), raw: !urlEncodeTimeKeys },
+    ];
+  }
+  // With cron there is no frequency; the window is what has passed since the last time.
+  const period = frequency ?? window.end.getTime() - window.start.getTime();
+  return [
+    { name: 'unit', value: rangeKeys.unit, raw: false },
+    { name: 'value', value: relativeValue(rangeKeys, period), raw: false },
+  ];
+}
+
+function relativeValue(
+  { unit, value, takeNegative }: NonNullable<Source['scrape']['rangeKeys']>,
+  periodMs: number,
+): unknown {
+  if (value !== 'from-config' || unit === null) return value;
+  const units = Math.floor(periodMs / unitMs(unit));
+  return takeNegative && units !== 0 ? -units : units;
+}
+
+function extraParameters({ extraArgs }: Source['scrape']): Parameter[] {
+  return Object.entries(extraArgs).map(([name, value]) =>
+    typeof value === 'object' && value !== null && Object.hasOwn(value, 'noEncodeValue')
+      ? { name, value: (value as { noEncodeValue: unknown }).noEncodeValue, raw: true }
+      : { name, value, raw: false },
+  );
+}

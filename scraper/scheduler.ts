@@ -1,0 +1,105 @@
+interface Entry {
+  readonly key: string;
+  readonly at: number;
+  readonly run: () => void;
+  /** Place in the heap. */
+  place: number;
+}
+
+/** The clock of the machine can be set: no wait is longer than until the next look at it. */
+const LONGEST_WAIT_MS = 30_000;
+
+/** Timers of thousands of keys, at most one each, on one timer of the process: a heap by time. */
+export class Scheduler {
+  readonly #now: () => number;
+  readonly #entries = new Map<string, Entry>();
+  readonly #heap: Entry[] = [];
+  #timer: NodeJS.Timeout | undefined;
+  #timerAt = Number.POSITIVE_INFINITY;
+  #stopped = false;
+
+  constructor(now: () => number = Date.now) {
+    this.#now = now;
+  }
+
+  /** Runs something at a time, in milliseconds since 1970, in the place of what the key had before. */
+  set(key: string, at: number, run: () => void): void {
+    if (this.#stopped) return;
+    this.delete(key);
+    const entry: Entry = { key, at, run, place: this.#heap.length };
+    this.#entries.set(key, entry);
+    this.#heap.push(entry);
+    this.#up(entry);
+    this.#arm();
+  }
+
+  /** When something is due; undefined: nothing is. */
+  at(key: string): number | undefined {
+    return this.#entries.get(key)?.at;
+  }
+
+  delete(key: string): void {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return;
+    this.#entries.delete(key);
+    this.#remove(entry);
+  }
+
+  stop(): void {
+    this.#stopped = true;
+    clearTimeout(this.#timer);
+    this.#entries.clear();
+    this.#heap.length = 0;
+  }
+
+  #arm(): void {
+    const [first] = this.#heap;
+    if (first === undefined || first.at >= this.#timerAt) return;
+    clearTimeout(this.#timer);
+    this.#timerAt = first.at;
+    this.#timer = setTimeout(() => this.#wake(), Math.min(Math.max(0, first.at - this.#now()), LONGEST_WAIT_MS));
+  }
+
+  #wake(): void {
+    this.#timerAt = Number.POSITIVE_INFINITY;
+    const now = this.#now();
+    for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
+      this.delete(first.key);
+      first.run();
+    }
+    this.#arm();
+  }
+
+  #remove(entry: Entry): void {
+    const last = this.#heap.pop();
+    if (last === undefined || last === entry) return;
+    last.place = entry.place;
+    this.#heap[entry.place] = last;
+    this.#up(last);
+    this.#down(last);
+  }
+
+  #up(entry: Entry): void {
+    for (;;) {
+      const parent = this.#heap[(entry.place - 1) >> 1];
+      if (entry.place === 0 || parent === undefined || parent.at <= entry.at) return;
+      this.#swap(parent, entry);
+    }
+  }
+
+  #down(entry: Entry): void {
+    for (;;) {
+      const left = this.#heap[entry.place * 2 + 1];
+      const right = this.#heap[entry.place * 2 + 2];
+      const child = right !== undefined && left !== undefined && right.at < left.at ? right : left;
+      if (child === undefined || child.at >= entry.at) return;
+      this.#swap(entry, child);
+    }
+  }
+
+  #swap(upper: Entry, lower: Entry): void {
+    [upper.place, lower.place] = [lower.place, upper.place];
+    this.#heap[upper.place] = upper;
+    this.#heap[lower.place] = lower;
+  }
+}

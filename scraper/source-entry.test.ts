@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { measuredSource } from './output/testing/measured-source.ts';
+import { Scheduler } from './scheduler.ts';
+import { SourceEntry } from './source-entry.ts';
+
+const START = new Date('2026-01-01T00:00:00Z');
+const seconds = (count: number): Date => new Date(START.getTime() + count * 1000);
+
+/** An entry whose clock stands still, so that nothing ever runs. */
+function entry(fields: Record<string, unknown> = {}, random = 0): SourceEntry {
+  const scheduler = new Scheduler(() => START.getTime());
+  return new SourceEntry(measuredSource({ frequency: '1h', ...fields }), {
+    scheduler,
+    now: () => START,
+    random: () => random,
+  });
+}
+
+describe('when a source runs next', () => {
+  test('at once when it is this pod’s, put off by jitter', () => {
+    const [one, late] = [entry(), entry({ jitter: '10s' }, 0.5)];
+    expect(one.status()).toMatchObject({ owner: false, nextRun: undefined });
+    one.begin();
+    late.begin();
+    expect(one.status()).toMatchObject({ owner: true, nextRun: START });
+    expect(late.status().nextRun).toEqual(seconds(5));
+  });
+
+  test('earlier for a window that waits, at the earliest of its times', () => {
+    const one = entry({ jitter: '60s' }, 0.999);
+    one.begin();
+    for (const [asked, next] of [
+      [30, 30],
+      [20, 20],
+      [40, 20],
+    ] as const) {
+      one.wakeAt(seconds(asked));
+      expect(one.status().nextRun).toEqual(seconds(next));
+    }
+  });
+
+  test('never when it is another pod’s', () => {
+    const one = entry();
+    one.begin();
+    one.wakeAt(seconds(1));
+    one.end();
+    expect(one.status()).toMatchObject({ owner: false, nextRun: undefined });
+    one.replace(measuredSource({ frequency: '2h' }));
+    expect(one.status().nextRun).toBeUndefined();
+  });
+});
+
+test('why it cannot run is its error', () => {
+  const one = entry();
+  one.unusable = 'dataKey: is nothing';
+  expect(one.status()).toMatchObject({ unusable: 'dataKey: is nothing', lastError: 'dataKey: is nothing' });
+});
+
+test('only a range has a watermark', () => {
+  expect(entry().status().watermark).toBeUndefined();
+});

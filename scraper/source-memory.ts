@@ -1,0 +1,35 @@
+import { Slots } from './concurrency.ts';
+import { Claims } from './gathered.ts';
+import type { PreparedSource } from './prepared-source.ts';
+import type { SourceState, WindowKind } from './state/ledger.ts';
+
+/** What the runs of a source have in common. */
+export class SourceMemory {
+  prepared: PreparedSource;
+  fetching: Slots;
+  readonly claims = new Claims();
+  /** Windows that are begun and not committed. */
+  readonly inFlight = new Map<string, WindowKind>();
+  /** Attempts at each window that failed because of the collector. */
+  readonly collectorFailures = new Map<string, number>();
+  /** Time has passed that no run has planned yet. */
+  isPlanDue = false;
+  /** From the last look at the ledger. */
+  state: SourceState | undefined;
+  stateReadAt = Number.NEGATIVE_INFINITY;
+
+  constructor(prepared: PreparedSource) {
+    this.prepared = prepared;
+    this.fetching = new Slots(prepared.maxFetching);
+  }
+
+  /** Only windows of a backfill run, which may go on for hours; what has just passed need not wait for them. */
+  get isBackfilling(): boolean {
+    return this.inFlight.size > 0 && [...this.inFlight.values()].every((kind) => kind === 'backfill');
+  }
+
+  reconfigure(prepared: PreparedSource): void {
+    this.prepared = prepared;
+    this.fetching = new Slots(prepared.maxFetching);
+  }
+}

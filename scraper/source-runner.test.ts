@@ -1,0 +1,624 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { answer } from './output/testing/otlp-receiver.ts';
+import { inTurn, json } from './requests/testing/test-server.ts';
+import { type RunObserver, unobserved } from './run-observer.ts';
+import { FENCE, PERIOD_MS, RunnerKit } from './testing/runner-kit.ts';
+
+const START = new Date('2026-01-01T00:00:00Z');
+const minutes = (count: number): Date => new Date(START.getTime() + count * 60_000);
+const WINDOWS_OF_A_MINUTE = { parallelWindow: { unit: 'minutes', value: 1 } };
+const ALL = { offset: 0, limit: 1000 };
+
+/** As if it had been scraped until then. */
+const plannedUntil = (kit: RunnerKit, until: Date): Promise<boolean> =>
+  kit.ledger.plan('events', undefined, [], until, FENCE);
+
+describe('what is asked for', () => {
+  test('the first run only remembers the time, the next one asks for what has passed since', async () => {
+    await using kit = await RunnerKit.start();
+    expect(await kit.runner.run('first')).toBe('done');
+    expect(kit.api.requests).toEqual([]);
+    expect(kit.runner.runs.last).toMatchObject({ status: 'gated', trigger: 'first', windows: 0 });
+    kit.pass(PERIOD_MS);
+    expect(await kit.runner.run('schedule')).toBe('done');
+    expect(kit.windowsSince(START)).toEqual([[0, 60]]);
+    expect(kit.delivered).toEqual([1]);
+    expect(kit.runner.runs.last).toMatchObject({ status: 'success', windows: 1, records: 1, errors: [] });
+    expect(kit.runner.state).toMatchObject({ watermark: minutes(1), openWindows: 0, lastSuccess: minutes(1) });
+    expect(kit.wakes).toEqual([]);
+  });
+
+  test('runFirstScrape: the time from firstScrapeStart on, in windows', async () => {
+    const rangeKeys = { startKey: 'from', endKey: 'to', firstScrapeStart: '2025-12-31T23:55:00Z' };
+    await using kit = await RunnerKit.start({
+      fields: { runFirstScrape: true },
+      scrape: { ...WINDOWS_OF_A_MINUTE, rangeKeys, lag: '2m' },
+    });
+    await kit.runner.run('first');
+    expect(kit.windowsSince(minutes(-5)).sort((a, b) => a[0] - b[0])).toEqual([
+      [0, 60],
+      [60, 120],
+      [120, 180],
+    ]);
+    expect(kit.runner.state?.watermark).toEqual(minutes(-2));
+  });
+
+  test('runFirstScrape without a start: one period, as far as lag lets it', async () => {
+    await using kit = await RunnerKit.start({ fields: { runFirstScrape: true }, scrape: { lag: '10m' } });
+    await kit.runner.run('first');
+    expect(kit.windowsSince(minutes(-10))).toEqual([[-60, 0]]);
+  });
+
+  test('after an outage, everything since, so many windows at a time', async () => {
+    await using kit = await RunnerKit.start({ scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrentWindows: 3 } });
+    let [now, most] = [0, 0];
+    kit.api.answer = async (request, response) => {
+      now += 1;
+      most = Math.max(most, now);
+      await delay(5);
+      now -= 1;
+      await json([])(request, response);
+    };
+    await plannedUntil(kit, minutes(-20));
+    await kit.runner.run('schedule');
+    expect(kit.windowsSince(minutes(-20)).sort((a, b) => a[0] - b[0])).toEqual(
+      Array.from({ length: 20 }, (_, minute) => [minute * 60, minute * 60 + 60]),
+    );
+    expect(most).toBe(3);
+    expect(kit.runner.state?.watermark).toEqual(START);
+  });
+
+  test('no more windows are fetched at a time than maxConcurrency, however many are begun', async () => {
+    await using kit = await RunnerKit.start({
+      scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 2, maxConcurrentWindows: 8 },
+    });
+    let [now, most] = [0, 0];
+    kit.api.answer = async (request, response) => {
+      now += 1;
+      most = Math.max(most, now);
+      await delay(5);
+      now -= 1;
+      await json([])(request, response);
+    };
+    await plannedUntil(kit, minutes(-10));
+    await kit.runner.run('schedule');
+    expect(most).toBe(2);
+  });
+
+  test('what lies further back than maxCatchUp is left out, and said', async () => {
+    const skipped: number[] = [];
+    const observer: RunObserver = { ...unobserved, notCaughtUp: (_source, ms) => skipped.push(ms) };
+    await using kit = await RunnerKit.start({ scrape: { maxCatchUp: '5m' }, observer });
+    await plannedUntil(kit, minutes(-60));
+    await kit.runner.run('schedule');
+    expect(kit.windowsSince(START)).toEqual([[-300, 0]]);
+    expect(skipped).toEqual([55 * 60_000]);
+    expect(kit.lines).toContainEqual(
+      expect.objectContaining({ level: 'warning', msg: expect.stringContaining('not caught up') }),
+    );
+  });
+
+  test('a long time is planned in parts, and caught up in one run', async () => {
+    await using kit = await RunnerKit.start({ scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 8 } });
+    kit.api.answer = json([]);
+    await plannedUntil(kit, minutes(-1200));
+    await kit.runner.run('schedule');
+    expect(kit.api.requests).toHaveLength(1200);
+    expect(kit.runner.state).toMatchObject({ watermark: START, openWindows: 0 });
+  });
+
+  test('windows that wait for another attempt are not added to without end', async () => {
+    await using kit = await RunnerKit.start({ scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 16 } });
+    kit.api.answer = json({}, 500);
+    await plannedUntil(kit, minutes(-3000));
+    for (let run = 0; run < 4; run += 1) await kit.runner.run('schedule');
+    expect(kit.runner.state?.openWindows).toBe(1000);
+    expect(kit.runner.state?.watermark).toEqual(minutes(-3000));
+  });
+});
+
+describe('failures', () => {
+  const failing = (status: number, headers: Record<string, string> = {}) =>
+    inTurn(json({}, status, headers), json([{ id: 1 }]));
+
+  test('a window that fails stays open, is said, and is tried again', async () => {
+    await using kit = await RunnerKit.start({ scrape: { retry: { initialDelay: '8s' } } });
+    kit.api.answer = failing(500);
+    await plannedUntil(kit, minutes(-1));
+    expect(await kit.runner.run('schedule')).toBe('failed');
+    expect(kit.delivered).toEqual([]);
+    expect(kit.runner.state).toMatchObject({ watermark: minutes(-1), openWindows: 1 });
+    expect(kit.runner.lastError).toMatch(/^status: GET http:.* answered 500/);
+    expect(kit.wakes).toEqual([new Date(START.getTime() + 8000)]);
+    expect(kit.failures()).toEqual([
+      expect.objectContaining({
+        level: 'warning',
+        source: 'events',
+        kind: 'status',
+        status: 500,
+        attempt: 1,
+        next_attempt: '2026-01-01T00:00:08.000Z',
+        window: expect.objectContaining({ start: minutes(-1).toISOString(), end: START.toISOString() }),
+      }),
+    ]);
+    await kit.runner.run('retry');
+    expect(kit.api.requests, 'not before its time').toHaveLength(1);
+    expect(kit.runner.runs.all(), 'which is no run').toHaveLength(1);
+    expect(kit.runner.lastError).toMatch(/answered 500/);
+    kit.pass(8000);
+    expect(await kit.runner.run('retry')).toBe('done');
+    expect(kit.delivered).toEqual([1]);
+    expect(kit.windowsSince(minutes(-1))).toEqual([
+      [0, 60],
+      [0, 60],
+    ]);
+    expect(kit.runner).toMatchObject({ lastError: undefined, state: { watermark: START, openWindows: 0 } });
+  });
+
+  test('the API says when to come again', async () => {
+    await using kit = await RunnerKit.start();
+    kit.api.answer = failing(429, { 'retry-after': '90' });
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    expect(kit.wakes).toEqual([new Date(START.getTime() + 90_000)]);
+  });
+
+  test('one window that fails holds up no other, and the watermark waits for it', async () => {
+    await using kit = await RunnerKit.start({ scrape: WINDOWS_OF_A_MINUTE });
+    const second = String(minutes(-4).getTime() / 1000);
+    kit.api.answer = (request, response) =>
+      json([{ id: request.target }], request.target.includes(`from=${second}`) ? 503 : 200)(request, response);
+    await plannedUntil(kit, minutes(-5));
+    expect(await kit.runner.run('schedule')).toBe('failed');
+    expect(kit.delivered).toHaveLength(4);
+    expect(kit.runner.state).toMatchObject({ watermark: minutes(-4), openWindows: 1 });
+    expect(kit.runner.runs.last).toMatchObject({ status: 'error', windows: 4, failed: 1, records: 4 });
+  });
+
+  test('after so many attempts a window is set aside, until somebody wants it again', async () => {
+    await using kit = await RunnerKit.start({ scrape: { retry: { maxAttempts: 3 } } });
+    kit.api.answer = json({ secret: 'x' }, 404);
+    await plannedUntil(kit, minutes(-1));
+    for (const trigger of ['schedule', 'retry', 'retry', 'retry'] as const) {
+      await kit.runner.run(trigger);
+      kit.pass(10_000);
+    }
+    expect(kit.api.requests).toHaveLength(3);
+    expect(kit.runner.state).toMatchObject({ deadWindows: 1, openWindows: 0, watermark: minutes(-1) });
+    expect(kit.failures().at(-1)).toMatchObject({ level: 'error', attempt: 3, next_attempt: 'dead' });
+    kit.api.answer = json([{ id: 1 }]);
+    expect(await kit.ledger.retryDead('events', kit.now)).toBe(1);
+    await kit.runner.run('retry');
+    expect(kit.delivered).toEqual([1]);
+    expect(kit.runner.state).toMatchObject({ deadWindows: 0, watermark: START });
+  });
+
+  test.each([
+    ['not_json', { answer: 'nonsense' }],
+    ['shape', { answer: '{"a": 1}' }],
+  ])('%s: the window fails and says so', async (kind, { answer: body }) => {
+    await using kit = await RunnerKit.start();
+    kit.api.answer = (_request, response) => void response.end(body);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    expect(kit.failures()).toEqual([expect.objectContaining({ kind })]);
+  });
+
+  test('pages without number do not fill the memory', async () => {
+    const scrape = { pagination: { type: 'page' }, maxResponseBytes: 1000 };
+    await using kit = await RunnerKit.start({ scrape });
+    kit.api.answer = json([{ id: 'x'.repeat(900) }]);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    expect(kit.failures()).toEqual([expect.objectContaining({ kind: 'too_large' })]);
+    expect(kit.api.requests).toHaveLength(9);
+  });
+
+  test('a collector that is away gets all the time it needs, and nothing is fetched again meanwhile', async () => {
+    const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '300' };
+    await using kit = await RunnerKit.start({ scrape: { retry: { maxAttempts: 2 } }, env });
+    kit.collector.always = answer(503);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      kit.pass(60_000);
+      await kit.runner.run('retry');
+    }
+    expect(kit.failures()).toHaveLength(4);
+    expect(kit.failures().at(-1)).toMatchObject({ kind: 'export', attempt: 4, level: 'warning' });
+    expect(kit.runner.state).toMatchObject({ deadWindows: 0, openWindows: 1, watermark: minutes(-1) });
+    kit.collector.always = answer(200);
+    kit.pass(60_000);
+    await kit.runner.run('retry');
+    expect(kit.delivered).toEqual([1]);
+    expect(kit.api.requests).toHaveLength(1);
+  });
+
+  test('attempts that failed because of the collector do not count against the window', async () => {
+    const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '300' };
+    await using kit = await RunnerKit.start({ scrape: { retry: { maxAttempts: 2 } }, env });
+    kit.collector.always = answer(503);
+    await plannedUntil(kit, minutes(-1));
+    for (const trigger of ['schedule', 'retry', 'retry'] as const) {
+      await kit.runner.run(trigger);
+      kit.pass(60_000);
+    }
+    // What was fetched is of the old configuration: it is fetched again.
+    kit.runner.reconfigure(kit.prepared);
+    kit.api.answer = json({}, 500);
+    await kit.runner.run('retry');
+    expect(kit.runner.state).toMatchObject({ deadWindows: 0, openWindows: 1 });
+    kit.pass(60_000);
+    await kit.runner.run('retry');
+    expect(kit.runner.state).toMatchObject({ deadWindows: 1, openWindows: 0 });
+  });
+
+  test('what a collector refuses for good is set aside in the end', async () => {
+    await using kit = await RunnerKit.start({ scrape: { retry: { maxAttempts: 2 } } });
+    kit.collector.always = answer(400);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    kit.pass(10_000);
+    await kit.runner.run('retry');
+    expect(kit.failures().map(({ kind }) => kind)).toEqual(['export_refused', 'export_refused']);
+    expect(kit.runner.state).toMatchObject({ deadWindows: 1 });
+  });
+});
+
+describe('records', () => {
+  const DELTA = { deltaDetection: { enabled: true } };
+
+  test('with delta detection a record comes once', async () => {
+    await using kit = await RunnerKit.start({ fields: DELTA });
+    kit.api.answer = inTurn(json([{ id: 1 }, { id: 1 }]), json([{ id: 1 }, { id: 2 }]));
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    kit.pass(PERIOD_MS);
+    await kit.runner.run('schedule');
+    expect(kit.delivered).toEqual([1, 2]);
+    expect(kit.runner.runs.all().map(({ records, unchanged }) => [records, unchanged])).toEqual([
+      [1, 1],
+      [1, 1],
+    ]);
+  });
+
+  test('windows at the same time do not both emit a record', async () => {
+    await using kit = await RunnerKit.start({ fields: DELTA, scrape: WINDOWS_OF_A_MINUTE });
+    await plannedUntil(kit, minutes(-4));
+    await kit.runner.run('schedule');
+    expect(kit.api.requests).toHaveLength(4);
+    expect(kit.delivered).toEqual([1]);
+  });
+
+  test('what was not delivered is not remembered', async () => {
+    await using kit = await RunnerKit.start({ fields: DELTA });
+    kit.collector.next = [answer(400)];
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    expect(kit.delivered).toEqual([]);
+    kit.pass(5000);
+    await kit.runner.run('retry');
+    expect(kit.delivered).toEqual([1]);
+  });
+
+  test('maxRecordsPerScrape counts what is new, over all windows; the rest comes next time', async () => {
+    await using kit = await RunnerKit.start({
+      fields: { ...DELTA, filters: { limits: { maxRecordsPerScrape: 3 } } },
+      scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 1 },
+    });
+    kit.api.answer = json([1, 2, 3, 4, 5, 6, 7].map((id) => ({ id })));
+    await plannedUntil(kit, minutes(-2));
+    await kit.runner.run('schedule');
+    expect(kit.delivered).toEqual([1, 2, 3]);
+    kit.pass(PERIOD_MS);
+    await kit.runner.run('schedule');
+    expect(kit.delivered).toEqual([1, 2, 3, 4, 5, 6]);
+  });
+
+  test('windows that do not fit into maxRecordsPerScrape wait for the next run; only one that is too large is cut', async () => {
+    const cut: number[] = [];
+    await using kit = await RunnerKit.start({
+      fields: { filters: { limits: { maxRecordsPerScrape: 5 } } },
+      scrape: WINDOWS_OF_A_MINUTE,
+      observer: { ...unobserved, leftOut: (_source, records) => cut.push(records) },
+    });
+    const sizes = [2, 3, 2, 9, 1];
+    kit.api.answer = (request, response) => {
+      const window =
+        (Number(new URL(request.target, kit.api.url).searchParams.get('from')) * 1000 - minutes(-5).getTime()) / 60_000;
+      return json(Array.from({ length: sizes[window] ?? 0 }, (_, place) => ({ id: `${window}.${place}` })))(
+        request,
+        response,
+      );
+    };
+    await plannedUntil(kit, minutes(-5));
+    const runs: number[] = [];
+    for (const trigger of ['schedule', 'retry', 'retry', 'retry'] as const) {
+      const before = kit.delivered.length;
+      expect(await kit.runner.run(trigger)).toBe('done');
+      runs.push(kit.delivered.length - before);
+    }
+    expect(runs).toEqual([5, 2, 5, 1]);
+    expect(cut).toEqual([4]);
+    expect(kit.wakes, 'the next tick is soon enough').toEqual([]);
+    expect(kit.runner.state).toMatchObject({ openWindows: 0, watermark: START });
+  });
+
+  test('a window that fails after it has taken some of maxRecordsPerScrape gives it back', async () => {
+    await using kit = await RunnerKit.start({
+      fields: { filters: { limits: { maxRecordsPerScrape: 1 } } },
+      scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 1, pagination: { type: 'page' } },
+    });
+    kit.api.answer = inTurn(json([{ id: 1 }]), json({}, 500), json([{ id: 2 }]), json([]));
+    await plannedUntil(kit, minutes(-2));
+    await kit.runner.run('schedule');
+    expect(kit.delivered).toEqual([2]);
+  });
+
+  test('after ttlSeconds a record that has not changed comes again', async () => {
+    await using kit = await RunnerKit.start({ fields: { deltaDetection: { enabled: true, ttlSeconds: 90 } } });
+    await plannedUntil(kit, minutes(-1));
+    const counts: number[] = [];
+    for (let run = 0; run < 4; run += 1) {
+      await kit.runner.run('schedule');
+      counts.push(kit.delivered.length);
+      kit.pass(PERIOD_MS);
+    }
+    expect(counts).toEqual([1, 1, 2, 2]);
+  });
+
+  test('a page of many records leaves time for others', async () => {
+    const gaugeReadings = Array.from({ length: 12 }, (_, place) => ({ name: `g${place}`, dataKey: 'a.b.c' }));
+    const attributes = [{ name: 'kind', dataKey: 'a.kind' }];
+    await using kit = await RunnerKit.start({ fields: { emitLogs: false, gaugeReadings, attributes } });
+    kit.api.answer = json(Array.from({ length: 40_000 }, (_, id) => ({ a: { b: { c: `${id}` }, kind: id % 7 } })));
+    await plannedUntil(kit, minutes(-1));
+    let [last, longest, isOver] = [Number.NaN, 0, false];
+    const turn = (): void => {
+      const now = performance.now();
+      longest = Math.max(longest, Number.isNaN(last) ? 0 : now - last);
+      last = now;
+      if (!isOver) setImmediate(turn);
+    };
+    const began = performance.now();
+    turn();
+    await kit.runner.run('schedule');
+    isOver = true;
+    expect(kit.collector.accepted.flatMap(({ points }) => points)).toHaveLength(12 * 7);
+    expect(longest / (performance.now() - began), 'of the whole time in one go').toBeLessThan(0.5);
+  });
+});
+
+describe('sources that have only a present', () => {
+  const INSTANT = { scrape: { type: 'instant' } };
+
+  test('a moment that has failed is set aside when a later one comes', async () => {
+    await using kit = await RunnerKit.start({ fields: { ...INSTANT, runFirstScrape: true } });
+    kit.api.answer = inTurn(json({}, 500), json([{ id: 2 }]));
+    await kit.runner.run('first');
+    expect(kit.runner.state).toMatchObject({ openWindows: 1 });
+    kit.pass(PERIOD_MS);
+    await kit.runner.run('schedule');
+    expect(kit.delivered).toEqual([2]);
+    expect(kit.api.requests).toHaveLength(2);
+    expect(kit.runner.state).toMatchObject({ openWindows: 0, deadWindows: 1 });
+    const windows = await kit.ledger.windows('events', ALL);
+    expect(windows.find(({ state }) => state === 'dead')?.error).toMatch(/later moment.*answered 500/);
+  });
+
+  test('the latest moment is tried again', async () => {
+    await using kit = await RunnerKit.start({ fields: { ...INSTANT, runFirstScrape: true } });
+    kit.api.answer = inTurn(json({}, 500), json([{ id: 2 }]));
+    await kit.runner.run('first');
+    await kit.runner.run('retry');
+    expect(kit.api.requests).toHaveLength(1);
+    kit.pass(1000);
+    await kit.runner.run('retry');
+    expect(kit.delivered).toEqual([2]);
+    expect(kit.runner.state).toMatchObject({ openWindows: 0, deadWindows: 0 });
+  });
+
+  test('two runs in the same millisecond are two moments', async () => {
+    await using kit = await RunnerKit.start({ fields: { ...INSTANT, runFirstScrape: true } });
+    await kit.runner.run('first');
+    await kit.runner.run('admin');
+    expect(kit.delivered).toEqual([1, 1]);
+  });
+});
+
+describe('runs', () => {
+  /** An API that answers when it is told to. */
+  function held(kit: RunnerKit): { release: () => void; waiting: () => number } {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    let waiting = 0;
+    kit.api.answer = async (request, response) => {
+      waiting += 1;
+      await promise;
+      await json([{ id: 1 }])(request, response);
+    };
+    return { release: resolve, waiting: () => waiting };
+  }
+  const until = async (condition: () => boolean): Promise<void> => {
+    while (!condition()) await delay(2);
+  };
+
+  test('a source does not overlap itself, and says what is left out', async () => {
+    let skipped = 0;
+    await using kit = await RunnerKit.start({ observer: { ...unobserved, skipped: () => (skipped += 1) } });
+    const api = held(kit);
+    await plannedUntil(kit, minutes(-1));
+    const first = kit.runner.run('schedule');
+    await until(() => api.waiting() === 1);
+    kit.pass(PERIOD_MS);
+    expect(await kit.runner.run('schedule')).toBe('running');
+    expect(await kit.runner.run('admin')).toBe('running');
+    expect(skipped).toBe(1);
+    expect(kit.runner.isRunning).toBe(true);
+    api.release();
+    expect(await first).toBe('done');
+    expect(kit.api.requests).toHaveLength(1);
+  });
+
+  test('allowOverlapScans: it does', async () => {
+    await using kit = await RunnerKit.start({ fields: { allowOverlapScans: true } });
+    const api = held(kit);
+    await plannedUntil(kit, minutes(-1));
+    const first = kit.runner.run('schedule');
+    await until(() => api.waiting() === 1);
+    kit.pass(PERIOD_MS);
+    const second = kit.runner.run('schedule');
+    await until(() => api.waiting() === 2);
+    api.release();
+    expect(await Promise.all([first, second])).toEqual(['done', 'done']);
+    expect(kit.windowsSince(minutes(-1))).toEqual([
+      [0, 60],
+      [60, 120],
+    ]);
+    expect(kit.runner.state?.watermark).toEqual(minutes(1));
+  });
+
+  test('what has just passed does not wait for a long backfill', async () => {
+    await using kit = await RunnerKit.start({ scrape: { maxConcurrency: 1 } });
+    kit.api.answer = async (request, response) => {
+      await delay(10);
+      await json([])(request, response);
+    };
+    await plannedUntil(kit, START);
+    const past = Array.from({ length: 20 }, (_, hour) => ({
+      start: minutes(-6000 + hour),
+      end: minutes(-5999 + hour),
+    }));
+    await kit.ledger.backfill('events', past, kit.now);
+    const backfill = kit.runner.run('retry');
+    await until(() => kit.api.requests.length === 3);
+    kit.pass(PERIOD_MS);
+    expect(await kit.runner.run('schedule')).toBe('running');
+    await backfill;
+    expect(kit.api.requests).toHaveLength(21);
+    const place = kit.windowsSince(START).findIndex(([from]) => from === 0);
+    expect(place).toBeGreaterThan(0);
+    expect(place).toBeLessThan(8);
+  });
+
+  test('a source that is paused asks for nothing, and stops in the middle', async () => {
+    await using kit = await RunnerKit.start();
+    await plannedUntil(kit, minutes(-1));
+    await kit.ledger.pause('events');
+    expect(await kit.runner.run('schedule')).toBe('paused');
+    expect(kit.api.requests).toEqual([]);
+    expect(kit.runner.runs.all()).toEqual([]);
+    await kit.ledger.resume('events');
+    expect(await kit.runner.run('admin')).toBe('done');
+    expect(kit.delivered).toEqual([1]);
+  });
+
+  test('what was wished for during the last steps of a run is not forgotten', async () => {
+    await using kit = await RunnerKit.start();
+    const api = held(kit);
+    await plannedUntil(kit, minutes(-1));
+    const run = kit.runner.run('schedule');
+    await until(() => api.waiting() === 1);
+    expect(await kit.runner.run('retry')).toBe('running');
+    api.release();
+    await run;
+    expect(kit.wakes).toEqual([kit.now]);
+  });
+
+  test('closing lets windows finish, and begins no others', async () => {
+    await using kit = await RunnerKit.start({ scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 2 } });
+    const api = held(kit);
+    await plannedUntil(kit, minutes(-10));
+    const run = kit.runner.run('schedule');
+    await until(() => api.waiting() === 2);
+    const closed = kit.runner.close(10_000);
+    api.release();
+    await Promise.all([run, closed]);
+    expect(kit.api.requests).toHaveLength(2);
+    expect(kit.delivered).toEqual([1, 1]);
+    expect(await kit.ledger.source('events')).toMatchObject({ openWindows: 8, watermark: minutes(-8) });
+    expect(await kit.runner.run('schedule')).toBe('elsewhere');
+  });
+
+  test('what does not finish in time is left as it is', async () => {
+    await using kit = await RunnerKit.start();
+    const api = held(kit);
+    await plannedUntil(kit, minutes(-1));
+    const run = kit.runner.run('schedule');
+    await until(() => api.waiting() === 1);
+    await kit.runner.close(20);
+    await run;
+    expect(kit.failures()).toEqual([]);
+    expect(await kit.ledger.windows('events', ALL)).toEqual([
+      expect.objectContaining({ state: 'open', attempts: 0, mayRepeat: false }),
+    ]);
+    api.release();
+  });
+});
+
+describe('the owner of a source', () => {
+  test('who has lost it neither sends nor commits', async () => {
+    await using kit = await RunnerKit.start();
+    kit.api.answer = async (request, response) => {
+      kit.fence = undefined;
+      await json([{ id: 1 }])(request, response);
+    };
+    await plannedUntil(kit, minutes(-1));
+    kit.fence = { token: 0n };
+    const old = kit.runner.run('schedule');
+    expect(await old).toBe('done');
+    expect(await kit.runner.run('schedule')).toBe('elsewhere');
+  });
+
+  test('an old proof is noticed before anything is sent', async () => {
+    await using kit = await RunnerKit.start();
+    await plannedUntil(kit, minutes(-1));
+    await kit.ledger.backfill('events', [{ start: minutes(-9), end: minutes(-8) }], kit.now);
+    kit.fence = { token: 7n };
+    expect(await kit.runner.run('retry')).toBe('elsewhere');
+    expect(kit.api.requests).toHaveLength(1);
+    expect(kit.delivered).toEqual([]);
+    expect((await kit.ledger.windows('events', ALL))[0]).toMatchObject({ state: 'open', attempts: 0 });
+  });
+
+  test('a tick without proof is made up for', async () => {
+    await using kit = await RunnerKit.start();
+    await plannedUntil(kit, minutes(-1));
+    kit.fence = undefined;
+    expect(await kit.runner.run('schedule')).toBe('elsewhere');
+    expect(kit.wakes).toHaveLength(1);
+    kit.fence = FENCE;
+    expect(await kit.runner.run('retry')).toBe('done');
+    expect(kit.delivered).toEqual([1]);
+  });
+
+  test('a window that a crash left behind comes again, and is counted', async () => {
+    const repeated: number[] = [];
+    await using kit = await RunnerKit.start({
+      observer: { ...unobserved, repeated: (_source, records) => repeated.push(records) },
+    });
+    await kit.ledger.plan('events', undefined, [{ start: minutes(-1), end: START }], START, FENCE);
+    const [window] = await kit.ledger.due('events', kit.now, 1);
+    await kit.ledger.exporting('events', window?.id ?? '', FENCE);
+    await kit.runner.run('first');
+    expect(kit.delivered).toEqual([1]);
+    expect(repeated).toEqual([1]);
+    expect(kit.runner.state?.watermark).toEqual(START);
+  });
+});
+
+describe('the state', () => {
+  test('that fails ends a run, which is begun again soon', async () => {
+    let failures = 0;
+    await using kit = await RunnerKit.start({ observer: { ...unobserved, stateFailed: () => (failures += 1) } });
+    await plannedUntil(kit, minutes(-1));
+    await kit.ledger.close();
+    expect(await kit.runner.run('schedule')).toBe('failed');
+    expect(failures).toBe(1);
+    expect(kit.wakes).toEqual([new Date(START.getTime() + 500)]);
+    expect(kit.runner.lastError).toContain('state file');
+    await kit.runner.run('retry');
+    expect(kit.wakes.at(-1)).toEqual(new Date(START.getTime() + 1000));
+    expect(kit.api.requests).toEqual([]);
+  });
+});

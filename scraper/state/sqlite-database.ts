@@ -1,0 +1,125 @@
+import { mkdirSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { setTimeout as delay } from 'node:timers/promises';
+import { StateUnavailable } from './ledger.ts';
+import { openSqliteReader } from './sqlite-reader.ts';
+import { TABLES, VERSION } from './sqlite-tables.ts';
+
+export interface SqliteSettings {
+  readonly path: string;
+  /** How often work is tried again while another process has the file locked. */
+  readonly lockRetries: number;
+  /** Wait before the first of these attempts; it doubles up to a second. */
+  readonly lockBackoffMs: number;
+  /** Only looks: nothing is created, changed or brought up to date. The file must be there. */
+  readonly readOnly?: boolean;
+}
+
+/** How long SQLite itself waits for another process's lock, which blocks this one. */
+const BUSY_TIMEOUT_MS = 10;
+const LONGEST_BACKOFF_MS = 1000;
+/** A page of fingerprints touches most of their index: that of 50,000 takes 5 MB. */
+const CACHE_KIB = 8_000;
+/** Pages of 4 KiB in the write-ahead log before they move into the file, which waits for the disk. */
+const CHECKPOINT_PAGES = 4_000;
+
+/** The state file, with transactions that wait for their turn. */
+export class SqliteDatabase {
+  readonly connection: DatabaseSync;
+  readonly #settings: SqliteSettings;
+  readonly #closed = new AbortController();
+
+  /** Opens the file, creating it and its folder when missing, unless it is only to be read. */
+  constructor(settings: SqliteSettings) {
+    this.#settings = settings;
+    if (settings.readOnly === true) {
+      this.connection = openSqliteReader(settings.path, BUSY_TIMEOUT_MS);
+      return;
+    }
+    mkdirSync(dirname(settings.path), { recursive: true });
+    this.connection = new DatabaseSync(settings.path, { timeout: BUSY_TIMEOUT_MS });
+    try {
+      prepare(this.connection);
+    } catch (error) {
+      this.connection.close();
+      throw error;
+    }
+  }
+
+  /** Does the work in one transaction, all or nothing. The work is done again when the file was locked. */
+  write<T>(work: () => T): Promise<T> {
+    return this.#whenFree(() => transaction(this.connection, work));
+  }
+
+  read<T>(work: () => T): Promise<T> {
+    return this.#whenFree(work);
+  }
+
+  close(): void {
+    if (this.#closed.signal.aborted) return;
+    this.#closed.abort();
+    this.connection.close();
+  }
+
+  async #whenFree<T>(work: () => T): Promise<T> {
+    const { lockRetries, lockBackoffMs } = this.#settings;
+    for (let attempt = 0; ; attempt += 1) {
+      if (this.#closed.signal.aborted) throw new StateUnavailable('the state file is closed');
+      try {
+        return work();
+      } catch (error) {
+        const fault = faultOf(error);
+        if (fault === 'own') throw error;
+        if (fault === 'file' || attempt >= lockRetries) throw unavailable(this.#settings.path, error);
+      }
+      const wait = Math.min(lockBackoffMs * 2 ** attempt, LONGEST_BACKOFF_MS);
+      await delay(wait, undefined, { signal: this.#closed.signal }).catch(() => undefined);
+    }
+  }
+}
+
+function prepare(connection: DatabaseSync): void {
+  // Losing the last transactions at a power cut is fine: their windows are open again and come twice.
+  connection.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL');
+  connection.exec(`PRAGMA cache_size = -${CACHE_KIB}; PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`);
+  transaction(connection, () => {
+    const version = Number(connection.prepare('PRAGMA user_version').get()?.['user_version']);
+    if (version > VERSION) {
+      throw new Error(`the state file has version ${version}, written by a newer release; this one knows ${VERSION}`);
+    }
+    if (version < VERSION) connection.exec(`${TABLES}; PRAGMA user_version = ${VERSION}`);
+  });
+}
+
+function transaction<T>(connection: DatabaseSync, work: () => T): T {
+  connection.exec('BEGIN IMMEDIATE');
+  try {
+    const result = work();
+    connection.exec('COMMIT');
+    return result;
+  } catch (error) {
+    // A full disk and some other failures have ended the transaction already.
+    if (connection.isTransaction) connection.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+const unavailable = (path: string, error: unknown): StateUnavailable =>
+  new StateUnavailable(`the state file ${path}: ${error instanceof Error ? error.message : String(error)}`, {
+    cause: error,
+  });
+
+// Primary result codes, https://www.sqlite.org/rescode.html
+const BUSY = 5;
+const LOCKED = 6;
+/** ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE: the fault of a statement or its values. */
+const OWN_FAULTS: ReadonlySet<number> = new Set([1, 18, 19, 20, 21, 25]);
+
+/** `locked`: by another process; `file`: the disk or the file; `own`: neither. */
+function faultOf(error: unknown): 'locked' | 'file' | 'own' {
+  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return 'own';
+  const code = error.errcode & 0xff;
+  if (code === BUSY || code === LOCKED) return 'locked';
+  return OWN_FAULTS.has(code) ? 'own' : 'file';
+}

@@ -1,0 +1,14 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+
+/**
+ * Gives memory back to the system. A start needs several times what is needed afterwards (reading a configuration of a
+ * thousand sources takes 150 MB), and V8 keeps it as long as nobody else asks for it. Takes some tens of milliseconds.
+ */
+export function tidyMemory(): void {
+  setFlagsFromString('--expose-gc');
+  const collect = runInNewContext('gc') as (options: object) => void;
+  setFlagsFromString('--no-expose-gc');
+  // This kind lets go of pages as well.
+  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
