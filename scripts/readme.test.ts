@@ -47,7 +47,7 @@ describe.for([
   });
 
   test('names npm scripts that exist', () => {
-    const named = [...text.matchAll(/\bnpm (?:run (?:-s )?(\w+)|(start|test)\b)/g)].map(
+    const named = [...text.matchAll(/\bnpm (?:run (?:-s )?([\w-]+)|(start|test)\b)/g)].map(
       ([, name, own]) => name ?? own ?? '',
     );
     expect(named.filter((name) => !(name in scripts))).toEqual([]);
