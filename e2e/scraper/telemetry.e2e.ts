@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { Authority } from '../../scraper/requests/testing/certificates.ts';
 import type { CollectorOptions } from '../support/collector/collector.ts';
-import type { CollectedPoint } from '../support/collector/otlp-lines.ts';
+import type { CollectedPoint } from '../support/collector/collected.ts';
 import type { Access } from '../support/json-api/access.ts';
 import { type ApiRecord, type JsonApi, records, startJsonApi } from '../support/json-api.ts';
 import { deliveries, expectDelivery } from './kit/delivery.ts';
