@@ -1,11 +1,12 @@
 import { expect, test, vi } from 'vitest';
 import { parseHealth } from '../../operator/scrape-group/health.ts';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import { records } from '../support/json-api.ts';
 import { lockStateFile } from '../../scraper/state/sqlite-lock.ts';
 import { startRedis } from '../support/redis.ts';
 import type { RunningScraper } from '../support/scraper-process.ts';
 import { expectAll } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
 
 needsCollector();
 

@@ -1,13 +1,12 @@
-import { writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { Authority } from '../../scraper/requests/testing/certificates.ts';
 import type { CollectorOptions } from '../support/collector/collector.ts';
 import type { CollectedPoint } from '../support/collector/collected.ts';
+import { mutualTrust } from '../support/collector/mutual-trust.ts';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import type { Access } from '../support/json-api/access.ts';
 import { type ApiRecord, type JsonApi, records, startJsonApi } from '../support/json-api.ts';
 import { deliveries, expectDelivery } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
 
 const HOUR_MS = 3_600_000;
 const PAGE_SIZE = 7;
@@ -34,8 +33,8 @@ test.each<[string, boolean, object]>([
   ['grpc with TLS and a client certificate', true, { otelCompression: 'gzip' }],
   ['http with TLS and a client certificate', true, { otelTransport: 'http' }],
 ])('over %s: every point and every log record, and nothing else', async (_, isSecured, settings) => {
-  await using authority = await issuer();
-  await using workshop = await open(isSecured ? { tls: authority.server } : {});
+  await using trust = await mutualTrust();
+  await using workshop = await open(isSecured ? { tls: trust.server } : {});
   const { collector } = workshop;
   const source = workshop.source('events', {
     frequency: '1d',
@@ -52,7 +51,7 @@ test.each<[string, boolean, object]>([
   const file = await workshop.configure([source], {
     serviceName: 'under-test',
     otelCollectorEndpoint: 'otelTransport' in settings ? collector.http : collector.grpc,
-    otelTls: isSecured ? authority.client : {},
+    otelTls: isSecured ? trust.client : {},
     ...settings,
   });
   const before = BigInt(Date.now()) * 1_000_000n;
@@ -180,21 +179,6 @@ test('what APIs give to those who may ask', async () => {
   }
   expect(scraper.stdout() + scraper.stderr()).not.toMatch(/of-the-reader|issued-token|window failed/);
 });
-/** Files of a server and of a client that trust each other. */
-async function issuer() {
-  const authority = await Authority.create();
-  const { key, cert } = await authority.issue('IP:127.0.0.1');
-  const [keyFile, certFile, caFile] = ['both.key', 'both.pem', 'ca.pem'].map((name) => join(authority.folder, name));
-  if (keyFile === undefined || certFile === undefined || caFile === undefined) throw new Error();
-  await writeFile(keyFile, key);
-  await writeFile(certFile, cert);
-  return {
-    server: { key: keyFile, cert: certFile, clientCa: caFile },
-    client: { keyFile, certFile, caFile },
-    [Symbol.asyncDispose]: () => authority.remove(),
-  };
-}
-
 async function startAll<Name extends string>(
   access: Record<Name, Access>,
 ): Promise<AsyncDisposable & { readonly apis: Record<Name, JsonApi> }> {
