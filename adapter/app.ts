@@ -40,6 +40,8 @@ import { SigningSecret } from './signing-secret.ts';
 import { openStore } from './state/open-store.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';
 import { redactor } from './telemetry/redact.ts';
+import { noTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import { telemetrySources } from './telemetry-sources.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { startupWait } from './upstream/startup-wait.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
@@ -89,6 +91,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const redact = redactor(secretsOf(config));
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   let draining = false;
+  const telemetry: Telemetry = noTelemetry;
 
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const state = await openStore(config, { exit: options.exit, log: (message) => logger.warn(message) });
@@ -229,6 +232,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     },
     known,
   });
+
+  telemetry.observe(telemetrySources({ mounts, store, running }));
 
   const authenticate = tokenAuthentication(core.auth);
   const mountPaths = new Set(mounts.map((mount) => mount.path));
