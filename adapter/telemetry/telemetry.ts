@@ -7,11 +7,8 @@ import type { RequestFacts } from '../gateway/incoming.ts';
 export interface Telemetry {
   /** Whether anybody listens. Where not, nobody need find out what only these observations would say. */
   readonly isOn: boolean;
-  /**
-   * The end of a request, on any route. With `drop_on_queue_full: false` and a full queue it returns a promise, which the
-   * end of the request waits for.
-   */
-  request(observed: RequestObservation): void | Promise<void>;
+  /** The end of a request, on any route. */
+  request(observed: RequestObservation): void;
   /** The end of a call that was made by code (code mode), which is no request of its own. */
   nestedCall(observed: NestedCallObservation): void;
   upload(observed: UploadObservation): void;
