@@ -14,6 +14,7 @@ export class GrpcReceiver implements AsyncDisposable {
     for (const [name, signal] of [
       ['Metrics', 'metrics'],
       ['Logs', 'logs'],
+      ['Trace', 'trace'],
     ] as const) {
       const path = `/opentelemetry.proto.collector.${signal}.v1.${name}Service/Export`;
       const definition = {

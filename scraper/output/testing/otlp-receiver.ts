@@ -30,6 +30,10 @@ message LogRecord { fixed64 time = 1; int32 severity = 2; string severityText = 
 message ScopeLogs { Scope scope = 1; repeated LogRecord records = 2; }
 message ResourceLogs { Resource resource = 1; repeated ScopeLogs scopes = 2; }
 message LogsRequest { repeated ResourceLogs resources = 1; }
+message Span { string name = 5; int32 kind = 6; repeated KeyValue attributes = 9; }
+message ScopeSpans { Scope scope = 1; repeated Span spans = 2; }
+message ResourceSpans { Resource resource = 1; repeated ScopeSpans scopes = 2; }
+message SpansRequest { repeated ResourceSpans resources = 1; }
 `;
 const { root } = protobuf.parse(PROTO, { keepCase: true });
 
@@ -74,6 +78,10 @@ interface WireLog {
   readonly body: Value;
   readonly attributes?: readonly KeyValue[];
 }
+interface WireSpan {
+  readonly name: string;
+  readonly attributes?: readonly KeyValue[];
+}
 interface WireResource<T> {
   readonly resources?: readonly {
     readonly resource: { readonly attributes: readonly KeyValue[] };
@@ -102,12 +110,18 @@ export interface ReceivedLog {
   readonly attributes: Record<string, unknown>;
 }
 
+export interface ReceivedSpan {
+  readonly name: string;
+  readonly attributes: Record<string, unknown>;
+}
+
 export interface ReceivedRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, unknown>>;
   readonly resource: Record<string, unknown>;
   readonly points: readonly ReceivedPoint[];
   readonly logs: readonly ReceivedLog[];
+  readonly spans: readonly ReceivedSpan[];
 }
 
 function plain(value: Value | undefined): unknown {
@@ -120,23 +134,24 @@ function plain(value: Value | undefined): unknown {
 const attributesOf = (pairs: readonly KeyValue[] = []): Record<string, unknown> =>
   Object.fromEntries(pairs.map(({ key, value }) => [key, plain(value)]));
 
-/** A whole request as it stands on the wire: `LogsRequest` or `MetricsRequest`. */
+/** A whole request as it stands on the wire: `LogsRequest`, `MetricsRequest` or `SpansRequest`. */
 export const decode = (message: string, body: Uint8Array): unknown => {
   const type = root.lookupType(message);
   return type.toObject(type.decode(body), { longs: String });
 };
 
-/** Reads an export request of either signal. */
+/** Reads an export request of any signal. */
 export function decodeRequest(
   path: string,
   headers: Readonly<Record<string, unknown>>,
   body: Uint8Array,
 ): ReceivedRequest {
-  const isLogs = /logs/i.test(path);
-  const { resources = [] } = decode(isLogs ? 'LogsRequest' : 'MetricsRequest', body) as WireResource<{
+  const message = /logs/i.test(path) ? 'LogsRequest' : /trace/i.test(path) ? 'SpansRequest' : 'MetricsRequest';
+  const { resources = [] } = decode(message, body) as WireResource<{
     readonly scope: { readonly name: string };
     readonly metrics?: readonly WireMetric[];
     readonly records?: readonly WireLog[];
+    readonly spans?: readonly WireSpan[];
   }>;
   const scopes = resources.flatMap((resource) => resource.scopes ?? []);
   return {
@@ -154,6 +169,9 @@ export function decodeRequest(
         body: plain(record.body),
         attributes: attributesOf(record.attributes),
       })),
+    ),
+    spans: scopes.flatMap(({ spans = [] }) =>
+      spans.map(({ name, attributes }) => ({ name, attributes: attributesOf(attributes) })),
     ),
   };
 }
