@@ -62,14 +62,15 @@ async function request(
 
 /** The headers with those that repeat what stands in the body (MCP 2026-07-28, Streamable HTTP). */
 async function modernHeaders(
-  { parts, mount, incoming }: ToolCall['turn'],
+  turn: ToolCall['turn'],
   tool: string,
   args: Record<string, unknown>,
 ): Promise<IncomingHttpHeaders> {
+  const { parts, mount, incoming } = turn;
   const own = Object.entries(incoming.headers).filter(([name]) => !name.startsWith('mcp-param-'));
   const base = mount.headers.base('POST', incoming.headers);
   const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
-  for (const { header, path } of await parts.toolParameters.of(mount, tool, base)) {
+  for (const { header, path } of await parts.toolParameters.of(turn, tool, base)) {
     const value = argumentAt(args, path);
     if (typeof value === 'string') headers[header] = encodeHeader(value);
     else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);

@@ -7,7 +7,7 @@ import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import type { UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
+import type { Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
 import { type Admitted, rejectedHead } from './admission.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
@@ -42,6 +42,16 @@ export interface Turn {
   readonly admitted: Admitted;
 }
 
+/** Where the client's own messages go. */
+export function upstreamOf({ mount }: Turn): Upstream {
+  return mount.upstream;
+}
+
+/** Where the adapter's own requests for this client go: the same upstream. */
+export function ownUpstreamOf({ mount }: Turn): Upstream {
+  return mount.own;
+}
+
 /** What differs between the plans of the kinds of requests. */
 export interface OwnPlan {
   readonly id?: string;
@@ -66,7 +76,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
   return {
     id: own.id ?? '',
     serverId: mount.serverId,
-    upstream: mount.upstream,
+    upstream: upstreamOf(turn),
     request: own.request,
     reply: incoming.reply,
     requestId: incoming.facts.requestId,
@@ -98,14 +108,15 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
 /** A new upstream session for this session, once for all who need it. */
 export function renew(turn: Turn, record: SessionRecord): Promise<SessionRecord> {
   const { parts, mount, incoming } = turn;
-  return parts.upstreamSessions.renew(mount.upstream, record, mount.headers.base('POST', incoming.headers));
+  return parts.upstreamSessions.renew(ownUpstreamOf(turn), record, mount.headers.base('POST', incoming.headers));
 }
 
 /** Ends the upstream's session, best effort: the adapter's has ended all the same, and the upstream expires its own. */
-export async function endUpstream({ mount, incoming }: Turn, session: UpstreamSession): Promise<void> {
+export async function endUpstream(turn: Turn, session: UpstreamSession): Promise<void> {
+  const { mount, incoming } = turn;
   try {
     if (mount.breaker.state(Date.now()) === 'open') return;
-    await mount.upstream.endSession(
+    await upstreamOf(turn).endSession(
       session,
       mount.headers.forward('DELETE', incoming.headers, false),
       END_SESSION_TIMEOUT_MS,

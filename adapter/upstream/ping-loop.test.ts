@@ -50,7 +50,7 @@ describe('the ping loop', () => {
       headers: ['content-type', 'application/json', 'x-api-key', 'k'],
       serverId: 's1',
       clientVersion: '1.2.3',
-      onResult: (ok, error) => results.push([ok, error]),
+      onResult: ({ ok, error }) => results.push([ok, error]),
     });
   }
 
