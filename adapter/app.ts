@@ -222,6 +222,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     running,
     keepAlive,
     toolParameters: new ToolParameters(listTtlMs),
+    telemetry,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.

@@ -1,12 +1,13 @@
 import { AdapterError } from '../errors.ts';
 import { type Body, type Message, parseBody, type Request, toolName } from '../exchange/message.ts';
 import { isModern } from '../exchange/modern-headers.ts';
+import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import { admit, type Admitted, NO_PROBE, requireHeaders, requireSession } from './admission.ts';
 import { sendError } from './answers.ts';
 import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
-import type { Incoming } from './incoming.ts';
+import type { CallFacts, Incoming } from './incoming.ts';
 import { initialize } from './initialize.ts';
 import type { Mount } from './mount.ts';
 import { sessionless } from './sessionless.ts';
@@ -77,6 +78,7 @@ export class Gateway {
       const sessionId = requireSession(incoming);
       const record = await sessions.remove(mount.serverId, sessionId, incoming.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
+      this.#parts.telemetry.session(sessionEnd(record, 'ended'));
       const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE };
       // Told first, so that running calls end by this and not by what ending the upstream session does to them.
       const told = bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
@@ -129,11 +131,20 @@ function open(mount: Mount, incoming: Incoming): Admitted {
   return admit(mount);
 }
 
-/** For the access log. */
-function note({ facts }: Incoming, body: Body, first: Message): void {
+/** For log and telemetry. */
+function note({ facts, headers }: Incoming, body: Body, first: Message): void {
   if (first.kind !== 'response') facts.rpcMethod = body.batch ? 'batch' : first.method;
-  if (first.kind === 'request' && first.method === 'tools/call') facts.tool = toolName(first) ?? '';
+  const version = headers['mcp-protocol-version'];
+  if (typeof version === 'string') facts.protocolVersion = version;
+  if (body.batch) facts.calls = callsIn(body);
+  else if (isCall(first)) facts.tool = toolName(first) ?? '';
 }
+
+function callsIn(body: Body): CallFacts[] {
+  return body.messages.filter(isCall).map((call) => ({ tool: toolName(call) ?? '', idText: call.idText }));
+}
+
+const isCall = (message: Message): message is Request => message.kind === 'request' && message.method === 'tools/call';
 
 function requestIds(body: Body): string[] {
   const ids: string[] = [];

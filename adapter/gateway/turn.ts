@@ -2,12 +2,14 @@ import type { AdapterError } from '../errors.ts';
 import type { Outcome, Plan } from '../exchange/exchange.ts';
 import type { KeepAlive } from '../exchange/keep-alive.ts';
 import type { RunningExchanges } from '../exchange/running.ts';
+import { sessionEnd } from '../sessions/session-end.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import type { Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type Admitted, rejectedHead } from './admission.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
@@ -25,6 +27,7 @@ export interface GatewayParts {
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
   readonly toolParameters: ToolParameters;
+  readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
   readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
@@ -97,6 +100,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     onAnswered: own.onAnswered,
     onListChanged: own.onListChanged,
     known: parts.known,
+    noted: parts.telemetry.isOn && own.idTexts.length > 0 ? incoming.facts : undefined,
     onFinish: (outcome: Outcome) => {
       incoming.facts.outcome = outcome;
       admitted.finished(outcome);
@@ -135,6 +139,7 @@ export async function invalidateSession(turn: Turn, record: SessionRecord, reaso
   const ended = await parts.sessionFiles.invalidate(record, reason, Date.now() + parts.tombstoneTtlMs);
   if (!ended) return;
   const { serverId, sessionId } = record;
+  parts.telemetry.session(sessionEnd(record, 'tool_definition_invalidated'));
   const tell = (): void => {
     const told = parts.bus.publish({ type: 'session-ended', serverId, sessionId });
     Promise.all([told, endUpstream(turn, record)]).catch(parts.known);
