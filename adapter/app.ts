@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
-import { secretsOf } from '../crds/config/redact-config.ts';
+import type { Redaction } from '../crds/config/redact.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { runsOfMachine } from './code-mode/runs-of-machine.ts';
@@ -38,8 +38,8 @@ import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { SigningSecret } from './signing-secret.ts';
 import { openStore } from './state/open-store.ts';
+import type { LogOutput } from './telemetry/log-output.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';
-import { redactor } from './telemetry/redact.ts';
 import { noTelemetry, type Telemetry } from './telemetry/telemetry.ts';
 import { telemetrySources } from './telemetry-sources.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
@@ -67,6 +67,10 @@ const DECIDE_MS = 2_000;
 export interface AdapterOptions {
   readonly config: AdapterConfig;
   readonly logger: Logger;
+  /** The same that the logger has. */
+  readonly redaction: Redaction;
+  /** Where the logger writes, for the lines to be exported too. */
+  readonly logOutput?: LogOutput;
   readonly version: string;
   /** Folder with the files of referenced Secrets and ConfigMaps, whose change is shown in the health object. */
   readonly references?: string;
@@ -88,7 +92,7 @@ export interface Adapter {
 export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const { config, logger, version } = options;
   const { core } = config;
-  const redact = redactor(secretsOf(config));
+  const redact = options.redaction.text;
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   let draining = false;
   const telemetry: Telemetry = noTelemetry;
@@ -102,7 +106,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     maxInFlight: config.sessions.max_in_flight_per_session,
     idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
   });
-  const known = (error: unknown): AdapterError => knownError(error, onError);
+  const known = (error: unknown): AdapterError => knownError(error, onError).saying(redact);
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   const events = noFileEvents;
   /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
@@ -223,6 +227,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     keepAlive,
     toolParameters: new ToolParameters(listTtlMs),
     telemetry,
+    tracing: undefined,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.

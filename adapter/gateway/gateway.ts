@@ -3,6 +3,7 @@ import { type Body, type Message, parseBody, type Request, toolName } from '../e
 import { isModern } from '../exchange/modern-headers.ts';
 import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
+import type { TracedRequest } from '../telemetry/tracing.ts';
 import { admit, type Admitted, NO_PROBE, requireHeaders, requireSession } from './admission.ts';
 import { sendError } from './answers.ts';
 import { eventStream } from './event-stream.ts';
@@ -10,6 +11,7 @@ import { inSession } from './in-session.ts';
 import type { CallFacts, Incoming } from './incoming.ts';
 import { initialize } from './initialize.ts';
 import type { Mount } from './mount.ts';
+import type { RequestTrace } from './request-trace.ts';
 import { sessionless } from './sessionless.ts';
 import { endUpstream, type GatewayParts } from './turn.ts';
 
@@ -37,17 +39,19 @@ export class Gateway {
     const body = parseBody(bytes);
     if ('code' in body) {
       const code = body.code === -32700 ? 'parse_error' : 'invalid_request';
+      this.#trace(mount, incoming, 'POST', undefined);
       sendError(incoming, new AdapterError(code, body.detail), [body.idText]);
       return;
     }
     const first = body.messages[0] as Message;
     note(incoming, body, first);
+    const trace = this.#trace(mount, incoming, 'POST', body);
     const idTexts = requestIds(body);
     let admitted = NO_PROBE;
     this.#parts.running.enter();
     try {
       admitted = open(mount, incoming);
-      const turn = { parts: this.#parts, mount, incoming, admitted };
+      const turn = { parts: this.#parts, mount, incoming, admitted, trace };
       if (!body.batch && isModern(first, incoming.headers)) return await sessionless(turn, body, idTexts);
       if (body.messages.some((m) => m.kind === 'request' && m.method === 'initialize')) {
         if (body.batch) throw new AdapterError('invalid_request', 'initialize must not be part of a batch.');
@@ -62,16 +66,18 @@ export class Gateway {
   }
 
   async get(mount: Mount, incoming: Incoming): Promise<void> {
+    const trace = this.#trace(mount, incoming, 'GET', undefined);
     let admitted = NO_PROBE;
     try {
       admitted = open(mount, incoming);
-      await eventStream({ parts: this.#parts, mount, incoming, admitted });
+      await eventStream({ parts: this.#parts, mount, incoming, admitted, trace });
     } catch (error) {
       this.#refuse(incoming, admitted, error, []);
     }
   }
 
   async delete(mount: Mount, incoming: Incoming): Promise<void> {
+    const trace = this.#trace(mount, incoming, 'DELETE', undefined);
     const { sessions, sessionFiles, bus } = this.#parts;
     try {
       requireHeaders(mount, incoming);
@@ -79,7 +85,7 @@ export class Gateway {
       const record = await sessions.remove(mount.serverId, sessionId, incoming.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
       this.#parts.telemetry.session(sessionEnd(record, 'ended'));
-      const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE };
+      const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE, trace };
       // Told first, so that running calls end by this and not by what ending the upstream session does to them.
       const told = bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
       await Promise.all([told, endUpstream(turn, record), sessionFiles.purge(record)]);
@@ -88,6 +94,16 @@ export class Gateway {
     } catch (error) {
       sendError(incoming, this.#parts.known(error), []);
     }
+  }
+
+  /** Begins the span of a request; undefined without traces. */
+  #trace(
+    { serverId, path: route }: Mount,
+    { headers, reply, facts, within }: Incoming,
+    httpMethod: TracedRequest['httpMethod'],
+    body: Body | undefined,
+  ): RequestTrace | undefined {
+    return this.#parts.tracing?.begin({ serverId, route, httpMethod, body, headers, reply, facts, within });
   }
 
   #refuse(incoming: Incoming, admitted: Admitted, error: unknown, idTexts: readonly string[]): void {

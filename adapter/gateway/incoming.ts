@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
 import type { Failure, Noted } from '../exchange/answer-watch.ts';
+import type { RequestTrace } from './request-trace.ts';
 
 /** A request on a mount, past authentication. */
 export interface Incoming {
@@ -12,6 +13,8 @@ export interface Incoming {
   readonly principal: string;
   /** What log and telemetry say about it; filled in on the way. */
   readonly facts: RequestFacts;
+  /** The request whose code makes this one (code mode), where that is traced. */
+  readonly within?: RequestTrace | undefined;
 }
 
 /** What is found out about a request on its way; what only telemetry asks for, only where it is on. */
@@ -27,6 +30,8 @@ export interface RequestFacts extends Noted {
   reason?: string;
   /** The revision that the client speaks. */
   protocolVersion?: string;
+  /** The span of the request, with traces. */
+  trace?: RequestTrace['context'];
   /** Hash of the JSON text of the call's arguments. */
   argumentsSha256?: string;
   /** The tool calls of a batch; `tool` is not set then. */

@@ -102,7 +102,7 @@ async function exchange(
         reply = replyOf(res);
         // It may have ended before there was anything to end.
         if (signal.aborted) reply.destroy();
-        else void post(mount, { ...incoming, headers, facts, reply }, bytes);
+        else void post(mount, { ...incoming, headers, facts, reply, within: turn.trace }, bytes);
       },
       { method: 'POST', url: mount.path, payloadAsStream: true },
     );
@@ -130,11 +130,11 @@ async function exchange(
 }
 
 /** Nobody waits for the call any more: the server hears it as it would from the client. Without sessions, to leave says it. */
-function cancel(post: Post, { turn: { mount, incoming } }: ToolCall, id: string): void {
+function cancel(post: Post, { turn: { mount, incoming, trace } }: ToolCall, id: string): void {
   const params = { requestId: id, reason: 'The code that made the call has ended.' };
   const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
   const facts = { requestId: incoming.facts.requestId };
-  inject((_request, res) => void post(mount, { ...incoming, facts, reply: replyOf(res) }, bytes), {
+  inject((_request, res) => void post(mount, { ...incoming, facts, reply: replyOf(res), within: trace }, bytes), {
     method: 'POST',
     url: mount.path,
   }).catch(() => {

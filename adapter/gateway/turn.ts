@@ -10,9 +10,11 @@ import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import type { Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import { type Admitted, rejectedHead } from './admission.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
+import type { RequestTrace } from './request-trace.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 
 const END_SESSION_TIMEOUT_MS = 5_000;
@@ -28,6 +30,8 @@ export interface GatewayParts {
   readonly keepAlive: KeepAlive;
   readonly toolParameters: ToolParameters;
   readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
+  /** Undefined without traces. */
+  readonly tracing: Pick<Tracing, 'begin'> | undefined;
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
   readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
@@ -43,16 +47,18 @@ export interface Turn {
   readonly mount: Mount;
   readonly incoming: Incoming;
   readonly admitted: Admitted;
+  /** Undefined without traces. */
+  readonly trace: RequestTrace | undefined;
 }
 
 /** Where the client's own messages go. */
-export function upstreamOf({ mount }: Turn): Upstream {
-  return mount.upstream;
+export function upstreamOf({ mount, trace }: Turn): Upstream {
+  return trace === undefined ? mount.upstream : trace.of(mount.upstream);
 }
 
 /** Where the adapter's own requests for this client go: the same upstream. */
-export function ownUpstreamOf({ mount }: Turn): Upstream {
-  return mount.own;
+export function ownUpstreamOf({ mount, trace }: Turn): Upstream {
+  return trace === undefined ? mount.own : trace.of(mount.own);
 }
 
 /** What differs between the plans of the kinds of requests. */
