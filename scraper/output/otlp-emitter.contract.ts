@@ -17,7 +17,7 @@ import {
   type ReceivedPoint,
   type ReceivedRequest,
   reset,
-} from './testing/otlp-receiver.ts';
+} from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { ClientTls } from '../../crds/config/scraper-tls.ts';
 
 const START = Date.parse('2025-01-01T00:00:00Z');

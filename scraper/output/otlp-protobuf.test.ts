@@ -12,7 +12,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { logsMessage, metricsMessage } from './otlp-protobuf.ts';
 import { withSerializer } from './own-serializer.ts';
-import { decode } from './testing/otlp-receiver.ts';
+import { decode } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
 
 interface Inside<T> {
   readonly _delegate: { _serializer: { serializeRequest(items: T): Uint8Array } };

@@ -8,7 +8,7 @@ import { createLogger, type Logger } from '../logger.ts';
 import { OtlpEmitter } from '../output/otlp-emitter.ts';
 import { createExporters } from '../output/otlp-exporters.ts';
 import { createResource } from '../output/resource.ts';
-import { OtlpReceiver } from '../output/testing/otlp-receiver.ts';
+import { OtlpReceiver } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { type PreparedSource, prepareSource } from '../prepared-source.ts';
 import { HostRateLimiter, LocalCounter } from '../requests/rate-limit.ts';
 import { json, TestServer } from '../requests/testing/test-server.ts';
