@@ -53,9 +53,11 @@ async function run(
 ): Promise<number> {
   const { createAdapter } = await import('./app.ts');
   const { createLogger } = await import('./telemetry/logger.ts');
-  const { redactor } = await import('./telemetry/redact.ts');
-  const { secretsOf } = await import('../crds/config/redact-config.ts');
-  const logger = createLogger(options.logLevel ?? config.core.log_level, redactor(secretsOf(config)));
+  const { LogOutput } = await import('./telemetry/log-output.ts');
+  const { redactionOf } = await import('../crds/config/redact-config.ts');
+  const redaction = redactionOf(config, process.env);
+  const logOutput = new LogOutput();
+  const logger = createLogger(options.logLevel ?? config.core.log_level, redaction, logOutput);
   const graceSeconds = Number(
     process.env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] || config.core.shutdown_grace_seconds,
   );
@@ -66,6 +68,8 @@ async function run(
     adapter = await createAdapter({
       config,
       logger,
+      redaction,
+      logOutput,
       version,
       references: options.references,
       shutdownGraceMs: Number.isFinite(graceSeconds) && graceSeconds >= 0 ? graceSeconds * 1000 : 30_000,
@@ -77,7 +81,7 @@ async function run(
     url = await adapter.listen(options.host ?? config.core.host, options.port ?? config.core.port);
   } catch (error) {
     logger.fatal({ err: error }, 'the adapter cannot start');
-    process.stderr.write(`mcp-adapter: cannot start: ${(error as Error).message}\n`);
+    process.stderr.write(`mcp-adapter: cannot start: ${redaction.text((error as Error).message)}\n`);
     return 1;
   }
   // Said on every level, so that whoever starts it sees where it is.

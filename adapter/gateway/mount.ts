@@ -3,7 +3,7 @@ import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
 import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
-import type { Redact } from '../telemetry/redact.ts';
+import type { Redact } from '../../crds/config/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import { EraProbe } from '../upstream/era.ts';
@@ -82,7 +82,7 @@ export function createMount(options: MountOptions): Mount {
   }
   const relaysChallenges = passthrough.some((name) => name.toLowerCase() === 'authorization');
   if (relaysChallenges) {
-    warn('client_headers.passthrough lists Authorization: the credentials of clients are sent to this upstream');
+    warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
   }
   const disabled = disabledTools(server.disabled_tools);
   for (const entry of disabled.invalid)

@@ -11,6 +11,7 @@ import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-fi
 import { SessionRegistry, principalOf } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { tokenAuthentication } from './auth.ts';
@@ -50,7 +51,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     maxBodyBytes: 1000,
     isDraining: () => false,
     isMount: () => false,
-    logger: createLogger('info', (one) => one, { write: (line) => void (logged += line) }),
+    logger: createLogger('info', createRedaction(), { write: (line) => void (logged += line) }),
   });
   artifactRoute(app, {
     serverIds: ['s1', 's2'],

@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
+import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger, type LogLevel } from '../telemetry/logger.ts';
 import { tokenAuthentication } from './auth.ts';
 import { type CorsSettings, OriginPolicy } from './origin.ts';
@@ -43,7 +44,7 @@ describe('the HTTP server', () => {
       maxBodyBytes: options.maxBodyBytes ?? 1000,
       isDraining: () => draining,
       isMount: (path) => path === '/mount',
-      logger: createLogger(options.level ?? 'critical', (one) => one, {
+      logger: createLogger(options.level ?? 'critical', createRedaction(), {
         write: (line) => void lines.push(JSON.parse(line)),
       }),
     });

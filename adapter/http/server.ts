@@ -5,7 +5,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
-import { maskIds } from '../telemetry/redact.ts';
+import { maskIds } from '../../crds/config/redact.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
 import { askForBody, isReadSlowly } from './large-body.ts';

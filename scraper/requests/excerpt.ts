@@ -1,3 +1,4 @@
+import { secretForms as commonForms } from '../../crds/config/secret-forms.ts';
 import { REDACTED } from '../../crds/config/secret-names.ts';
 import { asUrl, formEncoded } from './query.ts';
 
@@ -26,23 +27,6 @@ export function excerpt(text: string, secrets: readonly string[], isWhole: boole
 
 /** A secret in all forms in which an answer may repeat it. */
 export function secretForms(secret: string): string[] {
-  const forms = [
-    secret,
-    JSON.stringify(secret).slice(1, -1),
-    encodeURIComponent(secret.toWellFormed()),
-    formEncoded(secret),
-    asUrl(secret),
-    inHtml(secret),
-    ...(secret.match(TELLING) ?? []),
-  ];
+  const forms = [...commonForms(secret), formEncoded(secret), asUrl(secret), ...(secret.match(TELLING) ?? [])];
   return [...new Set(forms)];
 }
-
-const ENTITIES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-};
-const inHtml = (text: string): string => text.replaceAll(/[&<>"']/g, (character) => ENTITIES[character] ?? '');

@@ -12,6 +12,7 @@ import { Uploads } from '../../files/uploads.ts';
 import { principalOf, SessionRegistry } from '../../sessions/session-registry.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
+import { createRedaction } from '../../../crds/config/redact.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { tokenAuthentication } from '../auth.ts';
 import { OriginPolicy } from '../origin.ts';
@@ -92,7 +93,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     maxBodyBytes: 100,
     isDraining: () => false,
     isMount: () => false,
-    logger: createLogger('critical', (one) => one, { write: () => undefined }),
+    logger: createLogger('critical', createRedaction(), { write: () => undefined }),
   });
   const done: Uploaded[] = [];
   uploadRoute(app, {

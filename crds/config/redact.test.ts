@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
 
-import { REDACTED, redactor, redactValue } from './redact.ts';
+import { createRedaction, maskIds } from './redact.ts';
+import { REDACTED } from './secret-names.ts';
 
 const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl';
 
 describe('text', () => {
-  const redact = redactor(['s3cr3t-value', 's3cr3t-value-longer', 'pa$$w(rd)', 'abc', 'abc', '']);
+  const { text: redact } = createRedaction({
+    secrets: ['s3cr3t-value', 's3cr3t-value-longer', 'pa$$w(rd)', 'a"b&c d', 'abc', 'abc', ''],
+    names: ['X-Tenant', 'id'],
+  });
 
   test.each<[string, string]>([
     // Configured secrets, wherever they stand; the longer one first.
@@ -13,6 +17,10 @@ describe('text', () => {
     ['s3cr3t-values3cr3t-value', REDACTED + REDACTED],
     ['got s3cr3t-value-longer', `got ${REDACTED}`],
     ['x pa$$w(rd) y', `x ${REDACTED} y`],
+    // In other forms.
+    ['{"x":"a\\"b&c d"}', `{"x":"${REDACTED}"}`],
+    ['?x=a%22b%26c%20d', `?x=${REDACTED}`],
+    ['<p>a&quot;b&amp;c d</p>', `<p>${REDACTED}</p>`],
     // Schemes of HTTP authentication.
     ['sent Bearer abcd.EFG-1_2~3+4/5==', `sent Bearer ${REDACTED}`],
     ['sent BASIC dXNlcjpwYXNz,', `sent BASIC ${REDACTED},`],
@@ -29,8 +37,19 @@ describe('text', () => {
     ["{'client_secret': 'hunter2'}", `{'client_secret': '${REDACTED}'}`],
     ['?mcp_upload_sig=abc.def&mcp_upload_exp=17', `?mcp_upload_sig=${REDACTED}&mcp_upload_exp=17`],
     ['mcp_artifact_sig=abcdef', `mcp_artifact_sig=${REDACTED}`],
-    ['cookie: a=b; c=d', `cookie: ${REDACTED}; c=d`],
+    ['cookie: a=b; c=d', `cookie: ${REDACTED}`],
+    ['{"set-cookie":"a=b; c=d","n":1}', `{"set-cookie":"${REDACTED}","n":1}`],
     ['Authorization: abcdef', `Authorization: ${REDACTED}`],
+    ['Authorization: Bearer abcdef', `Authorization: ${REDACTED}`],
+    ['{"authorization":"Token abcdef"}', `{"authorization":"${REDACTED}"}`],
+    ['authorization: ApiKey abc def\nnext: 1', `authorization: ${REDACTED}\nnext: 1`],
+    // JSON that is text in JSON.
+    [String.raw`{"t":"{\"token\":\"abcdef\",\"n\":1}"}`, String.raw`{"t":"{\"token\":\"${REDACTED}\",\"n\":1}"}`],
+    [String.raw`password=a\b c`, `password=${REDACTED} c`],
+    // Configured names, as a whole.
+    ['X-Tenant: acme, x_tenant2: b', `X-Tenant: ${REDACTED}, x_tenant2: b`],
+    ['{"x-tenant":"acme"}', `{"x-tenant":"${REDACTED}"}`],
+    ['id=5 server_id=s1 my-id: 7', `id=${REDACTED} server_id=s1 my-id: 7`],
     ['X-Mcp-Adapter-Auth-Token: abcdef', `X-Mcp-Adapter-Auth-Token: ${REDACTED}`],
   ])('%s', (text, expected) => {
     expect(redact(text)).toBe(expected);
@@ -73,7 +92,7 @@ describe('text', () => {
 });
 
 describe('a value', () => {
-  const redact = redactor(['s3cr3t-value']);
+  const { value: redact } = createRedaction({ secrets: ['s3cr3t-value'], names: ['X-Tenant'] });
 
   test('loses what its names say is secret, whatever it is', () => {
     const value = {
@@ -90,11 +109,14 @@ describe('a value', () => {
       mcp_upload_sig: 's',
       mcp_artifact_sig: 's',
       signature: 's',
+      x_tenant: 'acme',
+      'X-Tenant': 'acme',
+      access_key: 'k',
       absent_token: null,
       other_token: undefined,
       nested: [{ passwd: 'x', fine: 'y' }],
     };
-    expect(redactValue(value, redact)).toEqual({
+    expect(redact(value)).toEqual({
       Authorization: REDACTED,
       token: REDACTED,
       clientSecret: REDACTED,
@@ -108,6 +130,9 @@ describe('a value', () => {
       mcp_upload_sig: REDACTED,
       mcp_artifact_sig: REDACTED,
       signature: REDACTED,
+      x_tenant: REDACTED,
+      'X-Tenant': REDACTED,
+      access_key: REDACTED,
       absent_token: null,
       other_token: undefined,
       nested: [{ passwd: REDACTED, fine: 'y' }],
@@ -124,20 +149,28 @@ describe('a value', () => {
       list: [1, 'a', [true]],
       design: 'sig is a part of a word',
     };
-    expect(redactValue(value, redact)).toEqual(value);
-    for (const one of [1, true, null, undefined, 'x']) expect(redactValue(one, redact)).toBe(one);
+    expect(redact(value)).toEqual(value);
+    for (const one of [1, true, null, undefined, 'x']) expect(redact(one)).toBe(one);
   });
 
   test('is redacted in all its text', () => {
-    expect(redactValue({ a: ['got s3cr3t-value', { b: 'Bearer abcdefgh' }] }, redact)).toEqual({
+    expect(redact({ a: ['got s3cr3t-value', { b: 'Bearer abcdefgh' }] })).toEqual({
       a: [`got ${REDACTED}`, { b: `Bearer ${REDACTED}` }],
     });
+  });
+
+  test('may have a secret for a name', () => {
+    expect(redact({ 's3cr3t-value': 1, a: { 'x s3cr3t-value y': 2 } })).toEqual({
+      [REDACTED]: 1,
+      a: { [`x ${REDACTED} y`]: 2 },
+    });
+    expect(Object.hasOwn(redact(JSON.parse('{"__proto__":{"a":1}}')) as object, '__proto__')).toBe(true);
   });
 
   test('may be an error, with all its causes', () => {
     const cause = Object.assign(new TypeError('s3cr3t-value refused'), { code: 'ECONNREFUSED' });
     const error = new Error('failed with token=abcdef', { cause: new Error('middle', { cause }) });
-    const shown = JSON.stringify(redactValue(error, redact));
+    const shown = JSON.stringify(redact(error));
     expect(JSON.parse(shown)).toMatchObject({
       type: 'Error',
       message: `failed with token=${REDACTED}`,
@@ -151,9 +184,16 @@ describe('a value', () => {
   test('ends where it goes too deep, or round in circles', () => {
     const circle: Record<string, unknown> = { a: 1 };
     circle['self'] = circle;
-    expect(JSON.stringify(redactValue(circle, redact))).toContain('[deep]');
+    expect(JSON.stringify(redact(circle))).toContain('[deep]');
     const error = new Error('x');
     error.cause = error;
-    expect(JSON.stringify(redactValue(error, redact))).toContain('[deep]');
+    expect(JSON.stringify(redact(error))).toContain('[deep]');
   });
+});
+
+test('ids are cut down to their first characters', () => {
+  const id = '0123456789abcdef0123456789ABCDEF';
+  expect(maskIds(`${id}x${id}`)).toBe('01234567…x01234567…');
+  expect(maskIds('0123456789abc…')).toBe('01234567…');
+  expect(maskIds('deadbeef 0123456789abc')).toBe('deadbeef 0123456789abc');
 });

@@ -1,0 +1,42 @@
+import { type DestinationStream, pino } from 'pino';
+
+/** What a line of the log was made of: everything in it has been redacted. */
+export interface LogLine {
+  /** pino's number of the level. */
+  readonly level: number;
+  readonly fields: Readonly<Record<string, unknown>>;
+  readonly message: string | undefined;
+}
+
+export interface LineSink {
+  take(line: LogLine): void;
+}
+
+/** Where the lines of the log go: to a stream, and once there is one, to a sink that passes them on elsewhere. */
+export class LogOutput implements DestinationStream {
+  /** pino then leaves what a line is made of in the members below before it writes it. */
+  readonly [pino.symbols.needsMetadataGsym] = true;
+  lastLevel = 0;
+  lastObj: object = {};
+  lastMsg: string | undefined;
+  /** The stream alone. What is said there of the sink cannot come back to it. */
+  readonly local: DestinationStream;
+  #sink: LineSink | undefined;
+
+  constructor(stream: DestinationStream = pino.destination({ fd: 1, sync: true })) {
+    this.local = stream;
+  }
+
+  copyTo(sink: LineSink | undefined): void {
+    this.#sink = sink;
+  }
+
+  write(line: string): void {
+    this.local.write(line);
+    this.#sink?.take({
+      level: this.lastLevel,
+      fields: this.lastObj as Record<string, unknown>,
+      message: this.lastMsg,
+    });
+  }
+}
