@@ -1,0 +1,146 @@
+import type { Attributes, HrTime, SpanContext } from '@opentelemetry/api';
+import type { Resource } from '@opentelemetry/resources';
+import {
+  BatchLogRecordProcessor,
+  type LogRecordExporter,
+  type ReadableLogRecord,
+  type ReadWriteLogRecord,
+} from '@opentelemetry/sdk-logs';
+import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
+import type { LineSink, LogLine } from './log-output.ts';
+
+export interface OtelLogsOptions {
+  readonly exporter: LogRecordExporter;
+  readonly resource: Resource;
+  /** Who writes: name and version of the instrumentation scope. */
+  readonly scope: { readonly name: string; readonly version: string };
+  readonly settings: Pick<
+    TelemetrySettings,
+    | 'log_batch_max_queue_size'
+    | 'log_batch_max_export_batch_size'
+    | 'log_batch_schedule_delay_millis'
+    | 'log_batch_export_timeout_millis'
+  >;
+  readonly onDropped: (reason: 'queue_full' | 'export_failed' | 'shutdown', records: number, error?: Error) => void;
+}
+
+type Export = Parameters<LogRecordExporter['export']>;
+
+/** Where nothing is configured: OpenTelemetry's default. */
+const MAX_QUEUE_SIZE = 2048;
+
+/** pino's levels, as OpenTelemetry counts them (Logs Data Model, severity fields) and by the words of the log. */
+const SEVERITIES: ReadonlyMap<number, { readonly number: number; readonly text: string }> = new Map([
+  [20, { number: 5, text: 'debug' }],
+  [30, { number: 9, text: 'info' }],
+  [40, { number: 13, text: 'warning' }],
+  [50, { number: 17, text: 'error' }],
+  [60, { number: 21, text: 'critical' }],
+]);
+
+/**
+ * Lines of the log as OpenTelemetry's log records, in its batches. The values are those of the line, so nothing gets past
+ * redaction. Every record that does not get through is counted: the processor drops without a word, but takes a batch out
+ * of its queue just when it exports it, so the length of the queue is known here.
+ */
+export class OtelLogs implements LineSink {
+  readonly #options: OtelLogsOptions;
+  readonly #processor: BatchLogRecordProcessor;
+  readonly #max: number;
+  #length = 0;
+  #isClosed = false;
+  #flushing: Promise<void> | undefined;
+
+  constructor(options: OtelLogsOptions) {
+    this.#options = options;
+    const { settings } = options;
+    this.#max = settings.log_batch_max_queue_size ?? MAX_QUEUE_SIZE;
+    const batch = settings.log_batch_max_export_batch_size ?? undefined;
+    this.#processor = new BatchLogRecordProcessor({
+      exporter: this.#counting(options.exporter),
+      maxQueueSize: this.#max,
+      maxExportBatchSize: batch === undefined ? undefined : Math.min(batch, this.#max),
+      scheduledDelayMillis: settings.log_batch_schedule_delay_millis ?? undefined,
+      exportTimeoutMillis: settings.log_batch_export_timeout_millis ?? undefined,
+    });
+  }
+
+  /** Records that wait. */
+  get length(): number {
+    return this.#length;
+  }
+
+  take(line: LogLine): void {
+    if (this.#isClosed) return this.#options.onDropped('shutdown', 1);
+    if (this.#length >= this.#max) return this.#options.onDropped('queue_full', 1);
+    this.#length++;
+    const { resource, scope } = this.#options;
+    // What the processor is given by the SDK can be changed; it only keeps it.
+    this.#processor.onEmit(recordOf(line, resource, scope) as ReadWriteLogRecord);
+  }
+
+  /** Waits for the exporter, which has time limits of its own. */
+  forceFlush(): Promise<void> {
+    return (this.#flushing ??= this.#processor.forceFlush().finally(() => (this.#flushing = undefined)));
+  }
+
+  async shutdown(): Promise<void> {
+    this.#isClosed = true;
+    // Otherwise the processor would leave what a flush still has to send.
+    await this.#flushing;
+    await this.#processor.shutdown();
+  }
+
+  #counting(exporter: LogRecordExporter): LogRecordExporter {
+    const { onDropped } = this.#options;
+    return {
+      export: (...[records, done]: Export) => {
+        this.#length -= records.length;
+        const onResult: Export[1] = (result) => {
+          if (result.code !== 0) onDropped('export_failed', records.length, result.error);
+          done(result);
+        };
+        try {
+          exporter.export(records, onResult);
+        } catch (error) {
+          onResult({ code: 1, error: error instanceof Error ? error : new Error(String(error)) });
+        }
+      },
+      forceFlush: () => exporter.forceFlush(),
+      shutdown: () => exporter.shutdown(),
+    };
+  }
+}
+
+function recordOf(
+  { level, fields, message }: LogLine,
+  resource: Resource,
+  scope: OtelLogsOptions['scope'],
+): ReadableLogRecord {
+  const time = timeOf(Date.now());
+  const severity = SEVERITIES.get(level);
+  const { trace_id: traceId, span_id: spanId } = fields;
+  const isTraced = typeof traceId === 'string' && typeof spanId === 'string';
+  return {
+    hrTime: time,
+    hrTimeObserved: time,
+    severityNumber: severity?.number,
+    severityText: severity?.text,
+    body: message,
+    attributes: (isTraced ? withoutTrace(fields) : fields) as Attributes,
+    spanContext: isTraced ? contextOf(traceId, spanId) : undefined,
+    resource,
+    instrumentationScope: scope,
+    droppedAttributesCount: 0,
+  };
+}
+
+function withoutTrace(fields: LogLine['fields']): LogLine['fields'] {
+  const { trace_id: _traceId, span_id: _spanId, ...others } = fields;
+  return others;
+}
+
+/** Whether the trace is sampled is no matter of the line: where it is not, nobody has its spans. */
+const contextOf = (traceId: string, spanId: string): SpanContext => ({ traceId, spanId, traceFlags: 1 });
+
+const timeOf = (ms: number): HrTime => [Math.floor(ms / 1000), (ms % 1000) * 1_000_000];
