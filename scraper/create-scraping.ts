@@ -11,7 +11,7 @@ import { DryRunEmitter } from './output/dry-run-emitter.ts';
 import type { Emitter } from './output/emitter.ts';
 import { OtlpEmitter } from './output/otlp-emitter.ts';
 import { createExporters } from './output/otlp-exporters.ts';
-import { createResource } from './output/resource.ts';
+import { createResource } from '../crds/runtime/otlp/resource.ts';
 import { SelfTelemetry } from './output/self-telemetry.ts';
 import { HostRateLimiter, limitsOf, LocalCounter, type RequestCounter } from './requests/rate-limit.ts';
 import { sourceUrl } from './requests/parameters.ts';

@@ -5,7 +5,7 @@ import { compileReadings } from './compile-readings.ts';
 import { Contribution } from './contribution.ts';
 import { OtlpEmitter } from './otlp-emitter.ts';
 import { createExporters, type OtlpSettings } from './otlp-exporters.ts';
-import { createResource } from './resource.ts';
+import { createResource } from '../../crds/runtime/otlp/resource.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import { measuredSource } from './testing/measured-source.ts';
 import {

@@ -7,7 +7,7 @@ import { KeptWindows } from '../gathered.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import { OtlpEmitter } from '../output/otlp-emitter.ts';
 import { createExporters } from '../output/otlp-exporters.ts';
-import { createResource } from '../output/resource.ts';
+import { createResource } from '../../crds/runtime/otlp/resource.ts';
 import { OtlpReceiver } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { type PreparedSource, prepareSource } from '../prepared-source.ts';
 import { HostRateLimiter, LocalCounter } from '../requests/rate-limit.ts';
