@@ -26,7 +26,7 @@ message ScopeMetrics { Scope scope = 1; repeated Metric metrics = 2; }
 message ResourceMetrics { Resource resource = 1; repeated ScopeMetrics scopes = 2; }
 message MetricsRequest { repeated ResourceMetrics resources = 1; }
 message LogRecord { fixed64 time = 1; int32 severity = 2; string severityText = 3; AnyValue body = 5;
-  repeated KeyValue attributes = 6; fixed64 observed = 11; }
+  repeated KeyValue attributes = 6; fixed32 flags = 8; bytes traceId = 9; bytes spanId = 10; fixed64 observed = 11; }
 message ScopeLogs { Scope scope = 1; repeated LogRecord records = 2; }
 message ResourceLogs { Resource resource = 1; repeated ScopeLogs scopes = 2; }
 message LogsRequest { repeated ResourceLogs resources = 1; }

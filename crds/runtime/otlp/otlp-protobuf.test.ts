@@ -12,7 +12,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { logsMessage, metricsMessage } from './otlp-protobuf.ts';
 import { withSerializer } from './own-serializer.ts';
-import { decode } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { decode } from './testing/otlp-receiver.ts';
 
 interface Inside<T> {
   readonly _delegate: { _serializer: { serializeRequest(items: T): Uint8Array } };
@@ -85,6 +85,15 @@ describe('our messages are those that OpenTelemetry writes', () => {
     const theirs = inside<ReadableLogRecord[]>(new OTLPLogExporter())._serializer;
     const records = [log(value), log({ source: 's', record: { value } }, { hrTime: [0, 1] })];
     expect(decodeLogs(logsMessage(records, 8))).toEqual(decodeLogs(theirs.serializeRequest(records)));
+  });
+
+  test.each([0, 1, 255])('a log of a span with flags %i', (traceFlags) => {
+    const theirs = inside<ReadableLogRecord[]>(new OTLPLogExporter())._serializer;
+    const spanContext = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: '00f067aa0ba902b7', traceFlags };
+    const records = [log('x', { spanContext }), log('y')];
+    const ours = decodeLogs(logsMessage(records, 8));
+    expect(ours).toEqual(decodeLogs(theirs.serializeRequest(records)));
+    expect(JSON.stringify(ours)).toContain('spanId');
   });
 
   test('logs of several scopes', () => {

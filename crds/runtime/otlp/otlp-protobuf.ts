@@ -2,7 +2,7 @@
  * Exports as OTLP's protobuf messages (opentelemetry-proto 1.x, whose field numbers stand here as tags). OpenTelemetry's own
  * serializer goes over everything twice and byte by byte, which takes longer than all the rest of a scrape with logs.
  */
-import type { HrTime } from '@opentelemetry/api';
+import type { HrTime, SpanContext } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import {
@@ -19,6 +19,7 @@ import { ProtobufWriter } from './protobuf-writer.ts';
 const block = (field: number): number => field * 8 + 2;
 const number = (field: number): number => field * 8;
 const fixed = (field: number): number => field * 8 + 1;
+const fixed32 = (field: number): number => field * 8 + 5;
 
 /** ExportLogsServiceRequest. All records are of one resource. @param size a guess in bytes */
 export function logsMessage(records: readonly ReadableLogRecord[], size: number): Uint8Array {
@@ -51,6 +52,7 @@ export function metricsMessage({ resource, scopeMetrics }: ResourceMetrics, size
 function writeLog(out: ProtobufWriter, record: ReadableLogRecord): void {
   const at = out.length;
   writeTime(out, fixed(11), record.hrTimeObserved);
+  if (record.spanContext !== undefined) writeSpan(out, record.spanContext);
   writeAttributes(out, block(6), record.attributes);
   if (record.body !== undefined) {
     const atBody = out.length;
@@ -64,6 +66,15 @@ function writeLog(out: ProtobufWriter, record: ReadableLogRecord): void {
   }
   writeTime(out, fixed(1), record.hrTime);
   out.close(block(2), at);
+}
+
+/** Which span a record belongs to. */
+function writeSpan(out: ProtobufWriter, { traceId, spanId, traceFlags }: SpanContext): void {
+  out.hex(block(10), spanId);
+  out.hex(block(9), traceId);
+  if (traceFlags === 0) return;
+  out.fixed32(traceFlags);
+  out.byte(fixed32(8));
 }
 
 function writeMetric(out: ProtobufWriter, data: MetricData): void {

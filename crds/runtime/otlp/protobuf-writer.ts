@@ -71,6 +71,12 @@ export class ProtobufWriter {
     this.#buffer.writeDoubleLE(value, this.#pos);
   }
 
+  fixed32(value: number): void {
+    if (this.#pos < 4) this.#grow(4);
+    this.#pos -= 4;
+    this.#buffer.writeUInt32LE(value, this.#pos);
+  }
+
   /** An unsigned integer of 64 bits in two halves. */
   fixed64(low: number, high: number): void {
     if (this.#pos < 8) this.#grow(8);
@@ -86,6 +92,16 @@ export class ProtobufWriter {
       this.#time = { seconds, nanoseconds, low: Number(all & 0xffff_ffffn), high: Number(all >> 32n) };
     }
     this.fixed64(this.#time.low, this.#time.high);
+    this.byte(tag);
+  }
+
+  /** Fewer than 128 bytes, given as hexadecimal digits, with their tag. */
+  hex(tag: number, digits: string): void {
+    const bytes = digits.length / 2;
+    if (this.#pos < bytes) this.#grow(bytes);
+    this.#pos -= bytes;
+    this.#buffer.write(digits, this.#pos, 'hex');
+    this.byte(bytes);
     this.byte(tag);
   }
 
