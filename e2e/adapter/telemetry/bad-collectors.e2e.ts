@@ -1,0 +1,183 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { answer, OtlpReceiver } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
+import { type Collector, startCollector } from '../../support/collector/collector.ts';
+import { needsCollector } from '../../support/collector/needs-collector.ts';
+import { freePort } from '../../support/ports.ts';
+import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
+import { mounted } from '../kit/deployment.ts';
+import { type Door, openSession, textOf } from '../kit/session.ts';
+import { type Sample, scrape, total } from './kit/prometheus.ts';
+import { sumOf } from './kit/series.ts';
+
+needsCollector();
+
+const KINDS = ['well', 'absent', 'hanging', 'refusing', 'slow'] as const;
+type Kind = (typeof KINDS)[number];
+const BAD = KINDS.filter((kind) => kind !== 'well');
+
+const CALLS = 400;
+/** Of each queue. */
+const QUEUE = 64;
+const DRAIN_SECONDS = 1;
+/** What the end of the process may take besides, on a busy machine. */
+const SLACK_MS = 1_500;
+const SLOW_MS = 700;
+/** Less than what anything that waits for a collector would cost, and more than the machine's moods. */
+const NOISE_MS = 40;
+
+interface Run {
+  readonly adapter: RunningAdapter;
+  readonly metricsUrl: string;
+  readonly door: Door;
+  readonly latencies: number[];
+  samples: readonly Sample[];
+  stopMs: number;
+}
+
+const started = new AsyncDisposableStack();
+const runs = new Map<Kind, Run>();
+let collector: Collector;
+let well: OtlpReceiver;
+
+beforeAll(async () => {
+  const upstream = started.use(await startScriptedUpstream());
+  collector = started.use(await startCollector());
+  well = started.use(new OtlpReceiver());
+  const refusing = started.use(new OtlpReceiver());
+  refusing.always = answer(503);
+  const slow = started.use(new OtlpReceiver());
+  slow.always = (response) => void setTimeout(() => response.writeHead(200).end(), SLOW_MS);
+  const endpoints: Record<Kind, JsonObject> = {
+    well: over(await well.listen()),
+    absent: over(`http://127.0.0.1:${await freePort()}`),
+    hanging: { transport: 'grpc', endpoint: collector.grpc, traces: { enabled: true } },
+    refusing: over(await refusing.listen()),
+    slow: over(await slow.listen()),
+  };
+  await Promise.all(
+    KINDS.map(async (kind) => {
+      runs.set(kind, await start(upstream.url, endpoints[kind]));
+    }),
+  );
+  // It must have had something to say first: a connection that stands is what hangs worst.
+  await collector.waitFor(({ points }) => expect(points.length).toBeGreaterThan(0));
+  collector.freeze();
+
+  for (let i = 0; i < CALLS; i += 1) {
+    for (const { door, latencies } of runs.values()) {
+      const before = performance.now();
+      expect(textOf(await door.tool('echo', { i }))).toBe(JSON.stringify({ i }));
+      latencies.push(performance.now() - before);
+    }
+  }
+  // Until the exports under way have failed.
+  await delay(2 * EXPORT_SECONDS * 1000);
+  await Promise.all(
+    [...runs.values()].map(async (run) => {
+      ({ samples: run.samples } = await scrape(run.metricsUrl));
+    }),
+  );
+});
+afterAll(async () => {
+  collector?.thaw();
+  await started.disposeAsync();
+});
+
+const EXPORT_SECONDS = 0.5;
+
+const over = (url: string): JsonObject => ({
+  transport: 'http',
+  endpoint: `${url}/v1/metrics`,
+  logs_endpoint: `${url}/v1/logs`,
+  traces: { enabled: true, endpoint: `${url}/v1/traces` },
+});
+
+async function start(upstreamUrl: string, telemetry: JsonObject): Promise<Run> {
+  const port = await freePort();
+  const config = {
+    core: { log_level: 'info', max_start_wait_seconds: 0, shutdown_grace_seconds: 0, upstream_ping: { enabled: false } },
+    state_persistence: { type: 'memory' },
+    servers: [mounted('up', upstreamUrl)],
+    telemetry: {
+      enabled: true,
+      export_interval_seconds: EXPORT_SECONDS,
+      export_timeout_seconds: EXPORT_SECONDS,
+      periodic_flush_seconds: 0.2,
+      max_queue_size: QUEUE,
+      shutdown_drain_timeout_seconds: DRAIN_SECONDS,
+      emit_logs: true,
+      log_batch_max_queue_size: QUEUE,
+      log_batch_max_export_batch_size: QUEUE,
+      log_batch_schedule_delay_millis: 100,
+      prometheus: { enabled: true, host: '127.0.0.1', port },
+      ...telemetry,
+    },
+  };
+  const adapter = started.use(await startAdapter({ config }));
+  const door = (await openSession(adapter)).at(adapter);
+  return { adapter, metricsUrl: `http://127.0.0.1:${port}/metrics`, door, latencies: [], samples: [], stopMs: NaN };
+}
+
+const of = (kind: Kind): Run => runs.get(kind) ?? expect.fail('it did not start');
+const percentile = (values: readonly number[], part: number): number =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length * part)] ?? NaN;
+const dropped = (kind: Kind, labels: Sample['labels']): number =>
+  total(of(kind).samples, 'adapter_telemetry_dropped_total', labels);
+
+describe.each(BAD)('a collector that is %s', (kind) => {
+  test('makes no call slower', () => {
+    for (const part of [0.5, 0.99]) {
+      const usual = percentile(of('well').latencies, part);
+      expect(percentile(of(kind).latencies, part)).toBeLessThan(1.5 * usual + NOISE_MS);
+    }
+  });
+
+  test('costs no number', () => {
+    const calls = { server_id: 'up', tool_name: 'echo', result: 'success' };
+    expect(total(of(kind).samples, 'adapter_upstream_tool_calls_total', calls)).toBe(CALLS);
+    expect(dropped(kind, { signal: 'metrics' })).toBe(0);
+  });
+
+  test('is not waited for with more in memory than the queues hold, and what is dropped is counted', () => {
+    const lines = of(kind).adapter.logs().length;
+    // One queue, and a batch that is on its way. Of a slow one some have been delivered.
+    const kept = 2 * QUEUE;
+    const lost = dropped(kind, { signal: 'logs' });
+    if (kind === 'slow') expect(lost).toBeLessThan(lines);
+    else expect(lost).toBeGreaterThanOrEqual(lines - kept);
+    expect(lost).toBeLessThanOrEqual(lines);
+    expect(total(of(kind).samples, 'adapter_telemetry_queue_depth')).toBeLessThanOrEqual(QUEUE);
+  });
+});
+
+test('a collector that is well gets everything', async () => {
+  expect(dropped('well', {})).toBe(0);
+  const lines = of('well').adapter.logs().filter(({ msg }) => msg === 'request');
+  await expect.poll(() => new Set(well.accepted.flatMap(({ logs }) => logs.map(requestId)))).toEqual(
+    new Set(lines.map(({ request_id }) => request_id)),
+  );
+});
+const requestId = ({ attributes }: { attributes: Record<string, unknown> }): unknown => attributes['request_id'];
+
+test('once it works again, a collector gets all numbers', async () => {
+  collector.thaw();
+  const calls = { metric: 'adapter_upstream_tool_calls_total', attributes: { tool_name: 'echo', result: 'success' } };
+  await collector.waitFor(({ points }) => expect(sumOf(points, calls)).toBe(CALLS));
+  collector.freeze();
+});
+
+test('the end comes in time', async () => {
+  await Promise.all(
+    [...runs.values()].map(async (run) => {
+      const before = performance.now();
+      expect(await run.adapter.stop(20_000)).toEqual({ code: 0, signal: null });
+      run.stopMs = performance.now() - before;
+    }),
+  );
+  for (const kind of BAD) {
+    expect(of(kind).stopMs, kind).toBeLessThan(DRAIN_SECONDS * 1000 + of('well').stopMs + SLACK_MS);
+  }
+});
