@@ -1,7 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 
 import { type Body, type Message, modernRevision, toolName } from '../exchange/message.ts';
-import type { RequestFacts } from '../gateway/incoming.ts';
 import { shorten } from './logger.ts';
 
 /** What a span is called, and what it says from the start. */
@@ -60,17 +59,6 @@ export function spanSubject(request: SpannedRequest, safe: (text: string) => str
     attributes['gen_ai.tool.name'] = shown;
   } else attributes['gen_ai.prompt.name'] = shown;
   return { name: `${method} ${shown}`, attributes };
-}
-
-/** Outcomes of requests that have gone well, as far as the adapter can say. */
-const FINE: ReadonlySet<string | undefined> = new Set(['ok', 'answered', 'cached']);
-
-/** Why a request has failed, as `error.type`; undefined when it has not. */
-export function errorType(facts: Readonly<RequestFacts>, isStream: boolean): string | undefined {
-  // Who opens a stream goes when it has heard enough.
-  if (isStream && (facts.outcome === undefined || facts.outcome === 'client_closed')) return undefined;
-  if (!FINE.has(facts.outcome)) return facts.outcome ?? 'client_closed';
-  return facts.failure === undefined ? undefined : String(facts.failure);
 }
 
 /** The revision that a message names itself. */

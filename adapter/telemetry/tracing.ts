@@ -13,7 +13,8 @@ import type { Body } from '../exchange/message.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { RequestTrace } from '../gateway/request-trace.ts';
 import { shorten } from './logger.ts';
-import { errorType, spanSubject } from './span-attributes.ts';
+import { errorType } from './outcome-labels.ts';
+import { spanSubject } from './span-attributes.ts';
 import { endSpan } from './spanned-response.ts';
 import { type OnDropped, SpanQueue } from './span-queue.ts';
 import { type ReceivedContext, receivedContext } from './trace-context.ts';
@@ -128,7 +129,9 @@ function endWithReply(span: Span, { reply, facts, httpMethod }: TracedRequest): 
       if (facts.outcome !== undefined) span.setAttribute('mcp_adapter.outcome', facts.outcome);
       if (facts.sessionId !== undefined) span.setAttribute('mcp.session.id', shorten(facts.sessionId));
       if (typeof facts.failure === 'number') span.setAttribute('rpc.response.status_code', String(facts.failure));
-      endSpan(span, errorType(facts, httpMethod === 'GET'), end);
+      // Who opens a stream goes when it has heard enough.
+      const isLeft = httpMethod === 'GET' && facts.outcome === 'client_closed';
+      endSpan(span, isLeft ? undefined : errorType(facts, facts.failure), end);
     });
   });
 }
