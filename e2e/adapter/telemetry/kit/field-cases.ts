@@ -43,7 +43,6 @@ export const RUNS = {
     log_batch_schedule_delay_millis: 100,
     log_batch_max_queue_size: 5,
     log_batch_max_export_batch_size: 5,
-    log_batch_export_timeout_millis: 300,
   }),
   /** To one, too. */
   patient: () => ({
@@ -54,15 +53,24 @@ export const RUNS = {
     shutdown_drain_timeout_seconds: 3,
     emit_logs: true,
     log_batch_schedule_delay_millis: 100,
+    log_batch_export_timeout_millis: 300,
+  }),
+  /** To one, too. */
+  silent: () => ({
+    export_timeout_seconds: 600,
+    max_queue_size: 20,
+    queue_batch_size: 1,
+    flush_on_shutdown: false,
+    emit_logs: true,
+    log_batch_schedule_delay_millis: 100,
     log_batch_export_timeout_millis: 600_000,
   }),
-  silent: () => ({ max_queue_size: 20, queue_batch_size: 1, flush_on_shutdown: false }),
   ruthless: () => ({ flush_on_terminate: false, prometheus: { host: '127.0.0.2' } }),
 } satisfies Record<string, (place: { url: string; folder: string }) => JsonObject>;
 
 export type RunName = keyof typeof RUNS;
 /** Those whose endpoint takes requests and answers none. */
-export const HANGING: ReadonlySet<RunName> = new Set(['hasty', 'patient']);
+export const HANGING: ReadonlySet<RunName> = new Set(['hasty', 'patient', 'silent']);
 /** Those that are ended by a second signal. */
 export const ENDED_TWICE: ReadonlySet<RunName> = new Set(['grpc', 'ruthless']);
 /** Those that get more requests at once than some queues hold. */
@@ -108,13 +116,13 @@ export const CASES: Readonly<Record<string, FieldCase>> = {
     otherwise: 'patient',
     shows: ({ aborted }) => (aborted.get('/v1/metrics') ?? Infinity) < SOON_MS,
   },
-  max_queue_size: { run: 'silent', shows: async (run) => ((await run.dropped('metrics')) ?? 0) > 0 },
+  max_queue_size: { run: 'silent', shows: async (run) => ((await run.dropped('metrics', 'queue_full')) ?? 0) > 0 },
   queue_batch_size: {
     run: 'patient',
     otherwise: 'hasty',
-    shows: async (run) => ((await run.dropped('metrics')) ?? 0) > 0,
+    shows: async (run) => ((await run.dropped('metrics', 'queue_full')) ?? 0) > 0,
   },
-  drop_on_queue_full: { run: 'grpc', otherwise: 'silent', shows: async (run) => (await run.dropped('metrics')) === 0 },
+  drop_on_queue_full: { run: 'grpc', otherwise: 'silent', shows: async (run) => (await run.dropped('metrics', 'queue_full')) === 0 },
   periodic_flush_seconds: { run: 'flushing', shows: ({ metricExports }) => metricExports.length > 2 },
   shutdown_drain_timeout_seconds: {
     run: 'patient',
@@ -133,7 +141,7 @@ export const CASES: Readonly<Record<string, FieldCase>> = {
   log_batch_max_queue_size: {
     run: 'hasty',
     otherwise: 'patient',
-    shows: async (run) => ((await run.dropped('logs')) ?? 0) > 0,
+    shows: async (run) => ((await run.dropped('logs', 'queue_full')) ?? 0) > 0,
   },
   log_batch_max_export_batch_size: {
     run: 'own',
@@ -142,9 +150,9 @@ export const CASES: Readonly<Record<string, FieldCase>> = {
   },
   log_batch_schedule_delay_millis: { run: 'own', shows: ({ logExports }) => logExports.length > 0 },
   log_batch_export_timeout_millis: {
-    run: 'hasty',
-    otherwise: 'patient',
-    shows: ({ aborted }) => (aborted.get('/v1/logs') ?? Infinity) < SOON_MS,
+    run: 'patient',
+    otherwise: 'silent',
+    shows: ({ logExports }) => logExports.length > 1,
   },
   service_name: {
     run: 'own',

@@ -45,7 +45,10 @@ export class FieldRun implements AsyncDisposable {
   readonly #stack: AsyncDisposableStack;
 
   private constructor(parts: Pick<FieldRun, 'adapter' | 'folder' | 'port' | 'aborted'>, own: Own) {
-    ({ adapter: this.adapter, folder: this.folder, port: this.port, aborted: this.aborted } = parts);
+    this.adapter = parts.adapter;
+    this.folder = parts.folder;
+    this.port = parts.port;
+    this.aborted = parts.aborted;
     [this.#receiver, this.#door, this.#stack] = own;
   }
 
@@ -124,8 +127,8 @@ export class FieldRun implements AsyncDisposable {
     );
   }
 
-  dropped(signal: string): Promise<number | undefined> {
-    return this.scraped('adapter_telemetry_dropped_total', { signal });
+  dropped(signal: string, reason: string): Promise<number | undefined> {
+    return this.scraped('adapter_telemetry_dropped_total', { signal, reason });
   }
 
   async auditFile(): Promise<string> {

@@ -6,7 +6,7 @@ import { freePort } from '../../../support/ports.ts';
 import type { RedisServer } from '../../../support/redis.ts';
 import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../../support/scripted-upstream/scripted-upstream.ts';
-import { merged, mounted } from '../../kit/deployment.ts';
+import { mounted } from '../../kit/deployment.ts';
 
 export const TOKEN = 'token-of-the-clients';
 export const AUTHORIZED = { 'x-mcp-adapter-auth-token': TOKEN };
@@ -74,7 +74,7 @@ export async function startWatched(
     ],
     telemetry,
   };
-  const adapter = started.use(await startAdapter({ config: merged(config, {}), env }));
+  const adapter = started.use(await startAdapter({ config, env }));
   const stack = started.move();
   return { adapter, upstream, [Symbol.asyncDispose]: () => stack.disposeAsync() };
 }
