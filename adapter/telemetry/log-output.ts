@@ -1,16 +1,11 @@
 import { type DestinationStream, pino } from 'pino';
 
-/** What a line of the log was made of: everything in it has been redacted. */
-export interface LogLine {
-  /** pino's number of the level. */
-  readonly level: number;
-  readonly fields: Readonly<Record<string, unknown>>;
-  readonly message: string | undefined;
+export interface LineSink {
+  /** A line of the log: pino's number of the level, and what the line was made of, all of which has been redacted. */
+  take(level: number, fields: LineFields, message: string | undefined): void;
 }
 
-export interface LineSink {
-  take(line: LogLine): void;
-}
+export type LineFields = Readonly<Record<string, unknown>>;
 
 /** Where the lines of the log go: to a stream, and once there is one, to a sink that passes them on elsewhere. */
 export class LogOutput implements DestinationStream {
@@ -33,10 +28,6 @@ export class LogOutput implements DestinationStream {
 
   write(line: string): void {
     this.local.write(line);
-    this.#sink?.take({
-      level: this.lastLevel,
-      fields: this.lastObj as Record<string, unknown>,
-      message: this.lastMsg,
-    });
+    this.#sink?.take(this.lastLevel, this.lastObj as LineFields, this.lastMsg);
   }
 }

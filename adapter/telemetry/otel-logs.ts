@@ -7,7 +7,7 @@ import {
   type ReadWriteLogRecord,
 } from '@opentelemetry/sdk-logs';
 import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
-import type { LineSink, LogLine } from './log-output.ts';
+import type { LineFields, LineSink } from './log-output.ts';
 
 export interface OtelLogsOptions {
   readonly exporter: LogRecordExporter;
@@ -70,13 +70,28 @@ export class OtelLogs implements LineSink {
     return this.#length;
   }
 
-  take(line: LogLine): void {
+  take(level: number, fields: LineFields, message: string | undefined): void {
     if (this.#isClosed) return this.#options.onDropped('shutdown', 1);
     if (this.#length >= this.#max) return this.#options.onDropped('queue_full', 1);
     this.#length++;
     const { resource, scope } = this.#options;
+    const time = timeOf(Date.now());
+    const severity = SEVERITIES.get(level);
+    const spanContext = contextIn(fields);
+    const record: ReadableLogRecord = {
+      hrTime: time,
+      hrTimeObserved: time,
+      severityNumber: severity?.number,
+      severityText: severity?.text,
+      body: message,
+      attributes: (spanContext === undefined ? fields : withoutContext(fields)) as Attributes,
+      spanContext,
+      resource,
+      instrumentationScope: scope,
+      droppedAttributesCount: 0,
+    };
     // What the processor is given by the SDK can be changed; it only keeps it.
-    this.#processor.onEmit(recordOf(line, resource, scope) as ReadWriteLogRecord);
+    this.#processor.onEmit(record as ReadWriteLogRecord);
   }
 
   /** Waits for the exporter, which has time limits of its own. */
@@ -112,35 +127,15 @@ export class OtelLogs implements LineSink {
   }
 }
 
-function recordOf(
-  { level, fields, message }: LogLine,
-  resource: Resource,
-  scope: OtelLogsOptions['scope'],
-): ReadableLogRecord {
-  const time = timeOf(Date.now());
-  const severity = SEVERITIES.get(level);
-  const { trace_id: traceId, span_id: spanId } = fields;
-  const isTraced = typeof traceId === 'string' && typeof spanId === 'string';
-  return {
-    hrTime: time,
-    hrTimeObserved: time,
-    severityNumber: severity?.number,
-    severityText: severity?.text,
-    body: message,
-    attributes: (isTraced ? withoutTrace(fields) : fields) as Attributes,
-    spanContext: isTraced ? contextOf(traceId, spanId) : undefined,
-    resource,
-    instrumentationScope: scope,
-    droppedAttributesCount: 0,
-  };
+/** Whether the trace is sampled is no matter of the line: where it is not, nobody has its spans. */
+function contextIn({ trace_id: traceId, span_id: spanId }: LineFields): SpanContext | undefined {
+  if (typeof traceId !== 'string' || typeof spanId !== 'string') return undefined;
+  return { traceId, spanId, traceFlags: 1 };
 }
 
-function withoutTrace(fields: LogLine['fields']): LogLine['fields'] {
+function withoutContext(fields: LineFields): LineFields {
   const { trace_id: _traceId, span_id: _spanId, ...others } = fields;
   return others;
 }
-
-/** Whether the trace is sampled is no matter of the line: where it is not, nobody has its spans. */
-const contextOf = (traceId: string, spanId: string): SpanContext => ({ traceId, spanId, traceFlags: 1 });
 
 const timeOf = (ms: number): HrTime => [Math.floor(ms / 1000), (ms % 1000) * 1_000_000];
