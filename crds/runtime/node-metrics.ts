@@ -10,13 +10,14 @@ const RESOLUTION_MS = 10;
 const WINDOW_MS = 10_000;
 const NS = 1e9;
 
-const delay = (statistic: string, what: string): MetricDefinition => ({
-  name: `nodejs.eventloop.delay.${statistic}`,
-  instrument: 'gauge',
-  unit: 's',
-  description: `${what} of how much later than planned the event loop came round, in the last 10 seconds or more.`,
-  attributes: [],
-});
+const delay = <Statistic extends string>(statistic: Statistic, what: string) =>
+  ({
+    name: `nodejs.eventloop.delay.${statistic}`,
+    instrument: 'gauge',
+    unit: 's',
+    description: `${what} of how much later than planned the event loop came round, in the last 10 seconds or more.`,
+    attributes: [],
+  }) as const satisfies MetricDefinition;
 
 /** What every program of ours tells about its process, named by OpenTelemetry's conventions. */
 export const NODE_METRICS = [
