@@ -21,9 +21,17 @@ import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { withCodeMode } from './gateway/code-mode.ts';
 import { createMount, type Mount, type MountAdditions } from './gateway/mount.ts';
+import { toolEntries } from './gateway/settings.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
-import { healthObject, publicHealth, serverHealth, type HealthObject, type StartupHealth } from './health.ts';
+import {
+  healthObject,
+  publicHealth,
+  serverHealth,
+  unreachedServers,
+  type HealthObject,
+  type StartupHealth,
+} from './health.ts';
 import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
 import { healthRoute } from './http/health-route.ts';
@@ -37,10 +45,12 @@ import { SessionFiles } from './sessions/session-files.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { SigningSecret } from './signing-secret.ts';
+import { observedNonces } from './state/observed-nonces.ts';
 import { openStore } from './state/open-store.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';
-import { noTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import { type Backend, noTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import { ToolNames } from './telemetry/tool-names.ts';
 import { telemetrySources } from './telemetry-sources.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { startupWait } from './upstream/startup-wait.ts';
@@ -63,6 +73,9 @@ const END_SESSION_MS = 2_000;
 const MAX_LOGGED_CHARS = 200;
 /** How long opening the port waits for whether files have to be looked for; after that, new sessions wait for it. */
 const DECIDE_MS = 2_000;
+
+/** What keeps the state of each `state_persistence.type`. */
+const BACKENDS = { memory: 'memory', disk: 'sqlite', redis: 'redis' } as const;
 
 export interface AdapterOptions {
   readonly config: AdapterConfig;
@@ -95,17 +108,25 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const redact = options.redaction.text;
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   let draining = false;
+  const toolNames = new ToolNames(config.servers.map(({ id }) => id));
   const telemetry: Telemetry = noTelemetry;
 
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
-  const state = await openStore(config, { exit: options.exit, log: (message) => logger.warn(message) });
+  const { type: backendType, unavailable_policy: policy } = config.state_persistence;
+  const state = await openStore(config, {
+    exit: options.exit,
+    log: (message) => logger.warn(message),
+    onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
+  });
   const { store, bus } = state;
   const isShared = config.state_persistence.type === 'redis';
   const sessions = new SessionRegistry(store, {
     maxActive: config.sessions.max_active,
     maxInFlight: config.sessions.max_in_flight_per_session,
     idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
-  });
+  }, telemetry);
+  const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
+  const nonces = observedNonces(store.nonces, telemetry, backend);
   const known = (error: unknown): AdapterError => knownError(error, onError).saying(redact);
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   const events = noFileEvents;
@@ -159,7 +180,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       sandbox,
       bus,
       post: (...call) => gateway.post(...call),
-      onCall: ({ requestId, serverId, sessionId, tool, outcome, ms }) => {
+      onCall: ({ requestId, serverId, sessionId, tool, outcome, ms, ...ended }) => {
         const facts = {
           request_id: requestId,
           server_id: serverId,
@@ -169,6 +190,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           ms: Math.round(ms * 100) / 100,
         };
         logger.info(facts, 'call by code');
+        telemetry.nestedCall({ ...ended, seconds: ms / 1000, parentRequestId: requestId });
       },
     });
   };
@@ -189,11 +211,16 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       version,
       redact,
       warn,
+      telemetry,
+      ...(telemetry.isOn && { onTools: (names) => toolNames.listed(server.id, names) }),
       additions: withTools(
         server,
         fileTools(server, {
           config,
           store,
+          nonces,
+          onIssue: (serverId, result) =>
+            telemetry.credential({ serverId, operation: 'issue', result, backend: backend() }),
           opened,
           secret,
           sessions,
@@ -217,6 +244,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       },
     });
   });
+  for (const [i, { serverId, steps }] of mounts.entries()) {
+    toolNames.configured(serverId, steps.keys());
+    const server = servers[i];
+    if (server !== undefined) toolNames.configured(serverId, toolEntries(server).keys());
+  }
   const gateway = new Gateway({
     store,
     bus,
@@ -251,12 +283,14 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     isDraining: () => draining,
     isMount: (path: string) => mountPaths.has(path),
     logger,
+    telemetry,
   };
 
   const upkeep = { config, store, opened, usable, logger };
   let reconciliation: ReconciliationAtStart | undefined;
   const pass = cleanupPass(upkeep, {
     sessionFiles,
+    telemetry,
     mayRemoveOrphans: () => reconciliation?.settled === true,
     endUpstream: async (record) => {
       const mount = mounts.find(({ serverId }) => serverId === record.serverId);
@@ -287,6 +321,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       startup,
       reconciliation: reconciliation?.result,
       references: references === undefined ? undefined : { changed: references.changed() },
+      unreached: unreachedServers(mounts),
     });
     const shown = authenticated ? full : publicHealth(full);
     // Text by text: in the JSON of the whole, the name of a server could look like that of a credential.
@@ -321,7 +356,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       };
       healthRoute(app, { health, notReady }, isAuthenticated);
       for (const mount of mounts) mcpRoute(app, mount, gateway);
-      fileRoutes(app, { config, store, opened, sessions, secret, notices, downloads, known });
+      const files = { config, store, opened, sessions, secret, notices, downloads };
+      fileRoutes(app, { ...files, telemetry, nonces, backend, known });
       reconciliation = reconcileAtStart(upkeep, version);
       if (reconciliation !== undefined) {
         const patience = delay(DECIDE_MS, undefined, { signal: waiting.signal, ref: false });

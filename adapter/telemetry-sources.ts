@@ -1,6 +1,6 @@
 import type { RunningExchanges } from './exchange/running.ts';
 import type { Mount } from './gateway/mount.ts';
-import { serverHealth } from './health.ts';
+import { unreachedServers } from './health.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { TelemetrySources } from './telemetry/telemetry.ts';
 
@@ -19,7 +19,7 @@ export function telemetrySources({ mounts, store, running }: Observed): Telemetr
   const totals = lately(() => store.files.totals());
   return {
     breakerStates: () => mounts.map((mount) => [mount.serverId, mount.breaker.state(Date.now())]),
-    notReadyServers: () => mounts.filter((mount) => serverHealth(mount, '', Date.now()).status !== 'ok').length,
+    notReadyServers: () => unreachedServers(mounts).length,
     activeSessions: () => counts()?.sessions,
     requestsInFlight: () => running.posts,
     storedBytes: () => {

@@ -27,6 +27,8 @@ export interface NestedCall {
   readonly args: Record<string, unknown>;
   /** Filled in on the way, as those of a client's request. */
   readonly facts: RequestFacts;
+  /** Of the message that was sent; filled in. */
+  bytes: number;
 }
 
 /**
@@ -36,7 +38,9 @@ export interface NestedCall {
  */
 export async function nestedCall(post: Post, call: ToolCall, nested: NestedCall, signal: AbortSignal): Promise<string> {
   const id = `mcpa-code-${randomUUID()}`;
-  return exchange(post, call, await request(call, id, nested), id, signal);
+  const own = await request(call, id, nested);
+  nested.bytes = own.bytes.length;
+  return exchange(post, call, own, id, signal);
 }
 
 interface NestedRequest {

@@ -6,6 +6,7 @@ import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
 import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import type { Mount } from './mount.ts';
@@ -23,9 +24,13 @@ let upstream: HttpUpstream;
 let store: MemoryStore;
 const mounts: Mount[] = [];
 const drifts: string[] = [];
+const listed: (readonly string[])[] = [];
+let telemetry: RecordingTelemetry;
 
 beforeEach(async () => {
   [pages, failing, drifts.length] = [[[{ name: 'a' }, { name: 'b', description: 'B' }]], 0, 0];
+  listed.length = 0;
+  telemetry = new RecordingTelemetry();
   store = new MemoryStore();
   upstream = await startHttpUpstream((request, res) => {
     if (failing-- > 0) return answerError(request, res, 200, -32603, 'not now');
@@ -41,7 +46,8 @@ afterEach(async () => {
 function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
   const transport = new StreamableHttpUpstream({ url: `${upstream.origin}/mcp`, insecureTls: false });
   const onDrift = (_session: string, preview: string): void => void drifts.push(preview);
-  const made = sampleMount(server, { upstream: transport, listTtlMs, onDrift });
+  const onTools = (names: readonly string[]): void => void listed.push(names);
+  const made = sampleMount(server, { upstream: transport, listTtlMs, onDrift, telemetry, onTools });
   mounts.push(made);
   return made;
 }
@@ -49,7 +55,8 @@ function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
 /** What a turn has to have for the surface. */
 const turnOn = (of: Mount, reply: EventEmitter = new EventEmitter()): Turn => {
   const upstreamSessions = new UpstreamSessions(store);
-  return { mount: of, incoming: { headers: {}, reply }, parts: { store, upstreamSessions } } as unknown as Turn;
+  const parts = { store, upstreamSessions, telemetry };
+  return { mount: of, incoming: { headers: {}, reply }, parts } as unknown as Turn;
 };
 
 async function session(changes: Partial<SessionRecord> = {}): Promise<SessionRecord> {

@@ -9,7 +9,7 @@ import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
-import { type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
 import { listingLimit, orAborted } from './listing-limit.ts';
@@ -79,6 +79,7 @@ export class ToolSurface {
   readonly #ttlMs: number;
   readonly #onDrift: ToolSurfaceOptions['onDrift'];
   readonly #onDriftSeen: ToolSurfaceOptions['onDriftSeen'];
+  readonly #onTools: ToolSurfaceOptions['onTools'];
   readonly #views: ToolViews;
   /** By fingerprint; a baseline never changes. */
   readonly #baselines = new LRUCache<string, Baseline>({
@@ -101,6 +102,7 @@ export class ToolSurface {
     this.#ttlMs = options.ttlMs;
     this.#onDrift = options.onDrift;
     this.#onDriftSeen = options.onDriftSeen;
+    this.#onTools = options.onTools;
     const { catalog, pinning, onCleaned, onTools } = options;
     this.#drifts = new SessionDrifts(pinning.mode === 'block');
     this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', onCleaned, onTools });
@@ -109,6 +111,18 @@ export class ToolSurface {
   /** Whether any list of tools looks, or may look, other than the upstream's. */
   get any(): boolean {
     return this.catalog.any || this.#pinning.mode !== 'off';
+  }
+
+  /** Whether somebody wants to know the names in lists that pass as they are. */
+  get readsNames(): boolean {
+    return this.#onTools !== undefined && !this.any;
+  }
+
+  /** A list passes as it is: a tools/list result (JSON text). */
+  passed(result: string): void {
+    if (this.#pages.has(hash('sha256', result, 'base64'))) return;
+    const { span } = this.#pageOf(result);
+    if (span !== undefined) this.#onTools?.(namesIn(result, span));
   }
 
   /** Nothing is served, and nothing called, on the word of a list that may have changed since. */
@@ -336,6 +350,15 @@ const noList = (): AdapterError =>
   new AdapterError('upstream_failed', 'The upstream server answered with something else than a list of tools.');
 
 const unknownTool = (name: string): AdapterError => new AdapterError('unknown_tool', `Unknown tool: ${name}`);
+
+function namesIn(result: string, { start }: Span): string[] {
+  const names: string[] = [];
+  for (const tool of elements(result, start)) {
+    const name = locate(result, ['name'], tool.start);
+    if (name !== undefined && result.charAt(name.start) === '"') names.push(JSON.parse(result.slice(name.start, name.end)));
+  }
+  return names;
+}
 
 function concerns({ changed, added, removed }: Drift, name: string): boolean {
   return changed.some((one) => one.name === name) || added.includes(name) || removed.includes(name);

@@ -13,6 +13,7 @@ import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { tokenAuthentication } from './auth.ts';
 import { OriginPolicy } from './origin.ts';
@@ -39,10 +40,12 @@ let base: string;
 let logged: string;
 let sent: number[];
 let running: RunningDownloads;
+let telemetry: RecordingTelemetry;
 
 async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteOptions> } = {}): Promise<void> {
   const auth = options.auth ?? false;
   logged = '';
+  telemetry = new RecordingTelemetry();
   app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: 'right' }),
     authHeader: 'X-Token',
@@ -51,6 +54,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     maxBodyBytes: 1000,
     isDraining: () => false,
     isMount: () => false,
+    telemetry,
     logger: createLogger('info', createRedaction(), { write: (line) => void (logged += line) }),
   });
   artifactRoute(app, {
@@ -63,6 +67,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     files: files.bytes,
     running,
     events: { downloaded: (_file, bytes) => void sent.push(bytes) },
+    telemetry,
     known: (error) => knownError(error, (one) => void (logged += String(one))),
     ...options.changes,
   });

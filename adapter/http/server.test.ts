@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AdapterError } from '../errors.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger, type LogLevel } from '../telemetry/logger.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { tokenAuthentication } from './auth.ts';
 import { type CorsSettings, OriginPolicy } from './origin.ts';
 import { closeServer, createServer } from './server.ts';
@@ -24,11 +25,13 @@ describe('the HTTP server', () => {
   let port: number;
   let draining: boolean;
   let lines: Record<string, unknown>[];
+  let telemetry: RecordingTelemetry;
   const sockets: Socket[] = [];
 
   beforeEach(() => {
     draining = false;
     lines = [];
+    telemetry = new RecordingTelemetry();
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
@@ -44,6 +47,7 @@ describe('the HTTP server', () => {
       maxBodyBytes: options.maxBodyBytes ?? 1000,
       isDraining: () => draining,
       isMount: (path) => path === '/mount',
+      telemetry,
       logger: createLogger(options.level ?? 'critical', createRedaction(), {
         write: (line) => void lines.push(JSON.parse(line)),
       }),

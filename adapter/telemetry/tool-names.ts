@@ -10,7 +10,7 @@ const MAX_CHARS = 128;
 
 interface Names {
   /** Of the adapter's own tools, and of those that something is configured for. */
-  readonly configured: ReadonlySet<string>;
+  readonly configured: Set<string>;
   /** In the order in which they were listed last. */
   readonly listed: Set<string>;
   /** Once shown, a name stays: its series do. */
@@ -24,14 +24,14 @@ interface Names {
 export class ToolNames {
   readonly #servers: ReadonlyMap<string, Names>;
 
-  /** @param configured by server */
-  constructor(configured: Iterable<readonly [serverId: string, names: Iterable<string>]>) {
-    this.#servers = new Map(
-      Array.from(configured, ([serverId, names]) => [
-        serverId,
-        { configured: new Set(names), listed: new Set<string>(), shown: new Set<string>() },
-      ]),
-    );
+  constructor(serverIds: readonly string[]) {
+    const none = (): Names => ({ configured: new Set(), listed: new Set(), shown: new Set() });
+    this.#servers = new Map(serverIds.map((serverId) => [serverId, none()]));
+  }
+
+  /** The configuration says something of these, or they are the adapter's own. */
+  configured(serverId: string, names: Iterable<string>): void {
+    for (const name of names) this.#servers.get(serverId)?.configured.add(name);
   }
 
   /** The upstream of a server has listed these. */
