@@ -16,43 +16,50 @@ export interface SpanQueueOptions {
 export type OnDropped = (reason: 'queue_full' | 'export_failed' | 'shutdown', spans: number, error?: Error) => void;
 
 const BATCH = 512;
-/** The exporter gives up by itself; what it says then is better than that nothing came. */
+/**
+ * The exporter gives up by itself, and says then what was wrong; but its time begins anew with each sign of life of a
+ * collector.
+ */
 const MARGIN_MS = 1_000;
 
+interface Batch {
+  readonly spans: ReadableSpan[];
+  readonly done: (result: ExportResult) => void;
+}
+
 /**
- * OpenTelemetry's batches, with every span counted that does not get through: the processor itself drops without a word. It
- * takes a batch out of its queue just when it exports it, so the length of the queue is known here.
+ * OpenTelemetry's batches, one after the other, with every span counted that does not get through: the processor itself drops
+ * without a word, and a flush of it begins all exports at once, of which the exporter would refuse most.
  */
 export class SpanQueue implements SpanProcessor {
   readonly #batches: BatchSpanProcessor;
+  readonly #exporter: SpanExporter;
   readonly #max: number;
+  readonly #limitMs: number;
   readonly #onDropped: OnDropped;
+  /** Batches that have left the processor and wait for the export before them. */
+  readonly #waiting: Batch[] = [];
+  #isExporting = false;
   #length = 0;
   #isClosed = false;
 
   constructor({ exporter, maxQueueSize, delayMs, exportTimeoutMs, onDropped }: SpanQueueOptions) {
+    this.#exporter = exporter;
     this.#max = maxQueueSize;
+    this.#limitMs = exportTimeoutMs * 2 + MARGIN_MS;
     this.#onDropped = onDropped;
     this.#batches = new BatchSpanProcessor({
       exporter: {
         export: (spans, done) => {
-          this.#length -= spans.length;
-          const onResult = (result: ExportResult): void => {
-            if (result.code !== ExportResultCode.SUCCESS) onDropped('export_failed', spans.length, result.error);
-            done(result);
-          };
-          try {
-            exporter.export(spans, onResult);
-          } catch (error) {
-            onResult({ code: ExportResultCode.FAILED, error: error as Error });
-          }
+          this.#waiting.push({ spans, done });
+          this.#exportNext();
         },
         shutdown: () => exporter.shutdown(),
       },
       maxQueueSize,
       maxExportBatchSize: Math.min(BATCH, maxQueueSize),
       scheduledDelayMillis: delayMs,
-      exportTimeoutMillis: exportTimeoutMs + MARGIN_MS,
+      exportTimeoutMillis: this.#limitMs,
     });
   }
 
@@ -78,5 +85,33 @@ export class SpanQueue implements SpanProcessor {
   shutdown(): Promise<void> {
     this.#isClosed = true;
     return this.#batches.shutdown();
+  }
+
+  #exportNext(): void {
+    if (this.#isExporting) return;
+    const batch = this.#waiting.shift();
+    if (batch === undefined) return;
+    const { spans, done } = batch;
+    this.#isExporting = true;
+    this.#length -= spans.length;
+    let isOver = false;
+    const onResult = (result: ExportResult): void => {
+      if (isOver) return;
+      isOver = true;
+      clearTimeout(timer);
+      this.#isExporting = false;
+      if (result.code !== ExportResultCode.SUCCESS) this.#onDropped('export_failed', spans.length, result.error);
+      done(result);
+      this.#exportNext();
+    };
+    const onLate = (): void => {
+      onResult({ code: ExportResultCode.FAILED, error: new Error(`no answer within ${this.#limitMs} ms`) });
+    };
+    const timer = setTimeout(onLate, this.#limitMs).unref();
+    try {
+      this.#exporter.export(spans, onResult);
+    } catch (error) {
+      onResult({ code: ExportResultCode.FAILED, error: error as Error });
+    }
   }
 }
