@@ -259,6 +259,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     keepAlive,
     toolParameters: new ToolParameters(listTtlMs),
     telemetry,
+    hashesArguments: config.telemetry.audit_log.enabled,
     tracing: undefined,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,

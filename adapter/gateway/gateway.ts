@@ -1,6 +1,8 @@
 import { AdapterError } from '../errors.ts';
+import { elements } from '../exchange/json-scan.ts';
 import { type Body, type Message, parseBody, type Request, toolName } from '../exchange/message.ts';
 import { isModern } from '../exchange/modern-headers.ts';
+import { argumentsSha256 } from '../telemetry/audit-arguments.ts';
 import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import type { TracedRequest } from '../telemetry/tracing.ts';
@@ -8,7 +10,7 @@ import { admit, type Admitted, NO_PROBE, requireHeaders, requireSession } from '
 import { sendError } from './answers.ts';
 import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
-import type { CallFacts, Incoming } from './incoming.ts';
+import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
 import { initialize } from './initialize.ts';
 import type { Mount } from './mount.ts';
 import type { RequestTrace } from './request-trace.ts';
@@ -45,6 +47,7 @@ export class Gateway {
     }
     const first = body.messages[0] as Message;
     note(incoming, body, first);
+    if (this.#parts.hashesArguments) noteArguments(incoming.facts, body);
     const trace = this.#trace(mount, incoming, 'POST', body);
     const idTexts = requestIds(body);
     let admitted = NO_PROBE;
@@ -154,6 +157,22 @@ function note({ facts, headers }: Incoming, body: Body, first: Message): void {
   if (typeof version === 'string') facts.protocolVersion = version;
   if (body.batch) facts.calls = callsIn(body);
   else if (isCall(first)) facts.tool = toolName(first) ?? '';
+}
+
+/** For the audit log. */
+function noteArguments(facts: RequestFacts, { text, messages, batch }: Body): void {
+  if (!batch) {
+    if (facts.tool !== undefined) facts.argumentsSha256 = argumentsSha256(text);
+    return;
+  }
+  const calls = facts.calls?.values();
+  let index = 0;
+  for (const { start } of elements(text)) {
+    const message = messages[index++];
+    if (message === undefined || !isCall(message)) continue;
+    const call = calls?.next().value;
+    if (call !== undefined) call.argumentsSha256 = argumentsSha256(text, start);
+  }
 }
 
 function callsIn(body: Body): CallFacts[] {

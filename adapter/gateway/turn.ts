@@ -30,6 +30,8 @@ export interface GatewayParts {
   readonly keepAlive: KeepAlive;
   readonly toolParameters: ToolParameters;
   readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
+  /** The audit log names the arguments of calls by their hash. */
+  readonly hashesArguments: boolean;
   /** Undefined without traces. */
   readonly tracing: Pick<Tracing, 'begin'> | undefined;
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
