@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
+import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
@@ -49,7 +50,8 @@ import { observedNonces } from './state/observed-nonces.ts';
 import { openStore } from './state/open-store.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';
-import { type Backend, noTelemetry, type Telemetry } from './telemetry/telemetry.ts';
+import { openTelemetry } from './telemetry/open-telemetry.ts';
+import type { Backend } from './telemetry/telemetry.ts';
 import { ToolNames } from './telemetry/tool-names.ts';
 import { telemetrySources } from './telemetry-sources.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
@@ -83,13 +85,15 @@ export interface AdapterOptions {
   /** The same that the logger has. */
   readonly redaction: Redaction;
   /** Where the logger writes, for the lines to be exported too. */
-  readonly logOutput?: LogOutput;
+  readonly logOutput: LogOutput;
+  /** Variables of the environment, for what OpenTelemetry reads there. */
+  readonly env: Environment;
   readonly version: string;
   /** Folder with the files of referenced Secrets and ConfigMaps, whose change is shown in the health object. */
   readonly references?: string;
   /** How long running calls may go on after `stop`, in milliseconds. */
   readonly shutdownGraceMs: number;
-  /** Ends the process at once (`unavailable_policy: exit`). */
+  /** Ends the process at once (`unavailable_policy: exit`); why has been logged. */
   readonly exit: (reason: string) => void;
 }
 
@@ -98,6 +102,10 @@ export interface Adapter {
   listen(host: string, port: number): Promise<string>;
   /** Drains: no new sessions, running calls finish within the grace period, streams end, state is flushed. */
   stop(): Promise<void>;
+  /** For a process that has to end now: what telemetry still holds goes out, if that is wanted. */
+  terminate(): Promise<void>;
+  /** Opens files of logs again, for those that have been moved away. */
+  reopenLogs(): void;
   health(authenticated: boolean): Promise<HealthObject>;
 }
 
@@ -109,12 +117,18 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   let draining = false;
   const toolNames = new ToolNames(config.servers.map(({ id }) => id));
-  const telemetry: Telemetry = noTelemetry;
+  const observing = await openTelemetry({ ...options, tools: toolNames });
+  const { telemetry, tracing } = observing;
+  const exit = (reason: string): void => {
+    logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
+    if (!telemetry.isOn) return options.exit(reason);
+    void observing.terminate().finally(() => options.exit(reason));
+  };
 
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const { type: backendType, unavailable_policy: policy } = config.state_persistence;
   const state = await openStore(config, {
-    exit: options.exit,
+    exit,
     log: (message) => logger.warn(message),
     onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
   });
@@ -260,7 +274,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     toolParameters: new ToolParameters(listTtlMs),
     telemetry,
     hashesArguments: config.telemetry.audit_log.enabled,
-    tracing: undefined,
+    tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
@@ -345,7 +359,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
 
   return {
     health,
+    terminate: () => observing.terminate(),
+    reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
+      await observing.listen(host);
       const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
       app = createServer({ ...serverOptions, origins });
       const isAuthenticated = (headers: object): boolean =>
@@ -416,6 +433,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await opened?.close();
       await state.close();
       await references?.stop();
+      await observing.stop();
     },
   };
 }

@@ -70,13 +70,11 @@ async function run(
       logger,
       redaction,
       logOutput,
+      env: process.env,
       version,
       references: options.references,
       shutdownGraceMs: Number.isFinite(graceSeconds) && graceSeconds >= 0 ? graceSeconds * 1000 : 30_000,
-      exit: (reason) => {
-        logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
-        process.exit(1);
-      },
+      exit: () => process.exit(1),
     });
     url = await adapter.listen(options.host ?? config.core.host, options.port ?? config.core.port);
   } catch (error) {
@@ -84,6 +82,14 @@ async function run(
     process.stderr.write(`mcp-adapter: cannot start: ${redaction.text((error as Error).message)}\n`);
     return 1;
   }
+  const { terminate } = adapter;
+  process.once('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'the adapter ends: something failed that nobody expected');
+    void terminate().finally(() => process.exit(1));
+  });
+  const { enabled, path } = config.telemetry.audit_log;
+  if (enabled && path !== null) process.on('SIGHUP', adapter.reopenLogs);
+
   // Said on every level, so that whoever starts it sees where it is.
   process.stdout.write(
     `${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'listening', url, version })}\n`,
@@ -93,9 +99,13 @@ async function run(
   process.once('SIGTERM', resolve);
   process.once('SIGINT', resolve);
   const signal = await signalled;
-  // A second signal means: now.
-  process.once('SIGTERM', () => process.exit(1));
-  process.once('SIGINT', () => process.exit(1));
+  // A second signal means: now. Telemetry may take its time even then; a third does not wait for it.
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(name, () => {
+      process.once(name, () => process.exit(1));
+      void terminate().finally(() => process.exit(1));
+    });
+  }
   logger.info({ signal }, 'draining');
   await adapter.stop();
   logger.info('stopped');

@@ -4,18 +4,19 @@ import { EventQueue, type EventQueueOptions } from './event-queue.ts';
 
 function setUp(options: Partial<EventQueueOptions<number>> = {}) {
   const worked: number[] = [];
-  const counts = { dropped: 0 };
+  const counts = { queue_full: 0, failed: 0, shutdown: 0 };
   const queue = new EventQueue<number>({
     maxSize: 4,
     batchSize: 2,
     dropsWhenFull: true,
     work: (event) => worked.push(event),
-    onDropped: () => counts.dropped++,
+    onDropped: (reason, events) => (counts[reason] += events),
     ...options,
   });
   return { queue, worked, counts };
 }
 
+const never = new AbortController().signal;
 const fill = (queue: EventQueue<number>, last: number): void => {
   for (let n = 1; n <= last; n++) queue.push(n);
 };
@@ -33,35 +34,35 @@ describe('the queue of events', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('drops and counts what comes while it is full', () => {
+  it('drops and counts what comes while it is full', async () => {
     const { queue, worked, counts } = setUp();
     fill(queue, 6);
     expect(queue.depth).toBe(4);
-    expect(counts.dropped).toBe(2);
-    queue.drain();
+    expect(counts.queue_full).toBe(2);
+    await queue.drain(never);
     expect(worked).toEqual([1, 2, 3, 4]);
   });
 
-  it('has who comes while it is full work first, where nothing may be dropped', () => {
+  it('has who comes while it is full work first, where nothing may be dropped', async () => {
     const { queue, worked, counts } = setUp({ dropsWhenFull: false });
     fill(queue, 6);
     expect(worked).toEqual([1, 2]);
     expect(queue.depth).toBe(4);
-    queue.drain();
+    await queue.drain(never);
     expect(worked).toEqual([1, 2, 3, 4, 5, 6]);
-    expect(counts.dropped).toBe(0);
+    expect(counts).toEqual({ queue_full: 0, failed: 0, shutdown: 0 });
   });
 
-  it('never holds more than its size, however long it is never empty', () => {
+  it('never holds more than its size, however long it is never empty', async () => {
     const { queue, worked } = setUp({ dropsWhenFull: false });
     fill(queue, 10_000);
     expect(queue.depth).toBeLessThanOrEqual(4);
-    queue.drain();
+    await queue.drain(never);
     expect(worked).toHaveLength(10_000);
     expect(worked.at(-1)).toBe(10_000);
   });
 
-  it('loses only the event that fails', () => {
+  it('loses only the event that fails', async () => {
     const worked: number[] = [];
     const { queue, counts } = setUp({
       work: (event) => {
@@ -70,9 +71,9 @@ describe('the queue of events', () => {
       },
     });
     fill(queue, 3);
-    queue.drain();
+    await queue.drain(never);
     expect(worked).toEqual([1, 3]);
-    expect(counts.dropped).toBe(1);
+    expect(counts.failed).toBe(1);
   });
 
   it('stops working off when the time is over, and counts what is left as dropped', async () => {
@@ -85,9 +86,9 @@ describe('the queue of events', () => {
       },
     });
     fill(queue, 4);
-    await queue.drainUntil(stop.signal);
+    await queue.drain(stop.signal);
     expect(worked).toEqual([1, 2]);
-    expect(counts.dropped).toBe(2);
+    expect(counts.shutdown).toBe(2);
     expect(queue.depth).toBe(0);
   });
 });

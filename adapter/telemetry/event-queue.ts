@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 export interface EventQueueOptions<T> {
   /** `max_queue_size`. */
   readonly maxSize: number;
@@ -6,7 +8,7 @@ export interface EventQueueOptions<T> {
   /** `drop_on_queue_full`. Where false, who brings an event to a full queue works off a batch first. */
   readonly dropsWhenFull: boolean;
   readonly work: (event: T) => void;
-  readonly onDropped: () => void;
+  readonly onDropped: (reason: 'queue_full' | 'failed' | 'shutdown', events: number) => void;
 }
 
 /**
@@ -30,30 +32,22 @@ export class EventQueue<T> {
 
   push(event: T): void {
     if (this.depth >= this.#options.maxSize) {
-      if (this.#options.dropsWhenFull) return this.#options.onDropped();
+      if (this.#options.dropsWhenFull) return this.#options.onDropped('queue_full', 1);
       this.#workOff();
     }
     this.#events.push(event);
     this.#turn ??= setImmediate(this.#takeTurn);
   }
 
-  /** Works off everything now. */
-  drain(): void {
-    while (this.depth > 0) this.#workOff();
-    clearImmediate(this.#turn);
-    this.#turn = undefined;
-  }
-
-  /** The same batch by batch, until the signal says that it takes too long. What is left is dropped. */
-  async drainUntil(signal: AbortSignal): Promise<void> {
+  /** Works off everything, batch by batch, until the signal says that it takes too long. What is left is dropped. */
+  async drain(signal: AbortSignal): Promise<void> {
     while (this.depth > 0 && !signal.aborted) {
       this.#workOff();
-      await new Promise((resolve) => setImmediate(resolve));
+      await nextTurn();
     }
-    for (let left = this.depth; left > 0; left--) this.#options.onDropped();
+    if (this.depth > 0) this.#options.onDropped('shutdown', this.depth);
     this.#events = [];
     this.#next = 0;
-    this.drain();
   }
 
   readonly #takeTurn = (): void => {
@@ -70,7 +64,7 @@ export class EventQueue<T> {
       try {
         this.#options.work(event);
       } catch {
-        this.#options.onDropped();
+        this.#options.onDropped('failed', 1);
       }
     }
     if (this.#next === events.length) {

@@ -2,7 +2,7 @@ import type { PushMetricExporter, ResourceMetrics } from '@opentelemetry/sdk-met
 
 export interface MetricExportOptions {
   readonly exporter: Pick<PushMetricExporter, 'export' | 'shutdown'>;
-  readonly collect: () => Promise<ResourceMetrics>;
+  readonly collect: () => ResourceMetrics;
   readonly intervalMs: number;
   /** Time limit of one export in all: that of the exporter counts from one sign of life to the next. */
   readonly timeoutMs: number;
@@ -46,11 +46,10 @@ export class MetricExport {
 
   async #exportOnce(): Promise<void> {
     const { exporter, collect, timeoutMs } = this.#options;
-    const metrics = await collect();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     try {
-      exporter.export(metrics, ({ code, error }) => {
+      exporter.export(collect(), ({ code, error }) => {
         if (code === 0) resolve();
         else reject(error ?? new Error('the export failed'));
       });

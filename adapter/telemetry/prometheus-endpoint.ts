@@ -16,17 +16,16 @@ const METRICS = 'text/plain; version=0.0.4; charset=utf-8';
  */
 export class PrometheusEndpoint {
   readonly #path: string;
-  readonly #collect: () => Promise<ResourceMetrics>;
+  readonly #collect: () => ResourceMetrics;
   readonly #serializer = new PrometheusSerializer('', false, undefined, true, true);
   readonly #server: Server;
-  #text: Promise<string> | undefined;
 
-  constructor(path: string, collect: () => Promise<ResourceMetrics>) {
+  constructor(path: string, collect: () => ResourceMetrics) {
     this.#path = path;
     this.#collect = collect;
     this.#server = createServer(
       { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: REQUEST_MS },
-      (request, response) => void this.#answer(request, response),
+      (request, response) => this.#answer(request, response),
     );
     this.#server.maxConnections = MAX_CONNECTIONS;
   }
@@ -51,23 +50,19 @@ export class PrometheusEndpoint {
     await closed;
   }
 
-  async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  #answer(request: IncomingMessage, response: ServerResponse): void {
     if (pathOf(request) !== this.#path) return send(response, 404, 'not found\n');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');
       return send(response, 405, 'only GET\n');
     }
+    let text;
     try {
-      // Who asks at the same time gets the same text.
-      this.#text ??= this.#write().finally(() => (this.#text = undefined));
-      return send(response, 200, await this.#text, METRICS);
+      text = this.#serializer.serialize(this.#collect());
     } catch {
       return send(response, 500, 'the metrics cannot be read\n');
     }
-  }
-
-  async #write(): Promise<string> {
-    return this.#serializer.serialize(await this.#collect());
+    send(response, 200, text, METRICS);
   }
 }
 

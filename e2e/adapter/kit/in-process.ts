@@ -6,6 +6,7 @@ import { LogOutput } from '../../../adapter/telemetry/log-output.ts';
 import { createLogger, type LogLevel } from '../../../adapter/telemetry/logger.ts';
 import { loadAdapterConfig } from '../../../crds/config/load.ts';
 import { redactionOf } from '../../../crds/config/redact-config.ts';
+import { searchOutput } from '../../support/secrets/search.ts';
 import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { merged } from './deployment.ts';
 
@@ -40,13 +41,20 @@ export async function startInProcess(config: JsonObject, options: InProcessOptio
   const loaded = loadAdapterConfig(text, env);
   const logs: JsonObject[] = [];
   const redaction = redactionOf(loaded, env);
-  const logOutput = new LogOutput({ write: (line) => void logs.push(JSON.parse(line)) });
+  const searched = searchOutput('log of an adapter in the process of the tests');
+  const logOutput = new LogOutput({
+    write: (line) => {
+      logs.push(JSON.parse(line));
+      searched?.(line);
+    },
+  });
   const logger = createLogger(logLevel, redaction, logOutput);
   const adapter = await createAdapter({
     config: loaded,
     logger,
     redaction,
     logOutput,
+    env,
     version: 'test',
     shutdownGraceMs,
     exit: (reason) => {
