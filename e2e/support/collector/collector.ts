@@ -9,6 +9,7 @@ import { CLUSTER_BIN } from '../../cluster/kubectl.ts';
 import { isInstalled } from '../../cluster/support.ts';
 import { freePort } from '../ports.ts';
 import { type RunningProcess, startProcess } from '../processes.ts';
+import { searchFile } from '../secrets/search.ts';
 import type { Collected } from './collected.ts';
 import { OtlpLines } from './otlp-lines.ts';
 
@@ -150,6 +151,7 @@ class CollectorProcess implements Collector {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+    await searchFile('what a collector was sent', this.#file);
     await rm(this.#folder, { recursive: true, force: true });
   }
 
