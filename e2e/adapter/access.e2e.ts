@@ -8,8 +8,9 @@ import { mounted } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
 import { drain, initialize, knownSession, openSession, textOf } from './kit/session.ts';
+import { secret } from '../support/secrets/secret.ts';
 
-const TOKEN = 'The-Token-1';
+const TOKEN = secret('token of the clients');
 const auth = { enabled: true, token: TOKEN };
 const WITH_TOKEN = { headers: { 'x-mcp-adapter-auth-token': TOKEN } };
 
@@ -289,14 +290,14 @@ describe('health', () => {
 
 describe('secrets', () => {
   const secrets = {
-    TOKEN: 'tok-5b1f9a2c7d',
-    SIGNING: 'sign-91c2e8f04a',
-    STATIC: 'stat-3e7a11bd90',
-    BASIC: 'basic-77ab3491',
-    REDIS: 'redis-0f4c2d8e1b',
-    URL_PASSWORD: 'urlpw-c93d7e10',
-    QUERY: 'query-6a5b4c3d2e',
-    OTLP: 'otlp-d41d8cd98f',
+    TOKEN: secret('token'),
+    SIGNING: secret('signing secret'),
+    STATIC: secret('static header'),
+    BASIC: secret('basic'),
+    REDIS: secret('Redis password'),
+    URL_PASSWORD: secret('password in a URL'),
+    QUERY: secret('query'),
+    OTLP: secret('OTLP header'),
   };
   const values = Object.values(secrets);
   const config = (upstreamUrl: string): JsonObject => ({
@@ -358,7 +359,7 @@ describe('secrets', () => {
     }
     shown.push(adapter.stdout(), adapter.stderr());
     expect(adapter.logs().length).toBeGreaterThan(5);
-    for (const text of shown) for (const secret of values) expect(text).not.toContain(secret);
+    for (const text of shown) for (const value of values) expect(text).not.toContain(value);
     expect(shown.join('')).not.toContain(Buffer.from(`u:${secrets.BASIC}`).toString('base64'));
     expect(adapter.stdout()).toContain('<redacted>');
   });
@@ -375,9 +376,9 @@ describe('secrets', () => {
     };
     const bad = await runAdapter({ config: wrong, env: secrets });
     expect(bad.code).toBe(1);
-    for (const secret of values) {
-      expect(good.stdout).not.toContain(secret);
-      expect(bad.stdout + bad.stderr).not.toContain(secret);
+    for (const value of values) {
+      expect(good.stdout).not.toContain(value);
+      expect(bad.stdout + bad.stderr).not.toContain(value);
     }
   });
 });

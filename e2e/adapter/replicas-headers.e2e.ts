@@ -4,8 +4,9 @@ import type { RecordedRequest } from '../support/raw-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
 import { drain, initialize, openSession, type Place, textOf } from './kit/session.ts';
+import { secret } from '../support/secrets/secret.ts';
 
-const TOKEN = 'adapter-secret';
+const TOKEN = secret('token of the clients');
 const REQUIRED = { 'x-mcp-adapter-auth-token': TOKEN, 'x-tenant': 'acme' };
 
 describe('headers, through either replica', { timeout: 30_000 }, () => {

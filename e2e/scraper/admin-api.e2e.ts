@@ -7,11 +7,12 @@ import { startRedis } from '../support/redis.ts';
 import type { RunningScraper } from '../support/scraper-process.ts';
 import { expectAll } from './kit/delivery.ts';
 import { Workshop } from './kit/workshop.ts';
+import { secret } from '../support/secrets/secret.ts';
 
 needsCollector();
 
-const TOKEN = 'admin-token-0123456789';
-const KEY = 'api-key-0123456789';
+const TOKEN = secret('admin token');
+const KEY = secret('API key');
 const HOUR_MS = 3_600_000;
 const ADMIN = { enableAdminApi: true, adminSecretEnv: 'ADMIN_TOKEN' };
 const ENV = { ADMIN_TOKEN: TOKEN, API_KEY: KEY };
