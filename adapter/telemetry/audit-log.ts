@@ -1,5 +1,5 @@
 import { maskIds, type Redact, type Redaction } from '../../crds/config/redact.ts';
-import { type CallFacts, callsOf, type RequestFacts } from '../gateway/incoming.ts';
+import { callsOf, type RequestFacts } from '../gateway/incoming.ts';
 import { AuditFile } from './audit-file.ts';
 import { shorten } from './logger.ts';
 import { toolCallResult } from './outcome-labels.ts';
@@ -70,7 +70,7 @@ export class AuditLog {
 
   #entry(
     { facts, principal, seconds, bytesIn, bytesOut, parentRequestId }: Ended,
-    call: Pick<CallFacts, 'tool' | 'failure' | 'argumentsSha256'> | Readonly<RequestFacts>,
+    call: Pick<RequestFacts, 'tool' | 'failure' | 'argumentsSha256'>,
   ): object {
     return {
       // On standard output, lines of the log stand between these.
