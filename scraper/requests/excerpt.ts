@@ -1,3 +1,4 @@
+import { withoutCredentials } from '../../crds/config/redact.ts';
 import { secretForms as commonForms } from '../../crds/config/secret-forms.ts';
 import { REDACTED } from '../../crds/config/secret-names.ts';
 import { asUrl, formEncoded } from './query.ts';
@@ -10,7 +11,7 @@ const TELLING = /[A-Za-z0-9]{16,}/g;
 
 /**
  * The beginning of an answer, for an error message: on one line, at most 200 characters, and without these secrets in
- * any of the forms in which an answer repeats what it was sent.
+ * any of the forms in which an answer repeats what it was sent, or anything else that looks like a credential.
  *
  * @param isWhole whether the text is the whole answer, and cannot end in the middle of a secret
  */
@@ -21,7 +22,7 @@ export function excerpt(text: string, secrets: readonly string[], isWhole: boole
     .toSorted((a, b) => b.length - a.length);
   const clean = forms.reduce((shown, form) => shown.replaceAll(form, REDACTED), text);
   const certain = isWhole ? clean : clean.slice(0, Math.max(0, clean.length - (forms[0]?.length ?? 0)));
-  const line = certain.replaceAll(/[\s\p{C}]+/gu, ' ').trim();
+  const line = withoutCredentials(certain).replaceAll(/[\s\p{C}]+/gu, ' ').trim();
   return line.length <= LONGEST ? line : `${line.slice(0, LONGEST)}…`;
 }
 
