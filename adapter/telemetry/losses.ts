@@ -24,10 +24,13 @@ export class Losses {
     this.#failures = aggregation.counter(ADAPTER_METRICS.exportFailures);
     this.#local = local;
     this.#now = now;
+    // They begin with nothing lost: an increase is seen only of a series that was there before.
+    for (const signal of ['metrics', 'logs', 'traces']) this.#failures.add(0, { signal });
   }
 
   /** For those who drop things of one kind. */
   readonly of = (signal: Signal): ((reason: string, count: number, error?: Error) => void) => {
+    this.#dropped.add(0, { signal, reason: 'queue_full' });
     return (reason, count, error) => {
       this.#dropped.add(count, { signal, reason });
       if (reason === 'export_failed') this.failed(signal, error);
