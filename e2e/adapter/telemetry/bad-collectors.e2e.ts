@@ -138,7 +138,7 @@ describe.each(BAD)('a collector that is %s', (kind) => {
   test('costs no number', () => {
     const calls = { server_id: 'up', tool_name: 'echo', result: 'success' };
     expect(total(of(kind).samples, 'adapter_upstream_tool_calls_total', calls)).toBe(CALLS);
-    expect(dropped(kind, { signal: 'metrics' })).toBe(0);
+    expect(dropped(kind, { signal: 'events' })).toBe(0);
   });
 
   test('is not waited for with more in memory than the queues hold, and what is dropped is counted', () => {

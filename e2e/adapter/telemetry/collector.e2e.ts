@@ -8,6 +8,7 @@ import { needsCollector } from '../../support/collector/needs-collector.ts';
 import { freePort } from '../../support/ports.ts';
 import { startRedis } from '../../support/redis.ts';
 import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { secret } from '../../support/secrets/secret.ts';
 import { COUNTS } from './kit/counts.ts';
 import { NAMES_OF_THE_ORIGINAL } from './kit/names-of-the-original.ts';
 import { type Sample, scrape, total } from './kit/prometheus.ts';
@@ -33,7 +34,7 @@ let scraped: Awaited<ReturnType<typeof scrape>>;
 
 beforeAll(async () => {
   const trust = started.use(await mutualTrust());
-  const redis = started.use(await startRedis());
+  const redis = started.use(await startRedis({ requirepass: secret('password of Redis') }));
   const open = started.use(await startCollector());
   const secured = started.use(await startCollector({ tls: trust.server }));
   const env = {
@@ -85,6 +86,7 @@ function settings({ grpc, http }: Collector, transport: Transport): JsonObject {
     transport: isGrpc ? 'grpc' : 'http',
     endpoint: isGrpc ? grpc : `${http}/v1/metrics`,
     logs_endpoint: isGrpc ? null : `${http}/v1/logs`,
+    headers: { 'X-Key': secret('key of the collector') },
     insecure: !transport.endsWith('TLS'),
     export_interval_seconds: 0.5,
     emit_logs: true,

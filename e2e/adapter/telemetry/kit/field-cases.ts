@@ -1,5 +1,8 @@
 import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
+import { secret } from '../../../support/secrets/secret.ts';
 import type { FieldRun } from './field-run.ts';
+
+const KEY = secret('key of the collector');
 
 /** What each run sets. */
 export const RUNS = {
@@ -9,7 +12,7 @@ export const RUNS = {
   own: ({ url, folder }) => ({
     endpoint: `${url}/own-metrics`,
     logs_endpoint: `${url}/own-logs`,
-    headers: { 'X-Team': 'mine' },
+    headers: { 'X-Key': KEY },
     export_interval_seconds: 0.2,
     emit_logs: true,
     log_batch_max_export_batch_size: 2,
@@ -108,7 +111,7 @@ export const CASES: Readonly<Record<string, FieldCase>> = {
     run: 'own',
     otherwise: 'hasty',
     shows: ({ metricExports, logExports }) =>
-      [metricExports, logExports].every(([first]) => first?.headers['x-team'] === 'mine'),
+      [metricExports, logExports].every(([first]) => first?.headers['x-key'] === KEY),
   },
   export_interval_seconds: { run: 'own', shows: ({ metricExports }) => metricExports.length > 2 },
   export_timeout_seconds: {
@@ -116,13 +119,13 @@ export const CASES: Readonly<Record<string, FieldCase>> = {
     otherwise: 'patient',
     shows: ({ aborted }) => (aborted.get('/v1/metrics') ?? Infinity) < SOON_MS,
   },
-  max_queue_size: { run: 'silent', shows: async (run) => ((await run.dropped('metrics', 'queue_full')) ?? 0) > 0 },
+  max_queue_size: { run: 'silent', shows: async (run) => ((await run.dropped('events', 'queue_full')) ?? 0) > 0 },
   queue_batch_size: {
     run: 'patient',
     otherwise: 'hasty',
-    shows: async (run) => ((await run.dropped('metrics', 'queue_full')) ?? 0) > 0,
+    shows: async (run) => ((await run.dropped('events', 'queue_full')) ?? 0) > 0,
   },
-  drop_on_queue_full: { run: 'grpc', otherwise: 'silent', shows: async (run) => (await run.dropped('metrics', 'queue_full')) === 0 },
+  drop_on_queue_full: { run: 'grpc', otherwise: 'silent', shows: async (run) => (await run.dropped('events', 'queue_full')) === 0 },
   periodic_flush_seconds: { run: 'flushing', shows: ({ metricExports }) => metricExports.length > 2 },
   shutdown_drain_timeout_seconds: {
     run: 'patient',

@@ -6,9 +6,10 @@ import { freePort } from '../../../support/ports.ts';
 import type { RedisServer } from '../../../support/redis.ts';
 import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../../support/scripted-upstream/scripted-upstream.ts';
-import { mounted } from '../../kit/deployment.ts';
+import { secret } from '../../../support/secrets/secret.ts';
+import { accessTo, mounted } from '../../kit/deployment.ts';
 
-export const TOKEN = 'token-of-the-clients';
+const TOKEN = secret('token of the clients');
 export const AUTHORIZED = { 'x-mcp-adapter-auth-token': TOKEN };
 /** What the tool `embed` gives to the client. */
 export const PICTURE = Buffer.from('bytes of a picture');
@@ -65,7 +66,7 @@ export async function startWatched(
     storage: { root },
     state_persistence: {
       type: 'redis',
-      redis: { host: redis.host, port: redis.port, key_base: root, ping_seconds: 0.3 },
+      redis: { ...accessTo(redis), key_base: root, ping_seconds: 0.3 },
     },
     servers: [
       mounted('up', upstream.url, { adapters, tool_defaults: { tool_call_timeout_seconds: SHORT_SECONDS } }),
