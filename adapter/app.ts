@@ -119,7 +119,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const toolNames = new ToolNames(config.servers.map(({ id }) => id));
   const observing = await openTelemetry({ ...options, tools: toolNames });
   const { telemetry, tracing } = observing;
+  let exiting = false;
   const exit = (reason: string): void => {
+    // Every operation that fails asks for it.
+    if (exiting) return;
+    exiting = true;
     logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
     if (!telemetry.isOn) return options.exit(reason);
     void observing.terminate().finally(() => options.exit(reason));

@@ -18,8 +18,10 @@ import { QueuedTelemetry } from './queued-telemetry.ts';
 import type { Tracing } from './tracing.ts';
 
 const SCOPE = 'remote_mcp_adapter';
-/** Each may take a kilobyte, and whoever keeps them elsewhere pays for each. */
-const SERIES_PER_METRIC = 10_000;
+/** Series that a metric has at most: each takes up to a kilobyte, and whoever keeps them elsewhere pays for each. */
+const SERIES = 2_000;
+/** More for each server: the names of its tools, each with every result. */
+const SERIES_OF_SERVER = 603;
 /** What a timer can wait; more would be no wait at all. */
 const LONGEST_MS = 2 ** 31 - 1;
 
@@ -48,7 +50,7 @@ export class Signals {
     this.#aggregation = new Aggregation({
       resource,
       scope: { name: SCOPE, version },
-      seriesPerMetric: SERIES_PER_METRIC,
+      seriesPerMetric: SERIES + SERIES_OF_SERVER * config.servers.length,
     });
     this.losses = new Losses(this.#aggregation, local);
     this.#node = observeNode(this.#aggregation);
