@@ -4,6 +4,8 @@ import { REDACTED } from '../../crds/config/secret-names.ts';
 import { asUrl, formEncoded } from './query.ts';
 
 const LONGEST = 200;
+/** White space counts for little, and looking for credentials takes time. */
+const MOST = 16_384;
 /** Shorter values occur by chance in ordinary text. */
 const MIN_SECRET_CHARS = 4;
 /** So many letters and digits in a row are no word, and tell a secret in whatever form it is repeated. */
@@ -22,7 +24,7 @@ export function excerpt(text: string, secrets: readonly string[], isWhole: boole
     .toSorted((a, b) => b.length - a.length);
   const clean = forms.reduce((shown, form) => shown.replaceAll(form, REDACTED), text);
   const certain = isWhole ? clean : clean.slice(0, Math.max(0, clean.length - (forms[0]?.length ?? 0)));
-  const line = withoutCredentials(certain).replaceAll(/[\s\p{C}]+/gu, ' ').trim();
+  const line = withoutCredentials(certain.slice(0, MOST)).replaceAll(/[\s\p{C}]+/gu, ' ').trim();
   return line.length <= LONGEST ? line : `${line.slice(0, LONGEST)}…`;
 }
 
