@@ -4,7 +4,6 @@ import type { Redaction } from '../../crds/config/redact.ts';
 import { AuditLog } from './audit-log.ts';
 import type { LogOutput } from './log-output.ts';
 import { createLogger, type Logger } from './logger.ts';
-import type { Signals } from './signals.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import type { ToolNames } from './tool-names.ts';
 import type { Tracing } from './tracing.ts';
@@ -58,6 +57,11 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
         warn: (message) => local.warn(message),
       })
     : undefined;
+  const end = async (isFlushed: boolean): Promise<void> => {
+    if (signals === undefined) return;
+    logOutput.copyTo(undefined);
+    if (!(await signals.end(isFlushed))) local.warn('the time for telemetry at shutdown is over; some of it is lost');
+  };
   return {
     telemetry: audited(signals?.telemetry, audit),
     tracing: signals?.tracing,
@@ -68,20 +72,14 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
       audit?.reopen();
     },
     async stop() {
-      await end(signals, settings.flush_on_shutdown);
+      await end(settings.flush_on_shutdown);
       await audit?.close();
     },
     async terminate() {
-      if (settings.flush_on_terminate) await end(signals, true);
+      if (settings.flush_on_terminate) await end(true);
       await audit?.close();
     },
   };
-
-  async function end(opened: Signals | undefined, isFlushed: boolean): Promise<void> {
-    if (opened === undefined) return;
-    logOutput.copyTo(undefined);
-    if (!(await opened.end(isFlushed))) local.warn('the time for telemetry at shutdown is over; some of it is lost');
-  }
 }
 
 /** Requests and nested calls also become lines of the audit log. */
