@@ -27,7 +27,7 @@ const seconds = {
   unit: 's',
   description: 'Time.',
   attributes: ['server'],
-  bounds: [0.01, 0.1, 1],
+  bounds: [0.25, 0.5, 1],
 } as const;
 
 const aggregation = (seriesPerMetric = 2000, now?: () => number): Aggregation =>
@@ -77,8 +77,8 @@ describe('the same events', () => {
         const labels = result === undefined ? { server } : { server, result };
         theirCalls.add(index % 5, labels);
         ownCalls.add(index % 5, { server, result });
-        // Among them the bounds themselves, which belong to the lower bucket.
-        const duration = [0, 0.01, 0.010_1, 0.1, 0.5, 1, 1.1, 30][index % 8] as number;
+        // Among them the bounds, which belong to the lower bucket. All have exact sums, in whatever order they are added.
+        const duration = [0, 0.25, 0.375, 0.5, 0.75, 1, 1.5, 30][index % 8] as number;
         theirSeconds.record(duration, { server });
         ownSeconds.series({ server }).record(duration);
       }

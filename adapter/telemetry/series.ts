@@ -132,4 +132,3 @@ export function attributesOf(names: readonly string[], labels: Labels): Attribut
   }
   return attributes;
 }
-

@@ -137,7 +137,7 @@ const attributesOf = (pairs: readonly KeyValue[] = []): Record<string, unknown> 
 /** A whole request as it stands on the wire: `LogsRequest`, `MetricsRequest` or `SpansRequest`. */
 export const decode = (message: string, body: Uint8Array): unknown => {
   const type = root.lookupType(message);
-  return type.toObject(type.decode(body), { longs: String });
+  return type.toObject(type.decode(body), { longs: String, bytes: String });
 };
 
 /** Reads an export request of any signal. */
