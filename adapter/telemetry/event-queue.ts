@@ -41,6 +41,8 @@ export class EventQueue<T> {
 
   /** Works off everything, batch by batch, until the signal says that it takes too long. What is left is dropped. */
   async drain(signal: AbortSignal): Promise<void> {
+    clearImmediate(this.#turn);
+    this.#turn = undefined;
     while (this.depth > 0 && !signal.aborted) {
       this.#workOff();
       await nextTurn();
