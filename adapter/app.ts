@@ -201,6 +201,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       onCall: ({ requestId, serverId, sessionId, tool, outcome, ms, ...ended }) => {
         const facts = {
           request_id: requestId,
+          trace_id: ended.facts.trace?.traceId,
+          span_id: ended.facts.trace?.spanId,
           server_id: serverId,
           session: sessionId === undefined ? undefined : shorten(sessionId),
           tool: tool.slice(0, MAX_LOGGED_CHARS),

@@ -90,6 +90,8 @@ function log(logger: Logger, request: FastifyRequest, status: number, ms: number
   logger[level](
     {
       request_id: facts.requestId,
+      trace_id: facts.trace?.traceId,
+      span_id: facts.trace?.spanId,
       server_id: facts.serverId,
       session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
       http_method: request.method,
