@@ -19,8 +19,7 @@ const RETRY_MS = 1_000;
 /** How long the last lines may take at the end. */
 const CLOSE_MS = 2_000;
 /** A link could lead elsewhere, and a pipe without a reader would never open. */
-const FLAGS =
-  constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+const FLAGS = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 
 /**
  * A file to which whole lines are appended. Nobody waits for it: lines that come while others are written go together,

@@ -21,7 +21,10 @@ const PRINCIPAL_CHARS = 16;
 const MAX_NAME_CHARS = 200;
 const WARN_MS = 60_000;
 
-type Ended = Pick<NestedCallObservation, 'facts' | 'principal' | 'seconds' | 'bytesIn' | 'bytesOut' | 'parentRequestId'>;
+type Ended = Pick<
+  NestedCallObservation,
+  'facts' | 'principal' | 'seconds' | 'bytesIn' | 'bytesOut' | 'parentRequestId'
+>;
 
 /** Who called which tool: a JSON line for each call, with neither its arguments nor its result. Calls never wait for it. */
 export class AuditLog {
@@ -96,6 +99,8 @@ export class AuditLog {
     if (now - this.#warned < WARN_MS) return;
     this.#warned = now;
     const lost = this.#lost === 0 ? '' : `; ${this.#lost} lines are lost`;
-    this.#options.warn(`the audit log cannot be written: ${error instanceof Error ? error.message : String(error)}${lost}`);
+    this.#options.warn(
+      `the audit log cannot be written: ${error instanceof Error ? error.message : String(error)}${lost}`,
+    );
   }
 }

@@ -2,7 +2,8 @@ import { type DestinationStream, pino } from 'pino';
 
 import { maskIds, type Redaction } from '../../crds/config/redact.ts';
 
-export type Logger = pino.Logger;
+/** Without children: what is bound to them would not be redacted. */
+export type Logger = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'level' | 'isLevelEnabled'>;
 
 /** The configuration's words for pino's. */
 const LEVELS = { debug: 'debug', info: 'info', warning: 'warn', error: 'error', critical: 'fatal' } as const;
@@ -26,10 +27,7 @@ export function createLogger(level: LogLevel, redaction: Redaction, destination:
       level: LEVELS[level],
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: {
-        level: (label) => ({ level: NAMES[label] ?? label }),
-        bindings: (bindings) => value(bindings) as Record<string, unknown>,
-      },
+      formatters: { level: (label) => ({ level: NAMES[label] ?? label }) },
       serializers: { err: (error: unknown) => error },
       hooks: {
         // Here and not in a formatter, so that line and message, and whoever else gets them, have the same safe values.

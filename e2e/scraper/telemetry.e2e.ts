@@ -179,7 +179,9 @@ test('what APIs give to those who may ask', async () => {
     expect(closed.apis[name].door.tokensGiven).toBe(2);
     expect(closed.apis[name].requests.filter(({ status }) => status === 401)).toHaveLength(1);
   }
-  expect(scraper.stdout() + scraper.stderr()).not.toMatch(new RegExp(`${credentials.password}|${key}|issued-token|window failed`));
+  expect(scraper.stdout() + scraper.stderr()).not.toMatch(
+    new RegExp(`${credentials.password}|${key}|issued-token|window failed`),
+  );
 });
 async function startAll<Name extends string>(
   access: Record<Name, Access>,

@@ -24,7 +24,9 @@ export function excerpt(text: string, secrets: readonly string[], isWhole: boole
     .toSorted((a, b) => b.length - a.length);
   const clean = forms.reduce((shown, form) => shown.replaceAll(form, REDACTED), text);
   const certain = isWhole ? clean : clean.slice(0, Math.max(0, clean.length - (forms[0]?.length ?? 0)));
-  const line = withoutCredentials(certain.slice(0, MOST)).replaceAll(/[\s\p{C}]+/gu, ' ').trim();
+  const line = withoutCredentials(certain.slice(0, MOST))
+    .replaceAll(/[\s\p{C}]+/gu, ' ')
+    .trim();
   return line.length <= LONGEST ? line : `${line.slice(0, LONGEST)}…`;
 }
 

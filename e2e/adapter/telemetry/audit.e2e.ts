@@ -81,7 +81,9 @@ test('every call of a tool is a line, whichever way it came', async () => {
   await door.tool('big', {});
   await drain(door.send(`[${call(10, 'echo', '{"b":1}')}, ${call(11, 'fails', '{"b":2}')}]`));
   const coder = await openSession(adapter, { headers: HEADERS, path: '/mcp/code' });
-  expect(await valueOf(coder.at(adapter), `return (await call_tool('echo', { c: 1 })).text;`, 'code')).toEqual({ c: 1 });
+  expect(await valueOf(coder.at(adapter), `return (await call_tool('echo', { c: 1 })).text;`, 'code')).toEqual({
+    c: 1,
+  });
   // None of these is a call of a tool.
   await door.call('tools/list');
   await drain(door.send(call(12, 'echo', '{}'), { headers: { 'x-mcp-adapter-auth-token': 'wrong' } }));

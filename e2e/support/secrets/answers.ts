@@ -35,7 +35,9 @@ export function searchAnswers(): void {
     const answer = open.get(request);
     open.delete(request);
     if (answer === undefined || !isOwnAnswer(request.path, answer.status, answer.text)) return;
-    push(`${request.method} ${String(request.origin)}${request.path.split('?')[0]} → ${answer.status} ${answer.text}\n`);
+    push(
+      `${request.method} ${String(request.origin)}${request.path.split('?')[0]} → ${answer.status} ${answer.text}\n`,
+    );
   };
   subscribe('undici:request:headers', (message) => {
     const { request, response } = message as { request: Request; response: { statusCode: number } };

@@ -36,9 +36,9 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   await using opened = new AsyncDisposableStack();
   const root = options.root ?? opened.use(await sharedFolder()).path;
   const tools = opened.use(await startFileTools());
-  const redis = state === 'redis' ? opened.use(await startRedis({ requirepass: secret('password of Redis') })) : undefined;
-  const persistence =
-    redis === undefined ? { type: 'disk' } : { type: 'redis', redis: accessTo(redis) };
+  const redis =
+    state === 'redis' ? opened.use(await startRedis({ requirepass: secret('password of Redis') })) : undefined;
+  const persistence = redis === undefined ? { type: 'disk' } : { type: 'redis', redis: accessTo(redis) };
   const complete = fileConfig(root, tools.url, merged({ state_persistence: persistence }, config));
 
   const replicas: RunningAdapter[] = [];
