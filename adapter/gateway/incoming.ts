@@ -48,7 +48,9 @@ export interface CallFacts {
 }
 
 /** The tool calls of a request: usually one or none. */
-export function callsOf(facts: Readonly<RequestFacts>): readonly Pick<RequestFacts, 'tool' | 'failure' | 'argumentsSha256'>[] {
+export function callsOf(
+  facts: Readonly<RequestFacts>,
+): readonly Pick<RequestFacts, 'tool' | 'failure' | 'argumentsSha256'>[] {
   return facts.calls ?? (facts.tool === undefined ? NO_CALLS : [facts]);
 }
 

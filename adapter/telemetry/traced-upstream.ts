@@ -1,4 +1,12 @@
-import { type Attributes, ROOT_CONTEXT, type Span, type SpanContext, SpanKind, trace, type Tracer } from '@opentelemetry/api';
+import {
+  type Attributes,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  trace,
+  type Tracer,
+} from '@opentelemetry/api';
 
 import type { Body } from '../exchange/message.ts';
 import type { RequestTrace } from '../gateway/request-trace.ts';
@@ -104,6 +112,9 @@ class TracedUpstream implements Upstream {
   }
 
   async endSession(session: UpstreamSession, headers: readonly string[], timeoutMs: number): Promise<void> {
+    const isRequest = this.#inner.modern && Boolean(session.upstreamSessionId);
+    // With HTTP+SSE it is the end of a connection, and who has no session needs to tell nobody.
+    if (!isRequest) return this.#inner.endSession(session, headers, timeoutMs);
     const span = this.#trace.startSpan('DELETE', session, headers, undefined);
     let failure: string | undefined;
     try {

@@ -303,4 +303,15 @@ describe('the span of a request to an upstream', () => {
       ['tools/call echo', 1],
     ]);
   });
+
+  test('that ends a session is one only where there is a request for it', async () => {
+    const { upstream, begin, spans } = scene();
+    const view = (await begin()).trace.of(upstream);
+    const { session } = post();
+    if (session === undefined) expect.fail();
+    await view.endSession({ ...session, upstreamSessionId: null }, [], 1_000);
+    expect(await spans()).toEqual([]);
+    await view.endSession(session, [], 1_000);
+    expect(await spans()).toMatchObject([{ name: 'DELETE /mcp/s1', status: { code: SpanStatusCode.UNSET } }]);
+  });
 });
