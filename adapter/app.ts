@@ -138,11 +138,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   });
   const { store, bus } = state;
   const isShared = config.state_persistence.type === 'redis';
-  const sessions = new SessionRegistry(store, {
-    maxActive: config.sessions.max_active,
-    maxInFlight: config.sessions.max_in_flight_per_session,
-    idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
-  }, telemetry);
+  const sessions = new SessionRegistry(
+    store,
+    {
+      maxActive: config.sessions.max_active,
+      maxInFlight: config.sessions.max_in_flight_per_session,
+      idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
+    },
+    telemetry,
+  );
   const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
   const nonces = observedNonces(store.nonces, telemetry, backend);
   const known = (error: unknown): AdapterError => knownError(error, onError).saying(redact);

@@ -23,7 +23,11 @@ describe('the endpoint of a signal', () => {
   });
 
   it('is the whole URL with http, each signal having its own', () => {
-    const written = { endpoint: 'https://c/m', logs_endpoint: 'http://c/l', traces: { ...traces, endpoint: 'http://c/t' } };
+    const written = {
+      endpoint: 'https://c/m',
+      logs_endpoint: 'http://c/l',
+      traces: { ...traces, endpoint: 'http://c/t' },
+    };
     expect(ofAll({ transport: 'http', ...written })).toEqual(['https://c/m', 'http://c/l', 'http://c/t']);
   });
 

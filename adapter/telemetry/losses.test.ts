@@ -14,7 +14,13 @@ function setUp() {
   const clock = { now: 0 };
   const warn = (fields: object, message: string): void => void lines.push({ ...fields, message });
   const losses = new Losses(aggregation, { warn } as ConstructorParameters<typeof Losses>[1], () => clock.now);
-  return { losses, lines, clock, points: () => pointsOf(aggregation).filter(({ value }) => value !== 0), all: () => pointsOf(aggregation) };
+  return {
+    losses,
+    lines,
+    clock,
+    points: () => pointsOf(aggregation).filter(({ value }) => value !== 0),
+    all: () => pointsOf(aggregation),
+  };
 }
 
 it('counts everything that is dropped, and says so once a minute for each kind', () => {

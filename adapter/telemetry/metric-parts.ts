@@ -14,7 +14,7 @@ function divided(metrics: readonly MetricData[], maxPoints: number): MetricData[
   const parts: MetricData[][] = [];
   let room = 0;
   for (const metric of metrics) {
-    for (let at = 0; at < metric.dataPoints.length; ) {
+    for (let at = 0; at < metric.dataPoints.length;) {
       if (room === 0) {
         parts.push([]);
         room = maxPoints;

@@ -138,7 +138,11 @@ it('over grpc, everything goes to one endpoint', async () => {
 describe('at the end', () => {
   it('nothing goes out when no flush is wanted', async () => {
     const collector = await receiver();
-    const { telemetry, logger, stop } = await setUp({ ...collector.settings, emit_logs: true, flush_on_shutdown: false });
+    const { telemetry, logger, stop } = await setUp({
+      ...collector.settings,
+      emit_logs: true,
+      flush_on_shutdown: false,
+    });
     telemetry.request(request);
     logger.info('hello');
     await stop();
@@ -175,8 +179,13 @@ describe('at the end', () => {
 it('a collector that refuses is spoken of once, and not to the collector', async () => {
   const collector = await receiver();
   collector.always = answer(400);
-  const { lines } = await setUp({ ...collector.settings, emit_logs: true, export_interval_seconds: 0.02 });
-  await vi.waitFor(() => expect(collector.requests.length).toBeGreaterThan(4));
+  const { lines } = await setUp({
+    ...collector.settings,
+    emit_logs: true,
+    log_batch_schedule_delay_millis: 1,
+    export_interval_seconds: 0.02,
+  });
+  await vi.waitFor(() => expect(collector.requests.length).toBeGreaterThan(9), 5_000);
   await vi.waitFor(() => expect(lines).toMatchObject([{ level: 'warning', signal: 'metrics' }]));
   expect(collector.requests.flatMap(({ logs }) => logs)).toEqual([]);
 });
@@ -187,5 +196,8 @@ it('the audit log works alone', async () => {
   telemetry.request(request);
   telemetry.nestedCall({ ...request, parentRequestId: 'r0' });
   await stop();
-  expect(lines).toMatchObject([{ tool: 'read', request_id: 'r1' }, { tool: 'read', parent_request_id: 'r0' }]);
+  expect(lines).toMatchObject([
+    { tool: 'read', request_id: 'r1' },
+    { tool: 'read', parent_request_id: 'r0' },
+  ]);
 });

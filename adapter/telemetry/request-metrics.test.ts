@@ -195,6 +195,30 @@ describe('an operation of MCP', () => {
   });
 });
 
+it.each<[string, RequestObservation]>([
+  ['its server', call({ serverId: 'other' })],
+  ['its HTTP method', { ...call(), method: 'GET' }],
+  ['its route', { ...call(), route: '/healthz' }],
+  ['its status', { ...call(), status: 500 }],
+  ['its method', call({ rpcMethod: 'tools/list' })],
+  ['its tool', call({ tool: 'write' })],
+  ['its outcome', call({ outcome: 'upstream_unavailable' })],
+  ['its failure', call({ failure: 'tool_error' })],
+  ['its error', call({ failure: -32602 })],
+  ['its revision', call({ protocolVersion: '2025-06-18' })],
+  ['being a stream', { ...call(), isEventStream: true }],
+  ['why it failed', call({ reason: 'upload_credential_validation_backend_unavailable' })],
+])('is counted for itself, also after one that differs in nothing but %s', (_what, other) => {
+  const counted = (...requests: readonly RequestObservation[]): Map<string, number> => {
+    const { metrics, points } = setUp();
+    for (const one of requests) metrics.request(one);
+    return new Map(points().map(({ value, ...series }) => [JSON.stringify(series), value]));
+  };
+  const sum = counted(other);
+  for (const [series, value] of counted(call())) sum.set(series, (sum.get(series) ?? 0) + value);
+  expect(counted(call(), other)).toEqual(sum);
+});
+
 it('bounds the series of a client that makes everything up', () => {
   const { metrics, points } = setUp();
   for (let i = 0; i < 10_000; i++) {

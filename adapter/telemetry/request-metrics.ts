@@ -64,7 +64,7 @@ export class RequestMetrics {
     const { rpcMethod, tool, error, rpcCode, revision } = operation;
     const isBackend = facts.reason === CREDENTIAL_BACKEND;
     const { counters, durations } = this.#requests.get(
-      [serverId, method, route, status, rpcMethod, tool, facts.outcome, error, rpcCode, revision, isBackend, isEventStream],
+      [serverId, method, route, status, rpcMethod, tool, error, rpcCode, revision, isBackend, isEventStream],
       () => this.#seriesOf(observed, operation, method),
     );
     for (const counter of counters) counter.add(1);

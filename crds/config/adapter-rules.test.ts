@@ -77,7 +77,9 @@ const cors: Case[] = [
 const telemetry: Case[] = [
   {
     name: 'host:port with http',
-    values: { telemetry: { transport: 'http', endpoint: 'c:4318', logs_endpoint: 'c:4318', traces: { endpoint: 'c:1' } } },
+    values: {
+      telemetry: { transport: 'http', endpoint: 'c:4318', logs_endpoint: 'c:4318', traces: { endpoint: 'c:1' } },
+    },
     problems: [
       ['telemetry.endpoint', 'must start with http://'],
       ['telemetry.logs_endpoint', 'must start with http://'],

@@ -16,9 +16,7 @@ const Traces = z.strictObject({
     .describe('(new) Export traces, and pass their context on to upstreams. Needs `telemetry.enabled`.')
     .prefault(false),
   endpoint: otlpEndpoint()
-    .describe(
-      '(new) Where traces go. Null: `telemetry.endpoint` for grpc, `http://localhost:4318/v1/traces` for http.',
-    )
+    .describe('(new) Where traces go. Null: `telemetry.endpoint` for grpc, `http://localhost:4318/v1/traces` for http.')
     .nullable()
     .prefault(null),
   sample_ratio: fraction()
