@@ -82,13 +82,17 @@ async function run(
     process.stderr.write(`mcp-adapter: cannot start: ${redaction.text((error as Error).message)}\n`);
     return 1;
   }
-  const { terminate } = adapter;
+  const running = adapter;
+  const exitNow = async (): Promise<void> => {
+    await running.terminate();
+    process.exit(1);
+  };
   process.once('uncaughtException', (error) => {
     logger.fatal({ err: error }, 'the adapter ends: something failed that nobody expected');
-    void terminate().finally(() => process.exit(1));
+    void exitNow();
   });
   const { enabled, path } = config.telemetry.audit_log;
-  if (enabled && path !== null) process.on('SIGHUP', adapter.reopenLogs);
+  if (enabled && path !== null) process.on('SIGHUP', () => running.reopenLogs());
 
   // Said on every level, so that whoever starts it sees where it is.
   process.stdout.write(
@@ -103,7 +107,7 @@ async function run(
   for (const name of ['SIGTERM', 'SIGINT'] as const) {
     process.once(name, () => {
       process.once(name, () => process.exit(1));
-      void terminate().finally(() => process.exit(1));
+      void exitNow();
     });
   }
   logger.info({ signal }, 'draining');

@@ -4,6 +4,12 @@ import { inParts } from './metric-parts.ts';
 /** About 1 MiB of histograms; gRPC servers take 4 MiB unless they are told otherwise. */
 const POINTS_PER_REQUEST = 5_000;
 
+interface ExportResult {
+  /** 0 when the collector has accepted it. */
+  readonly code: number;
+  readonly error?: Error;
+}
+
 export interface MetricExportOptions {
   readonly exporter: Pick<PushMetricExporter, 'export' | 'shutdown'>;
   readonly collect: () => ResourceMetrics;
@@ -57,7 +63,7 @@ export class MetricExport {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const timer = setTimeout(() => reject(new Error(`no answer within ${timeoutMs} ms`)), timeoutMs);
     try {
-      exporter.export(metrics, ({ code, error }) => {
+      exporter.export(metrics, ({ code, error }: ExportResult) => {
         if (code === 0) resolve();
         else reject(error ?? new Error('the export failed'));
       });

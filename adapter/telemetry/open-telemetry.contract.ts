@@ -21,7 +21,10 @@ async function setUp(telemetry: object, env: Record<string, string> = {}) {
   const tools = new ToolNames(['files']);
   const opened = await openTelemetry({ config, env, version: '1.2.3', logger, logOutput, redaction, tools });
   onTestFinished(() => opened.stop());
-  return { ...opened, logger, lines };
+  const { telemetry: told, tracing } = opened;
+  const stop = (): Promise<void> => opened.stop();
+  const terminate = (): Promise<void> => opened.terminate();
+  return { telemetry: told, tracing, stop, terminate, logger, lines };
 }
 
 const request: RequestObservation = {

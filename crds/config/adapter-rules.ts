@@ -46,7 +46,7 @@ const separatePorts: Rule = (config) => {
   const path = ['telemetry', 'prometheus', 'port'];
   const port = at(config, ...path);
   return at(config, 'telemetry', 'prometheus', 'enabled') === true && port === at(config, 'core', 'port')
-    ? [{ path, message: `is also core.port (${port}); the metrics have a port of their own` }]
+    ? [{ path, message: `is also core.port (${String(port)}); the metrics have a port of their own` }]
     : [];
 };
 
