@@ -89,7 +89,10 @@ function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, s
   return { serverId: server.id, records: store.files, files, quotas, locks, events, artifacts: config.artifacts };
 }
 
-function uploadUrl(server: EffectiveServer, { config, nonces, onIssue, secret, baseUrl }: FileToolParts): UploadUrlTool {
+function uploadUrl(
+  server: EffectiveServer,
+  { config, nonces, onIssue, secret, baseUrl }: FileToolParts,
+): UploadUrlTool {
   const { core, uploads } = config;
   return uploadUrlTool({
     serverId: server.id,

@@ -78,18 +78,17 @@ function saysTrue(text: string, path: readonly string[]): boolean {
 }
 
 function mentionsError(parts: readonly Buffer[]): boolean {
-  let before: Buffer | undefined;
+  /** The end of what was seen, where the sign may have begun. */
+  let before = '';
   for (const part of parts) {
-    if (part.includes(SIGN_BYTES) || (before !== undefined && meetsAt(before, part))) return true;
-    before = part;
+    if (part.includes(SIGN_BYTES)) return true;
+    if (parts.length === 1) break;
+    const across = before + latin1(part.subarray(0, SIGN.length - 1));
+    if (across.includes(SIGN)) return true;
+    const end = latin1(part.subarray(1 - SIGN.length));
+    before = end.length < SIGN.length - 1 ? (before + end).slice(1 - SIGN.length) : end;
   }
   return false;
-}
-
-/** Whether the sign lies across the border of two parts. */
-function meetsAt(before: Buffer, after: Buffer): boolean {
-  const around = SIGN.length - 1;
-  return (latin1(before.subarray(-around)) + latin1(after.subarray(0, around))).includes(SIGN);
 }
 
 const latin1 = (bytes: Buffer | undefined): string => bytes?.toString('latin1') ?? '';

@@ -272,8 +272,15 @@ describe('code that runs', () => {
     const at = scene(run, {}, NOTHING, post);
     await at.ask('s_1_execute', { code: 'x' });
     const line = (tool: string, outcome: string, bytesOut = 0): unknown => ({
-      ...{ requestId: 'r', serverId, sessionId, tool, outcome, ms: expect.any(Number) },
-      ...{ facts: { requestId: 'r', serverId, sessionId, tool, outcome }, bytesIn: expect.any(Number), bytesOut },
+      requestId: 'r',
+      serverId,
+      sessionId,
+      tool,
+      outcome,
+      ms: expect.any(Number),
+      facts: { requestId: 'r', serverId, sessionId, tool, outcome },
+      bytesIn: expect.any(Number),
+      bytesOut,
     });
     expect(at.onCall).toEqual([
       line('good', 'ok', '{"text":"x","content":[{"type":"text","text":"x"}],"artifacts":[]}'.length),

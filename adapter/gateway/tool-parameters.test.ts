@@ -51,7 +51,12 @@ describe('the headers that repeat arguments of a tool', () => {
   });
 
   const mismatch = (headers: Record<string, string>, message = call()): Promise<string | undefined> =>
-    parameters.mismatch({ mount } as Turn, message, headers, ['content-type', 'application/json', 'authorization', 'Bearer x']);
+    parameters.mismatch({ mount } as Turn, message, headers, [
+      'content-type',
+      'application/json',
+      'authorization',
+      'Bearer x',
+    ]);
 
   test('are learned from the tools of all pages, once, with the credentials of the request', async () => {
     expect(await Promise.all([mismatch({ 'mcp-param-region': 'eu' }), mismatch({ 'mcp-param-region': 'eu' })])).toEqual(

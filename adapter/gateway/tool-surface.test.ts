@@ -321,6 +321,48 @@ describe('a call', () => {
   });
 });
 
+describe('telemetry is told', () => {
+  test('the names of tools in each list that is new, also of those that nobody may see', async () => {
+    pages = [
+      [{ name: 'a', description: 'hid\u200bden' }, { name: 'b' }],
+      [{ name: 'c' }, { description: 'no name' }],
+    ];
+    const of = mount({ tool_metadata_sanitization: { mode: 'block' } });
+    await names(of, await session());
+    await names(of, await session({ sessionId: 'f'.repeat(32) }));
+    expect(listed.map((one) => one.toSorted())).toEqual([['a', 'b', 'c']]);
+  });
+
+  test.each([
+    ['warn', {}, 'warn'],
+    ['block', block('error'), 'block_error'],
+    ['block', block('baseline_subset'), 'block_baseline_subset'],
+  ])('each time that tools have changed, and what follows: %s %j', async (mode, server, outcome) => {
+    const of = mount(server);
+    const record = await session();
+    await names(of, record);
+    expect(telemetry.of('drift')).toEqual([]);
+    pages = [[{ name: 'b', description: 'C' }]];
+    const pinned = await again(record);
+    for (let i = 0; i < 2; i++) await names(of, pinned).catch(() => undefined);
+    const blockStrategy = outcome === 'block_baseline_subset' ? 'baseline_subset' : 'error';
+    const one = { serverId: 's1', mode, blockStrategy, outcome };
+    expect(telemetry.of('drift')).toEqual([one, one]);
+  });
+
+  test('of each request for a list', async () => {
+    pages = [[{ name: 'a' }], [{ name: 'b' }]];
+    await names(mount(), await session());
+    failing = 1;
+    await names(mount({}, 0), await session({ sessionId: 'f'.repeat(32) })).catch(() => undefined);
+    const one = { serverId: 's1', method: 'tools/list', seconds: expect.any(Number), protocolVersion: undefined };
+    expect(telemetry.of('upstreamCall')).toEqual([
+      { ...one, errorType: undefined },
+      { ...one, errorType: -32603 },
+    ]);
+  });
+});
+
 test('changes of a session’s tools are told of once each, and once a minute at most', async () => {
   const of = mount();
   const record = await session();

@@ -355,7 +355,8 @@ function namesIn(result: string, { start }: Span): string[] {
   const names: string[] = [];
   for (const tool of elements(result, start)) {
     const name = locate(result, ['name'], tool.start);
-    if (name !== undefined && result.charAt(name.start) === '"') names.push(JSON.parse(result.slice(name.start, name.end)));
+    if (name !== undefined && result.charAt(name.start) === '"')
+      names.push(JSON.parse(result.slice(name.start, name.end)));
   }
   return names;
 }

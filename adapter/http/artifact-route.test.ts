@@ -303,6 +303,48 @@ describe('a download is refused', () => {
   });
 });
 
+describe('telemetry is told', () => {
+  const results = () => telemetry.of('download').map(({ result }) => result);
+
+  test('of a download with its bytes, and by what right it was', async () => {
+    await start();
+    await (await fetch(await signed())).text();
+    await (await fetch(pathOf(), own({ range: 'bytes=4-8' }))).text();
+    await fetch(pathOf(), { method: 'HEAD', ...own() });
+    await vi.waitFor(() => expect(results()).toHaveLength(2));
+    const one = { serverId: 's1', result: 'success', seconds: expect.any(Number) };
+    expect(telemetry.of('download')).toEqual([
+      { ...one, authMode: 'signed_url', bytes: TEXT.length },
+      { ...one, authMode: 'session_context', bytes: 5 },
+    ]);
+  });
+
+  test('what was missing, which the client is not', async () => {
+    await start();
+    const lost = await files.file(session, 'artifact');
+    await rm(files.pathOf(lost));
+    const other = await files.file(await files.session(), 'artifact');
+    await fetch(pathOf({ ...file, fileId: newId() }), own());
+    await fetch(pathOf(lost), own());
+    await fetch(`${pathOf()}/other.txt`, own());
+    await fetch(pathOf(other), own());
+    await fetch(pathOf(), own({ range: 'bytes=1000-' }));
+    await fetch(await expired());
+    await fetch(pathOf(), { method: 'POST', ...own() });
+    expect(results()).toEqual(['not_found', 'file_missing', 'filename_mismatch', 'session_mismatch', 'error']);
+  });
+
+  test('that the store is down', async () => {
+    const down = Object.assign(new Error('down'), { name: 'StoreUnavailable' });
+    const records = { find: () => Promise.reject(down), use: () => Promise.reject(down) };
+    await start({ changes: { records } });
+    await fetch(await signed());
+    expect(telemetry.of('download')).toMatchObject([
+      { result: 'persistence_unavailable', authMode: 'signed_url', bytes: 0 },
+    ]);
+  });
+});
+
 describe('where the bytes have a second home', () => {
   const url = async (one: { filename: string }, { as }: { as: string }): Promise<string> =>
     `https://bucket.example/${one.filename}?${as}`;

@@ -38,7 +38,8 @@ export function tellAtEnd(parts: EndParts, request: FastifyRequest, raw: ServerR
   const tell = (): void => {
     const ms = performance.now() - started;
     const status = raw.headersSent ? raw.statusCode : CLIENT_GONE;
-    if (telemetry.isOn) observe(telemetry, request, { status, seconds: ms / 1000, bytesOut: sentOn(request) - sentBefore });
+    if (telemetry.isOn)
+      observe(telemetry, request, { status, seconds: ms / 1000, bytesOut: sentOn(request) - sentBefore });
     if (isLogged) log(parts.logger, request, status, ms);
   };
   raw.once('close', () => {

@@ -103,7 +103,8 @@ export function errorType({ outcome }: Ended, failure: Failure | undefined): str
 
 /** Undefined for a request that was not rejected. */
 export function rejection({ outcome, reason }: Ended): RejectionReason | undefined {
-  return reason === CREDENTIAL_BACKEND ? undefined : REJECTIONS[outcome as ErrorCode];
+  if (reason === CREDENTIAL_BACKEND || outcome === undefined || !Object.hasOwn(REJECTIONS, outcome)) return undefined;
+  return REJECTIONS[outcome as ErrorCode];
 }
 
 /** Undefined where nothing was wrong with token or URL. `route`: the pattern of the route that matched. */

@@ -1,5 +1,12 @@
 import { AnswerWatch, type Failure, type Noted } from '../exchange/answer-watch.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
+import type {
+  ResponseControl,
+  ResponseHead,
+  ResponseSink,
+  Upstream,
+  UpstreamRequest,
+  UpstreamSession,
+} from './upstream.ts';
 
 /** The end of a request to an upstream. */
 export interface UpstreamCall {
