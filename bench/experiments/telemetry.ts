@@ -1,13 +1,15 @@
 import type { Goal } from '../goals.ts';
-import { observedAdapter } from '../harness/observed.ts';
+import { LOGGED, observedAdapter } from '../harness/observed.ts';
 import type { ObservedTarget } from '../harness/observed.ts';
 import { adapter } from '../harness/targets.ts';
+import type { Target } from '../harness/targets.ts';
 import type { Metric, Sample } from '../samples.ts';
 import type { Experiment, Recorder } from './experiment.ts';
 import { runLoad } from './load.ts';
 import type { LoadCase } from './load.ts';
 
-const off = adapter({ name: 'off', state: 'memory' });
+const silent = adapter({ name: 'off, no log', state: 'memory' });
+const off = adapter({ name: 'off', state: 'memory', extra: LOGGED });
 const metrics = observedAdapter('metrics', { metrics: true });
 const logs = observedAdapter('metrics, logs', { metrics: true, logs: true });
 const traces = observedAdapter('metrics, logs, traces', { metrics: true, logs: true, traces: true });
@@ -27,7 +29,7 @@ const DELIVERY = 'delivery';
 /** Of a call: what the client asked for, and what was asked of the upstream. */
 const SPANS_OF_A_CALL = 2;
 
-const toOff = (target: ObservedTarget, metric: Metric, bound?: Goal['bound']): Goal => ({
+const toOff = (target: Target, metric: Metric, bound?: Goal['bound']): Goal => ({
   case: 'echo c16',
   target: target.name,
   metric,
@@ -46,9 +48,10 @@ const all = { atLeast: 1 };
 /** What it costs a call to be told of. */
 export const telemetry: Experiment = {
   name: 'telemetry',
-  summary: 'small tool calls with metrics, logs and traces, against none of them',
-  targets: [off, ...observed],
+  summary: 'small tool calls with metrics, logs and traces to a collector, against the log alone',
+  targets: [silent, off, ...observed],
   goals: [
+    toOff(silent, 'perSecond'),
     toOff(metrics, 'perSecond'),
     toOff(logs, 'perSecond', { atLeast: 0.9 }),
     toOff(traces, 'perSecond'),
@@ -80,7 +83,7 @@ function recordDelivery(record: Recorder, { name: target, told, arrived }: Obser
   const values: Partial<Record<Metric, number>> = { callsCounted: least(arrived.calls) };
   if (told.logs === true) values.logsDelivered = Math.min(1, arrived.logs / arrived.calls);
   if (told.traces === true) values.spansDelivered = Math.min(1, arrived.spans / (SPANS_OF_A_CALL * arrived.calls));
-  record.sample({ case: DELIVERY, target, round: 0, values, details: { calls, ...arrived } });
+  record.sample({ case: DELIVERY, target, round: 0, values, details: { made: calls, ...arrived } });
   if (arrived.calls < calls) record.failure(target, new Error(`${calls} calls were made, ${arrived.calls} counted`));
 }
 

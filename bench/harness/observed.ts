@@ -26,6 +26,8 @@ export interface ObservedTarget extends Target {
 }
 
 const CALLS = 'adapter_upstream_tool_calls_total';
+/** A line for each request: with the default there would be nothing to export. */
+export const LOGGED = { core: { log_level: 'info' } } as const;
 /** More often than anybody would, so that each sample holds its share of it. */
 const EXPORT_SECONDS = 1;
 
@@ -44,7 +46,7 @@ export function observedAdapter(name: string, told: Told): ObservedTarget {
       const port = await freePort();
       try {
         const telemetry = settings(told, sink.origin, port);
-        const target = adapter({ name, state: 'memory', extra: { telemetry } });
+        const target = adapter({ name, state: 'memory', extra: { ...LOGGED, telemetry } });
         const running = await target.start(bench, upstream, nodeFlags);
         const reader = told.prometheus ? readAgainAndAgain(`http://127.0.0.1:${port}/metrics`) : undefined;
         return {
