@@ -238,7 +238,7 @@ export const ADAPTER_METRICS = {
     instrument: 'histogram',
     unit: 's',
     description: 'How long sessions lasted.',
-    attributes: ['error.type', 'mcp.protocol.version', 'network.transport', 'mcp_adapter.server.id'],
+    attributes: ['mcp.protocol.version', 'network.transport', 'mcp_adapter.server.id'],
     bounds: MCP_SECONDS,
   },
   dropped: {
