@@ -30,7 +30,7 @@ export class Losses {
 
   /** For those who drop things of one kind. */
   readonly of = (signal: Signal): ((reason: string, count: number, error?: Error) => void) => {
-    this.#dropped.add(0, { signal, reason: 'queue_full' });
+    this.#dropped.add(0, { signal, reason: signal === 'audit' ? 'write_failed' : 'queue_full' });
     return (reason, count, error) => {
       this.#dropped.add(count, { signal, reason });
       if (reason === 'export_failed') this.failed(signal, error);

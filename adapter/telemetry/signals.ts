@@ -129,7 +129,8 @@ export class Signals {
     const settings = this.#settings;
     const say = (message: string): void => this.losses.said(message);
     const quiet = (): void => {};
-    const logger = { error: say, warn: say, info: quiet, debug: quiet, verbose: quiet };
+    // Its errors are failed exports, of which the exporters themselves tell.
+    const logger = { error: quiet, warn: say, info: quiet, debug: quiet, verbose: quiet };
     diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     const metrics = new MetricExport({
       exporter: await createMetricExporter(settings),
