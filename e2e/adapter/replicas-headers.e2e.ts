@@ -124,7 +124,7 @@ describe('headers, through either replica', { timeout: 30_000 }, () => {
     expect(sent.map(({ method }) => method)).toEqual(['POST', 'GET', 'POST', 'POST', 'POST', 'POST', 'DELETE']);
     const ofProtocol = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'];
     const ofHttp = ['connection', 'content-length', 'host', 'transfer-encoding', 'user-agent'];
-    const allowed = new Set([...ofProtocol, ...ofHttp, 'x-default', 'x-static', 'x-tenant']);
+    const allowed = new Set([...ofProtocol, ...ofHttp, 'x-upstream-key', 'x-default', 'x-static', 'x-tenant']);
     for (const { headers: received, rawHeaders, method } of sent) {
       expect([method, Object.keys(received).filter((name) => !allowed.has(name))]).toEqual([method, []]);
       expect(received.host).toBe(new URL(upstream.url).host);
