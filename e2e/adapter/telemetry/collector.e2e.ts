@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { METRIC_CATALOG } from '../../../adapter/telemetry/metric-catalog.ts';
 import { type MetricDefinition, prometheusLabel, prometheusNames } from '../../../crds/runtime/metric-definition.ts';
@@ -54,11 +55,11 @@ beforeAll(async () => {
   );
   for (const { watched } of runs) started.use(watched);
   await Promise.all(runs.map(({ watched }) => traffic(watched)));
-  await allOf(runs, ({ points }) => expect(differences(points, COUNTS)).toEqual([]));
+  await allOf(runs, (points) => differences(points, COUNTS).length === 0);
   scraped = await scrape(`http://127.0.0.1:${port}/metrics`);
   // Only now, for without it next to nothing works.
   await redis.stop();
-  await allOf(runs, ({ points }) => expect(sumOf(points, POLICY)).toBe(1));
+  await allOf(runs, (points) => sumOf(points, POLICY) === 1);
   await Promise.all(
     runs.map(async ({ transport, collector, watched: { adapter } }) => {
       const exit = await adapter.stop();
@@ -97,13 +98,17 @@ function settings({ grpc, http }: Collector, transport: Transport): JsonObject {
 }
 
 /** Waits, in vain for a while: what has not come then is what the tests find. */
-async function allOf(runs: readonly Run[], until: (collected: Collected) => void): Promise<void> {
-  const waits = runs.map(({ collector, transport }) =>
-    collector.waitFor((collected) => until(only(collected, transport)), PATIENCE_MS),
-  );
-  await Promise.allSettled(waits);
+async function allOf(runs: readonly Run[], isSo: (points: readonly CollectedPoint[]) => boolean): Promise<void> {
+  const limit = performance.now() + PATIENCE_MS;
+  let waiting = runs;
+  while (waiting.length > 0 && performance.now() < limit) {
+    await delay(POLL_MS);
+    const collected = await Promise.all(waiting.map(({ collector }) => collector.collected()));
+    waiting = waiting.filter(({ transport }, i) => !isSo(only(collected[i] ?? expect.fail(), transport).points));
+  }
 }
 const PATIENCE_MS = 10_000;
+const POLL_MS = 500;
 
 function only({ points, logs, spans }: Collected, transport: Transport): Collected {
   const isTheirs = ({ resource }: { resource: Collected['logs'][0]['resource'] }): boolean =>
@@ -123,13 +128,14 @@ function problems(definition: MetricDefinition, points: readonly CollectedPoint[
       point.kind !== kind ||
       point.unit !== unit ||
       (kind !== 'gauge' && point.temporality !== 2) ||
-      (kind === 'sum' && point.monotonic !== (instrument === 'counter')) ||
+      (kind === 'sum' && (point.monotonic ?? false) !== (instrument === 'counter')) ||
       Object.keys(point.attributes).some((name) => !attributes.includes(name)) ||
       (typeof point.value === 'number' ? Number.isNaN(point.value) : !isSound(point.value)) ||
       (typeof point.value !== 'number' && bounds !== undefined && `${point.value.bounds}` !== `${bounds}`),
   );
   const missing = attributes.filter((name) => !seen.has(name));
-  return [...(points.length === 0 ? ['never came'] : missing), ...wrong.slice(0, 3)];
+  const shown = wrong.slice(0, 2).map(({ resource: _r, scope: _s, ...point }) => JSON.stringify(point));
+  return [...(points.length === 0 ? ['never came'] : missing), ...shown];
 }
 
 describe.each(TRANSPORTS)('over %s', (transport) => {
@@ -178,7 +184,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       expect(record).toMatchObject({ body: 'request', severityText: 'info', severity: 9 });
       expect(record?.attributes).toMatchObject({ status: line.status, http_method: line.http_method });
       const late = Number(BigInt(record?.time ?? 0) / 1_000_000n) - Date.parse(String(line.time));
-      expect([late >= 0, late < 100]).toEqual([true, true]);
+      expect([late >= 0, late < 2_000]).toEqual([true, true]);
     }
     const warnings = log.filter(({ level }) => level === 'warning').map(({ msg }) => msg);
     const bodies = logs.filter(({ severity }) => severity === 13).map(({ body }) => body);

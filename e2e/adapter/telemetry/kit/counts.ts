@@ -43,7 +43,7 @@ const count = (metric: string, attributes: Count['attributes'], value?: number):
 const up = { server_id: 'up' };
 const redis = { ...up, backend: 'redis' };
 const artifacts = '/artifacts/{server_id}/{session_id}/{artifact_id}/{filename}';
-const uploads = '{upload}/{server_id}';
+const uploads = '/upload/{server_id}';
 
 /** What `traffic` comes to, and not a bit more. */
 export const COUNTS: readonly Count[] = [
@@ -52,9 +52,11 @@ export const COUNTS: readonly Count[] = [
   ...toolCalls('echo', 'error', 1),
   ...toolCalls('fails', 'error', 1),
   ...toolCalls('_other', 'error', 1),
-  ...toolCalls('slow', 'timeout', 1),
+  ...toolCalls('slow', 'success', 1),
+  ...toolCalls('slow', 'timeout', 1, 'hurried'),
   ...toolCalls('embed', 'success', 1),
   ...toolCalls('up_get_upload_url', 'success', 1),
+  ...toolCalls('code_search', 'success', 1, 'code'),
   ...toolCalls('code_execute', 'success', 1, 'code'),
   ...toolCalls('echo', 'success', 1, 'code'),
   ...requests('POST', uploads, 200, 2),

@@ -9,9 +9,9 @@ import { freePort } from '../../../support/ports.ts';
 import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import type { ScriptedUpstream } from '../../../support/scripted-upstream/scripted-upstream.ts';
 import { merged, mounted } from '../../kit/deployment.ts';
-import { eventually } from '../../kit/eventually.ts';
 import { type Door, drain, openSession } from '../../kit/session.ts';
 import { scrape, total } from './prometheus.ts';
+import { until } from './until.ts';
 
 /** Requests of `burst`, and how many there are at a time. */
 const BURST = 1_000;
@@ -137,9 +137,10 @@ export class FieldRun implements AsyncDisposable {
 
   /** Many requests at the same moment. */
   async burst(): Promise<void> {
-    await using pool = new Pool(this.adapter.url, { connections: AT_A_TIME });
+    const pool = new Pool(this.adapter.url, { connections: AT_A_TIME });
     const sent = Array.from({ length: BURST }, () => pool.request({ path: '/nothing', method: 'GET' }));
     await Promise.all(sent.map(async (response) => (await response).body.dump()));
+    await pool.destroy();
   }
 
   /** Ends it as orchestrators do. */
@@ -153,10 +154,10 @@ export class FieldRun implements AsyncDisposable {
   /** Ends it by a second signal, while it waits for a call. */
   async stopTwice(upstream: ScriptedUpstream, key: string): Promise<void> {
     const slow = this.#door.tool('slow', { key }).catch(() => undefined);
-    await eventually(() => upstream.requestsOf('tools/call').some(({ text }) => text.includes(key))).toBe(true);
+    await until('the slow call', () => upstream.requestsOf('tools/call').some(({ text }) => text.includes(key)));
     this.#before = this.exports.length;
     this.adapter.kill('SIGTERM');
-    await eventually(() => drain(fetch(`${this.adapter.url}/readyz`))).toBe(503);
+    await until('draining', async () => (await drain(fetch(`${this.adapter.url}/readyz`))) === 503);
     this.adapter.kill('SIGTERM');
     await this.adapter.exitsWithin(10_000);
     await slow;

@@ -36,5 +36,7 @@ const labelsOf = (text: string): Record<string, string> =>
 /** The sum of the samples that have this name and these labels. */
 export const total = (samples: readonly Sample[], name: string, labels: Sample['labels'] = {}): number =>
   samples
-    .filter((sample) => sample.name === name && Object.entries(labels).every(([key, one]) => sample.labels[key] === one))
+    .filter(
+      (sample) => sample.name === name && Object.entries(labels).every(([key, one]) => sample.labels[key] === one),
+    )
     .reduce((sum, { value }) => sum + value, 0);

@@ -13,20 +13,23 @@ const seriesOf = ({ name, attributes, resource }: CollectedPoint): string =>
 
 /** What a counter has come to, or how much a histogram holds, over the series that have these attributes. */
 export const sumOf = (points: readonly CollectedPoint[], { metric, attributes }: Count): number =>
-  latest(points)
-    .filter((point) => point.name === metric && has(point, attributes))
-    .reduce((sum, { value }) => sum + (typeof value === 'number' ? value : value.count), 0);
+  latest(points.filter((point) => point.name === metric && has(point, attributes))).reduce(
+    (sum, { value }) => sum + (typeof value === 'number' ? value : value.count),
+    0,
+  );
 
 const has = (point: CollectedPoint, wanted: Count['attributes']): boolean =>
   Object.entries(wanted).every(([name, value]) => point.attributes[name] === value);
 
-/** Those of these numbers that are others, with what they are. A number that need only be there is 1 at most. */
-export const differences = (points: readonly CollectedPoint[], counts: readonly Count[]): object[] =>
-  counts.flatMap((count) => {
-    const found = sumOf(points, count);
+/** Those of these numbers that are others, with what they are. */
+export function differences(points: readonly CollectedPoint[], counts: readonly Count[]): string[] {
+  const byName = Map.groupBy(points, ({ name }) => name);
+  return counts.flatMap((count) => {
+    const found = sumOf(byName.get(count.metric) ?? [], count);
     const isRight = count.value === undefined ? found >= 1 : found === count.value;
-    return isRight ? [] : [{ ...count, found }];
+    return isRight ? [] : [`${found} of ${JSON.stringify(count)}`];
   });
+}
 
 /** Whether a histogram's parts add up. */
 export const isSound = ({ count, sum, min, max, bounds, buckets }: Histogram): boolean =>

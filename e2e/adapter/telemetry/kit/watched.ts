@@ -13,8 +13,8 @@ const TOKEN = secret('token of the clients');
 export const AUTHORIZED = { 'x-mcp-adapter-auth-token': TOKEN };
 /** What the tool `embed` gives to the client. */
 export const PICTURE = Buffer.from('bytes of a picture');
-/** Time limit of tool calls, and how long uploads are kept. */
-const SHORT_SECONDS = 0.7;
+/** Time limit of tool calls of one server, and how long uploads are kept. */
+const SHORT_SECONDS = 0.5;
 
 /** An adapter with everything that can be observed, and the upstream before which it stands. */
 export interface Watched extends AsyncDisposable {
@@ -23,7 +23,7 @@ export interface Watched extends AsyncDisposable {
 }
 
 /**
- * Servers: `up`, with wrapped tools; `code`, the same in code mode; `down`, which nobody serves. What happens by itself
+ * Servers: `up`, with wrapped tools; `hurried`, with a time limit; `code`, in code mode; `down`, which nobody serves. What happens by itself
  * happens within a second.
  *
  * @param telemetry the section of that name
@@ -69,7 +69,8 @@ export async function startWatched(
       redis: { ...accessTo(redis), key_base: root, ping_seconds: 0.3 },
     },
     servers: [
-      mounted('up', upstream.url, { adapters, tool_defaults: { tool_call_timeout_seconds: SHORT_SECONDS } }),
+      mounted('up', upstream.url, { adapters }),
+      mounted('hurried', upstream.url, { tool_defaults: { tool_call_timeout_seconds: SHORT_SECONDS } }),
       mounted('code', upstream.url, { code_mode_enabled: true }),
       mounted('down', `http://127.0.0.1:${await freePort()}/mcp`),
     ],
