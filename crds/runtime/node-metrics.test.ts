@@ -12,10 +12,15 @@ test('the process tells of its event loop, its memory and its processor time', a
   while (performance.now() < until) void 0;
   await delay(50);
 
-  const found = NODE_METRICS.map(({ name, attributes }) => ({ name, attributes, points: [...(readers.get(name)?.() ?? [])] }));
+  const found = NODE_METRICS.map(({ name, attributes }) => ({
+    name,
+    attributes,
+    points: [...(readers.get(name)?.() ?? [])],
+  }));
   for (const { name, attributes, points } of found) {
     expect([name, points.length > 0]).toEqual([name, true]);
-    for (const [value, labels] of points) expect([name, value >= 0, Object.keys(labels)]).toEqual([name, true, attributes]);
+    for (const [value, labels] of points)
+      expect([name, value >= 0, Object.keys(labels)]).toEqual([name, true, attributes]);
   }
   const valueOf = (name: string): number => found.find((metric) => metric.name === name)?.points[0]?.[0] ?? Number.NaN;
   expect(valueOf('nodejs.eventloop.delay.max')).toBeGreaterThan(0.1);
