@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 
+import { maskIds } from '../../crds/config/redact.ts';
 import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
 import { observeNode } from '../../crds/runtime/node-metrics.ts';
 import { createResource } from '../../crds/runtime/otlp/resource.ts';
@@ -174,7 +175,7 @@ export class Signals {
       delayMs: milliseconds(settings.periodic_flush_seconds),
       exportTimeoutMs: milliseconds(settings.export_timeout_seconds),
       servers: config.servers,
-      safe: redaction.text,
+      safe: (text) => maskIds(redaction.text(text)),
       onDropped: this.losses.of('traces'),
     });
   }

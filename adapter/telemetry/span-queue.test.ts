@@ -1,6 +1,6 @@
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 
 import { SpanQueue } from './span-queue.ts';
 
@@ -93,6 +93,24 @@ describe('spans on their way to the collector', () => {
     end(2);
     await expect(queue.forceFlush()).rejects.toThrow('broken');
     expect(dropped).toEqual(['export_failed 2 broken']);
+  });
+
+  test('do not wait for an exporter that says nothing', async () => {
+    vi.useFakeTimers();
+    try {
+      const { queue, end, exports, dropped } = scene(1_000);
+      end(1_000);
+      const flushed = expect(queue.forceFlush()).rejects.toThrow('Timeout');
+      await vi.advanceTimersByTimeAsync(121_000);
+      expect(dropped).toEqual(['export_failed 512 no answer within 121000 ms']);
+      expect(exports).toHaveLength(2);
+      exports[0]?.done(OK);
+      expect(dropped).toHaveLength(1);
+      exports[1]?.done(OK);
+      await flushed;
+    } finally {
+      vi.useRealTimers();
+    }
   });
 
   test('are counted when they come after the end', async () => {

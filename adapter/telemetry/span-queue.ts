@@ -21,6 +21,8 @@ const BATCH = 512;
  * collector.
  */
 const MARGIN_MS = 1_000;
+/** What a timer can wait; more would be no wait at all. */
+const LONGEST_MS = 2 ** 31 - 1;
 
 interface Batch {
   readonly spans: ReadableSpan[];
@@ -46,7 +48,7 @@ export class SpanQueue implements SpanProcessor {
   constructor({ exporter, maxQueueSize, delayMs, exportTimeoutMs, onDropped }: SpanQueueOptions) {
     this.#exporter = exporter;
     this.#max = maxQueueSize;
-    this.#limitMs = exportTimeoutMs * 2 + MARGIN_MS;
+    this.#limitMs = Math.min(exportTimeoutMs * 2 + MARGIN_MS, LONGEST_MS);
     this.#onDropped = onDropped;
     this.#batches = new BatchSpanProcessor({
       exporter: {
