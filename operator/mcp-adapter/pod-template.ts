@@ -5,6 +5,7 @@ import {
   CONFIG_FOLDER,
   CONTAINER,
   LAST_WORK_SECONDS,
+  METRICS_PORT_NAME,
   PORT_NAME,
   PRE_STOP_SECONDS,
   RESOURCES,
@@ -106,7 +107,12 @@ function container(
     workingDir: '/',
     env: [...(spec.env ?? []), ...shutdownVariable(spec, config)],
     ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
-    ports: [{ name: PORT_NAME, containerPort: config.port, protocol: 'TCP' }],
+    ports: [
+      { name: PORT_NAME, containerPort: config.port, protocol: 'TCP' },
+      ...(config.metrics === undefined
+        ? []
+        : [{ name: METRICS_PORT_NAME, containerPort: config.metrics.port, protocol: 'TCP' }]),
+    ],
     ...probes(PORT_NAME),
     lifecycle: { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } },
     resources: spec.resources ?? RESOURCES,
