@@ -1,3 +1,5 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { type ReadableSpan, TracerProvider } from '@opentelemetry/sdk-trace';
 import { describe, expect, test, vi } from 'vitest';
@@ -11,6 +13,7 @@ interface Scene {
   /** Exports that have begun, and how they are answered. */
   readonly exports: { readonly spans: readonly ReadableSpan[]; readonly done: (result: ExportResult) => void }[];
   readonly dropped: string[];
+  readonly isShutDown: () => boolean;
 }
 
 const OK: ExportResult = { code: ExportResultCode.SUCCESS };
@@ -18,13 +21,14 @@ const OK: ExportResult = { code: ExportResultCode.SUCCESS };
 function scene(maxQueueSize: number, onExport: () => void = () => {}): Scene {
   const exports: Scene['exports'] = [];
   const dropped: string[] = [];
+  let isShutDown = false;
   const queue = new SpanQueue({
     exporter: {
       export: (spans, done) => {
         exports.push({ spans, done });
         onExport();
       },
-      shutdown: async () => {},
+      shutdown: async () => void (isShutDown = true),
     },
     maxQueueSize,
     delayMs: 60_000,
@@ -35,7 +39,7 @@ function scene(maxQueueSize: number, onExport: () => void = () => {}): Scene {
   const end = (spans: number): void => {
     for (let i = 0; i < spans; i++) tracer.startSpan(`span ${i}`).end();
   };
-  return { queue, end, exports, dropped };
+  return { queue, end, exports, dropped, isShutDown: () => isShutDown };
 }
 
 describe('spans on their way to the collector', () => {
@@ -93,6 +97,21 @@ describe('spans on their way to the collector', () => {
     end(2);
     await expect(queue.forceFlush()).rejects.toThrow('broken');
     expect(dropped).toEqual(['export_failed 2 broken']);
+  });
+
+  test('are all awaited at the end, also those of an earlier flush', async () => {
+    const { queue, end, exports, isShutDown } = scene(2_000);
+    end(1_500);
+    const flushed = queue.forceFlush();
+    const closed = queue.shutdown();
+    for (let i = 0; i < 3; i++) {
+      await nextTurn();
+      expect(isShutDown()).toBe(false);
+      exports[i]?.done(OK);
+    }
+    await Promise.all([flushed, closed]);
+    expect(exports.reduce((sum, { spans }) => sum + spans.length, 0)).toBe(1_500);
+    expect(isShutDown()).toBe(true);
   });
 
   test('do not wait for an exporter that says nothing', async () => {

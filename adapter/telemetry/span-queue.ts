@@ -42,6 +42,7 @@ export class SpanQueue implements SpanProcessor {
   /** Batches that have left the processor and wait for the export before them. */
   readonly #waiting: Batch[] = [];
   #isExporting = false;
+  #onIdle: (() => void) | undefined;
   #length = 0;
   #isClosed = false;
 
@@ -56,7 +57,10 @@ export class SpanQueue implements SpanProcessor {
           this.#waiting.push({ spans, done });
           this.#exportNext();
         },
-        shutdown: () => exporter.shutdown(),
+        shutdown: async () => {
+          await this.#idle();
+          await exporter.shutdown();
+        },
       },
       maxQueueSize,
       maxExportBatchSize: Math.min(BATCH, maxQueueSize),
@@ -89,10 +93,18 @@ export class SpanQueue implements SpanProcessor {
     return this.#batches.shutdown();
   }
 
+  /** Resolves when all that has left the processor has been exported, or has failed. */
+  #idle(): Promise<void> {
+    if (!this.#isExporting && this.#waiting.length === 0) return Promise.resolve();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#onIdle = resolve;
+    return promise;
+  }
+
   #exportNext(): void {
     if (this.#isExporting) return;
     const batch = this.#waiting.shift();
-    if (batch === undefined) return;
+    if (batch === undefined) return this.#onIdle?.();
     const { spans, done } = batch;
     this.#isExporting = true;
     this.#length -= spans.length;
