@@ -17,7 +17,7 @@ import type { NestedCallObservation, RequestObservation, UpstreamCallObservation
 import type { ToolNames } from './tool-names.ts';
 
 /** Combinations of what requests differ in; there are few that occur often. */
-const MAX_COMBINATIONS = 10_000;
+const MAX_COMBINATIONS = 2_000;
 
 /** What is counted for a request without looking at it once more. */
 interface RequestSeries {
