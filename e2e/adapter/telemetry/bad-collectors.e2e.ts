@@ -98,7 +98,12 @@ const over = (url: string): JsonObject => ({
 async function start(upstreamUrl: string, telemetry: JsonObject): Promise<Run> {
   const port = await freePort();
   const config = {
-    core: { log_level: 'info', max_start_wait_seconds: 0, shutdown_grace_seconds: 0, upstream_ping: { enabled: false } },
+    core: {
+      log_level: 'info',
+      max_start_wait_seconds: 0,
+      shutdown_grace_seconds: 0,
+      upstream_ping: { enabled: false },
+    },
     state_persistence: { type: 'memory' },
     servers: [mounted('up', upstreamUrl)],
     telemetry: {
@@ -118,6 +123,7 @@ async function start(upstreamUrl: string, telemetry: JsonObject): Promise<Run> {
   };
   const adapter = started.use(await startAdapter({ config }));
   const door = (await openSession(adapter)).at(adapter);
+  await door.call('tools/list');
   return { adapter, metricsUrl: `http://127.0.0.1:${port}/metrics`, door, latencies: [], samples: [], stopMs: NaN };
 }
 
@@ -155,10 +161,12 @@ describe.each(BAD)('a collector that is %s', (kind) => {
 
 test('a collector that is well gets everything', async () => {
   expect(dropped('well', {})).toBe(0);
-  const lines = of('well').adapter.logs().filter(({ msg }) => msg === 'request');
-  await expect.poll(() => new Set(well.accepted.flatMap(({ logs }) => logs.map(requestId)))).toEqual(
-    new Set(lines.map(({ request_id }) => request_id)),
-  );
+  const lines = of('well')
+    .adapter.logs()
+    .filter(({ msg }) => msg === 'request');
+  await expect
+    .poll(() => new Set(well.accepted.flatMap(({ logs }) => logs.map(requestId))))
+    .toEqual(new Set(lines.map(({ request_id }) => request_id)));
 });
 const requestId = ({ attributes }: { attributes: Record<string, unknown> }): unknown => attributes['request_id'];
 
