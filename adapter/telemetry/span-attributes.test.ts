@@ -3,7 +3,6 @@ import { describe, expect, test } from 'vitest';
 import { type Body, parseBody } from '../exchange/message.ts';
 import { spanSubject, type SpanSubject } from './span-attributes.ts';
 
-const SESSION = '0123456789abcdef0123456789abcdef';
 const COMMON = {
   'mcp_adapter.server.id': 's1',
   'network.transport': 'tcp',
@@ -19,7 +18,6 @@ function subject(message: object | undefined, more: object = {}): SpanSubject {
       httpMethod: 'POST',
       route: '/mcp/s1',
       body,
-      sessionId: undefined,
       protocolVersion: undefined,
       ...more,
     },
@@ -31,14 +29,13 @@ const request = (method: string, params?: object, id: unknown = 7): object => ({
 describe('a span', () => {
   test('of a tool call says which, and never with what', () => {
     const params = { name: 'search', arguments: { q: 'private' }, _meta: { x: 'private' } };
-    const call = subject(request('tools/call', params), { sessionId: SESSION, protocolVersion: '2025-11-25' });
+    const call = subject(request('tools/call', params), { protocolVersion: '2025-11-25' });
     expect(call).toEqual({
       name: 'tools/call search',
       attributes: {
         ...COMMON,
         'mcp.method.name': 'tools/call',
         'mcp.protocol.version': '2025-11-25',
-        'mcp.session.id': '01234567',
         'jsonrpc.request.id': '7',
         'gen_ai.operation.name': 'execute_tool',
         'gen_ai.tool.name': 'search',

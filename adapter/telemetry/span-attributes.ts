@@ -1,7 +1,6 @@
 import type { Attributes } from '@opentelemetry/api';
 
 import { type Body, type Message, modernRevision, toolName } from '../exchange/message.ts';
-import { shorten } from './logger.ts';
 
 /** What a span is called, and what it says from the start. */
 export interface SpanSubject {
@@ -16,7 +15,6 @@ export interface SpannedRequest {
   /** The path of the mount, which names requests without a method of MCP. */
   readonly route: string;
   readonly body: Body | undefined;
-  readonly sessionId: string | undefined;
   readonly protocolVersion: unknown;
 }
 
@@ -30,7 +28,7 @@ const STRING_OR_NUMBER = /^"|^-?\d/;
  * are the business of client and server. `safe` takes what is secret out of a text.
  */
 export function spanSubject(request: SpannedRequest, safe: (text: string) => string): SpanSubject {
-  const { serverId, httpMethod, route, body, sessionId, protocolVersion } = request;
+  const { serverId, httpMethod, route, body, protocolVersion } = request;
   const short = (text: string): string => safe(text).slice(0, MAX_CHARS);
   const attributes: Attributes = {
     'mcp_adapter.server.id': serverId,
@@ -38,7 +36,6 @@ export function spanSubject(request: SpannedRequest, safe: (text: string) => str
     'network.protocol.name': 'http',
     'http.request.method': httpMethod,
   };
-  if (sessionId !== undefined) attributes['mcp.session.id'] = shorten(sessionId);
   const message = body === undefined || body.batch ? undefined : body.messages[0];
   const version = revisionOf(message) ?? protocolVersion;
   if (typeof version === 'string' && REVISION.test(version)) attributes['mcp.protocol.version'] = version;

@@ -11,7 +11,8 @@ import {
 import type { Body } from '../exchange/message.ts';
 import type { RequestTrace } from '../gateway/request-trace.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
-import { spanSubject } from './span-attributes.ts';
+import { shorten } from './logger.ts';
+import { spanSubject, type SpanSubject } from './span-attributes.ts';
 import { endSpan, failureType, SpannedResponse } from './spanned-response.ts';
 import { type TraceFields, traceFields, withTraceHeaders } from './trace-context.ts';
 import { withTraceMeta } from './trace-meta.ts';
@@ -30,6 +31,9 @@ interface SpanOfRequest {
   readonly route: string;
   readonly span: Span;
   readonly baggage: string | undefined;
+  readonly body?: Body | undefined;
+  /** What that span says of the body, which usually goes upstream as it is. */
+  readonly subject?: SpanSubject;
 }
 
 /** The span of a request, within which those of its requests to upstreams begin. */
@@ -60,16 +64,19 @@ export class SpanTrace implements RequestTrace {
     body: Body | undefined,
   ): Span | undefined {
     if (!this.#isSampled) return undefined;
-    const { tracer, addresses, safe } = this.#parts;
-    const { serverId, route } = this.#request;
+    const { tracer, addresses } = this.#parts;
+    const { name, attributes } = this.#subjectOf(httpMethod, headers, body);
+    const own: Attributes = { ...attributes, ...addresses.get(this.#request.serverId) };
+    if (session !== undefined) own['mcp.session.id'] = shorten(session.sessionId);
+    const context = trace.setSpanContext(ROOT_CONTEXT, this.context);
+    return tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes: own }, context);
+  }
+
+  #subjectOf(httpMethod: string, headers: readonly string[], body: Body | undefined): SpanSubject {
+    const { serverId, route, body: received, subject } = this.#request;
+    if (subject !== undefined && body !== undefined && body === received) return subject;
     const protocolVersion = headerIn(headers, 'mcp-protocol-version');
-    const request = { serverId, route, httpMethod, body, sessionId: session?.sessionId, protocolVersion };
-    const { name, attributes } = spanSubject(request, safe);
-    return tracer.startSpan(
-      name,
-      { kind: SpanKind.CLIENT, attributes: { ...attributes, ...addresses.get(serverId) } },
-      trace.setSpanContext(ROOT_CONTEXT, this.context),
-    );
+    return spanSubject({ serverId, route, httpMethod, body, protocolVersion }, this.#parts.safe);
   }
 
   /** What carries the context of that span upstream. */

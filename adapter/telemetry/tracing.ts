@@ -92,22 +92,22 @@ export class Tracing {
         : { parent: within.context, link: undefined, baggage: within.baggage };
     const { parent, link, baggage } = received;
     const { tracer, safe } = this.#parts;
-    const subject = spanSubject(
-      { ...request, sessionId: facts.sessionId, protocolVersion: headers['mcp-protocol-version'] },
-      safe,
-    );
     const span = tracer.startSpan(
-      subject.name,
+      '',
       {
         kind: within === undefined ? SpanKind.SERVER : SpanKind.INTERNAL,
-        attributes: { ...subject.attributes, 'http.route': route, 'mcp_adapter.request.id': facts.requestId },
         ...(link !== undefined && { links: [{ context: link }] }),
       },
       parent === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, parent),
     );
-    if (span.isRecording()) endWithReply(span, request);
     facts.trace = span.spanContext();
-    return new SpanTrace(this.#parts, { serverId, route, span, baggage });
+    // Most may be unrecorded, and nobody asks what those are about.
+    if (!span.isRecording()) return new SpanTrace(this.#parts, { serverId, route, span, baggage });
+    const subject = spanSubject({ ...request, protocolVersion: headers['mcp-protocol-version'] }, safe);
+    span.updateName(subject.name);
+    span.setAttributes({ ...subject.attributes, 'http.route': route, 'mcp_adapter.request.id': facts.requestId });
+    endWithReply(span, request);
+    return new SpanTrace(this.#parts, { serverId, route, span, baggage, body, subject });
   }
 
   forceFlush(): Promise<void> {
