@@ -1,3 +1,5 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { loadAdapterConfig } from '../../crds/config/load.ts';
 import { redactionOf } from '../../crds/config/redact-config.ts';
@@ -66,6 +68,29 @@ describe('with everything off', () => {
     const { telemetry, tracing } = await setUp({});
     expect(telemetry).toBe(noTelemetry);
     expect(tracing).toBeUndefined();
+  });
+
+  it('nothing of OpenTelemetry is loaded with the adapter', async () => {
+    const script = `
+      import { registerHooks } from 'node:module';
+      const urls = [];
+      registerHooks({
+        resolve(specifier, context, next) {
+          const found = next(specifier, context);
+          urls.push(found.url);
+          return found;
+        },
+      });
+      await import(${JSON.stringify(new URL('../app.ts', import.meta.url).href)});
+      console.log(JSON.stringify(urls));
+    `;
+    const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '--eval', script], {
+      timeout: 20_000,
+      maxBuffer: 16 * 1024 * 1024,
+    });
+    const urls = JSON.parse(stdout) as string[];
+    expect(urls.filter((url) => url.includes('open-telemetry.ts'))).not.toEqual([]);
+    expect(urls.filter((url) => url.includes('@opentelemetry'))).toEqual([]);
   });
 });
 
