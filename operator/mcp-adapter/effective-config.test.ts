@@ -17,7 +17,10 @@ test('what is not written has the defaults of the adapter', () => {
     storageRoot: '/data/shared',
     stateType: 'disk',
     statePathOutside: undefined,
+    metrics: undefined,
+    auditPathOutside: undefined,
     shutdownSeconds: 60,
+    telemetrySeconds: 0,
     authEnabled: false,
     servers: [{ id: 'notes', mountPath: '/notes', url: 'http://notes:8101/mcp' }],
     connections: [{ field: 'servers[0].upstream.url', target: { host: 'notes', ports: [8101] } }],
@@ -250,6 +253,17 @@ test.each([
 ])('metrics for Prometheus with %j', (prometheus, metrics) => {
   const config = of({ telemetry: { prometheus } }, { env: [{ name: 'PORT', value: '9100' }] });
   expect(config.metrics).toEqual(metrics);
+});
+
+test.each([
+  [{}, 0],
+  [{ shutdown_drain_timeout_seconds: 30 }, 0],
+  [{ prometheus: { enabled: true } }, 0],
+  [{ enabled: true }, 10],
+  [{ enabled: 'true', shutdown_drain_timeout_seconds: 2.5 }, 3],
+  [{ enabled: '${SECRET}', shutdown_drain_timeout_seconds: '${SECRET}' }, 10],
+])('time for telemetry at the end with %j', (telemetry, seconds) => {
+  expect(of({ telemetry }, { env: [secret('SECRET')] }).telemetrySeconds).toBe(seconds);
 });
 
 test.each([

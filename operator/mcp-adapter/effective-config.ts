@@ -36,6 +36,8 @@ export interface EffectiveConfig {
   readonly auditPathOutside: string | undefined;
   /** How long running calls may go on after SIGTERM, in whole seconds: as long as the longest tool call may take. */
   readonly shutdownSeconds: number;
+  /** How long telemetry may take after everything else has ended, in whole seconds. */
+  readonly telemetrySeconds: number;
   readonly authEnabled: boolean | undefined;
   readonly servers: readonly {
     readonly id: string | undefined;
@@ -73,6 +75,7 @@ export function effectiveConfig(spec: McpAdapterSpec): EffectiveConfig {
       stateType === 'redis' ? undefined : outside(storageRoot, at('state_persistence', 'disk', 'local_path')),
     auditPathOutside: auditPathOutside(storageRoot, at('telemetry', 'audit_log')),
     shutdownSeconds: shutdownSeconds(spec, resolve, resolved),
+    telemetrySeconds: telemetrySeconds(resolved),
     authEnabled: unknownAt('core', 'auth', 'enabled')
       ? undefined
       : read(Core.shape.auth, { enabled: at('core', 'auth', 'enabled') }).enabled,
@@ -132,6 +135,14 @@ function shutdownSeconds(spec: McpAdapterSpec, resolve: (value: unknown) => unkn
     Number.isFinite(ownSeconds) && ownSeconds >= 0
       ? ownSeconds
       : Math.max(isUnknown(grace) ? 0 : read(Core.shape.shutdown_grace_seconds, grace), longestCall(config));
+  return Math.min(Math.ceil(seconds), LONGEST_SHUTDOWN);
+}
+
+/** A collector that does not answer is waited for. */
+function telemetrySeconds(config: unknown): number {
+  const at = (name: string): unknown => valueAt(config, ['telemetry', name]);
+  if (!isUnknown(at('enabled')) && !read(Telemetry.shape.enabled, at('enabled'))) return 0;
+  const seconds = read(Telemetry.shape.shutdown_drain_timeout_seconds, at('shutdown_drain_timeout_seconds'));
   return Math.min(Math.ceil(seconds), LONGEST_SHUTDOWN);
 }
 

@@ -50,8 +50,8 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
 }
 
 /** From the decision to stop a pod to the moment that it is killed. */
-export const gracePeriodSeconds = ({ shutdownSeconds }: EffectiveConfig): number =>
-  PRE_STOP_SECONDS + shutdownSeconds + LAST_WORK_SECONDS;
+export const gracePeriodSeconds = ({ shutdownSeconds, telemetrySeconds }: EffectiveConfig): number =>
+  PRE_STOP_SECONDS + shutdownSeconds + LAST_WORK_SECONDS + telemetrySeconds;
 
 /** What makes new pods when it changes. */
 function revisions({ metadata }: McpAdapter, { referencesRevision }: BuildContext, hash: string) {
