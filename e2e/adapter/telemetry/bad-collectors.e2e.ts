@@ -18,7 +18,7 @@ const KINDS = ['well', 'absent', 'hanging', 'refusing', 'slow'] as const;
 type Kind = (typeof KINDS)[number];
 const BAD = KINDS.filter((kind) => kind !== 'well');
 
-const CALLS = 400;
+const CALLS = 250;
 /** Of each queue. */
 const QUEUE = 64;
 const DRAIN_SECONDS = 1;

@@ -7,7 +7,7 @@ const KEY = secret('key of the collector');
 /** What each run sets. */
 export const RUNS = {
   /** Next to nothing. */
-  usual: () => ({ emit_logs: true, log_batch_schedule_delay_millis: 600_000 }),
+  usual: () => ({ emit_logs: true }),
   /** Everything that shows while it runs. */
   own: ({ url, folder }) => ({
     endpoint: `${url}/own-metrics`,
@@ -68,7 +68,12 @@ export const RUNS = {
     log_batch_schedule_delay_millis: 100,
     log_batch_export_timeout_millis: 600_000,
   }),
-  ruthless: () => ({ flush_on_terminate: false, prometheus: { host: '127.0.0.2' } }),
+  ruthless: () => ({
+    flush_on_terminate: false,
+    emit_logs: true,
+    log_batch_schedule_delay_millis: 600_000,
+    prometheus: { host: '127.0.0.2' },
+  }),
 } satisfies Record<string, (place: { url: string; folder: string }) => JsonObject>;
 
 export type RunName = keyof typeof RUNS;
@@ -125,7 +130,11 @@ export const CASES: Readonly<Record<string, FieldCase>> = {
     otherwise: 'hasty',
     shows: async (run) => ((await run.dropped('events', 'queue_full')) ?? 0) > 0,
   },
-  drop_on_queue_full: { run: 'grpc', otherwise: 'silent', shows: async (run) => (await run.dropped('events', 'queue_full')) === 0 },
+  drop_on_queue_full: {
+    run: 'grpc',
+    otherwise: 'silent',
+    shows: async (run) => (await run.dropped('events', 'queue_full')) === 0,
+  },
   periodic_flush_seconds: { run: 'flushing', shows: ({ metricExports }) => metricExports.length > 2 },
   shutdown_drain_timeout_seconds: {
     run: 'patient',
@@ -151,7 +160,11 @@ export const CASES: Readonly<Record<string, FieldCase>> = {
     atTheEnd: true,
     shows: ({ logExports }) => logExports.length > 0 && logExports.every(({ logs }) => logs.length <= 2),
   },
-  log_batch_schedule_delay_millis: { run: 'own', shows: ({ logExports }) => logExports.length > 0 },
+  log_batch_schedule_delay_millis: {
+    run: 'own',
+    otherwise: 'ruthless',
+    shows: ({ logExports }) => logExports.length > 0,
+  },
   log_batch_export_timeout_millis: {
     run: 'patient',
     otherwise: 'silent',

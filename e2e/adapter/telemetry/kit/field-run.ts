@@ -14,7 +14,7 @@ import { scrape, total } from './prometheus.ts';
 import { until } from './until.ts';
 
 /** Requests of `burst`, and how many there are at a time. */
-const BURST = 1_000;
+const BURST = 500;
 const AT_A_TIME = 100;
 /** Longer than any test: what has this period happens at the end only. */
 const NEVER_SECONDS = 600;
