@@ -392,6 +392,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         await Promise.race([reconciliation.attempted, patience.catch(() => undefined)]);
       }
       await app.listen({ host, port, backlog: 4096 });
+      for (const { serverId, ping } of mounts) if (ping === undefined) telemetry.wiring({ serverId, result: 'ready' });
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(
         pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.reach() ?? Promise.resolve(true) })),

@@ -8,6 +8,8 @@ export interface Noted {
   failure?: Failure;
   /** The tool calls of a batch, each of which has its own. */
   readonly calls?: readonly { readonly idText: string; failure?: Failure }[];
+  /** The client has its responses on an event stream, and may close that. */
+  isAnswered?: boolean;
   /** How long the exchange with the upstream took, in milliseconds. */
   upstreamMs?: number;
 }
@@ -15,6 +17,7 @@ export interface Noted {
 /** Stands in every message with a member `error` or `isError`, and in few others: inside of texts, quotes are escaped. */
 const SIGN = 'rror"';
 const SIGN_BYTES = Buffer.from(SIGN);
+const RESULT_BYTES = Buffer.from('"result"');
 /** An answer that is longer is not read; what it says of errors is looked for at its end. */
 const READ_BYTES = 256 << 10;
 const TAIL_BYTES = 4 << 10;
@@ -43,7 +46,7 @@ export function noteResult(noted: Noted, result: string): void {
 
 /** The same for the bytes of a whole answer. */
 export function noteBytes(noted: Noted, parts: readonly Buffer[]): void {
-  if (!mentionsError(parts)) return;
+  if (!mentions(parts, SIGN_BYTES)) return;
   // Names and numbers are ASCII, and nothing else is read.
   noteAnswer(noted, parts.length === 1 ? latin1(parts[0]) : latin1(Buffer.concat(parts)));
 }
@@ -77,16 +80,17 @@ function saysTrue(text: string, path: readonly string[]): boolean {
   return span !== undefined && text.slice(span.start, span.end) === 'true';
 }
 
-function mentionsError(parts: readonly Buffer[]): boolean {
+function mentions(parts: readonly Buffer[], sign: Buffer): boolean {
+  const around = sign.length - 1;
   /** The end of what was seen, where the sign may have begun. */
   let before = '';
   for (const part of parts) {
-    if (part.includes(SIGN_BYTES)) return true;
+    if (part.includes(sign)) return true;
     if (parts.length === 1) break;
-    const across = before + latin1(part.subarray(0, SIGN.length - 1));
-    if (across.includes(SIGN)) return true;
-    const end = latin1(part.subarray(1 - SIGN.length));
-    before = end.length < SIGN.length - 1 ? (before + end).slice(1 - SIGN.length) : end;
+    const across = before + latin1(part.subarray(0, around));
+    if (across.includes(latin1(sign))) return true;
+    const end = latin1(part.subarray(-around));
+    before = end.length < around ? (before + end).slice(-around) : end;
   }
   return false;
 }
@@ -122,6 +126,7 @@ export class AnswerWatch {
     const end = chunk.lastIndexOf(LINE_FEED) + 1;
     if (end > at) {
       const lines = chunk.subarray(at, end);
+      if (this.#noted.isAnswered !== true && lines.includes(RESULT_BYTES)) this.#noted.isAnswered = true;
       if (lines.includes(SIGN_BYTES)) for (const line of latin1(lines).split('\n')) this.#look(line);
       at = end;
     }
@@ -132,7 +137,9 @@ export class AnswerWatch {
   end(): void {
     if (this.#size === 0) return;
     const kept = this.#kept;
-    if (mentionsError(kept)) {
+    // Only answers are so long that they are not read.
+    if (this.#isEventStream && (this.#size > READ_BYTES || mentions(kept, RESULT_BYTES))) this.#noted.isAnswered = true;
+    if (mentions(kept, SIGN_BYTES)) {
       const text = latin1(kept.length === 1 ? kept[0] : Buffer.concat(kept));
       if (this.#size <= READ_BYTES) this.#look(text);
       else if (TOOL_ERROR.test(text)) this.#noted.failure = 'tool_error';
@@ -143,6 +150,7 @@ export class AnswerWatch {
 
   #look(line: string): void {
     noteAnswer(this.#noted, line.startsWith('data:') ? line.slice('data:'.length) : line);
+    if (this.#isEventStream && this.#noted.failure !== undefined) this.#noted.isAnswered = true;
   }
 
   #keep(part: Buffer): void {

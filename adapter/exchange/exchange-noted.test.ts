@@ -52,7 +52,21 @@ describe('what an answer says of errors is noted', () => {
       const { answer } = await start(changes);
       upstream.last.eventStream().data(events.slice(0, 30)).data(events.slice(30)).end();
       expect(await (await answer()).whole()).toBe(events);
-      expect(noted).toEqual({ ...(failure && { failure }), upstreamMs: expect.any(Number) });
+      expect(noted).toEqual({ ...(failure && { failure }), isAnswered: true, upstreamMs: expect.any(Number) });
+    }
+  });
+
+  test('and that it has come, after which the client may go', async () => {
+    const note = frame('{"jsonrpc":"2.0","method":"notifications/message","params":{}}');
+    const looking: Partial<Plan>[] = [{}, { onStray: (one) => one }, { onResponse: (one) => one }];
+    for (const changes of looking) {
+      for (const events of [note, note + frame(FINE)]) {
+        const { answer, hangUp } = await start(changes);
+        upstream.last.eventStream().data(events);
+        await (await answer()).until(events.trim());
+        await hangUp();
+        expect(noted.isAnswered ?? false).toBe(events !== note);
+      }
     }
   });
 

@@ -324,7 +324,11 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (data !== undefined && isMessage && this.#head !== undefined && this.#isAwaited(data)) {
       const answer = await this.#plan.onResponse?.(data, this.#head);
       if (typeof answer === 'object') return this.#passParts(frame, answer);
-      if (this.#plan.noted !== undefined) noteAnswer(this.#plan.noted, answer ?? data);
+      const { noted } = this.#plan;
+      if (noted !== undefined) {
+        noteAnswer(noted, answer ?? data);
+        if (this.#awaited.length === 0) noted.isAnswered = true;
+      }
       if (answer !== undefined && answer !== data) out = withData(frame, answer);
       if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
       if (this.#isDone()) return;
@@ -348,6 +352,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (last === undefined) return;
     this.#write(last);
     if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
+    if (this.#plan.noted !== undefined) this.#plan.noted.isAnswered = true;
     this.#inParts = false;
     this.#write(FRAME_TAIL);
   }

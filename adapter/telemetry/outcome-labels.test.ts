@@ -35,6 +35,12 @@ describe('a tool call', () => {
     expect(toolCallResult({ outcome }, failure)).toBe(result);
   });
 
+  test('whose client has gone was fine when the client had its answer', () => {
+    const gone = { outcome: 'client_closed', isAnswered: true };
+    expect([toolCallResult(gone, undefined), errorType(gone, undefined)]).toEqual(['success', undefined]);
+    expect([toolCallResult(gone, 'tool_error'), errorType(gone, 'tool_error')]).toEqual(['error', 'tool_error']);
+  });
+
   test('says in one word what went wrong, of words that are known', () => {
     expect([
       errorType({ outcome: 'ok' }, undefined),

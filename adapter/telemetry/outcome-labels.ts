@@ -13,6 +13,7 @@ interface Ended {
   readonly outcome?: string;
   readonly reason?: string;
   readonly failure?: Failure;
+  readonly isAnswered?: boolean;
 }
 
 export type RejectionReason =
@@ -89,14 +90,15 @@ const REFUSED_BEFORE: ReadonlySet<ErrorCode> = new Set([
 ]);
 
 /** The end of a tool call, in the original's three words. */
-export function toolCallResult({ outcome }: Ended, failure: Failure | undefined): 'success' | 'error' | 'timeout' {
+export function toolCallResult(ended: Ended, failure: Failure | undefined): 'success' | 'error' | 'timeout' {
+  const { outcome } = ended;
   if (outcome === 'timeout' || outcome === 'upstream_timeout') return 'timeout';
-  return isFine(outcome) && failure === undefined ? 'success' : 'error';
+  return isFine(ended) && failure === undefined ? 'success' : 'error';
 }
 
 /** `error.type` of OpenTelemetry's conventions: `tool_error`, a JSON-RPC code, or one of our codes; undefined for none. */
-export function errorType({ outcome }: Ended, failure: Failure | undefined): string | undefined {
-  if (outcome !== undefined && !isFine(outcome)) return outcomeLabel(outcome);
+export function errorType(ended: Ended, failure: Failure | undefined): string | undefined {
+  if (ended.outcome !== undefined && !isFine(ended)) return outcomeLabel(ended.outcome);
   if (failure === undefined) return undefined;
   return failure === 'tool_error' ? failure : rpcCodeLabel(failure);
 }
@@ -132,8 +134,9 @@ function isUpload(route: string): boolean {
   return route.endsWith('/{server_id}');
 }
 
-/** A client that goes when it has what it wanted is not distinguished from one that gave up: the latter is an error. */
-function isFine(outcome: string | undefined): boolean {
+/** Some clients close an event stream as soon as they have what they asked for; others because they have given up. */
+function isFine({ outcome, isAnswered = false }: Ended): boolean {
+  if (outcome === 'client_closed') return isAnswered;
   return outcome === undefined || outcome === 'ok' || outcome === 'answered' || outcome === 'cached';
 }
 
