@@ -54,7 +54,7 @@ export interface Turn {
 }
 
 /** Where the client's own messages go. */
-export function upstreamOf({ mount, trace }: Turn): Upstream {
+function upstreamOf({ mount, trace }: Turn): Upstream {
   return trace === undefined ? mount.upstream : trace.of(mount.upstream);
 }
 
