@@ -2,12 +2,12 @@ import { type MetricDefinition, prometheusNames } from '../../../crds/runtime/me
 import type { Target } from './grafana.ts';
 
 /** Picks series: a matcher of labels, as it stands in braces. */
-export type Matchers = readonly string[];
+type Matchers = readonly string[];
 
 type Named = Pick<MetricDefinition, 'name' | 'instrument' | 'unit'>;
 
 /** What `find` gives, by a name in the catalog; @throws for one that is not there */
-export function finder(metrics: readonly Named[]): (name: string) => Named {
+function finder(metrics: readonly Named[]): (name: string) => Named {
   const all = new Map(metrics.map((metric) => [metric.name, metric]));
   return (name) => {
     const found = all.get(name);
