@@ -223,6 +223,19 @@ describe('the trace of a client', { timeout: 60_000 }, () => {
     expect(new Set(sent.map(({ spanId }) => spanId)).size).toBe(4);
   });
 
+  test('stands in the headers of a batch only, whose bytes stay what they are', async () => {
+    const session = await openSession(adapter, { headers, path: '/mcp/up', protocolVersion: '2025-03-26' });
+    const [trace, other] = [newTrace(), newTrace()];
+    const ping = `{"jsonrpc":"2.0","id":"p","method":"ping","params":{"_meta":{"traceparent":"${other.traceparent}"}}}`;
+    const text = `[ ${ping}, {"jsonrpc":"2.0","id":2,"method":"resources/list"}]`;
+    expect(await drain(session.at(adapter).send(text, { headers: { traceparent: trace.traceparent } }))).toBe(200);
+    const spans = await spansOf(collector, trace, ['server POST /mcp/up', '  client POST /mcp/up']);
+    expect(spans.map(({ attributes }) => attributes['mcp_adapter.batch.size'])).toEqual([2, 2]);
+    const sent = up.requestsOf('ping').at(-1);
+    expect(sent?.text).toBe(text);
+    expect(sent?.headers.traceparent).toBe(`00-${trace.traceId}-${named(spans, 'client', 'POST /mcp/up').spanId}-01`);
+  });
+
   test('holds streams and the end of a session', async () => {
     const session = await open('up');
     const door = session.at(adapter);
