@@ -38,8 +38,7 @@ export function tellAtEnd(parts: EndParts, request: FastifyRequest, raw: ServerR
   const tell = (): void => {
     const ms = performance.now() - started;
     const status = raw.headersSent ? raw.statusCode : CLIENT_GONE;
-    if (telemetry.isOn)
-      observe(telemetry, request, { status, seconds: ms / 1000, bytesOut: sentOn(request) - sentBefore });
+    if (telemetry.isOn) observe(telemetry, request, status, ms / 1000, Math.max(0, sentOn(request) - sentBefore));
     if (isLogged) log(parts.logger, request, status, ms);
   };
   raw.once('close', () => {
@@ -65,7 +64,9 @@ function sentOn({ raw }: FastifyRequest): number {
 function observe(
   telemetry: EndParts['telemetry'],
   request: FastifyRequest,
-  end: { readonly status: number; readonly seconds: number; readonly bytesOut: number },
+  status: number,
+  seconds: number,
+  bytesOut: number,
 ): void {
   const { method, facts, body, headers, principal } = request;
   const { routeGroup, serverId } = request.routeOptions.config;
@@ -73,14 +74,14 @@ function observe(
     serverId: facts.serverId ?? serverId ?? (request.params as { server?: string } | undefined)?.server,
     method,
     route: routeGroup ?? (request.url.startsWith(WELL_KNOWN) ? `${WELL_KNOWN}*` : UNMATCHED),
-    status: end.status,
-    seconds: end.seconds,
+    status,
+    seconds,
     facts,
     principal,
     bytesIn: Buffer.isBuffer(body) ? body.length : Number(headers['content-length'] ?? 0),
-    bytesOut: end.bytesOut,
+    bytesOut,
     // On a mount, nothing else is got.
-    isEventStream: method === 'GET' && end.status === 200 && serverId !== undefined,
+    isEventStream: method === 'GET' && status === 200 && serverId !== undefined,
   });
 }
 
