@@ -9,7 +9,7 @@ import type { ToolNames } from './tool-names.ts';
 export interface QueuedTelemetryOptions {
   readonly aggregation: Aggregation;
   readonly serverIds: ReadonlySet<string>;
-  readonly tools: Pick<ToolNames, 'label'>;
+  readonly tools: Pick<ToolNames, 'label' | 'worked'>;
   readonly maxQueueSize: number;
   readonly batchSize: number;
   readonly dropsWhenFull: boolean;

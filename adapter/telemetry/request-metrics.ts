@@ -34,13 +34,13 @@ interface CallSeries {
 /** What ended requests add to metrics. All that comes from outside is mapped to bounded labels before it is kept. */
 export class RequestMetrics {
   readonly #serverIds: ReadonlySet<string>;
-  readonly #tools: Pick<ToolNames, 'label'>;
+  readonly #tools: Pick<ToolNames, 'label' | 'worked'>;
   readonly #requests = new Combinations<RequestSeries>(MAX_COMBINATIONS);
   readonly #calls = new Combinations<CallSeries>(MAX_COMBINATIONS);
   readonly #upstream = new Combinations<HistogramSeries>(MAX_COMBINATIONS);
   readonly #instruments;
 
-  constructor(aggregation: Aggregation, serverIds: ReadonlySet<string>, tools: Pick<ToolNames, 'label'>) {
+  constructor(aggregation: Aggregation, serverIds: ReadonlySet<string>, tools: Pick<ToolNames, 'label' | 'worked'>) {
     this.#serverIds = serverIds;
     this.#tools = tools;
     this.#instruments = {
@@ -57,6 +57,7 @@ export class RequestMetrics {
 
   request(observed: RequestObservation): void {
     const { facts, seconds } = observed;
+    this.#learn(facts);
     const serverId = serverLabel(this.#serverIds, observed.serverId ?? facts.serverId);
     const operation = this.#operationOf(serverId, facts);
     const method = httpMethodLabel(observed.method);
@@ -73,6 +74,7 @@ export class RequestMetrics {
   }
 
   nestedCall({ facts, seconds }: NestedCallObservation): void {
+    this.#learn(facts);
     const operation = this.#operationOf(serverLabel(this.#serverIds, facts.serverId), facts);
     this.#count(operation, facts, seconds);
   }
@@ -88,6 +90,13 @@ export class RequestMetrics {
       revision: protocolVersionLabel(protocolVersion),
     };
     this.#clientSeries(operation).record(seconds);
+  }
+
+  /** Before their names are looked at. */
+  #learn(facts: Readonly<RequestFacts>): void {
+    for (const { tool = '', failure } of callsOf(facts)) {
+      if (toolCallResult(facts, failure) === 'success') this.#tools.worked(facts.serverId, tool);
+    }
   }
 
   /** Tool calls, and the exchange with the upstream. */

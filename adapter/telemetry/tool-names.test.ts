@@ -38,6 +38,29 @@ describe('the name of a tool', () => {
     expect(names.label('s1', 'a')).toBe('a');
   });
 
+  test('is shown when a call of it has succeeded, up to 100 that no list has shown', () => {
+    const names = new ToolNames(['s1']);
+    for (const name of ['a', 'a b', 'é', 'x'.repeat(129), '']) names.worked('s1', name);
+    names.worked('other', 'a');
+    expect(['a', 'a b', 'é', 'x'.repeat(129), ''].map((name) => names.label('s1', name))).toEqual([
+      'a',
+      ...Array.from({ length: 4 }, () => OTHER_TOOL),
+    ]);
+    for (const name of many(10_000)) names.worked('s1', name);
+    expect(new Set(many(10_000).map((name) => names.label('s1', name))).size).toBe(100);
+    names.listed('s1', many(1_000, 'y'));
+    expect(new Set(many(1_000, 'y').map((name) => names.label('s1', name))).size).toBe(101);
+  });
+
+  test('of a listed tool takes none of these 100', () => {
+    const names = new ToolNames(['s1']);
+    names.listed('s1', many(150, 'y'));
+    for (const name of many(150, 'y')) names.worked('s1', name);
+    for (const name of many(150)) names.worked('s1', name);
+    expect(names.label('s1', 'x49')).toBe('x49');
+    expect(names.label('s1', 'x100')).toBe(OTHER_TOOL);
+  });
+
   test('is forgotten when 5,000 others were listed later, or when it is longer than a name may be', () => {
     const names = new ToolNames(['s1']);
     names.listed('s1', ['old', 'kept']);
