@@ -4,6 +4,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace';
 
 import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
 import { logsMessage, metricsMessage } from '../../crds/runtime/otlp/otlp-protobuf.ts';
+import { spansMessage } from '../../crds/runtime/otlp/otlp-spans.ts';
 import { withSerializer } from '../../crds/runtime/otlp/own-serializer.ts';
 
 type Signal = 'metrics' | 'logs' | 'traces';
@@ -52,10 +53,10 @@ export async function createLogExporter(settings: TelemetrySettings): Promise<Lo
 export async function createTraceExporter(settings: TelemetrySettings): Promise<SpanExporter> {
   if (settings.transport === 'http') {
     const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
-    return new OTLPTraceExporter(overHttp(settings, 'traces'));
+    return withSerializer(new OTLPTraceExporter(overHttp(settings, 'traces')), spansMessage);
   }
   const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
-  return new OTLPTraceExporter(await overGrpc(settings, 'traces'));
+  return withSerializer(new OTLPTraceExporter(await overGrpc(settings, 'traces')), spansMessage);
 }
 
 const shared = (settings: TelemetrySettings, signal: Signal) => ({

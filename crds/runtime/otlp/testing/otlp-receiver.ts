@@ -30,7 +30,12 @@ message LogRecord { fixed64 time = 1; int32 severity = 2; string severityText = 
 message ScopeLogs { Scope scope = 1; repeated LogRecord records = 2; }
 message ResourceLogs { Resource resource = 1; repeated ScopeLogs scopes = 2; }
 message LogsRequest { repeated ResourceLogs resources = 1; }
-message Span { string name = 5; int32 kind = 6; repeated KeyValue attributes = 9; }
+message Event { fixed64 time = 1; string name = 2; repeated KeyValue attributes = 3; }
+message Link { bytes traceId = 1; bytes spanId = 2; string traceState = 3; repeated KeyValue attributes = 4; fixed32 flags = 6; }
+message Status { string message = 2; int32 code = 3; }
+message Span { bytes traceId = 1; bytes spanId = 2; string traceState = 3; bytes parentSpanId = 4; string name = 5;
+  int32 kind = 6; fixed64 start = 7; fixed64 end = 8; repeated KeyValue attributes = 9; repeated Event events = 11;
+  repeated Link links = 13; Status status = 15; fixed32 flags = 16; }
 message ScopeSpans { Scope scope = 1; repeated Span spans = 2; }
 message ResourceSpans { Resource resource = 1; repeated ScopeSpans scopes = 2; }
 message SpansRequest { repeated ResourceSpans resources = 1; }
