@@ -12,7 +12,7 @@ export function localAdapter(adapter: McpAdapter): { adapter: McpAdapter; notes:
   const { prometheus, ...telemetry } = config.telemetry ?? {};
   if (embedded) notes.push('keeps its state in SQLite here, not in Redis');
   // Every adapter of this machine would want the same port.
-  if (prometheus !== undefined) notes.push('serves no metrics to Prometheus here');
+  if ((prometheus?.enabled ?? false) !== false) notes.push('serves no metrics to Prometheus here');
   if ((spec.replicas ?? 1) > 1) notes.push(`runs once here, not ${spec.replicas} times`);
   return {
     notes,
