@@ -119,11 +119,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const toolNames = new ToolNames(config.servers.map(({ id }) => id));
   const observing = await openTelemetry({ ...options, tools: toolNames });
   const { telemetry, tracing } = observing;
-  let exiting = false;
   const exit = (reason: string): void => {
-    // Every operation that fails asks for it.
-    if (exiting) return;
-    exiting = true;
     logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
     if (!telemetry.isOn) return options.exit(reason);
     void observing.terminate().finally(() => options.exit(reason));
@@ -135,6 +131,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     exit,
     log: (message) => logger.warn(message),
     onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
+  }).catch(async (error: unknown) => {
+    await references?.stop();
+    await observing.terminate();
+    throw error;
   });
   const { store, bus } = state;
   const isShared = config.state_persistence.type === 'redis';
@@ -161,6 +161,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     ? await openFiles(config, { store, events, usable: usable, onError: onFileError }).catch(async (error: unknown) => {
         await state.close();
         await references?.stop();
+        await observing.terminate();
         throw error;
       })
     : undefined;

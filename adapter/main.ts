@@ -62,7 +62,7 @@ async function run(
     process.env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] || config.core.shutdown_grace_seconds,
   );
 
-  let adapter;
+  let adapter: import('./app.ts').Adapter | undefined;
   let url;
   try {
     adapter = await createAdapter({
@@ -80,6 +80,7 @@ async function run(
   } catch (error) {
     logger.fatal({ err: error }, 'the adapter cannot start');
     process.stderr.write(`mcp-adapter: cannot start: ${redaction.text((error as Error).message)}\n`);
+    await adapter?.terminate();
     return 1;
   }
   const running = adapter;
