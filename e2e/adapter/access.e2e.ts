@@ -364,6 +364,28 @@ describe('secrets', () => {
     expect(adapter.stdout()).toContain('<redacted>');
   });
 
+  test('do not stand in what clients are told when an upstream refuses a session and repeats what it was sent', async () => {
+    const upstream = await startScriptedUpstream();
+    const adapter = await startAdapter({ config: config(upstream.url), env: secrets });
+    try {
+      const door = (await openSession(adapter, { headers: { 'x-mcp-adapter-auth-token': secrets.TOKEN } })).at(adapter);
+      upstream.forgetSessions();
+      upstream.behavior.intercept = ({ text, headers }) => {
+        if (!text.includes('"initialize"')) return undefined;
+        const message = `refused ${JSON.stringify(headers)}`;
+        const body = JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text).id, error: { code: -32_000, message } });
+        return { status: 200, headers: { 'content-type': 'application/json' }, body };
+      };
+      const answer = await (await door.request('tools/call', { name: 'echo', arguments: {} })).text();
+      expect(answer).toContain('refused');
+      expect(answer).toContain('<redacted>');
+      for (const value of values) expect(answer).not.toContain(value);
+    } finally {
+      await adapter.stop();
+      await upstream.close();
+    }
+  });
+
   test('stand neither in --check-config nor in what is said about a wrong configuration', async () => {
     const good = await runAdapter({ config: config('http://127.0.0.1:9/mcp'), env: secrets, args: ['--check-config'] });
     expect([good.code, good.stderr]).toEqual([0, '']);
