@@ -20,9 +20,9 @@ describe('a secret', () => {
     ['in a URL', (value) => encodeURIComponent(`token=${value}`)],
     ['cut off', (value) => value.slice(0, MARKER.length + 3)],
     ['twice encoded', (value) => JSON.stringify(JSON.stringify({ value }))],
-  ])('is found %s', (_form, write) => {
+  ])('is found %s', (form, write) => {
     expect(secretsIn(`before ${write(secret('api key'))} after`)).toEqual([
-      { secret: expect.stringMatching(/^api/), context: expect.stringContaining('before ') },
+      { secret: form === 'cut off' ? 'api' : 'apiKey', context: expect.stringContaining('before ') },
     ]);
   });
 

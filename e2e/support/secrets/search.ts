@@ -17,6 +17,8 @@ const IN_BASE64 = [0, 1, 2].map((offset) => {
 });
 const FORMS = new RegExp([MARKER, ...IN_BASE64].join('|'), 'g');
 const LONGEST = Math.max(MARKER.length, ...IN_BASE64.map(({ length }) => length));
+/** What stands behind a marker, up to the part that is random. */
+const NAME = /^[A-Za-z]*?(?=[0-9a-f]{12}|[^A-Za-z]|$)/;
 const CONTEXT = 100;
 /** Of one output: more of them say nothing more. */
 const MOST_FOUND = 3;
@@ -26,7 +28,7 @@ export function secretsIn(text: string): Found[] {
   return [...text.matchAll(FORMS)].slice(0, MOST_FOUND).map(({ 0: form, index }) => {
     const context = text.slice(Math.max(0, index - CONTEXT), index + CONTEXT);
     if (form !== MARKER) return { secret: 'one, in Base64', context };
-    return { secret: /^[A-Za-z]*/.exec(text.slice(index + MARKER.length))?.[0] ?? '', context };
+    return { secret: NAME.exec(text.slice(index + MARKER.length))?.[0] ?? '', context };
   });
 }
 
