@@ -52,6 +52,9 @@ export const ALERT_CASES: readonly AlertCase[] = [
     calm: {
       'adapter_http_requests_total{job="tools",http_response_status_class="2xx"}': '0+98x30',
       'adapter_http_requests_total{job="tools",http_response_status_class="5xx"}': '0+2x30',
+      // The operator and probes ask for health.
+      'adapter_http_requests_total{job="tools",adapter_route_group="/healthz",http_response_status_class="5xx"}':
+        '0+50x30',
       // One failure of few requests is nothing to be woken for.
       'adapter_http_requests_total{job="idle",http_response_status_class="5xx"}': '0 1x30',
     },

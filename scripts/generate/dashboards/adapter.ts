@@ -1,6 +1,6 @@
 import { METRIC_CATALOG } from '../../../adapter/telemetry/metric-catalog.ts';
 import { sessions, files, upkeep } from './adapter-keeping.ts';
-import { requests, tools, upstreams } from './adapter-traffic.ts';
+import { NO_PROBE, requests, tools, upstreams } from './adapter-traffic.ts';
 import { number } from './panels.ts';
 import type { Dashboard, Row } from './layout.ts';
 import { processRow } from './process.ts';
@@ -50,12 +50,12 @@ export function adapterDashboard(): Dashboard {
 const overview = (of: PromQl, whole: PromQl): Row => ({
   title: 'Overview',
   panels: [
-    number('Requests', 'reqps', of.rate(REQUESTS), 'HTTP requests of all kinds, per second.'),
+    number('Requests', 'reqps', of.rate(REQUESTS, [], [NO_PROBE]), 'HTTP requests per second, probes left out.'),
     number(
       'Failed requests',
       'percentunit',
-      of.share(REQUESTS, [`${STATUS_CLASS}="5xx"`]),
-      'Share of requests that were answered with a status of 500 or more.',
+      of.share(REQUESTS, [`${STATUS_CLASS}="5xx"`], [NO_PROBE]),
+      'Share of requests that were answered with a status of 500 or more, probes left out.',
       { warning: 0.01, critical: 0.05 },
     ),
     number('Tool calls', 'cps', of.rate(CALLS), 'Calls of tools, per second.'),

@@ -44,11 +44,11 @@ export class PromQl {
     return sum(`rate(${this.series(name, matchers, '_count')}[$__rate_interval])`, by);
   }
 
-  /** Share of what `matchers` pick; nothing where nothing happens. */
-  share(name: string, matchers: Matchers, by: readonly string[] = []): string {
+  /** Share of what `matchers` pick among what `among` picks; nothing where nothing happens. */
+  share(name: string, matchers: Matchers, among: Matchers = []): string {
+    const all = this.rate(name, [], among);
     // Where none is picked there is no series, but a share of nought.
-    const none = `0 * ${this.rate(name, by)}`;
-    return `(${this.rate(name, by, matchers)} or ${none}) / (${this.rate(name, by)} > 0)`;
+    return `(${this.rate(name, [], [...among, ...matchers])} or 0 * ${all}) / (${all} > 0)`;
   }
 
   quantile(q: number, name: string, by: readonly string[] = [], matchers: Matchers = []): string {
