@@ -153,11 +153,11 @@ test('ten thousand sessions, tools and paths of a hostile client leave as many s
   await attack(0, FIRST, door);
   // They are read from the state store, and come when it has answered.
   await until('all gauges', async () => (await scrape(metricsUrl)).text.includes('adapter_stored_bytes{'));
-  const first = await scrape(metricsUrl);
+  const first = seriesOf((await scrape(metricsUrl)).text);
   await attack(FIRST, NAMES - FIRST, door);
   const { text } = await scrape(metricsUrl);
 
-  expect([...seriesOf(text)].filter((series) => !seriesOf(first.text).has(series))).toEqual([]);
+  expect([...seriesOf(text)].filter((series) => !first.has(series)).slice(0, 10)).toEqual([]);
   expect(text).not.toContain(MARK);
   expect(text).not.toContain('otel_metric_overflow');
 
