@@ -123,7 +123,6 @@ async function start(upstreamUrl: string, telemetry: JsonObject): Promise<Run> {
   };
   const adapter = started.use(await startAdapter({ config }));
   const door = (await openSession(adapter)).at(adapter);
-  await door.call('tools/list');
   return { adapter, metricsUrl: `http://127.0.0.1:${port}/metrics`, door, latencies: [], samples: [], stopMs: NaN };
 }
 
