@@ -101,8 +101,7 @@ export interface PingObservation {
 
 export interface PolicyTransition {
   readonly serverId?: string | undefined;
-  readonly action:
-    'switch_to_fallback' | 'continue_fail_closed' | 'activate_fail_closed' | 'exit' | 'none' | 'recover';
+  readonly action: 'switch_to_fallback' | 'continue_fail_closed' | 'activate_fail_closed' | 'exit' | 'none' | 'recover';
   readonly source: `startup:${string}` | `runtime:${string}`;
   readonly policy: string;
   /** The configured one: memory, disk, redis. */
