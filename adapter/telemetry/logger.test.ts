@@ -5,7 +5,9 @@ import { createLogger, isInfoEnabled, type LogLevel, shorten } from './logger.ts
 
 function logger(level: LogLevel): { log: ReturnType<typeof createLogger>; lines: () => Record<string, unknown>[] } {
   const written: string[] = [];
-  const log = createLogger(level, createRedaction({ secrets: ['s3cr3t-value'] }), { write: (line) => void written.push(line) });
+  const log = createLogger(level, createRedaction({ secrets: ['s3cr3t-value'] }), {
+    write: (line) => void written.push(line),
+  });
   return { log, lines: () => written.map((line) => JSON.parse(line)) };
 }
 
