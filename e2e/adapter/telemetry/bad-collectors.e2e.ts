@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { answer, OtlpReceiver } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
@@ -18,15 +17,20 @@ const KINDS = ['well', 'absent', 'hanging', 'refusing', 'slow'] as const;
 type Kind = (typeof KINDS)[number];
 const BAD = KINDS.filter((kind) => kind !== 'well');
 
-const CALLS = 250;
+const CALLS = 200;
 /** Of each queue. */
 const QUEUE = 64;
 const DRAIN_SECONDS = 1;
 /** What the end of the process may take besides, on a busy machine. */
 const SLACK_MS = 1_500;
-const SLOW_MS = 700;
-/** Less than what anything that waits for a collector would cost, and more than the machine's moods. */
-const NOISE_MS = 40;
+const SLOW_MS = 300;
+/** More than a shutdown may take, so that only the limit of that can end one. */
+const EXPORT_SECONDS = 5;
+/** Part of the calls, and what their time may differ by on a busy machine. Who waits for a collector waits for seconds. */
+const NOISE_MS = [
+  [0.5, 15],
+  [0.99, 200],
+] as const;
 
 interface Run {
   readonly adapter: RunningAdapter;
@@ -41,6 +45,7 @@ const started = new AsyncDisposableStack();
 const runs = new Map<Kind, Run>();
 let collector: Collector;
 let well: OtlpReceiver;
+let slow: OtlpReceiver;
 
 beforeAll(async () => {
   const upstream = started.use(await startScriptedUpstream());
@@ -48,7 +53,7 @@ beforeAll(async () => {
   well = started.use(new OtlpReceiver());
   const refusing = started.use(new OtlpReceiver());
   refusing.always = answer(503);
-  const slow = started.use(new OtlpReceiver());
+  slow = started.use(new OtlpReceiver());
   slow.always = (response) => void setTimeout(() => response.writeHead(200).end(), SLOW_MS);
   const endpoints: Record<Kind, JsonObject> = {
     well: over(await well.listen()),
@@ -73,8 +78,6 @@ beforeAll(async () => {
       latencies.push(performance.now() - before);
     }
   }
-  // Until the exports under way have failed.
-  await delay(2 * EXPORT_SECONDS * 1000);
   await Promise.all(
     [...runs.values()].map(async (run) => {
       ({ samples: run.samples } = await scrape(run.metricsUrl));
@@ -85,8 +88,6 @@ afterAll(async () => {
   collector?.thaw();
   await started.disposeAsync();
 });
-
-const EXPORT_SECONDS = 0.5;
 
 const over = (url: string): JsonObject => ({
   transport: 'http',
@@ -108,7 +109,7 @@ async function start(upstreamUrl: string, telemetry: JsonObject): Promise<Run> {
     servers: [mounted('up', upstreamUrl)],
     telemetry: {
       enabled: true,
-      export_interval_seconds: EXPORT_SECONDS,
+      export_interval_seconds: 0.5,
       export_timeout_seconds: EXPORT_SECONDS,
       periodic_flush_seconds: 0.2,
       max_queue_size: QUEUE,
@@ -134,9 +135,9 @@ const dropped = (kind: Kind, labels: Sample['labels']): number =>
 
 describe.each(BAD)('a collector that is %s', (kind) => {
   test('makes no call slower', () => {
-    for (const part of [0.5, 0.99]) {
+    for (const [part, noise] of NOISE_MS) {
       const usual = percentile(of('well').latencies, part);
-      expect(percentile(of(kind).latencies, part)).toBeLessThan(1.5 * usual + NOISE_MS);
+      expect(percentile(of(kind).latencies, part)).toBeLessThan(1.5 * usual + noise);
     }
   });
 
@@ -146,15 +147,16 @@ describe.each(BAD)('a collector that is %s', (kind) => {
     expect(dropped(kind, { signal: 'events' })).toBe(0);
   });
 
-  test('is not waited for with more in memory than the queues hold, and what is dropped is counted', () => {
-    const lines = of(kind).adapter.logs().length;
-    // One queue, and a batch that is on its way. Of a slow one some have been delivered.
-    const kept = 2 * QUEUE;
+  test('is waited for with no more in memory than the queues hold, and what is dropped is counted', () => {
+    const { adapter, samples } = of(kind);
+    const lines = adapter.logs().filter(({ msg }) => msg === 'request').length;
     const lost = dropped(kind, { signal: 'logs' });
-    if (kind === 'slow') expect(lost).toBeLessThan(lines);
-    else expect(lost).toBeGreaterThanOrEqual(lines - kept);
+    const came = kind === 'slow' ? slow.requests.reduce((sum, { logs }) => sum + logs.length, 0) : 0;
+    // What has neither come nor been dropped is in the queue, or in a batch that is on its way.
+    expect(lines - lost - came).toBeLessThanOrEqual(2 * QUEUE);
     expect(lost).toBeLessThanOrEqual(lines);
-    expect(total(of(kind).samples, 'adapter_telemetry_queue_depth')).toBeLessThanOrEqual(QUEUE);
+    expect(lost > 0 || kind === 'slow').toBe(true);
+    expect(total(samples, 'adapter_telemetry_queue_depth')).toBeLessThanOrEqual(QUEUE);
   });
 });
 

@@ -7,6 +7,7 @@ import type { Collected, CollectedPoint } from '../../support/collector/collecte
 import { mutualTrust } from '../../support/collector/mutual-trust.ts';
 import { needsCollector } from '../../support/collector/needs-collector.ts';
 import { freePort } from '../../support/ports.ts';
+import { buildPromtool, promtool, PROMTOOL_BUILD_MS, whyNoPromtool } from '../../support/promtool/promtool.ts';
 import { startRedis } from '../../support/redis.ts';
 import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { secret } from '../../support/secrets/secret.ts';
@@ -246,5 +247,12 @@ describe('the endpoint for Prometheus', () => {
       if (value === undefined) expect([metric, labels, found > 0]).toEqual([metric, labels, true]);
       else expect([metric, labels, found]).toEqual([metric, labels, value]);
     }
+  });
+
+  test('is what promtool finds right', { timeout: PROMTOOL_BUILD_MS }, async ({ skip }) => {
+    const why = await whyNoPromtool();
+    if (why !== undefined) skip(why);
+    await buildPromtool();
+    expect(await promtool(['check', 'metrics'], scraped.text)).toBe('');
   });
 });
