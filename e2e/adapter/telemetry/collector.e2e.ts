@@ -132,7 +132,7 @@ function problems(definition: MetricDefinition, points: readonly CollectedPoint[
       (kind === 'sum' && (point.monotonic ?? false) !== (instrument === 'counter')) ||
       Object.keys(point.attributes).some((name) => !attributes.includes(name)) ||
       (typeof point.value === 'number' ? Number.isNaN(point.value) : !isSound(point.value)) ||
-      (typeof point.value !== 'number' && bounds !== undefined && `${point.value.bounds}` !== `${bounds}`),
+      (typeof point.value !== 'number' && bounds !== undefined && point.value.bounds.join() !== bounds.join()),
   );
   const missing = attributes.filter((name) => !seen.has(name));
   const shown = wrong.slice(0, 2).map(({ resource: _r, scope: _s, ...point }) => JSON.stringify(point));

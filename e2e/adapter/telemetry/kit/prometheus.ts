@@ -16,7 +16,7 @@ export async function scrape(url: string): Promise<{ readonly text: string; read
   return { text, samples: parse(text) };
 }
 
-export function parse(text: string): Sample[] {
+function parse(text: string): Sample[] {
   return text.split('\n').flatMap((line) => {
     if (line === '' || line.startsWith('#')) return [];
     const [, name, labels = '', value] = /^([\w:]+)(?:\{(.*)\})? (\S+)(?: \d+)?$/.exec(line) ?? [];

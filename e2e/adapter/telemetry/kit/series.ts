@@ -2,14 +2,15 @@ import type { CollectedPoint, Histogram } from '../../../support/collector/colle
 import type { Count } from './counts.ts';
 
 /** The last point of each series of each metric. */
-export function latest(points: readonly CollectedPoint[]): CollectedPoint[] {
+function latest(points: readonly CollectedPoint[]): CollectedPoint[] {
   const series = new Map<string, CollectedPoint>();
   for (const point of points) series.set(seriesOf(point), point);
   return [...series.values()];
 }
 
 const seriesOf = ({ name, attributes, resource }: CollectedPoint): string =>
-  JSON.stringify([name, Object.entries(attributes).toSorted(), resource['service.instance.id']]);
+  // A program writes them in the same order every time.
+  JSON.stringify([name, attributes, resource['service.instance.id']]);
 
 /** What a counter has come to, or how much a histogram holds, over the series that have these attributes. */
 export const sumOf = (points: readonly CollectedPoint[], { metric, attributes }: Count): number =>
