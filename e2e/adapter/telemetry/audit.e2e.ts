@@ -6,6 +6,7 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
+import { searchFile } from '../../support/secrets/search.ts';
 import { secret } from '../../support/secrets/secret.ts';
 import { valueOf } from '../code-mode/kit/code.ts';
 import { mounted } from '../kit/deployment.ts';
@@ -36,6 +37,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const one of open.splice(0)) await one[Symbol.asyncDispose]();
   await upstream.close();
+  await searchFile('an audit log', path);
   await rm(folder, { recursive: true, force: true });
 });
 
