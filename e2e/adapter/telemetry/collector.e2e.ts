@@ -83,10 +83,12 @@ const POLICY = {
 
 function settings({ grpc, http }: Collector, transport: Transport): JsonObject {
   const isGrpc = transport.startsWith('grpc');
+  // With grpc, `insecure` decides and the scheme says nothing.
+  const elsewise = grpc.replace(/^https?/, (scheme) => (scheme === 'http' ? 'https' : 'http'));
   return {
     enabled: true,
     transport: isGrpc ? 'grpc' : 'http',
-    endpoint: isGrpc ? grpc : `${http}/v1/metrics`,
+    endpoint: isGrpc ? elsewise : `${http}/v1/metrics`,
     logs_endpoint: isGrpc ? null : `${http}/v1/logs`,
     headers: { 'X-Key': secret('key of the collector') },
     insecure: !transport.endsWith('TLS'),
