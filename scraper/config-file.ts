@@ -7,11 +7,14 @@ import { ConfigError, type Problem, formatProblems } from '../crds/config/proble
 import type { Environment } from '../crds/config/reference.ts';
 import { scraperWarnings } from '../crds/config/scraper-warnings.ts';
 import type { ScraperConfig } from '../crds/config/scraper.ts';
+import { saveMemory } from './tidy-memory.ts';
 
 /** Where the file system reports no changes, as on some network file systems. */
 const POLL_MS = 3_000;
 /** A change is often several events. */
 const SETTLE_MS = 100;
+/** Some hundreds of sources: what they hold for ever matters more than how fast each of them is. */
+const LARGE_BYTES = 256 << 10;
 
 export interface LoadedConfig {
   readonly config: ScraperConfig;
@@ -22,7 +25,10 @@ export interface LoadedConfig {
 
 /** @throws ConfigError, or an error of the file system */
 export async function readConfigFile(path: string, env: Environment): Promise<LoadedConfig> {
-  return load(await readFile(path), env);
+  const bytes = await readFile(path);
+  // Before it is parsed, which takes the most.
+  if (bytes.length > LARGE_BYTES) saveMemory();
+  return load(bytes, env);
 }
 
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex').slice(0, 16);

@@ -9,6 +9,21 @@ export interface BalancedRequest {
   readonly target: string;
   /** What the client got: the target's status, or 502. Undefined until then. */
   status: number | undefined;
+  /** `Mcp-Session-Id`. */
+  readonly session: string | undefined;
+}
+
+/**
+ * The requests that failed. No failures: a GET on a server without a stream (405), and what was sent to a session that
+ * the client had ended, as its answers to late requests of a server may be.
+ */
+export function failedOf(requests: readonly BalancedRequest[]): BalancedRequest[] {
+  const ended = new Set<string | undefined>();
+  return requests.filter(({ method, session, status = 200 }) => {
+    const isLate = session !== undefined && ended.has(session);
+    if (method === 'DELETE') ended.add(session);
+    return status >= 400 && status !== 405 && !isLate;
+  });
 }
 
 export interface Balancer extends AsyncDisposable {
@@ -39,7 +54,10 @@ export async function startBalancer(targets: string[]): Promise<Balancer> {
       res.writeHead(502).end('no target');
       return;
     }
-    const entry: BalancedRequest = { method: req.method ?? '', path: req.url ?? '', target, status: undefined };
+    const id = req.headers['mcp-session-id'];
+    const session = typeof id === 'string' ? id : undefined;
+    const { method = '', url: path = '' } = req;
+    const entry: BalancedRequest = { method, path, target, status: undefined, session };
     requests.push(entry);
     forward(req, res, entry);
   });
