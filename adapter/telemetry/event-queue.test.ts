@@ -1,5 +1,5 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { EventQueue, type EventQueueOptions } from './event-queue.ts';
 
 function setUp(options: Partial<EventQueueOptions<number>> = {}) {
@@ -32,6 +32,17 @@ describe('the queue of events', () => {
     await nextTurn();
     expect(worked).toEqual([1, 2, 3]);
     expect(queue.depth).toBe(0);
+  });
+
+  it('lets a few rest, and works them off soon', async () => {
+    const { queue, worked } = setUp({ maxSize: 1000, batchSize: 100 });
+    fill(queue, 99);
+    await nextTurn();
+    expect(worked).toEqual([]);
+    await vi.waitFor(() => expect(worked).toHaveLength(99));
+    fill(queue, 100);
+    await nextTurn();
+    expect(worked).toHaveLength(199);
   });
 
   it('drops and counts what comes while it is full', async () => {

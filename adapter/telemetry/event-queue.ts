@@ -11,6 +11,9 @@ export interface EventQueueOptions<T> {
   readonly onDropped: (reason: 'queue_full' | 'failed' | 'shutdown', events: number) => void;
 }
 
+/** How long a few events rest before they are worked off. */
+const REST_MS = 20;
+
 /**
  * Events on their way from requests, which only put them here, to whoever works them off between requests. Bounded; a
  * failure of one event loses this one.
@@ -21,9 +24,13 @@ export class EventQueue<T> {
   /** Where the next event stands; those before are worked off. */
   #next = 0;
   #turn: NodeJS.Immediate | undefined;
+  #rest: NodeJS.Timeout | undefined;
+  /** How many events are not left to rest. */
+  readonly #enough: number;
 
   constructor(options: EventQueueOptions<T>) {
     this.#options = options;
+    this.#enough = Math.min(options.batchSize, options.maxSize / 8);
   }
 
   get depth(): number {
@@ -36,13 +43,17 @@ export class EventQueue<T> {
       this.#workOff();
     }
     this.#events.push(event);
-    this.#turn ??= setImmediate(this.#takeTurn);
+    // Something to do in every turn of the event loop makes each of them dearer.
+    if (this.depth >= this.#enough) this.#turn ??= setImmediate(this.#takeTurn);
+    else this.#rest ??= setTimeout(this.#takeTurn, REST_MS).unref();
   }
 
   /** Works off everything, batch by batch, until the signal says that it takes too long. What is left is dropped. */
   async drain(signal: AbortSignal): Promise<void> {
     clearImmediate(this.#turn);
+    clearTimeout(this.#rest);
     this.#turn = undefined;
+    this.#rest = undefined;
     while (this.depth > 0 && !signal.aborted) {
       this.#workOff();
       await nextTurn();
@@ -53,7 +64,9 @@ export class EventQueue<T> {
   }
 
   readonly #takeTurn = (): void => {
+    clearTimeout(this.#rest);
     this.#turn = undefined;
+    this.#rest = undefined;
     this.#workOff();
     if (this.depth > 0) this.#turn ??= setImmediate(this.#takeTurn);
   };
