@@ -44,6 +44,7 @@ export default defineConfig({
           ...node,
           name: 'e2e',
           include: ['e2e/**/*.e2e.ts'],
+          setupFiles: ['e2e/support/secrets/setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 3 },
@@ -55,6 +56,7 @@ export default defineConfig({
           ...node,
           name: 'cluster',
           include: ['e2e/**/*.cluster.ts'],
+          setupFiles: ['e2e/support/secrets/setup.ts'],
           globalSetup: ['e2e/cluster/global-setup.ts'],
           // The first test starts the cluster.
           testTimeout: 300_000,

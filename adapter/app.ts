@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
-import { secretsOf } from '../crds/config/redact-config.ts';
+import type { Environment } from '../crds/config/reference.ts';
+import type { Redaction } from '../crds/config/redact.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { runsOfMachine } from './code-mode/runs-of-machine.ts';
@@ -21,9 +22,17 @@ import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { withCodeMode } from './gateway/code-mode.ts';
 import { createMount, type Mount, type MountAdditions } from './gateway/mount.ts';
+import { toolEntries } from './gateway/settings.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
-import { healthObject, publicHealth, serverHealth, type HealthObject, type StartupHealth } from './health.ts';
+import {
+  healthObject,
+  publicHealth,
+  serverHealth,
+  unreachedServers,
+  type HealthObject,
+  type StartupHealth,
+} from './health.ts';
 import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
 import { healthRoute } from './http/health-route.ts';
@@ -37,9 +46,14 @@ import { SessionFiles } from './sessions/session-files.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { SigningSecret } from './signing-secret.ts';
+import { observedNonces } from './state/observed-nonces.ts';
 import { openStore } from './state/open-store.ts';
+import type { LogOutput } from './telemetry/log-output.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';
-import { redactor } from './telemetry/redact.ts';
+import { openTelemetry } from './telemetry/open-telemetry.ts';
+import type { Backend } from './telemetry/telemetry.ts';
+import { ToolNames } from './telemetry/tool-names.ts';
+import { telemetrySources } from './telemetry-sources.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { startupWait } from './upstream/startup-wait.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
@@ -62,15 +76,24 @@ const MAX_LOGGED_CHARS = 200;
 /** How long opening the port waits for whether files have to be looked for; after that, new sessions wait for it. */
 const DECIDE_MS = 2_000;
 
+/** What keeps the state of each `state_persistence.type`. */
+const BACKENDS = { memory: 'memory', disk: 'sqlite', redis: 'redis' } as const;
+
 export interface AdapterOptions {
   readonly config: AdapterConfig;
   readonly logger: Logger;
+  /** The same that the logger has. */
+  readonly redaction: Redaction;
+  /** Where the logger writes, for the lines to be exported too. */
+  readonly logOutput: LogOutput;
+  /** Variables of the environment, for what OpenTelemetry reads there. */
+  readonly env: Environment;
   readonly version: string;
   /** Folder with the files of referenced Secrets and ConfigMaps, whose change is shown in the health object. */
   readonly references?: string;
   /** How long running calls may go on after `stop`, in milliseconds. */
   readonly shutdownGraceMs: number;
-  /** Ends the process at once (`unavailable_policy: exit`). */
+  /** Ends the process at once (`unavailable_policy: exit`); why has been logged. */
   readonly exit: (reason: string) => void;
 }
 
@@ -79,6 +102,10 @@ export interface Adapter {
   listen(host: string, port: number): Promise<string>;
   /** Drains: no new sessions, running calls finish within the grace period, streams end, state is flushed. */
   stop(): Promise<void>;
+  /** For a process that has to end now: what telemetry still holds goes out, if that is wanted. */
+  terminate(): Promise<void>;
+  /** Opens files of logs again, for those that have been moved away. */
+  reopenLogs(): void;
   health(authenticated: boolean): Promise<HealthObject>;
 }
 
@@ -86,20 +113,43 @@ export interface Adapter {
 export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const { config, logger, version } = options;
   const { core } = config;
-  const redact = redactor(secretsOf(config));
+  const redact = options.redaction.text;
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   let draining = false;
+  const toolNames = new ToolNames(config.servers.map(({ id }) => id));
+  const observing = await openTelemetry({ ...options, tools: toolNames });
+  const { telemetry, tracing } = observing;
+  const exit = (reason: string): void => {
+    logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
+    if (!telemetry.isOn) return options.exit(reason);
+    void observing.terminate().finally(() => options.exit(reason));
+  };
 
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
-  const state = await openStore(config, { exit: options.exit, log: (message) => logger.warn(message) });
+  const { type: backendType, unavailable_policy: policy } = config.state_persistence;
+  const state = await openStore(config, {
+    exit,
+    log: (message) => logger.warn(message),
+    onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
+  }).catch(async (error: unknown) => {
+    await references?.stop();
+    await observing.terminate();
+    throw error;
+  });
   const { store, bus } = state;
   const isShared = config.state_persistence.type === 'redis';
-  const sessions = new SessionRegistry(store, {
-    maxActive: config.sessions.max_active,
-    maxInFlight: config.sessions.max_in_flight_per_session,
-    idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
-  });
-  const known = (error: unknown): AdapterError => knownError(error, onError);
+  const sessions = new SessionRegistry(
+    store,
+    {
+      maxActive: config.sessions.max_active,
+      maxInFlight: config.sessions.max_in_flight_per_session,
+      idleTtlMs: config.sessions.idle_ttl_seconds === null ? null : config.sessions.idle_ttl_seconds * 1000,
+    },
+    telemetry,
+  );
+  const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
+  const nonces = observedNonces(store.nonces, telemetry, backend);
+  const known = (error: unknown): AdapterError => knownError(error, onError).saying(redact);
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   const events = noFileEvents;
   /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
@@ -111,6 +161,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     ? await openFiles(config, { store, events, usable: usable, onError: onFileError }).catch(async (error: unknown) => {
         await state.close();
         await references?.stop();
+        await observing.terminate();
         throw error;
       })
     : undefined;
@@ -152,9 +203,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       sandbox,
       bus,
       post: (...call) => gateway.post(...call),
-      onCall: ({ requestId, serverId, sessionId, tool, outcome, ms }) => {
+      onCall: ({ requestId, serverId, sessionId, tool, outcome, ms, ...ended }) => {
         const facts = {
           request_id: requestId,
+          trace_id: ended.facts.trace?.traceId,
+          span_id: ended.facts.trace?.spanId,
           server_id: serverId,
           session: sessionId === undefined ? undefined : shorten(sessionId),
           tool: tool.slice(0, MAX_LOGGED_CHARS),
@@ -162,6 +215,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           ms: Math.round(ms * 100) / 100,
         };
         logger.info(facts, 'call by code');
+        telemetry.nestedCall({ ...ended, seconds: ms / 1000, parentRequestId: requestId });
       },
     });
   };
@@ -182,11 +236,16 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       version,
       redact,
       warn,
+      telemetry,
+      ...(telemetry.isOn && { onTools: (names) => toolNames.listed(server.id, names) }),
       additions: withTools(
         server,
         fileTools(server, {
           config,
           store,
+          nonces,
+          onIssue: (serverId, result) =>
+            telemetry.credential({ serverId, operation: 'issue', result, backend: backend() }),
           opened,
           secret,
           sessions,
@@ -210,6 +269,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       },
     });
   });
+  for (const [i, { serverId, steps }] of mounts.entries()) {
+    toolNames.configured(serverId, steps.keys());
+    const server = servers[i];
+    if (server !== undefined) toolNames.configured(serverId, toolEntries(server).keys());
+  }
   const gateway = new Gateway({
     store,
     bus,
@@ -219,6 +283,9 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     running,
     keepAlive,
     toolParameters: new ToolParameters(listTtlMs),
+    telemetry,
+    hashesArguments: config.telemetry.audit_log.enabled,
+    tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
     // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
@@ -230,6 +297,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     known,
   });
 
+  telemetry.observe(telemetrySources({ mounts, store, running }));
+
   const authenticate = tokenAuthentication(core.auth);
   const mountPaths = new Set(mounts.map((mount) => mount.path));
   const serverOptions = {
@@ -240,12 +309,14 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     isDraining: () => draining,
     isMount: (path: string) => mountPaths.has(path),
     logger,
+    telemetry,
   };
 
   const upkeep = { config, store, opened, usable, logger };
   let reconciliation: ReconciliationAtStart | undefined;
   const pass = cleanupPass(upkeep, {
     sessionFiles,
+    telemetry,
     mayRemoveOrphans: () => reconciliation?.settled === true,
     endUpstream: async (record) => {
       const mount = mounts.find(({ serverId }) => serverId === record.serverId);
@@ -276,6 +347,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       startup,
       reconciliation: reconciliation?.result,
       references: references === undefined ? undefined : { changed: references.changed() },
+      unreached: unreachedServers(mounts),
     });
     const shown = authenticated ? full : publicHealth(full);
     // Text by text: in the JSON of the whole, the name of a server could look like that of a credential.
@@ -298,7 +370,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
 
   return {
     health,
+    terminate: () => observing.terminate(),
+    reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
+      await observing.listen(host);
       const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
       app = createServer({ ...serverOptions, origins });
       const isAuthenticated = (headers: object): boolean =>
@@ -310,13 +385,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       };
       healthRoute(app, { health, notReady }, isAuthenticated);
       for (const mount of mounts) mcpRoute(app, mount, gateway);
-      fileRoutes(app, { config, store, opened, sessions, secret, notices, downloads, known });
+      const files = { config, store, opened, sessions, secret, notices, downloads };
+      fileRoutes(app, { ...files, telemetry, nonces, backend, known });
       reconciliation = reconcileAtStart(upkeep, version);
       if (reconciliation !== undefined) {
         const patience = delay(DECIDE_MS, undefined, { signal: waiting.signal, ref: false });
         await Promise.race([reconciliation.attempted, patience.catch(() => undefined)]);
       }
       await app.listen({ host, port, backlog: 4096 });
+      for (const { serverId, ping } of mounts) if (ping === undefined) telemetry.wiring({ serverId, result: 'ready' });
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(
         pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.reach() ?? Promise.resolve(true) })),
@@ -368,6 +445,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await opened?.close();
       await state.close();
       await references?.stop();
+      await observing.stop();
     },
   };
 }

@@ -79,3 +79,16 @@ test('any failure is one of the table, and only what nobody expected is told', (
     expect(told).toHaveBeenLastCalledWith(failure);
   }
 });
+
+test('an error may be said in other words, and stays the same else', () => {
+  const cause = new Error('why');
+  const error = new AdapterError('sessions_limit', 'refused: Bearer abcdefgh', {
+    cause,
+    data: { a: 1 },
+    retryAfter: 7,
+  });
+  const said = error.saying((text) => text.replace('abcdefgh', '<redacted>'));
+  expect(said).toMatchObject({ message: 'refused: Bearer <redacted>', code: 'sessions_limit', retryAfter: 7 });
+  expect([said.cause, said.data, said.status]).toEqual([cause, { a: 1 }, 429]);
+  expect(error.saying((text) => text)).toBe(error);
+});

@@ -107,6 +107,14 @@ export class AdapterError extends Error {
       options?.retryAfter ?? (ERRORS[code].status === 429 || ERRORS[code].status === 503 ? 5 : undefined);
   }
 
+  /** The same in other words, which may be those of an upstream. */
+  saying(words: (text: string) => string): AdapterError {
+    const detail = words(this.message);
+    if (detail === this.message) return this;
+    const { cause, data, retryAfter } = this;
+    return new AdapterError(this.code, detail, { cause, data, retryAfter });
+  }
+
   get status(): number {
     return ERRORS[this.code].status;
   }

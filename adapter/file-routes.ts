@@ -10,6 +10,8 @@ import { fileTimes, type OpenedFiles } from './open-files.ts';
 import type { SessionRegistry } from './sessions/session-registry.ts';
 import type { SigningSecret } from './signing-secret.ts';
 import type { StateStore } from './state/state-store.ts';
+import type { UploadNonces } from './state/upload-nonces.ts';
+import type { Backend, Telemetry } from './telemetry/telemetry.ts';
 
 /** Where nothing stores files; the route says first that uploads are off. */
 const NO_UPLOADS = { closed: false, receive: () => Promise.reject(new AdapterError('uploads_disabled')) };
@@ -27,10 +29,14 @@ export function fileRoutes(
     readonly secret: SigningSecret;
     readonly notices: ClientNotices;
     readonly downloads: RunningDownloads;
+    readonly telemetry: Telemetry;
+    /** The store's, with telemetry. */
+    readonly nonces: UploadNonces;
+    readonly backend: () => Backend;
     readonly known: (error: unknown) => AdapterError;
   },
 ): void {
-  const { config, store, opened, sessions, secret, notices, downloads, known } = parts;
+  const { config, store, opened, sessions, secret, notices, downloads, telemetry, nonces, backend, known } = parts;
   const { core, uploads } = config;
   const serverIds = config.servers.map(({ id }) => id);
   uploadRoute(app, {
@@ -41,13 +47,17 @@ export function fileRoutes(
     get secret() {
       return secret.value;
     },
-    nonces: store.nonces,
+    nonces,
     sessions,
     uploads: opened?.uploads ?? NO_UPLOADS,
     uriScheme: uploads.uri_scheme,
     maxFileBytes: uploads.max_file_bytes,
     requireSha256: uploads.require_sha256,
-    onUploaded: ({ elicitationId, ...session }) => {
+    telemetry,
+    backend,
+    onUploaded: ({ elicitationId, files, ...session }) => {
+      const bytes = files.reduce((sum, file) => sum + file.sizeBytes, 0);
+      telemetry.upload({ serverId: session.serverId, files: files.length, bytes });
       if (elicitationId !== null) notices.elicitationComplete(session, elicitationId);
     },
     known,
@@ -66,6 +76,7 @@ export function fileRoutes(
     files: opened.files,
     running: downloads,
     events: opened.events,
+    telemetry,
     known,
   });
 }

@@ -20,10 +20,14 @@ import { fileTimes, type OpenedFiles } from './open-files.ts';
 import type { SessionRegistry } from './sessions/session-registry.ts';
 import type { SigningSecret } from './signing-secret.ts';
 import type { StateStore } from './state/state-store.ts';
+import type { UploadNonces } from './state/upload-nonces.ts';
 
 export interface FileToolParts {
   readonly config: AdapterConfig;
   readonly store: StateStore;
+  /** The store's, with telemetry. */
+  readonly nonces: UploadNonces;
+  readonly onIssue: (serverId: string, result: 'issued' | 'reserve_failed') => void;
   /** Undefined where nothing stores files: uploads are off, and nothing is produced. */
   readonly opened: OpenedFiles | undefined;
   readonly secret: SigningSecret;
@@ -85,12 +89,16 @@ function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, s
   return { serverId: server.id, records: store.files, files, quotas, locks, events, artifacts: config.artifacts };
 }
 
-function uploadUrl(server: EffectiveServer, { config, store, secret, baseUrl }: FileToolParts): UploadUrlTool {
+function uploadUrl(
+  server: EffectiveServer,
+  { config, nonces, onIssue, secret, baseUrl }: FileToolParts,
+): UploadUrlTool {
   const { core, uploads } = config;
   return uploadUrlTool({
     serverId: server.id,
     urls: new UploadUrls({
-      nonces: store.nonces,
+      nonces,
+      onIssue,
       get secret() {
         return secret.value;
       },

@@ -3,7 +3,14 @@ import { describe, expect, test } from 'vitest';
 import { FakeUpstream } from './exchange/testing/fake-upstream.ts';
 import type { ReconcileResult } from './files/reconcile-storage.ts';
 import { sampleMount } from './gateway/testing/sample-mount.ts';
-import { type HealthObject, healthObject, publicHealth, type ServerHealth, serverHealth } from './health.ts';
+import {
+  type HealthObject,
+  healthObject,
+  publicHealth,
+  type ServerHealth,
+  serverHealth,
+  unreachedServers,
+} from './health.ts';
 import type { CleanupReport } from './sessions/cleanup-pass.ts';
 import type { ResponseSink, UpstreamRequest } from './upstream/upstream.ts';
 
@@ -108,6 +115,21 @@ describe('the health object', () => {
       },
       adapter_wiring: { status_by_server: { s1: true }, ready: true },
     });
+  });
+
+  test('says of which servers the upstream has ever answered', async () => {
+    const upstream = new AnsweringUpstream();
+    const mount = sampleMount({ upstream_ping: { timeout_seconds: 0.01 } }, { upstream });
+    const mounts = [mount, sampleMount({ id: 's2', upstream_ping: { enabled: false } })];
+    upstream.answers = false;
+    await mount.ping?.reach();
+    expect(unreachedServers(mounts)).toEqual(['s1']);
+    expect(health({ unreached: ['s1'] }).adapter_wiring).toEqual({ status_by_server: { s1: false }, ready: false });
+    for (const answers of [true, false]) {
+      upstream.answers = answers;
+      await mount.ping?.reach();
+      expect(unreachedServers(mounts)).toEqual([]);
+    }
   });
 
   test('is degraded when an upstream is, and says that first', () => {

@@ -41,6 +41,11 @@ export interface PersistenceHealth {
   readonly object: Record<string, unknown>;
 }
 
+/** Ids of the servers whose upstream has never answered a ping; one that is not pinged is taken to be there. */
+export function unreachedServers(mounts: readonly Pick<Mount, 'serverId' | 'ping'>[]): string[] {
+  return mounts.filter(({ ping }) => ping !== undefined && !ping.isReached).map(({ serverId }) => serverId);
+}
+
 /** The state of one upstream as this replica sees it. */
 export function serverHealth(mount: Mount, upstreamUrl: string, now: number): ServerHealth {
   const base = { server_id: mount.serverId, mount_path: mount.path, upstream_url: upstreamUrl };
@@ -64,10 +69,13 @@ export function healthObject(parts: {
   startup: StartupHealth | undefined;
   reconciliation?: ReconcileResult | undefined;
   references?: { changed: boolean };
+  /** Ids of servers whose upstream has never answered yet. */
+  unreached?: readonly string[];
 }): HealthObject {
   const unhealthy = parts.servers.some((server) => server.status === 'degraded');
   const reason = unhealthy ? 'upstream_unhealthy' : parts.persistence.degradedReason;
-  const wiring = Object.fromEntries(parts.servers.map((server) => [server.server_id, true]));
+  const { unreached = [] } = parts;
+  const wiring = Object.fromEntries(parts.servers.map(({ server_id: id }) => [id, !unreached.includes(id)]));
   const inventory =
     parts.inventory === undefined
       ? { status: 'error', detail: 'state_repository_unavailable' }
@@ -87,7 +95,7 @@ export function healthObject(parts: {
     persistence: { ...parts.persistence.object, state_inventory: inventory },
     ...(parts.startup === undefined ? {} : { startup: parts.startup }),
     ...(parts.reconciliation === undefined ? {} : { startup_reconciliation: parts.reconciliation }),
-    adapter_wiring: { status_by_server: wiring, ready: true },
+    adapter_wiring: { status_by_server: wiring, ready: unreached.length === 0 },
     ...(parts.references === undefined ? {} : { references: parts.references }),
     ...(reason === null ? {} : { degraded_reason: reason }),
   };

@@ -53,33 +53,48 @@ async function run(
 ): Promise<number> {
   const { createAdapter } = await import('./app.ts');
   const { createLogger } = await import('./telemetry/logger.ts');
-  const { redactor } = await import('./telemetry/redact.ts');
-  const { secretsOf } = await import('../crds/config/redact-config.ts');
-  const logger = createLogger(options.logLevel ?? config.core.log_level, redactor(secretsOf(config)));
+  const { LogOutput } = await import('./telemetry/log-output.ts');
+  const { redactionOf } = await import('../crds/config/redact-config.ts');
+  const redaction = redactionOf(config, process.env);
+  const logOutput = new LogOutput();
+  const logger = createLogger(options.logLevel ?? config.core.log_level, redaction, logOutput);
   const graceSeconds = Number(
     process.env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] || config.core.shutdown_grace_seconds,
   );
 
-  let adapter;
+  let adapter: import('./app.ts').Adapter | undefined;
   let url;
   try {
     adapter = await createAdapter({
       config,
       logger,
+      redaction,
+      logOutput,
+      env: process.env,
       version,
       references: options.references,
       shutdownGraceMs: Number.isFinite(graceSeconds) && graceSeconds >= 0 ? graceSeconds * 1000 : 30_000,
-      exit: (reason) => {
-        logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
-        process.exit(1);
-      },
+      exit: () => process.exit(1),
     });
     url = await adapter.listen(options.host ?? config.core.host, options.port ?? config.core.port);
   } catch (error) {
     logger.fatal({ err: error }, 'the adapter cannot start');
-    process.stderr.write(`mcp-adapter: cannot start: ${(error as Error).message}\n`);
+    process.stderr.write(`mcp-adapter: cannot start: ${redaction.text((error as Error).message)}\n`);
+    await adapter?.terminate();
     return 1;
   }
+  const running = adapter;
+  const exitNow = async (): Promise<void> => {
+    await running.terminate();
+    process.exit(1);
+  };
+  process.once('uncaughtException', (error) => {
+    logger.fatal({ err: error }, 'the adapter ends: something failed that nobody expected');
+    void exitNow();
+  });
+  const { enabled, path } = config.telemetry.audit_log;
+  if (enabled && path !== null) process.on('SIGHUP', () => running.reopenLogs());
+
   // Said on every level, so that whoever starts it sees where it is.
   process.stdout.write(
     `${JSON.stringify({ level: 'info', time: new Date().toISOString(), msg: 'listening', url, version })}\n`,
@@ -89,9 +104,13 @@ async function run(
   process.once('SIGTERM', resolve);
   process.once('SIGINT', resolve);
   const signal = await signalled;
-  // A second signal means: now.
-  process.once('SIGTERM', () => process.exit(1));
-  process.once('SIGINT', () => process.exit(1));
+  // A second signal means: now. Telemetry may take its time even then; a third does not wait for it.
+  for (const name of ['SIGTERM', 'SIGINT'] as const) {
+    process.once(name, () => {
+      process.once(name, () => process.exit(1));
+      void exitNow();
+    });
+  }
   logger.info({ signal }, 'draining');
   await adapter.stop();
   logger.info('stopped');

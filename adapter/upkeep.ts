@@ -8,6 +8,7 @@ import type { SessionFiles } from './sessions/session-files.ts';
 import { principalOf } from './sessions/session-registry.ts';
 import type { SessionRecord, StateStore } from './state/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** How long a replica waits with being ready for files that reconciliation looks through. */
 const RECONCILE_PATIENCE_MS = 120_000;
@@ -40,6 +41,7 @@ export function cleanupPass(
     /** Whether this replica's own reconciliation is done. */
     readonly mayRemoveOrphans: () => boolean;
     readonly endUpstream: (record: SessionRecord) => Promise<void>;
+    readonly telemetry: Telemetry;
   },
 ): CleanupPass {
   const { core, sessions, storage } = config;

@@ -41,11 +41,20 @@ function verdictOf(measured: Estimate | undefined, { bound, metric }: Goal): Ver
   return holds(measured.value) ? 'met' : 'missed';
 }
 
-/** Speed differs from round to round, so one or two samples prove nothing; what a process holds in memory does not. */
-function leastSamples(metric: Metric): number {
-  const memory: readonly Metric[] = ['sessionKib', 'residentGrowth', 'windowsGrowth', 'peakGrowthMb', 'settledMb'];
-  return memory.includes(metric) ? 1 : 3;
-}
+/** What a process holds in memory, and what has arrived. */
+const STEADY: readonly Metric[] = [
+  'sessionKib',
+  'residentGrowth',
+  'windowsGrowth',
+  'peakGrowthMb',
+  'settledMb',
+  'callsCounted',
+  'logsDelivered',
+  'spansDelivered',
+];
+
+/** Speed differs from round to round, so one or two samples prove nothing. */
+const leastSamples = (metric: Metric): number => (STEADY.includes(metric) ? 1 : 3);
 
 /** The goal in words, such as `adapter-memory, c16: calls/s ≥ 0.80 × fastify-dispatch`. */
 export function describeGoal(goal: Goal): string {

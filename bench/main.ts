@@ -9,6 +9,7 @@ import { endurance, huge, idle } from './experiments/memory.ts';
 import { operator } from './experiments/operator.ts';
 import { scraper } from './experiments/scraper.ts';
 import { startup } from './experiments/startup.ts';
+import { telemetry } from './experiments/telemetry.ts';
 import { tools } from './experiments/tools.ts';
 import type { Measurable } from './harness/targets.ts';
 import { judge } from './goals.ts';
@@ -20,6 +21,7 @@ import type { Outcome } from './report.ts';
 const experiments: readonly Experiment<Measurable>[] = [
   echo,
   state,
+  telemetry,
   sessions,
   catalog,
   tools,

@@ -9,6 +9,7 @@ import type { Mount } from './floors/mounts.ts';
 import type { Bench } from './harness/bench.ts';
 import { generateLoad, startUpstream } from './harness/loadgen.ts';
 import type { Load } from './harness/loadgen.ts';
+import { observedAdapter } from './harness/observed.ts';
 import { runBench } from './harness/run.ts';
 import { adapter, floor } from './harness/targets.ts';
 import type { Target } from './harness/targets.ts';
@@ -19,6 +20,9 @@ const targets: readonly Target[] = [
   adapter({ name: 'adapter-memory', state: 'memory' }),
   adapter({ name: 'adapter-disk', state: 'disk' }),
   adapter({ name: 'adapter-redis', state: 'redis' }),
+  observedAdapter('adapter-metrics', { metrics: true }),
+  observedAdapter('adapter-logs', { metrics: true, logs: true }),
+  observedAdapter('adapter-traces', { metrics: true, logs: true, traces: true }),
   floor('fastify-dispatch'),
   floor('node-dispatch'),
 ];

@@ -1,20 +1,35 @@
 import { type DestinationStream, pino } from 'pino';
+import { createRedaction } from '../crds/config/redact.ts';
 import type { Options } from './options.ts';
 
 export type Logger = pino.Logger;
 
 /**
  * JSON lines on standard output, each with the time and the level by name. Of an error only its name, message and code:
- * API errors may carry whole objects.
+ * API errors may carry whole objects. What looks like a credential is taken out of all of it.
  */
 export function createLogger(level: Options['logLevel'], destination?: DestinationStream): Logger {
+  const { text, value } = createRedaction();
   return pino(
     {
       level,
       base: null,
       timestamp: pino.stdTimeFunctions.isoTime,
-      formatters: { level: (label) => ({ level: label }) },
-      serializers: { err: readable },
+      formatters: {
+        level: (label) => ({ level: label }),
+        log: (fields) =>
+          value('err' in fields ? { ...fields, err: readable(fields['err']) } : fields) as Record<string, unknown>,
+      },
+      serializers: { err: (error: unknown) => error },
+      hooks: {
+        logMethod(args, method) {
+          const [first]: unknown[] = args;
+          // The message of an error that stands alone would become that of the line.
+          const all = first instanceof Error && args.length === 1 ? [first, first.message] : args;
+          const safe = all.map((arg: unknown) => (typeof arg === 'string' ? text(arg) : arg));
+          method.apply(this, safe as Parameters<typeof method>);
+        },
+      },
     },
     destination ?? pino.destination({ fd: 1, sync: true }),
   );

@@ -3,6 +3,7 @@ import { hostname } from 'node:os';
 import type { Environment } from '../crds/config/reference.ts';
 import { scraperSecrets } from '../crds/config/scraper-redact.ts';
 import type { ScraperConfig, ScraperSettings } from '../crds/config/scraper.ts';
+import { observeNode } from '../crds/runtime/node-metrics.ts';
 import { limited, Slots } from './concurrency.ts';
 import { KeptWindows } from './gathered.ts';
 import { LiveScraping } from './live-scraping.ts';
@@ -11,7 +12,7 @@ import { DryRunEmitter } from './output/dry-run-emitter.ts';
 import type { Emitter } from './output/emitter.ts';
 import { OtlpEmitter } from './output/otlp-emitter.ts';
 import { createExporters } from './output/otlp-exporters.ts';
-import { createResource } from './output/resource.ts';
+import { createResource } from '../crds/runtime/otlp/resource.ts';
 import { SelfTelemetry } from './output/self-telemetry.ts';
 import { HostRateLimiter, limitsOf, LocalCounter, type RequestCounter } from './requests/rate-limit.ts';
 import { sourceUrl } from './requests/parameters.ts';
@@ -48,6 +49,7 @@ export async function createScraping({ config, env, logger, version }: ScrapingO
   const tokens = new TokenCache(clock);
   const emitter = await createEmitter(settings, { env, logger, now, refreshMs: metricsMs });
   const telemetry = settings.enableSelfTelemetry && !settings.dryRun ? new SelfTelemetry(emitter, now) : undefined;
+  const watching = telemetry === undefined ? undefined : observeNode(telemetry);
   const observer = telemetry === undefined ? unobserved : selfObserver(telemetry);
   const scheduler = new Scheduler(() => Date.now());
   const store = settings.fingerprintStore;
@@ -121,6 +123,7 @@ export async function createScraping({ config, env, logger, version }: ScrapingO
     },
     secrets: allSecrets,
     async close() {
+      watching?.[Symbol.dispose]();
       tokens.close();
       await client.close();
     },

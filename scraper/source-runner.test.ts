@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { answer } from './output/testing/otlp-receiver.ts';
+import { answer } from '../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { inTurn, json } from './requests/testing/test-server.ts';
 import { type RunObserver, unobserved } from './run-observer.ts';
 import { FENCE, PERIOD_MS, RunnerKit } from './testing/runner-kit.ts';

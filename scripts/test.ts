@@ -6,6 +6,7 @@ import { prepareMachine } from './suite/machine.ts';
 import { report } from './suite/report.ts';
 import type { Suite, TestResult } from './suite/result.ts';
 import { type FileResult, secondAttempt, withSecondAttempt } from './suite/second-attempt.ts';
+import { startSearch } from './suite/secrets-in-output.ts';
 import { readSelection, USAGE } from './suite/selection.ts';
 import { runVitest } from './suite/vitest-run.ts';
 
@@ -31,6 +32,7 @@ const NOTHING: Ran = { files: [], outside: [] };
 
 /** @returns the exit code */
 async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise<number> {
+  using search = startSearch();
   await prepareMachine(suites, signal, progress);
   await buildKubernetes(suites, signal, progress);
   progress(`running ${suites.join(', ')}`);
@@ -47,7 +49,8 @@ async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise
   if (again !== undefined) progress(`again, alone: ${again.files.join(', ')}`);
   const second = again === undefined ? NOTHING : await runTests(again.suites, signal, again.files);
   const outside = [...ran, second].flatMap((lane) => lane.outside);
-  const results = [...checks, ...withSecondAttempt(first, second.files), ...outside];
+  const secrets = signal.aborted ? undefined : search.result(suites);
+  const results = [...checks, ...withSecondAttempt(first, second.files), ...outside, ...(secrets ? [secrets] : [])];
   console.log(`\n${report(results)}`);
   return results.some(({ state }) => state === 'failed') ? 1 : 0;
 }

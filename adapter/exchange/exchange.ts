@@ -1,7 +1,8 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
-import type { ResponseControl, ResponseHead, ResponseSink } from '../upstream/upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
+import { AnswerWatch, noteAnswer, noteBytes } from './answer-watch.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
 import { endWhole } from './end-whole.ts';
 import { responseHeaders } from './headers.ts';
@@ -73,6 +74,10 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   #isLargeKnown = false;
   /** A part of an answer has left; nothing but its rest can follow. */
   #inParts = false;
+  /** Of what passes without being read. */
+  #watch: AnswerWatch | undefined;
+  /** When the upstream was asked; 0 where nobody wants to know. */
+  #askedAt = 0;
 
   constructor(plan: Plan) {
     this.#plan = plan;
@@ -107,7 +112,12 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (this.#res.destroyed) return this.#onClose();
     const { timeoutMs } = this.#plan;
     if (timeoutMs !== null) this.#timer = setTimeout(() => this.#onTimeout(), timeoutMs);
-    this.#plan.upstream.send(this.#plan.request, this);
+    this.#send(this.#plan.request);
+  }
+
+  #send(request: UpstreamRequest): void {
+    if (this.#plan.noted !== undefined) this.#askedAt = performance.now();
+    this.#plan.upstream.send(request, this);
   }
 
   /** Ends the exchange from outside: the session ended, the request was cancelled, the process stops. */
@@ -261,6 +271,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   }
 
   #pass(chunk: Buffer): void {
+    this.#looksInto(chunk);
     if (!this.#eventStream) return this.#write(chunk);
     if (!this.#resumable) this.#resumable = mentionsEventId(chunk);
     if (this.#plan.onListChanged !== undefined && (this.#listChanged ??= new ListChangedWatch()).sees(chunk)) {
@@ -291,9 +302,16 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#isLargeKnown = true;
     const { rest = '' } = this.#splitter ?? {};
     if (!beginsOwnResponse(rest.slice(0, LARGE_FRAME_CHARS), idTexts)) return;
-    this.#write(Buffer.from(rest));
+    const begun = Buffer.from(rest);
+    this.#looksInto(begun);
+    this.#write(begun);
     this.#splitter = undefined;
     this.#state = 'pass';
+  }
+
+  #looksInto(chunk: Buffer): void {
+    const { noted } = this.#plan;
+    if (noted !== undefined) (this.#watch ??= new AnswerWatch(noted, this.#eventStream)).sees(chunk);
   }
 
   async #passFrame(frame: Frame): Promise<void> {
@@ -306,6 +324,11 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (data !== undefined && isMessage && this.#head !== undefined && this.#isAwaited(data)) {
       const answer = await this.#plan.onResponse?.(data, this.#head);
       if (typeof answer === 'object') return this.#passParts(frame, answer);
+      const { noted } = this.#plan;
+      if (noted !== undefined) {
+        noteAnswer(noted, answer ?? data);
+        if (this.#awaited.length === 0) noted.isAnswered = true;
+      }
       if (answer !== undefined && answer !== data) out = withData(frame, answer);
       if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
       if (this.#isDone()) return;
@@ -329,6 +352,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (last === undefined) return;
     this.#write(last);
     if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
+    if (this.#plan.noted !== undefined) this.#plan.noted.isAnswered = true;
     this.#inParts = false;
     this.#write(FRAME_TAIL);
   }
@@ -381,7 +405,10 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#state = 'pass';
     const chunks = this.#chunks;
     this.#chunks = [];
-    for (const chunk of chunks) this.#write(chunk);
+    for (const chunk of chunks) {
+      this.#looksInto(chunk);
+      this.#write(chunk);
+    }
   }
 
   #collected(): string {
@@ -450,6 +477,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
 
   #endWith(head: ResponseHead, body: readonly Buffer[]): void | Promise<void> {
     if (this.#isDone()) return;
+    if (this.#plan.noted !== undefined) noteBytes(this.#plan.noted, body);
     const finish = this.#settle(head.status < 400 ? 'ok' : 'upstream_failed');
     const send = (): void => {
       if (this.#res.destroyed) return;
@@ -470,7 +498,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#size = 0;
     this.#plan.again?.(status).then(
       (request) => {
-        if (!this.#isDone()) this.#plan.upstream.send(request, this);
+        if (!this.#isDone()) this.#send(request);
       },
       (error: unknown) => this.#fail(error),
     );
@@ -529,6 +557,11 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (this.#eventStream) this.#plan.keepAlive.delete(this);
     this.#plan.running.delete(this);
     this.#chunks = [];
+    const { noted } = this.#plan;
+    if (noted !== undefined) {
+      this.#watch?.end();
+      if (this.#askedAt > 0) noted.upstreamMs = performance.now() - this.#askedAt;
+    }
     return this.#plan.onFinish(outcome);
   }
 

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import type { AdapterError, ErrorCode } from '../errors.ts';
 import type { ResponseHead, Upstream, UpstreamRequest } from '../upstream/upstream.ts';
+import type { Noted } from './answer-watch.ts';
 import type { Answer } from './answer.ts';
 import type { KeepAlive } from './keep-alive.ts';
 import type { RunningExchanges } from './running.ts';
@@ -53,6 +54,8 @@ export interface Plan {
   readonly onAnswered: (() => Promise<void> | undefined) | undefined;
   /** Called, and awaited, before a message that mentions a changed list reaches the client. */
   readonly onListChanged: (() => Promise<void>) | undefined;
+  /** Where it is noted what the answer says of errors; undefined where nobody asks. */
+  readonly noted: Noted | undefined;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
   /** Called once, when the client's exchange is over. Awaited before the last byte leaves. */

@@ -43,6 +43,13 @@ export function readUploadQuery(query: URLSearchParams): SignedUpload | 'absent'
   return EXPIRY.test(exp) && NONCE.test(nonce) && SIGNATURE.test(sig) ? { exp, nonce, sig } : 'invalid';
 }
 
+/** What is wrong with parameters that `readUploadQuery` holds to be invalid. */
+export function uploadQueryProblem(query: URLSearchParams): 'missing_fields' | 'invalid_expiry' | 'bad_signature' {
+  const values = only(query, ['mcp_upload_exp', 'mcp_upload_nonce', 'mcp_upload_sig']);
+  if (typeof values === 'string') return 'missing_fields';
+  return EXPIRY.test(values[0] ?? '') ? 'bad_signature' : 'invalid_expiry';
+}
+
 /** `now` in milliseconds. Says `expired` only of what was valid before; the last second counts. */
 export function verifyUpload(secret: string, claim: UploadClaim, signed: SignedUpload, now: number): Verdict {
   const { exp, nonce, sig } = signed;

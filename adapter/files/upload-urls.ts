@@ -15,6 +15,8 @@ export interface UploadUrlsOptions {
   readonly ttlSeconds: number;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
+  /** Told of each URL that is signed, or could not be because its nonce could not be kept. */
+  readonly onIssue?: (serverId: string, result: 'issued' | 'reserve_failed') => void;
 }
 
 export interface SignedUploadUrl {
@@ -44,9 +46,13 @@ export class UploadUrls {
     const expiresAt = exp * 1000 + 999;
     const nonce = randomBytes(NONCE_BYTES).toString('hex');
     const { serverId, sessionId } = permission;
-    if (!(await nonces.issue(nonce, { ...permission, expiresAt }, now))) {
-      throw new AdapterError('internal', 'The system gave the same random number twice.');
+    let isIssued = false;
+    try {
+      isIssued = await nonces.issue(nonce, { ...permission, expiresAt }, now);
+    } finally {
+      this.#options.onIssue?.(serverId, isIssued ? 'issued' : 'reserve_failed');
     }
+    if (!isIssued) throw new AdapterError('internal', 'The system gave the same random number twice.');
     const query = uploadQuery(secret, { serverId, sessionId, exp, nonce });
     return { url: `${this.plain(baseUrl, serverId)}?${query}`, expiresAt };
   }

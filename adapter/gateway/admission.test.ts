@@ -5,7 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange.ts';
-import { redactor } from '../telemetry/redact.ts';
+import { createRedaction } from '../../crds/config/redact.ts';
 import { admit, refuseDisabled, rejectedHead, requireHeaders, requireSession } from './admission.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
@@ -157,7 +157,7 @@ test.each([
 });
 
 test('the place that an upstream redirects to is told without credentials', () => {
-  const mount = sampleMount({}, { redact: redactor(['k3y-value']) });
+  const mount = sampleMount({}, { redact: createRedaction({ secrets: ['k3y-value'] }).text });
   const location = 'https://user:pw@elsewhere/mcp?api_key=abc&x=k3y-value';
   const rejected = rejectedHead(mount, { status: 302, headers: { location }, upstreamSessionId: null });
   expect(rejected?.message).toContain('https://<redacted>@elsewhere/mcp?api_key=<redacted>&x=<redacted>');

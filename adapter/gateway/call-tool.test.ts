@@ -29,7 +29,8 @@ function scene(): { call: ToolCall; told: string[]; sent: () => string } {
   }) as typeof reply.end;
   const incoming = { reply, facts: { requestId: 'r' } };
   const admitted = { finished: (outcome: string) => told.push(`admitted ${outcome}`) };
-  const turn = { mount: sampleMount(), incoming, admitted } as unknown as ToolCall['turn'];
+  const parts = { telemetry: { isOn: true } };
+  const turn = { parts, mount: sampleMount(), incoming, admitted } as unknown as ToolCall['turn'];
   const call = toolCall({ turn, record: sessionRecord(), body: ONE, timeoutMs: null });
   return { call, told, sent: () => sent };
 }

@@ -1,4 +1,5 @@
 import { AdapterError, rpcErrorText } from '../errors.ts';
+import { noteResult } from '../exchange/answer-watch.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import type { Body, Message, Request } from '../exchange/message.ts';
 import { toolName } from '../exchange/message.ts';
@@ -70,6 +71,7 @@ export async function callTool(
     return;
   }
   incoming.facts.outcome = 'answered';
+  if (call.turn.parts.telemetry.isOn) noteResult(incoming.facts, prepared.result);
   const result = sessionId === undefined ? completeCall(prepared.result) : prepared.result;
   await sendResult(incoming, call.request.idText, result, sessionId);
 }

@@ -271,13 +271,24 @@ describe('code that runs', () => {
     };
     const at = scene(run, {}, NOTHING, post);
     await at.ask('s_1_execute', { code: 'x' });
-    const line = { requestId: 'r', serverId, sessionId, ms: expect.any(Number) };
+    const line = (tool: string, outcome: string, bytesOut = 0): unknown => ({
+      requestId: 'r',
+      serverId,
+      sessionId,
+      tool,
+      outcome,
+      ms: expect.any(Number),
+      facts: { requestId: 'r', serverId, sessionId, tool, outcome },
+      bytesIn: expect.any(Number),
+      bytesOut,
+    });
     expect(at.onCall).toEqual([
-      { ...line, tool: 'good', outcome: 'ok' },
-      { ...line, tool: 'failing', outcome: 'failed' },
-      { ...line, tool: 'refused', outcome: 'session_busy' },
-      { ...line, tool: 'slow', outcome: 'aborted' },
+      line('good', 'ok', '{"text":"x","content":[{"type":"text","text":"x"}],"artifacts":[]}'.length),
+      line('failing', 'failed'),
+      line('refused', 'session_busy'),
+      line('slow', 'aborted'),
     ]);
+    expect(at.onCall.every(({ bytesIn }) => bytesIn > 90 && bytesIn < 200)).toBe(true);
     expect(at.onCall.every(({ ms }) => ms >= 0 && ms < 60_000)).toBe(true);
   });
 

@@ -26,7 +26,7 @@ export interface CodeModeParts {
   readonly onCall?: (call: CallOfCode) => void;
 }
 
-/** For the log: these calls are no requests of a client. */
+/** For log and telemetry: these calls are no requests of a client. */
 export interface CallOfCode {
   /** Of the request that runs the code. */
   readonly requestId: string;
@@ -37,6 +37,11 @@ export interface CallOfCode {
   /** `ok`, `aborted` by the end of the code, what the gateway has answered instead, else `failed`. */
   readonly outcome: string;
   readonly ms: number;
+  /** As those of a request would be when it is over. */
+  readonly facts: RequestFacts;
+  readonly principal: string;
+  readonly bytesIn: number;
+  readonly bytesOut: number;
 }
 
 /**
@@ -135,16 +140,27 @@ async function callOfCode(
   const { requestId } = call.turn.incoming.facts;
   const { serverId } = call.record;
   const sessionId = isWorkspace(call.record) ? undefined : call.record.sessionId;
-  const facts: RequestFacts = { requestId };
+  const facts: RequestFacts = { requestId, serverId, tool };
+  if (sessionId !== undefined) facts.sessionId = sessionId;
+  const nested = { tool, args, facts, bytes: 0 };
   const started = performance.now();
   let outcome = 'ok';
+  let bytesOut = 0;
   try {
-    return await nestedCall(post, call, { tool, args, facts }, signal);
+    const result = await nestedCall(post, call, nested, signal);
+    bytesOut = Buffer.byteLength(result);
+    return result;
   } catch (error) {
     outcome = signal.aborted ? 'aborted' : FINE.has(facts.outcome) ? 'failed' : (facts.outcome ?? 'failed');
     throw error;
   } finally {
-    onCall?.({ requestId, serverId, sessionId, tool, outcome, ms: performance.now() - started });
+    const ms = performance.now() - started;
+    // A copy: what ends the inner connection comes later. A tool that fails has been called all the same.
+    const isToolError = outcome === 'failed' && facts.failure !== undefined;
+    const ended = { ...facts, outcome: isToolError ? 'ok' : outcome };
+    const { principal } = call.turn.incoming;
+    const told = { facts: ended, principal, bytesIn: nested.bytes, bytesOut };
+    onCall?.({ requestId, serverId, sessionId, tool, outcome, ms, ...told });
   }
 }
 

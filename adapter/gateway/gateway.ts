@@ -1,14 +1,19 @@
 import { AdapterError } from '../errors.ts';
+import { elements } from '../exchange/json-scan.ts';
 import { type Body, type Message, parseBody, type Request, toolName } from '../exchange/message.ts';
 import { isModern } from '../exchange/modern-headers.ts';
+import { argumentsSha256 } from '../telemetry/audit-arguments.ts';
+import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
+import type { TracedRequest } from '../telemetry/tracing.ts';
 import { admit, type Admitted, NO_PROBE, requireHeaders, requireSession } from './admission.ts';
 import { sendError } from './answers.ts';
 import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
-import type { Incoming } from './incoming.ts';
+import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
 import { initialize } from './initialize.ts';
 import type { Mount } from './mount.ts';
+import type { RequestTrace } from './request-trace.ts';
 import { sessionless } from './sessionless.ts';
 import { endUpstream, type GatewayParts } from './turn.ts';
 
@@ -36,17 +41,20 @@ export class Gateway {
     const body = parseBody(bytes);
     if ('code' in body) {
       const code = body.code === -32700 ? 'parse_error' : 'invalid_request';
+      this.#trace(mount, incoming, 'POST', undefined);
       sendError(incoming, new AdapterError(code, body.detail), [body.idText]);
       return;
     }
     const first = body.messages[0] as Message;
     note(incoming, body, first);
+    if (this.#parts.hashesArguments) noteArguments(incoming.facts, body);
+    const trace = this.#trace(mount, incoming, 'POST', body);
     const idTexts = requestIds(body);
     let admitted = NO_PROBE;
     this.#parts.running.enter();
     try {
       admitted = open(mount, incoming);
-      const turn = { parts: this.#parts, mount, incoming, admitted };
+      const turn = { parts: this.#parts, mount, incoming, admitted, trace };
       if (!body.batch && isModern(first, incoming.headers)) return await sessionless(turn, body, idTexts);
       if (body.messages.some((m) => m.kind === 'request' && m.method === 'initialize')) {
         if (body.batch) throw new AdapterError('invalid_request', 'initialize must not be part of a batch.');
@@ -61,23 +69,26 @@ export class Gateway {
   }
 
   async get(mount: Mount, incoming: Incoming): Promise<void> {
+    const trace = this.#trace(mount, incoming, 'GET', undefined);
     let admitted = NO_PROBE;
     try {
       admitted = open(mount, incoming);
-      await eventStream({ parts: this.#parts, mount, incoming, admitted });
+      await eventStream({ parts: this.#parts, mount, incoming, admitted, trace });
     } catch (error) {
       this.#refuse(incoming, admitted, error, []);
     }
   }
 
   async delete(mount: Mount, incoming: Incoming): Promise<void> {
+    const trace = this.#trace(mount, incoming, 'DELETE', undefined);
     const { sessions, sessionFiles, bus } = this.#parts;
     try {
       requireHeaders(mount, incoming);
       const sessionId = requireSession(incoming);
       const record = await sessions.remove(mount.serverId, sessionId, incoming.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
-      const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE };
+      this.#parts.telemetry.session(sessionEnd(record, 'ended'));
+      const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE, trace };
       // Told first, so that running calls end by this and not by what ending the upstream session does to them.
       const told = bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
       await Promise.all([told, endUpstream(turn, record), sessionFiles.purge(record)]);
@@ -86,6 +97,16 @@ export class Gateway {
     } catch (error) {
       sendError(incoming, this.#parts.known(error), []);
     }
+  }
+
+  /** Begins the span of a request; undefined without traces. */
+  #trace(
+    { serverId, path: route }: Mount,
+    { headers, reply, facts, within }: Incoming,
+    httpMethod: TracedRequest['httpMethod'],
+    body: Body | undefined,
+  ): RequestTrace | undefined {
+    return this.#parts.tracing?.begin({ serverId, route, httpMethod, body, headers, reply, facts, within });
   }
 
   #refuse(incoming: Incoming, admitted: Admitted, error: unknown, idTexts: readonly string[]): void {
@@ -129,11 +150,36 @@ function open(mount: Mount, incoming: Incoming): Admitted {
   return admit(mount);
 }
 
-/** For the access log. */
-function note({ facts }: Incoming, body: Body, first: Message): void {
+/** For log and telemetry. */
+function note({ facts, headers }: Incoming, body: Body, first: Message): void {
   if (first.kind !== 'response') facts.rpcMethod = body.batch ? 'batch' : first.method;
-  if (first.kind === 'request' && first.method === 'tools/call') facts.tool = toolName(first) ?? '';
+  const version = headers['mcp-protocol-version'];
+  if (typeof version === 'string') facts.protocolVersion = version;
+  if (body.batch) facts.calls = callsIn(body);
+  else if (isCall(first)) facts.tool = toolName(first) ?? '';
 }
+
+/** For the audit log. */
+function noteArguments(facts: RequestFacts, { text, messages, batch }: Body): void {
+  if (!batch) {
+    if (facts.tool !== undefined) facts.argumentsSha256 = argumentsSha256(text);
+    return;
+  }
+  const calls = facts.calls?.values();
+  let index = 0;
+  for (const { start } of elements(text)) {
+    const message = messages[index++];
+    if (message === undefined || !isCall(message)) continue;
+    const call = calls?.next().value;
+    if (call !== undefined) call.argumentsSha256 = argumentsSha256(text, start);
+  }
+}
+
+function callsIn(body: Body): CallFacts[] {
+  return body.messages.filter(isCall).map((call) => ({ tool: toolName(call) ?? '', idText: call.idText }));
+}
+
+const isCall = (message: Message): message is Request => message.kind === 'request' && message.method === 'tools/call';
 
 function requestIds(body: Body): string[] {
   const ids: string[] = [];

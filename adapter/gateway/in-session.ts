@@ -14,7 +14,7 @@ import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { answerOwnResource, ownResource } from './resources.ts';
 import type { Mount } from './mount.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
-import { planOf, renew, type Turn } from './turn.ts';
+import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
 const CANCEL_TIMEOUT_MS = 5_000;
@@ -202,17 +202,14 @@ function sendAgain(
   };
 }
 
-async function cancelUpstream(
-  { mount, incoming }: Turn,
-  record: SessionRecord,
-  idTexts: readonly string[],
-): Promise<void> {
+async function cancelUpstream(turn: Turn, record: SessionRecord, idTexts: readonly string[]): Promise<void> {
+  const { mount, incoming } = turn;
   const headers = mount.headers.forward('POST', incoming.headers, false);
   for (const idText of idTexts) {
     const params = `{"requestId":${idText},"reason":"The time limit of the call is over."}`;
     const message = { method: 'notifications/cancelled', params, notification: true };
     try {
-      await ownRequest(mount.upstream, { session: record, headers, message, timeoutMs: CANCEL_TIMEOUT_MS });
+      await ownRequest(ownUpstreamOf(turn), { session: record, headers, message, timeoutMs: CANCEL_TIMEOUT_MS });
     } catch {
       // The client has its answer; an upstream that cannot be told goes on for nothing.
     }

@@ -1,5 +1,8 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
+import type { Failure, Noted } from '../exchange/answer-watch.ts';
+import type { RequestTrace } from './request-trace.ts';
+
 /** A request on a mount, past authentication. */
 export interface Incoming {
   readonly headers: IncomingHttpHeaders;
@@ -8,17 +11,47 @@ export interface Incoming {
   readonly request: { readonly protocol: string; readonly host: string };
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
-  /** What the access log says about it; filled in on the way. */
+  /** What log and telemetry say about it; filled in on the way. */
   readonly facts: RequestFacts;
+  /** The request whose code makes this one (code mode), where that is traced. */
+  readonly within?: RequestTrace | undefined;
 }
 
-export interface RequestFacts {
+/** What is found out about a request on its way; what only telemetry asks for, only where it is on. */
+export interface RequestFacts extends Noted {
   readonly requestId: string;
   serverId?: string;
   sessionId?: string;
   rpcMethod?: string;
   tool?: string;
+  /** `ok`, an error code of ours, or how the exchange ended else. */
   outcome?: string;
-  /** Why code that was run has failed. */
+  /** Why code that was run has failed, or what of several things that one outcome stands for. */
   reason?: string;
+  /** The revision that the client speaks. */
+  protocolVersion?: string;
+  /** The span of the request, with traces. */
+  trace?: RequestTrace['context'];
+  /** Hash of the JSON text of the call's arguments. */
+  argumentsSha256?: string;
+  /** The tool calls of a batch; `tool` is not set then. */
+  calls?: CallFacts[];
 }
+
+/** One tool call of several. */
+export interface CallFacts {
+  readonly tool: string;
+  /** JSON text of the request's id. */
+  readonly idText: string;
+  failure?: Failure;
+  argumentsSha256?: string;
+}
+
+/** The tool calls of a request: usually one or none. */
+export function callsOf(
+  facts: Readonly<RequestFacts>,
+): readonly Pick<RequestFacts, 'tool' | 'failure' | 'argumentsSha256'>[] {
+  return facts.calls ?? (facts.tool === undefined ? NO_CALLS : [facts]);
+}
+
+const NO_CALLS: readonly CallFacts[] = [];

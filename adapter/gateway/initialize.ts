@@ -42,6 +42,7 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       opened = true;
       plan.sessionId = key.sessionId;
       incoming.facts.sessionId = key.sessionId;
+      incoming.facts.protocolVersion = protocolVersion;
       return withCapabilities(text, {
         tools: listedOwn(mount.surface.catalog).length > 0,
         resources: mount.resources !== undefined && 'changing',

@@ -5,10 +5,10 @@ import { isUnknownSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
-import type { UpstreamSession } from '../upstream/upstream.ts';
+import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from './mount.ts';
-import type { Turn } from './turn.ts';
+import { ownUpstreamOf, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
 const MAX_PAGES = 1_000;
@@ -20,6 +20,7 @@ const LONGEST_MS = 300_000;
 /** Whose list of tools is asked for. */
 export interface ListingRequest {
   readonly mount: Mount;
+  readonly upstream: Upstream;
   /** Headers of an own request for this client: what it authenticates with. */
   readonly base: readonly string[];
   /** The session to ask in, with the headers of a request in it; undefined in the sessionless revision. */
@@ -27,11 +28,12 @@ export interface ListingRequest {
 }
 
 /** The request for the tools that the client of a turn would see. */
-export function listingFor({ mount, incoming }: Turn, record: SessionRecord): ListingRequest {
+export function listingFor(turn: Turn, record: SessionRecord): ListingRequest {
+  const { mount, incoming } = turn;
   const inSession = isWorkspace(record)
     ? undefined
     : { session: record, headers: mount.headers.forward('POST', incoming.headers, false) };
-  return { mount, base: mount.headers.base('POST', incoming.headers), inSession };
+  return { mount, upstream: ownUpstreamOf(turn), base: mount.headers.base('POST', incoming.headers), inSession };
 }
 
 /** What an upstream says that has no tools at all. */
@@ -52,13 +54,13 @@ export async function* listTools(
   signal: AbortSignal,
   earlier?: string,
 ): AsyncGenerator<string, void> {
-  const { mount, base, inSession } = request;
+  const { mount, upstream, base, inSession } = request;
   const meta = inSession === undefined ? { _meta: MODERN_META } : {};
   let next = earlier === undefined ? undefined : nextCursor(earlier);
   if (earlier !== undefined && next === undefined) return;
   let chars = earlier?.length ?? 0;
   for (let page = 0; page < MAX_PAGES; page++) {
-    const { status, body, text, message } = await ownRequest(mount.upstream, {
+    const { status, body, text, message } = await ownRequest(upstream, {
       session: inSession?.session,
       headers: inSession?.headers ?? [...base, ...modernHeaders('tools/list')],
       message: { method: 'tools/list', params: JSON.stringify({ ...meta, cursor: next }) },

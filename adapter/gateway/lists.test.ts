@@ -55,6 +55,17 @@ describe('the answer to a list', () => {
     expect(mount.lists.get(record, 'tools/list', Date.now())).toBeUndefined();
   });
 
+  test.each([60_000, 0])('passes as it is, but somebody may hear the names in it (kept: %i)', async (listTtlMs) => {
+    const heard: (readonly string[])[] = [];
+    const mount = plain({}, { listTtlMs, onTools: (names) => heard.push(names) });
+    const list = listTtlMs === 0 ? undefined : 'tools/list';
+    const others = ['{"id":1,"error":{"code":1}}', '{"id":1,"result":{"tools":{}}}', '{"id":1,"result":{"tools":[7]}}'];
+    for (const text of [TOOLS, TOOLS, ...others, ONE_TOOL]) expect(await answer(mount, LIST, list, text)).toBe(text);
+    expect(await answer(mount, PROMPTS, undefined, TOOLS)).toBeUndefined();
+    expect(heard).toEqual([['a', 'b'], [], ['a']]);
+    expect(listAnswer(turnOn(plain({}, { listTtlMs: 0 })), LIST, undefined, () => record)).toBeUndefined();
+  });
+
   test('is looked at also where nothing is kept, if tools are hidden', async () => {
     expect(await answer(uncached({ disabled_tools: ['b'] }), LIST, 'tools/list', TOOLS)).toBe(ONE_TOOL);
   });

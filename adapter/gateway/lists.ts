@@ -36,13 +36,16 @@ export function listAnswer(
   const listing = listingOf(body.messages[0] as Message);
   const isChanged = changes(mount, listing);
   const isKept = list !== undefined && mount.lists.enabled && !(listing?.kind === 'tools' && mount.surface.isStrict);
+  const isPassed = listing?.kind === 'tools' && mount.surface.readsNames;
   if (!isKept) {
+    if (isPassed) return (text) => passed(mount, text);
     if (!isChanged) return undefined;
     return (text) =>
       isArray(text) ? resumedAnswer(turn, record(), text) : shownMessage(turn, record(), checked(text), listing);
   }
   const finish = (out: string): string | Promise<string> => {
     keep(mount, record(), out, list, isChanged);
+    if (isPassed) passed(mount, out);
     return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record(), out) : out;
   };
   return (text) => {
@@ -51,6 +54,13 @@ export function listAnswer(
     const out = isChanged ? sameForSession(turn, record(), checked(text), listing) : text;
     return typeof out === 'string' ? finish(out) : out.then(finish);
   };
+}
+
+/** A list that nothing is to be done to, but to read the names in it. */
+function passed(mount: Mount, text: string): string {
+  const result = isJson(text) ? locate(text, ['result']) : undefined;
+  if (result !== undefined) mount.surface.passed(text.slice(result.start, result.end));
+  return text;
 }
 
 /** A result that was kept, as this session gets it. */

@@ -3,10 +3,12 @@ import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
 import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
-import type { Redact } from '../telemetry/redact.ts';
+import type { Redact } from '../../crds/config/redact.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import { EraProbe } from '../upstream/era.ts';
 import { ListCache } from '../upstream/list-cache.ts';
+import { ObservedUpstream } from '../upstream/observed-upstream.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { OwnResources } from './own-resources.ts';
@@ -19,6 +21,8 @@ export interface Mount {
   readonly serverId: string;
   readonly path: string;
   readonly upstream: Upstream;
+  /** The same upstream for requests of the adapter's own, which are told to telemetry one by one. */
+  readonly own: Upstream;
   readonly headers: HeaderForwarding;
   /** Lower-case names of `client_headers.required`. */
   readonly requiredHeaders: readonly string[];
@@ -53,6 +57,9 @@ export interface MountOptions {
   readonly onDrift?: (sessionId: string, preview: string) => void;
   readonly onCleaned?: CleaningEvents;
   readonly additions?: MountAdditions;
+  readonly telemetry?: Telemetry;
+  /** Told what the tools of this server are called. */
+  readonly onTools?: (names: readonly string[]) => void;
 }
 
 /** What the adapter adds to a server. */
@@ -66,7 +73,7 @@ export interface MountAdditions {
 }
 
 export function createMount(options: MountOptions): Mount {
-  const { server, upstream, warn, additions } = options;
+  const { server, upstream, warn, additions, telemetry = noTelemetry } = options;
   const { client_headers: clientHeaders } = server.upstream;
   const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
   const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
@@ -75,12 +82,15 @@ export function createMount(options: MountOptions): Mount {
   }
   const relaysChallenges = passthrough.some((name) => name.toLowerCase() === 'authorization');
   if (relaysChallenges) {
-    warn('client_headers.passthrough lists Authorization: the credentials of clients are sent to this upstream');
+    warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
   }
   const disabled = disabledTools(server.disabled_tools);
   for (const entry of disabled.invalid)
     warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
 
+  const own = telemetry.isOn
+    ? new ObservedUpstream(upstream, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
+    : upstream;
   const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
   const policy = server.upstream_ping;
   const breaker = new CircuitBreaker({
@@ -90,24 +100,29 @@ export function createMount(options: MountOptions): Mount {
   });
   const ping = policy.enabled
     ? new PingLoop({
-        upstream,
+        upstream: own,
         breaker,
         policy: { intervalMs: policy.interval_seconds * 1000, timeoutMs: policy.timeout_seconds * 1000 },
         headers: headers.base('POST', undefined),
         serverId: server.id,
         clientVersion: options.version,
-        onResult: (ok, error) => options.onPing(server.id, ok, error),
+        onResult: ({ ok, error, seconds, stateBefore, wasReached }) => {
+          telemetry.ping({ serverId: server.id, ok, seconds, stateBefore });
+          if (!wasReached) telemetry.wiring({ serverId: server.id, result: ok ? 'ready' : 'retry' });
+          options.onPing(server.id, ok, error);
+        },
       })
     : undefined;
   return {
     serverId: server.id,
     path: server.mount_path,
     upstream,
+    own,
     headers,
     requiredHeaders: clientHeaders.required.map((name) => name.toLowerCase()),
     breaker,
     ping,
-    era: new EraProbe(upstream, policy.timeout_seconds * 1000),
+    era: new EraProbe(own, policy.timeout_seconds * 1000),
     lists: new ListCache(options.listTtlMs),
     disabled,
     surface: new ToolSurface({
@@ -123,6 +138,11 @@ export function createMount(options: MountOptions): Mount {
       ttlMs: options.listTtlMs,
       onCleaned: options.onCleaned,
       onDrift: options.onDrift,
+      onDriftSeen: (outcome) => {
+        const { mode, block_strategy: blockStrategy } = server.tool_definition_pinning;
+        telemetry.drift({ serverId: server.id, mode, blockStrategy, outcome });
+      },
+      onTools: options.onTools,
     }),
     steps: additions?.steps ?? new Map<string, never>(),
     resources: additions?.resources,

@@ -64,7 +64,9 @@ function scene(answer: (reply: ServerResponse, posted: Posted) => unknown, isMod
   const record = sessionRecord(isModern ? { protocolVersion: MODERN_REVISION, sessionId: '0'.repeat(32) } : {});
   const call = toolCall({ turn, record, body, timeoutMs: null });
   const run: Scene['run'] = async (args = {}, signal = never) =>
-    JSON.parse(await nestedCall(post, call, { tool: 'tool', args, facts: { requestId: 'r' } }, signal)) as unknown;
+    JSON.parse(
+      await nestedCall(post, call, { tool: 'tool', args, facts: { requestId: 'r' }, bytes: 0 }, signal),
+    ) as unknown;
   return { call, posted, told, run };
 }
 

@@ -27,6 +27,8 @@ export interface NestedCall {
   readonly args: Record<string, unknown>;
   /** Filled in on the way, as those of a client's request. */
   readonly facts: RequestFacts;
+  /** Of the message that was sent; filled in. */
+  bytes: number;
 }
 
 /**
@@ -36,7 +38,9 @@ export interface NestedCall {
  */
 export async function nestedCall(post: Post, call: ToolCall, nested: NestedCall, signal: AbortSignal): Promise<string> {
   const id = `mcpa-code-${randomUUID()}`;
-  return exchange(post, call, await request(call, id, nested), id, signal);
+  const own = await request(call, id, nested);
+  nested.bytes = own.bytes.length;
+  return exchange(post, call, own, id, signal);
 }
 
 interface NestedRequest {
@@ -62,14 +66,15 @@ async function request(
 
 /** The headers with those that repeat what stands in the body (MCP 2026-07-28, Streamable HTTP). */
 async function modernHeaders(
-  { parts, mount, incoming }: ToolCall['turn'],
+  turn: ToolCall['turn'],
   tool: string,
   args: Record<string, unknown>,
 ): Promise<IncomingHttpHeaders> {
+  const { parts, mount, incoming } = turn;
   const own = Object.entries(incoming.headers).filter(([name]) => !name.startsWith('mcp-param-'));
   const base = mount.headers.base('POST', incoming.headers);
   const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
-  for (const { header, path } of await parts.toolParameters.of(mount, tool, base)) {
+  for (const { header, path } of await parts.toolParameters.of(turn, tool, base)) {
     const value = argumentAt(args, path);
     if (typeof value === 'string') headers[header] = encodeHeader(value);
     else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);
@@ -101,7 +106,7 @@ async function exchange(
         reply = replyOf(res);
         // It may have ended before there was anything to end.
         if (signal.aborted) reply.destroy();
-        else void post(mount, { ...incoming, headers, facts, reply }, bytes);
+        else void post(mount, { ...incoming, headers, facts, reply, within: turn.trace }, bytes);
       },
       { method: 'POST', url: mount.path, payloadAsStream: true },
     );
@@ -129,11 +134,11 @@ async function exchange(
 }
 
 /** Nobody waits for the call any more: the server hears it as it would from the client. Without sessions, to leave says it. */
-function cancel(post: Post, { turn: { mount, incoming } }: ToolCall, id: string): void {
+function cancel(post: Post, { turn: { mount, incoming, trace } }: ToolCall, id: string): void {
   const params = { requestId: id, reason: 'The code that made the call has ended.' };
   const bytes = Buffer.from(JSON.stringify({ jsonrpc: '2.0', method: 'notifications/cancelled', params }));
   const facts = { requestId: incoming.facts.requestId };
-  inject((_request, res) => void post(mount, { ...incoming, facts, reply: replyOf(res) }, bytes), {
+  inject((_request, res) => void post(mount, { ...incoming, facts, reply: replyOf(res), within: trace }, bytes), {
     method: 'POST',
     url: mount.path,
   }).catch(() => {

@@ -22,7 +22,7 @@ export async function callSessionless(
   const headers = mount.headers.forward('POST', turn.incoming.headers, true);
   if (step === undefined) return exchange(turn, body, request, headers);
   const tool = toolName(request);
-  const declared = await turn.parts.toolParameters.of(mount, tool ?? '', base);
+  const declared = await turn.parts.toolParameters.of(turn, tool ?? '', base);
   const record = step.needsHome ? await openWorkspace(turn) : noWorkspace(turn);
   // As any session, a workspace does not expire while a call runs in it.
   const { sessions } = turn.parts;

@@ -10,7 +10,7 @@ import { completeResult } from './own-result.ts';
 import { ownResource } from './resources.ts';
 import { callSessionless } from './sessionless-call.ts';
 import { requestTimeout } from './time-limits.ts';
-import { planOf, type Turn } from './turn.ts';
+import { ownUpstreamOf, planOf, type Turn } from './turn.ts';
 import { mayUse, noWorkspace } from './workspaces.ts';
 
 const INVALID_PARAMS = -32602;
@@ -22,13 +22,13 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
   const { parts, mount, incoming } = turn;
   const message = body.messages[0] as Message;
   const base = mount.headers.base('POST', incoming.headers);
-  const era = await mount.era.era(base).catch((error: unknown) => {
+  const era = await mount.era.era(base, ownUpstreamOf(turn)).catch((error: unknown) => {
     throw new AdapterError('upstream_unreachable', undefined, { cause: error });
   });
   if (era === 'legacy') throw new AdapterError('legacy_upstream');
   const mismatch =
     headerMismatch(message, incoming.headers) ??
-    (await parts.toolParameters.mismatch(mount, message, incoming.headers, base));
+    (await parts.toolParameters.mismatch(turn, message, incoming.headers, base));
   if (mismatch !== undefined) throw new AdapterError('header_mismatch', mismatch);
   if (message.kind === 'request') {
     if (message.method === 'tools/call') return callSessionless(turn, body, message, base);

@@ -12,6 +12,7 @@ import {
 import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import { ToolParameters } from './tool-parameters.ts';
+import type { Turn } from './turn.ts';
 
 const schema = (header: string) => ({
   type: 'object',
@@ -50,7 +51,12 @@ describe('the headers that repeat arguments of a tool', () => {
   });
 
   const mismatch = (headers: Record<string, string>, message = call()): Promise<string | undefined> =>
-    parameters.mismatch(mount, message, headers, ['content-type', 'application/json', 'authorization', 'Bearer x']);
+    parameters.mismatch({ mount } as Turn, message, headers, [
+      'content-type',
+      'application/json',
+      'authorization',
+      'Bearer x',
+    ]);
 
   test('are learned from the tools of all pages, once, with the credentials of the request', async () => {
     expect(await Promise.all([mismatch({ 'mcp-param-region': 'eu' }), mismatch({ 'mcp-param-region': 'eu' })])).toEqual(

@@ -2,8 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { type Message, toolName } from '../exchange/message.ts';
 import { type ParameterHeader, parameterHeaders, parameterMismatch } from '../exchange/modern-headers.ts';
-import type { Mount } from './mount.ts';
+import type { ListingRequest } from './list-tools.ts';
 import { ToolListings } from './tool-listings.ts';
+import { ownUpstreamOf, type Turn } from './turn.ts';
 
 /** Also where lists are not cached for clients: every call would wait for one. */
 const LEAST_TTL_MS = 1_000;
@@ -22,7 +23,7 @@ export class ToolParameters {
 
   /** What does not match, undefined when all does. `base` are the headers of an own request for this client. */
   async mismatch(
-    mount: Mount,
+    turn: Turn,
     message: Message,
     headers: IncomingHttpHeaders,
     base: readonly string[],
@@ -30,7 +31,7 @@ export class ToolParameters {
     if (message.kind !== 'request' || message.method !== 'tools/call') return undefined;
     const tool = toolName(message);
     if (tool === undefined) return undefined;
-    const request = { mount, base, inSession: undefined };
+    const request = listing(turn, base);
     const check = (byTool: ReadonlyMap<string, readonly ParameterHeader[]>): string | undefined =>
       parameterMismatch(message.params['arguments'], headers, byTool.get(tool) ?? []);
     const known = await this.#listings.of(request);
@@ -40,9 +41,13 @@ export class ToolParameters {
   }
 
   /** The headers that a tool declares, none when the upstream does not say. */
-  async of(mount: Mount, tool: string, base: readonly string[]): Promise<readonly ParameterHeader[]> {
-    return (await this.#listings.of({ mount, base, inSession: undefined })).byTool.get(tool) ?? [];
+  async of(turn: Turn, tool: string, base: readonly string[]): Promise<readonly ParameterHeader[]> {
+    return (await this.#listings.of(listing(turn, base))).byTool.get(tool) ?? [];
   }
+}
+
+function listing(turn: Turn, base: readonly string[]): ListingRequest {
+  return { mount: turn.mount, upstream: ownUpstreamOf(turn), base, inSession: undefined };
 }
 
 function* declared(page: string): Generator<[string, readonly ParameterHeader[]]> {

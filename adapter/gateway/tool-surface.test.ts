@@ -6,6 +6,7 @@ import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
 import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import type { Mount } from './mount.ts';
@@ -23,9 +24,13 @@ let upstream: HttpUpstream;
 let store: MemoryStore;
 const mounts: Mount[] = [];
 const drifts: string[] = [];
+const listed: (readonly string[])[] = [];
+let telemetry: RecordingTelemetry;
 
 beforeEach(async () => {
   [pages, failing, drifts.length] = [[[{ name: 'a' }, { name: 'b', description: 'B' }]], 0, 0];
+  listed.length = 0;
+  telemetry = new RecordingTelemetry();
   store = new MemoryStore();
   upstream = await startHttpUpstream((request, res) => {
     if (failing-- > 0) return answerError(request, res, 200, -32603, 'not now');
@@ -41,7 +46,8 @@ afterEach(async () => {
 function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
   const transport = new StreamableHttpUpstream({ url: `${upstream.origin}/mcp`, insecureTls: false });
   const onDrift = (_session: string, preview: string): void => void drifts.push(preview);
-  const made = sampleMount(server, { upstream: transport, listTtlMs, onDrift });
+  const onTools = (names: readonly string[]): void => void listed.push(names);
+  const made = sampleMount(server, { upstream: transport, listTtlMs, onDrift, telemetry, onTools });
   mounts.push(made);
   return made;
 }
@@ -49,7 +55,8 @@ function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
 /** What a turn has to have for the surface. */
 const turnOn = (of: Mount, reply: EventEmitter = new EventEmitter()): Turn => {
   const upstreamSessions = new UpstreamSessions(store);
-  return { mount: of, incoming: { headers: {}, reply }, parts: { store, upstreamSessions } } as unknown as Turn;
+  const parts = { store, upstreamSessions, telemetry };
+  return { mount: of, incoming: { headers: {}, reply }, parts } as unknown as Turn;
 };
 
 async function session(changes: Partial<SessionRecord> = {}): Promise<SessionRecord> {
@@ -311,6 +318,48 @@ describe('a call', () => {
     expect(await names(of, record)).toEqual(['b']);
     await expect(of.surface.checkCalls(turnOn(of), record, ['a'])).rejects.toEqual(unknown);
     await of.surface.checkCalls(turnOn(of), record, ['b']);
+  });
+});
+
+describe('telemetry is told', () => {
+  test('the names of tools in each list that is new, also of those that nobody may see', async () => {
+    pages = [
+      [{ name: 'a', description: 'hid\u200bden' }, { name: 'b' }],
+      [{ name: 'c' }, { description: 'no name' }],
+    ];
+    const of = mount({ tool_metadata_sanitization: { mode: 'block' } });
+    await names(of, await session());
+    await names(of, await session({ sessionId: 'f'.repeat(32) }));
+    expect(listed.map((one) => one.toSorted())).toEqual([['a', 'b', 'c']]);
+  });
+
+  test.each([
+    ['warn', {}, 'warn'],
+    ['block', block('error'), 'block_error'],
+    ['block', block('baseline_subset'), 'block_baseline_subset'],
+  ])('each time that tools have changed, and what follows: %s %j', async (mode, server, outcome) => {
+    const of = mount(server);
+    const record = await session();
+    await names(of, record);
+    expect(telemetry.of('drift')).toEqual([]);
+    pages = [[{ name: 'b', description: 'C' }]];
+    const pinned = await again(record);
+    for (let i = 0; i < 2; i++) await names(of, pinned).catch(() => undefined);
+    const blockStrategy = outcome === 'block_baseline_subset' ? 'baseline_subset' : 'error';
+    const one = { serverId: 's1', mode, blockStrategy, outcome };
+    expect(telemetry.of('drift')).toEqual([one, one]);
+  });
+
+  test('of each request for a list', async () => {
+    pages = [[{ name: 'a' }], [{ name: 'b' }]];
+    await names(mount(), await session());
+    failing = 1;
+    await names(mount({}, 0), await session({ sessionId: 'f'.repeat(32) })).catch(() => undefined);
+    const one = { serverId: 's1', method: 'tools/list', seconds: expect.any(Number), protocolVersion: undefined };
+    expect(telemetry.of('upstreamCall')).toEqual([
+      { ...one, errorType: undefined },
+      { ...one, errorType: -32603 },
+    ]);
   });
 });
 

@@ -9,7 +9,7 @@ import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
-import { type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
 import { listingLimit, orAborted } from './listing-limit.ts';
@@ -60,7 +60,13 @@ export interface ToolSurfaceOptions {
   readonly onCleaned: CleaningEvents | undefined;
   /** A session's tools differ from those that it saw first. Told once for each difference, and once a minute at most. */
   readonly onDrift: ((sessionId: string, preview: string) => void) | undefined;
+  /** The same, each time that it is seen, with what follows from it. */
+  readonly onDriftSeen?: ((outcome: DriftOutcome) => void) | undefined;
+  /** Told the names in each list that is looked at first, whether clients see the tools or not. */
+  readonly onTools?: ((names: readonly string[]) => void) | undefined;
 }
+
+export type DriftOutcome = 'warn' | 'block_baseline_subset' | 'block_error' | 'block_error_invalidate_session';
 
 /**
  * What clients see of the tools of one upstream, and may call: made fit for a model, pinned to what their session saw
@@ -72,6 +78,8 @@ export class ToolSurface {
   readonly #blocks: boolean;
   readonly #ttlMs: number;
   readonly #onDrift: ToolSurfaceOptions['onDrift'];
+  readonly #onDriftSeen: ToolSurfaceOptions['onDriftSeen'];
+  readonly #onTools: ToolSurfaceOptions['onTools'];
   readonly #views: ToolViews;
   /** By fingerprint; a baseline never changes. */
   readonly #baselines = new LRUCache<string, Baseline>({
@@ -93,14 +101,28 @@ export class ToolSurface {
     this.#blocks = options.blocks;
     this.#ttlMs = options.ttlMs;
     this.#onDrift = options.onDrift;
-    const { catalog, pinning, onCleaned } = options;
+    this.#onDriftSeen = options.onDriftSeen;
+    this.#onTools = options.onTools;
+    const { catalog, pinning, onCleaned, onTools } = options;
     this.#drifts = new SessionDrifts(pinning.mode === 'block');
-    this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', onCleaned });
+    this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', onCleaned, onTools });
   }
 
   /** Whether any list of tools looks, or may look, other than the upstream's. */
   get any(): boolean {
     return this.catalog.any || this.#pinning.mode !== 'off';
+  }
+
+  /** Whether somebody wants to know the names in lists that pass as they are. */
+  get readsNames(): boolean {
+    return this.#onTools !== undefined && !this.any;
+  }
+
+  /** A list passes as it is: a tools/list result (JSON text). */
+  passed(result: string): void {
+    if (this.#pages.has(hash('sha256', result, 'base64'))) return;
+    const { span } = this.#pageOf(result);
+    if (span !== undefined) this.#onTools?.(namesIn(result, span));
   }
 
   /** Nothing is served, and nothing called, on the word of a list that may have changed since. */
@@ -230,6 +252,13 @@ export class ToolSurface {
     return { list, shown, ...(this.isStrict ? {} : { drift }) };
   }
 
+  #driftOutcome(): DriftOutcome {
+    const { block_strategy, block_error_session_action } = this.#pinning;
+    if (!this.isStrict) return 'warn';
+    if (block_strategy === 'baseline_subset') return 'block_baseline_subset';
+    return block_error_session_action === 'invalidate' ? 'block_error_invalidate_session' : 'block_error';
+  }
+
   /** The error for a session whose tools have drifted, which ends it where it is to end (specification, section 3.1). */
   async #refusal(turn: Turn, record: SessionRecord, drift: Drift): Promise<AdapterError> {
     const preview = previewOf(drift);
@@ -297,6 +326,7 @@ export class ToolSurface {
   }
 
   #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
+    this.#onDriftSeen?.(this.#driftOutcome());
     const told = this.#told.get(sessionId);
     const now = Date.now();
     if (told !== undefined && (told.list === list.baseline.fingerprint || now < told.at + TELL_EVERY_MS)) return;
@@ -320,6 +350,16 @@ const noList = (): AdapterError =>
   new AdapterError('upstream_failed', 'The upstream server answered with something else than a list of tools.');
 
 const unknownTool = (name: string): AdapterError => new AdapterError('unknown_tool', `Unknown tool: ${name}`);
+
+function namesIn(result: string, { start }: Span): string[] {
+  const names: string[] = [];
+  for (const tool of elements(result, start)) {
+    const name = locate(result, ['name'], tool.start);
+    if (name !== undefined && result.charAt(name.start) === '"')
+      names.push(JSON.parse(result.slice(name.start, name.end)));
+  }
+  return names;
+}
 
 function concerns({ changed, added, removed }: Drift, name: string): boolean {
   return changed.some((one) => one.name === name) || added.includes(name) || removed.includes(name);

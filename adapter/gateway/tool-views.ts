@@ -49,6 +49,8 @@ export interface ToolViewsOptions {
   readonly catalog: Catalog;
   readonly isPinned: boolean;
   readonly onCleaned: CleaningEvents | undefined;
+  /** Told the names in each list that is looked at first. */
+  readonly onTools?: ((names: readonly string[]) => void) | undefined;
 }
 
 /**
@@ -89,7 +91,7 @@ export class ToolViews {
   }
 
   async #prepare(key: string, text: string): Promise<PreparedList> {
-    const { catalog, isPinned, onCleaned } = this.#options;
+    const { catalog, isPinned, onCleaned, onTools } = this.#options;
     const added: PreparedTool[] = [];
     let count = 0;
     const steps = toolView(text, (definition) => {
@@ -105,6 +107,7 @@ export class ToolViews {
     });
     const list = new PreparedList(key, await inTurns(steps));
     this.#lists.set(key, list);
+    onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked]);
     const event = cleaningEvent(added);
     if (event !== undefined) onCleaned?.(event);
     return list;

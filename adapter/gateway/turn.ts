@@ -2,15 +2,19 @@ import type { AdapterError } from '../errors.ts';
 import type { Outcome, Plan } from '../exchange/exchange.ts';
 import type { KeepAlive } from '../exchange/keep-alive.ts';
 import type { RunningExchanges } from '../exchange/running.ts';
+import { sessionEnd } from '../sessions/session-end.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import type { UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
+import type { Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { Tracing } from '../telemetry/tracing.ts';
 import { type Admitted, rejectedHead } from './admission.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './mount.ts';
+import type { RequestTrace } from './request-trace.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 
 const END_SESSION_TIMEOUT_MS = 5_000;
@@ -25,6 +29,11 @@ export interface GatewayParts {
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
   readonly toolParameters: ToolParameters;
+  readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
+  /** The audit log names the arguments of calls by their hash. */
+  readonly hashesArguments: boolean;
+  /** Undefined without traces. */
+  readonly tracing: Pick<Tracing, 'begin'> | undefined;
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
   readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
@@ -40,6 +49,18 @@ export interface Turn {
   readonly mount: Mount;
   readonly incoming: Incoming;
   readonly admitted: Admitted;
+  /** Undefined without traces. */
+  readonly trace: RequestTrace | undefined;
+}
+
+/** Where the client's own messages go. */
+function upstreamOf({ mount, trace }: Turn): Upstream {
+  return trace === undefined ? mount.upstream : trace.of(mount.upstream);
+}
+
+/** Where the adapter's own requests for this client go: the same upstream. */
+export function ownUpstreamOf({ mount, trace }: Turn): Upstream {
+  return trace === undefined ? mount.own : trace.of(mount.own);
 }
 
 /** What differs between the plans of the kinds of requests. */
@@ -66,7 +87,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
   return {
     id: own.id ?? '',
     serverId: mount.serverId,
-    upstream: mount.upstream,
+    upstream: upstreamOf(turn),
     request: own.request,
     reply: incoming.reply,
     requestId: incoming.facts.requestId,
@@ -87,6 +108,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     onAnswered: own.onAnswered,
     onListChanged: own.onListChanged,
     known: parts.known,
+    noted: parts.telemetry.isOn && own.idTexts.length > 0 ? incoming.facts : undefined,
     onFinish: (outcome: Outcome) => {
       incoming.facts.outcome = outcome;
       admitted.finished(outcome);
@@ -98,14 +120,15 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
 /** A new upstream session for this session, once for all who need it. */
 export function renew(turn: Turn, record: SessionRecord): Promise<SessionRecord> {
   const { parts, mount, incoming } = turn;
-  return parts.upstreamSessions.renew(mount.upstream, record, mount.headers.base('POST', incoming.headers));
+  return parts.upstreamSessions.renew(ownUpstreamOf(turn), record, mount.headers.base('POST', incoming.headers));
 }
 
 /** Ends the upstream's session, best effort: the adapter's has ended all the same, and the upstream expires its own. */
-export async function endUpstream({ mount, incoming }: Turn, session: UpstreamSession): Promise<void> {
+export async function endUpstream(turn: Turn, session: UpstreamSession): Promise<void> {
+  const { mount, incoming } = turn;
   try {
     if (mount.breaker.state(Date.now()) === 'open') return;
-    await mount.upstream.endSession(
+    await upstreamOf(turn).endSession(
       session,
       mount.headers.forward('DELETE', incoming.headers, false),
       END_SESSION_TIMEOUT_MS,
@@ -124,6 +147,7 @@ export async function invalidateSession(turn: Turn, record: SessionRecord, reaso
   const ended = await parts.sessionFiles.invalidate(record, reason, Date.now() + parts.tombstoneTtlMs);
   if (!ended) return;
   const { serverId, sessionId } = record;
+  parts.telemetry.session(sessionEnd(record, 'tool_definition_invalidated'));
   const tell = (): void => {
     const told = parts.bus.publish({ type: 'session-ended', serverId, sessionId });
     Promise.all([told, endUpstream(turn, record)]).catch(parts.known);

@@ -11,7 +11,9 @@ import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-fi
 import { SessionRegistry, principalOf } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger } from '../telemetry/logger.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { tokenAuthentication } from './auth.ts';
 import { OriginPolicy } from './origin.ts';
@@ -38,10 +40,12 @@ let base: string;
 let logged: string;
 let sent: number[];
 let running: RunningDownloads;
+let telemetry: RecordingTelemetry;
 
 async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteOptions> } = {}): Promise<void> {
   const auth = options.auth ?? false;
   logged = '';
+  telemetry = new RecordingTelemetry();
   app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: 'right' }),
     authHeader: 'X-Token',
@@ -50,7 +54,8 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     maxBodyBytes: 1000,
     isDraining: () => false,
     isMount: () => false,
-    logger: createLogger('info', (one) => one, { write: (line) => void (logged += line) }),
+    telemetry,
+    logger: createLogger('info', createRedaction(), { write: (line) => void (logged += line) }),
   });
   artifactRoute(app, {
     serverIds: ['s1', 's2'],
@@ -62,6 +67,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     files: files.bytes,
     running,
     events: { downloaded: (_file, bytes) => void sent.push(bytes) },
+    telemetry,
     known: (error) => knownError(error, (one) => void (logged += String(one))),
     ...options.changes,
   });
@@ -294,6 +300,48 @@ describe('a download is refused', () => {
     const response = await fetch(await signed());
     expect(response.headers.get('retry-after')).toBeTruthy();
     expect(await refusal(response)).toEqual([503, 'state_unavailable']);
+  });
+});
+
+describe('telemetry is told', () => {
+  const results = () => telemetry.of('download').map(({ result }) => result);
+
+  test('of a download with its bytes, and by what right it was', async () => {
+    await start();
+    await (await fetch(await signed())).text();
+    await (await fetch(pathOf(), own({ range: 'bytes=4-8' }))).text();
+    await fetch(pathOf(), { method: 'HEAD', ...own() });
+    await vi.waitFor(() => expect(results()).toHaveLength(2));
+    const one = { serverId: 's1', result: 'success', seconds: expect.any(Number) };
+    expect(telemetry.of('download')).toEqual([
+      { ...one, authMode: 'signed_url', bytes: TEXT.length },
+      { ...one, authMode: 'session_context', bytes: 5 },
+    ]);
+  });
+
+  test('what was missing, which the client is not', async () => {
+    await start();
+    const lost = await files.file(session, 'artifact');
+    await rm(files.pathOf(lost));
+    const other = await files.file(await files.session(), 'artifact');
+    await fetch(pathOf({ ...file, fileId: newId() }), own());
+    await fetch(pathOf(lost), own());
+    await fetch(`${pathOf()}/other.txt`, own());
+    await fetch(pathOf(other), own());
+    await fetch(pathOf(), own({ range: 'bytes=1000-' }));
+    await fetch(await expired());
+    await fetch(pathOf(), { method: 'POST', ...own() });
+    expect(results()).toEqual(['not_found', 'file_missing', 'filename_mismatch', 'session_mismatch', 'error']);
+  });
+
+  test('that the store is down', async () => {
+    const down = Object.assign(new Error('down'), { name: 'StoreUnavailable' });
+    const records = { find: () => Promise.reject(down), use: () => Promise.reject(down) };
+    await start({ changes: { records } });
+    await fetch(await signed());
+    expect(telemetry.of('download')).toMatchObject([
+      { result: 'persistence_unavailable', authMode: 'signed_url', bytes: 0 },
+    ]);
   });
 });
 

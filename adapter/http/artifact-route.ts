@@ -11,6 +11,8 @@ import { FileRefused, type OpenedFile } from '../files/places.ts';
 import { type Verdict, verifyDownload } from '../files/signed-url.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
+import { downloadFailure } from '../telemetry/outcome-labels.ts';
+import type { DownloadObservation, Telemetry } from '../telemetry/telemetry.ts';
 import { admitSigned } from './auth.ts';
 import { byteRange } from './byte-range.ts';
 import type { RunningDownloads } from './running-downloads.ts';
@@ -28,6 +30,7 @@ export interface ArtifactRouteOptions {
   readonly files: Pick<FileStore, 'open' | 'url'>;
   readonly running: Pick<RunningDownloads, 'add'>;
   readonly events: Pick<FileEvents, 'downloaded'>;
+  readonly telemetry: Pick<Telemetry, 'download'>;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
 }
@@ -42,6 +45,13 @@ interface Params {
 
 type Download = FastifyRequest<{ Params: Params }>;
 
+/** What telemetry is told of a download when it is over. */
+interface Told {
+  authMode: DownloadObservation['authMode'];
+  bytes: number;
+}
+
+const ROUTE_GROUP = '/artifacts/{server_id}/{session_id}/{artifact_id}/{filename}';
 const EXPIRED: Record<Exclude<Verdict, 'valid'>, string> = {
   expired: 'The download URL has expired.',
   invalid: 'The download URL is not valid.',
@@ -57,13 +67,25 @@ export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOption
     app.route<{ Params: Params }>({
       method: ['GET', 'HEAD'],
       url,
-      config: { decidesItself: true },
+      config: { decidesItself: true, routeGroup: ROUTE_GROUP },
       handler: async (request, reply) => {
         options.running.add(reply.raw);
+        const started = performance.now();
+        const told: Told = { authMode: 'session_context', bytes: 0 };
+        let result: DownloadObservation['result'] | undefined;
         try {
-          await download(options, request, reply);
+          await download(options, request, reply, told);
+          result = request.facts.outcome === 'ok' ? 'success' : 'error';
         } catch (error) {
-          throw options.known(error);
+          const known = options.known(error);
+          result = error instanceof NotFound ? error.why : downloadFailure(known.code);
+          throw known;
+        } finally {
+          const seconds = (performance.now() - started) / 1000;
+          const serverId = request.params.server;
+          if (result !== undefined && request.method === 'GET') {
+            options.telemetry.download({ serverId, result, ...told, seconds });
+          }
         }
         return reply;
       },
@@ -71,6 +93,7 @@ export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOption
     app.route({
       method: ['POST', 'PUT', 'PATCH', 'DELETE'],
       url,
+      config: { routeGroup: ROUTE_GROUP },
       handler: (_request, reply) => {
         void reply.header('allow', 'GET, HEAD');
         throw new AdapterError('method_not_allowed');
@@ -79,7 +102,12 @@ export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOption
   }
 }
 
-async function download(options: ArtifactRouteOptions, request: Download, reply: FastifyReply): Promise<void> {
+async function download(
+  options: ArtifactRouteOptions,
+  request: Download,
+  reply: FastifyReply,
+  told: Told,
+): Promise<void> {
   const { records, files, ttlMs } = options;
   const { server: serverId, session: sessionId, artifact: fileId, '*': filename } = request.params;
   const key = { serverId, sessionId, kind: 'artifact', fileId } as const;
@@ -92,12 +120,13 @@ async function download(options: ArtifactRouteOptions, request: Download, reply:
 
   // Only a URL without the name has to be looked up to know what was signed.
   const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
-  await admit(options, request, signedName);
+  told.authMode = await admit(options, request, signedName);
   if (!isServer) throw new AdapterError('unknown_server');
   request.facts.sessionId = sessionId;
 
   const file = await find(request.method === 'HEAD' ? 'find' : 'use');
-  if (file === undefined || (filename !== undefined && filename !== file.filename)) throw notFound();
+  if (file === undefined) throw new NotFound('not_found');
+  if (filename !== undefined && filename !== file.filename) throw new NotFound('filename_mismatch');
   const elsewhere = await files.url(file, { expiresInSeconds: options.redirectTtlSeconds, as: 'attachment' });
   if (elsewhere !== undefined) {
     request.facts.outcome = 'ok';
@@ -107,45 +136,51 @@ async function download(options: ArtifactRouteOptions, request: Download, reply:
     return;
   }
   await using opened = await files.open(file).catch((error: unknown) => {
-    throw error instanceof FileRefused ? notFound() : error;
+    throw error instanceof FileRefused ? new NotFound('file_missing') : error;
   });
-  await send(options, request, reply, file, opened);
+  told.bytes = await send(options, request, reply, file, opened);
 }
 
 /** Throws unless the caller may have this artifact, if there is one. */
-async function admit({ secret, sessions }: ArtifactRouteOptions, request: Download, filename: string): Promise<void> {
+async function admit(
+  { secret, sessions }: ArtifactRouteOptions,
+  request: Download,
+  filename: string,
+): Promise<Told['authMode']> {
   const { server: serverId, session: sessionId, artifact: artifactId } = request.params;
   const query = queryOf(request);
   const verdict = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, Date.now());
   if (verdict === 'valid') {
     admitSigned(request);
-    return;
+    return 'signed_url';
   }
   const refused = verdict === 'absent' ? undefined : new AdapterError('download_url_invalid', EXPIRED[verdict]);
   if (request.refusal !== undefined) throw refused ?? request.refusal;
   const own = request.headers['mcp-session-id'] ?? query.get('session_id') ?? undefined;
   if (own === undefined) throw refused ?? new AdapterError('missing_session');
-  if (own !== sessionId) throw notFound();
+  if (own !== sessionId) throw new NotFound('session_mismatch');
   try {
     await sessions.find(serverId, sessionId, request.principal);
   } catch (error) {
     const isGone = error instanceof AdapterError && error.status === 404;
-    throw isGone ? notFound() : error;
+    throw isGone ? new NotFound('not_found') : error;
   }
+  return 'session_context';
 }
 
+/** Returns how many bytes of the file have left. */
 async function send(
   { events }: ArtifactRouteOptions,
   request: Download,
   reply: FastifyReply,
   file: FileRecord,
   opened: OpenedFile,
-): Promise<void> {
+): Promise<number> {
   const { size, modifiedAt } = opened;
   const etag = `"${file.fileId}-${size.toString(16)}-${Math.floor(modifiedAt).toString(16)}"`;
   if (request.method === 'HEAD') {
     sendHead(request, reply, file, { size, modifiedAt, etag });
-    return;
+    return 0;
   }
   const lastModified = new Date(modifiedAt).toUTCString();
   const range = byteRange(request.headers, size, { etag, lastModified });
@@ -166,13 +201,17 @@ async function send(
   const answer = { bytes, parts: opened.read({ start, end, signal: gone.signal }), releasable: true };
   try {
     const isSent = await streamAnswer(reply.raw, range.kind === 'part' ? 206 : 200, headers, answer);
-    if (!isSent) request.facts.outcome = 'client_closed';
-    else events.downloaded(file, bytes);
+    if (isSent) {
+      events.downloaded(file, bytes);
+      return bytes;
+    }
+    request.facts.outcome = 'client_closed';
   } catch (error) {
     // The connection is gone already; there is nobody to be told.
     request.facts.outcome = gone.signal.aborted ? 'client_closed' : 'internal';
     if (!(error instanceof FileRefused) && request.facts.outcome === 'internal') throw error;
   }
+  return 0;
 }
 
 /** What is said of the bytes: `etag` only where they come from here. */
@@ -203,7 +242,15 @@ function headersOf(request: Download, file: FileRecord, about: Omit<About, 'size
   };
 }
 
-const notFound = (): AdapterError => new AdapterError('artifact_not_found');
+/** The same to every caller; what was missing is for telemetry only. */
+class NotFound extends AdapterError {
+  readonly why: DownloadObservation['result'];
+
+  constructor(why: DownloadObservation['result']) {
+    super('artifact_not_found');
+    this.why = why;
+  }
+}
 
 const queryOf = (request: FastifyRequest): URLSearchParams => {
   const at = request.url.indexOf('?');

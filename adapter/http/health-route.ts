@@ -18,14 +18,16 @@ export function healthRoute(
   source: HealthSource,
   isAuthenticated: (headers: object) => boolean,
 ): void {
-  app.get('/healthz', async (request, reply) => {
+  app.get('/healthz', named('/healthz'), async (request, reply) => {
     const health = await source.health(isAuthenticated(request.headers));
     return reply.code(health.status === 'ok' ? 200 : 503).send(health);
   });
-  app.get('/livez', (_request, reply) => reply.send({ status: 'ok' }));
-  app.get('/readyz', (_request, reply) => {
+  app.get('/livez', named('/livez'), (_request, reply) => reply.send({ status: 'ok' }));
+  app.get('/readyz', named('/readyz'), (_request, reply) => {
     const reason = source.notReady();
     if (reason === undefined) return reply.send({ status: 'ok' });
     return reply.code(503).header('retry-after', '1').send({ status: 'unavailable', reason });
   });
 }
+
+const named = (routeGroup: string): { config: { routeGroup: string } } => ({ config: { routeGroup } });

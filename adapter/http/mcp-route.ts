@@ -12,18 +12,20 @@ const JSON_TYPE = /^application\/json\s*(;|$)/i;
 export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway): void {
   // find-my-way reads a colon as the start of a parameter.
   const path = mount.path.replaceAll(':', '::');
+  const of = { config: { serverId: mount.serverId, routeGroup: mount.path } };
 
-  app.post(path, (request, reply) => {
+  app.post(path, of, (request, reply) => {
     const type = request.headers['content-type'];
     if (type === undefined || !JSON_TYPE.test(type)) throw new AdapterError('unsupported_media_type');
     const incoming = accept(mount, request, reply);
     void gateway.post(mount, incoming, Buffer.isBuffer(request.body) ? request.body : EMPTY);
   });
-  app.get(path, (request, reply) => void gateway.get(mount, accept(mount, request, reply)));
-  app.delete(path, (request, reply) => void gateway.delete(mount, accept(mount, request, reply)));
+  app.get(path, of, (request, reply) => void gateway.get(mount, accept(mount, request, reply)));
+  app.delete(path, of, (request, reply) => void gateway.delete(mount, accept(mount, request, reply)));
   app.route({
     method: ['PUT', 'PATCH', 'HEAD', 'OPTIONS'],
     url: path,
+    ...of,
     handler: (_request, reply) => {
       void reply.header('allow', 'POST, GET, DELETE');
       throw new AdapterError('method_not_allowed');

@@ -5,7 +5,10 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
+import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger, type LogLevel } from '../telemetry/logger.ts';
+import type { RequestObservation } from '../telemetry/telemetry.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { tokenAuthentication } from './auth.ts';
 import { type CorsSettings, OriginPolicy } from './origin.ts';
 import { closeServer, createServer } from './server.ts';
@@ -23,11 +26,15 @@ describe('the HTTP server', () => {
   let port: number;
   let draining: boolean;
   let lines: Record<string, unknown>[];
+  let telemetry: RecordingTelemetry;
+  let arrived: PromiseWithResolvers<void>;
   const sockets: Socket[] = [];
 
   beforeEach(() => {
     draining = false;
     lines = [];
+    telemetry = new RecordingTelemetry();
+    arrived = Promise.withResolvers();
   });
   afterEach(async () => {
     for (const socket of sockets.splice(0)) socket.destroy();
@@ -43,7 +50,8 @@ describe('the HTTP server', () => {
       maxBodyBytes: options.maxBodyBytes ?? 1000,
       isDraining: () => draining,
       isMount: (path) => path === '/mount',
-      logger: createLogger(options.level ?? 'critical', (one) => one, {
+      telemetry,
+      logger: createLogger(options.level ?? 'critical', createRedaction(), {
         write: (line) => void lines.push(JSON.parse(line)),
       }),
     });
@@ -52,6 +60,19 @@ describe('the HTTP server', () => {
       app.get(url, () => ({ ok: true }));
     }
     app.get('/own', { config: { decidesItself: true } }, ({ refusal }) => ({ code: refusal?.code ?? 'none' }));
+    app.get('/of/:server', { config: { routeGroup: '/of/{server_id}' } }, ({ facts }) => {
+      facts.rpcMethod = 'tools/list';
+      return 'hello';
+    });
+    app.get('/mcp', { config: { routeGroup: '/mcp', serverId: 's1' } }, (_request, reply) => {
+      reply.hijack();
+      reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: x\n\n');
+    });
+    app.get('/waiting', ({ facts }, reply) => {
+      reply.hijack();
+      arrived.resolve();
+      reply.raw.once('close', () => (facts.outcome = 'client_closed'));
+    });
     app.get('/limit', () => {
       throw new AdapterError('sessions_limit', 'Full.', { retryAfter: 7 });
     });
@@ -222,6 +243,74 @@ describe('the HTTP server', () => {
     const foreign = { origin: 'https://evil.example', 'x-token': 'right' };
     expect(await seen(await get('/own', { headers: foreign }))).toEqual([200, { code: 'forbidden_origin' }]);
     expect((await get('/plain')).status).toBe(401);
+  });
+
+  describe('tells telemetry', () => {
+    const observed = async (count: number): Promise<RequestObservation[]> => {
+      await vi.waitFor(() => expect(telemetry.of('request')).toHaveLength(count));
+      return telemetry.of('request');
+    };
+
+    test('of each request once, when its answer has left, with what was found out on its way', async () => {
+      await start();
+      await (await get('/of/s7?token=abc')).text();
+      const [one] = await observed(1);
+      expect(one).toEqual({
+        serverId: 's7',
+        method: 'GET',
+        route: '/of/{server_id}',
+        status: 200,
+        seconds: expect.any(Number),
+        principal: '',
+        bytesIn: 0,
+        bytesOut: expect.any(Number),
+        isEventStream: false,
+        facts: { requestId: expect.any(String), rpcMethod: 'tools/list' },
+      });
+      expect(one?.seconds).toBeGreaterThan(0);
+      expect(one?.seconds).toBeLessThan(10);
+      expect(one?.bytesOut).toBeGreaterThan('hello'.length);
+      expect(one?.bytesOut).toBeLessThan(1000);
+    });
+
+    test('of refused requests too, whatever they asked for, and never with a path that was chosen by them', async () => {
+      await start({ auth: true });
+      for (const path of ['/of/s7', '/nothing/x', '/.well-known/oauth-authorization-server/x', '/mcp']) await get(path);
+      const socket = await raw('GET /%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+      await text(socket);
+      const all = await observed(5);
+      expect(all.map(({ serverId, route, status, facts }) => [serverId, route, status, facts.outcome])).toEqual([
+        ['s7', '/of/{server_id}', 401, 'unauthorized'],
+        [undefined, 'unmatched', 401, 'unauthorized'],
+        [undefined, '/.well-known/*', 401, 'unauthorized'],
+        ['s1', '/mcp', 401, 'unauthorized'],
+        [undefined, 'unmatched', 400, 'invalid_request'],
+      ]);
+      expect(all.some(({ isEventStream }) => isEventStream)).toBe(false);
+    });
+
+    test('how much came, and which answers are event streams', async () => {
+      await start();
+      await (await get('/mcp')).text();
+      await get('/plain', { method: 'POST', body: 'x'.repeat(700) });
+      const [stream, body] = await observed(2);
+      expect([stream?.isEventStream, stream?.serverId, body?.isEventStream, body?.bytesIn]).toEqual([
+        true,
+        's1',
+        false,
+        700,
+      ]);
+    });
+
+    test('of a client that has gone, after all others have heard of it', async () => {
+      await start({ level: 'info' });
+      const socket = await raw('GET /waiting HTTP/1.1\r\nHost: localhost\r\n\r\n');
+      await arrived.promise;
+      socket.destroy();
+      const [gone] = await observed(1);
+      expect([gone?.status, gone?.facts.outcome]).toEqual([499, 'client_closed']);
+      expect(lines).toMatchObject([{ status: 499, outcome: 'client_closed' }]);
+    });
   });
 
   describe('on a connection without a request', () => {

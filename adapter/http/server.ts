@@ -4,12 +4,12 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
-import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
-import { maskIds } from '../telemetry/redact.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
 import { askForBody, isReadSlowly } from './large-body.ts';
 import type { OriginPolicy } from './origin.ts';
+import { type EndParts, tellAtEnd, tellBadPath } from './request-end.ts';
+import { pathOf, PUBLIC_PATHS } from './request-path.ts';
 
 /**
  * What clients are told (`Keep-Alive: timeout=5`). Those that heed it close their idle connections themselves, so that
@@ -20,10 +20,6 @@ const KEEP_ALIVE_MS = 5_000;
 const KEEP_ALIVE_MORE_MS = 70_000;
 const REQUEST_RECEIVE_TIMEOUT_MS = 300_000;
 const SWEEP_MS = 20;
-/** What clients send may be of any length. */
-const MAX_LOGGED_CHARS = 200;
-/** Open without a token (specification, section 5; decisions): probes cannot carry one. */
-const PUBLIC_PATHS = new Set(['/healthz', '/livez', '/readyz']);
 
 declare module 'fastify' {
   interface FastifyRequest {
@@ -44,7 +40,7 @@ declare module 'fastify' {
   }
 }
 
-export interface ServerOptions {
+export interface ServerOptions extends EndParts {
   readonly authenticate: Authenticate;
   readonly authHeader: string;
   readonly origins: OriginPolicy;
@@ -53,7 +49,6 @@ export interface ServerOptions {
   readonly isDraining: () => boolean;
   /** Whether a path is an MCP mount, where errors are JSON-RPC. */
   readonly isMount: (path: string) => boolean;
-  readonly logger: Logger;
 }
 
 /** The HTTP server without routes: what every request goes through, in this order, and how errors leave. */
@@ -70,7 +65,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     forceCloseConnections: 'idle',
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
     clientErrorHandler: refuseConnection,
-    frameworkErrors: (_error, _request, reply) => {
+    frameworkErrors: (_error, request, reply) => {
+      tellBadPath(options, request.method);
       const text = httpErrorText('bad_request', 'The path is not valid.');
       reply.raw.writeHead(400, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
     },
@@ -93,7 +89,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const id = `${prefix}${(counter++).toString(36)}`;
     request.facts = { requestId: id };
     if (options.isDraining()) raw.setHeader('connection', 'close');
-    if (isInfoEnabled(logger)) logWhenDone(logger, request, raw, id);
+    tellAtEnd(options, request, raw);
 
     const { origin, host } = request.headers;
     if (!origins.allowsHost(host)) throw new AdapterError('forbidden_host');
@@ -210,12 +206,6 @@ function refuseConnection(
   socket.end(`HTTP/1.1 ${status}\r\n${headers}\r\n\r\n${text}`);
 }
 
-function pathOf(request: FastifyRequest): string {
-  const query = request.url.indexOf('?');
-  const path = query === -1 ? request.url : request.url.slice(0, query);
-  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
-}
-
 function knownError(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;
   const { code, statusCode } = error as { code?: string; statusCode?: number };
@@ -225,35 +215,4 @@ function knownError(error: unknown): AdapterError {
     return new AdapterError('invalid_request', (error as Error).message, { cause: error });
   }
   return new AdapterError('internal', undefined, { cause: error });
-}
-
-function logWhenDone(
-  logger: Logger,
-  request: FastifyRequest,
-  raw: NodeJS.EventEmitter & { statusCode: number },
-  id: string,
-): void {
-  const started = performance.now();
-  raw.once('close', () => {
-    const { facts } = request;
-    // Orchestrators ask every few seconds; their questions are news only when the answer is bad.
-    const level = raw.statusCode < 400 && PUBLIC_PATHS.has(pathOf(request)) ? 'debug' : 'info';
-    logger[level](
-      {
-        request_id: id,
-        server_id: facts.serverId,
-        session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
-        http_method: request.method,
-        // Masked before it is cut: most of an id would be left at the cut.
-        path: facts.serverId === undefined ? maskIds(pathOf(request)).slice(0, MAX_LOGGED_CHARS) : undefined,
-        method: facts.rpcMethod?.slice(0, MAX_LOGGED_CHARS),
-        tool: facts.tool?.slice(0, MAX_LOGGED_CHARS),
-        status: raw.statusCode,
-        outcome: facts.outcome,
-        reason: facts.reason,
-        ms: Math.round((performance.now() - started) * 100) / 100,
-      },
-      'request',
-    );
-  });
 }

@@ -673,6 +673,79 @@ describe('the page', () => {
   });
 });
 
+describe('telemetry is told', () => {
+  const parts = [file('a', 'x')];
+  const failures = () => server.telemetry.of('uploadFailed');
+  const credentials = () => server.telemetry.of('credential').map(({ result }) => result);
+
+  test('why an upload has failed, and of none that succeeded or was refused before', async () => {
+    await start({ maxFileBytes: 1 });
+    const session = await server.session();
+    const header = { 'mcp-session-id': session.sessionId };
+    expect((await upload(session, parts)).status).toBe(200);
+    await post(`${server.url}/upload/none`, parts, header);
+    await post(`${server.url}/upload/pw`, parts);
+    await upload(session, []);
+    await upload(session, [file('a', 'xx')]);
+    await upload(session, [...parts, { name: 'sha256', content: 'x' }, { name: 'sha256', content: 'x' }]);
+    await send(`${server.url}/upload/pw`, 'broken', { 'content-type': 'multipart/form-data; boundary=b', ...header });
+    await upload({ ...session, sessionId: 'f'.repeat(32) }, parts);
+    await fetch(`${server.url}/upload/pw`, { method: 'PUT', body: 'x' });
+    await post(`${server.url}/upload/pw?mcp_upload_exp=1`, parts);
+    expect(failures()).toEqual([
+      { serverId: 'none', reason: 'unknown_server' },
+      { serverId: 'pw', reason: 'missing_session_header' },
+      { serverId: 'pw', reason: 'no_file_parts' },
+      { serverId: 'pw', reason: 'tool_error' },
+      { serverId: 'pw', reason: 'sha256_count_mismatch' },
+      { serverId: 'pw', reason: 'upload_processing_error' },
+      { serverId: 'pw', reason: 'session_invalidated' },
+    ]);
+  });
+
+  test('whether a signed URL was good, and if not why', async () => {
+    await start({ auth: true });
+    const session = await server.session();
+    const url = new URL(await server.signed(session));
+    const changed = (name: string, value: string | null): string => {
+      const other = new URL(url);
+      if (value === null) other.searchParams.delete(name);
+      else other.searchParams.set(name, value);
+      return other.href;
+    };
+    await fetch(changed('mcp_upload_sig', null));
+    await fetch(changed('mcp_upload_exp', 'soon'));
+    await fetch(changed('mcp_upload_exp', '1'));
+    await fetch(changed('mcp_upload_sig', '0'.repeat(64)));
+    await fetch(changed('mcp_upload_sig', 'x'));
+    expect((await post(url.href, parts)).status).toBe(200);
+    await post(url.href, parts);
+    const wrong = ['missing_fields', 'invalid_expiry', 'expired', 'bad_signature', 'bad_signature'];
+    expect(credentials()).toEqual([...wrong, 'accepted', 'replay_or_invalid']);
+    expect(
+      server.telemetry.of('credential').every(({ serverId, operation, backend }) => {
+        return serverId === 'pw' && operation === 'validate' && backend === 'redis';
+      }),
+    ).toBe(true);
+    await upload(session, parts, { 'x-token': TOKEN });
+    expect(credentials()).toHaveLength(7);
+  });
+
+  test('that a signed URL could not be checked: the request was refused, no upload has failed', async () => {
+    await start({ auth: true });
+    const url = await server.signed(await server.session());
+    vi.spyOn(server.files.store.nonces, 'find').mockRejectedValueOnce(new StoreUnavailable('down'));
+    expect((await post(url, parts)).status).toBe(503);
+    expect(failures()).toEqual([]);
+    await vi.waitFor(() => expect(server.telemetry.of('request')).toHaveLength(1));
+    expect(server.telemetry.of('request')[0]).toMatchObject({
+      serverId: 'pw',
+      route: '/upload/{server_id}',
+      facts: { outcome: 'state_unavailable', reason: 'upload_credential_validation_backend_unavailable' },
+    });
+  });
+});
+
 const FILE_HEAD = '--b\r\nContent-Disposition: form-data; name="file"; filename="a"\r\n\r\n';
 
 /** A client that goes on sending the same without an end, a little at a time: by default a file. */

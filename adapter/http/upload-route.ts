@@ -1,12 +1,14 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
-import { AdapterError, httpErrorText } from '../errors.ts';
-import { readUploadQuery, verifyUpload } from '../files/signed-url.ts';
+import { AdapterError, type ErrorCode, httpErrorText } from '../errors.ts';
+import { readUploadQuery, uploadQueryProblem, verifyUpload } from '../files/signed-url.ts';
 import { isMultipart } from '../files/upload-form.ts';
 import type { Uploads } from '../files/uploads.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { UploadNonces, UploadPermission } from '../state/upload-nonces.ts';
+import { CREDENTIAL_BACKEND, uploadFailure } from '../telemetry/outcome-labels.ts';
+import type { Backend, CredentialObservation, Telemetry } from '../telemetry/telemetry.ts';
 import { admitSigned } from './auth.ts';
 import { answerEarly, readSlowly } from './large-body.ts';
 import { used, useOnce } from './single-use.ts';
@@ -32,6 +34,9 @@ export interface UploadRouteOptions {
   readonly requireSha256: boolean;
   /** Called after each upload that succeeded. Must not fail. */
   readonly onUploaded: (done: Uploaded) => void;
+  readonly telemetry: Pick<Telemetry, 'uploadFailed' | 'credential'>;
+  /** What keeps the nonces at this moment. */
+  readonly backend: () => Backend;
   /** Any failure as the error to answer with. */
   readonly known: (error: unknown) => AdapterError;
   /** Milliseconds since the epoch. */
@@ -67,7 +72,7 @@ export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): 
   app.route({
     method: METHODS,
     url: `${options.path.replaceAll(':', '::')}/:server`,
-    config: { decidesItself: true, asksForBody: true },
+    config: { decidesItself: true, asksForBody: true, routeGroup: `${options.path}/{server_id}` },
     // Here, and not in the handler: nothing must have begun to read the body.
     onRequest: (request, reply) => {
       reply.hijack();
@@ -82,6 +87,7 @@ class UploadExchange {
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly #serverId: string;
+  readonly #query: URLSearchParams;
   readonly #signed: ReturnType<typeof readUploadQuery>;
   readonly #session: string | undefined;
 
@@ -92,7 +98,8 @@ class UploadExchange {
     const { server } = request.params as { server: string };
     this.#serverId = server;
     const query = request.url.indexOf('?');
-    this.#signed = readUploadQuery(new URLSearchParams(query === -1 ? '' : request.url.slice(query)));
+    this.#query = new URLSearchParams(query === -1 ? '' : request.url.slice(query));
+    this.#signed = readUploadQuery(this.#query);
     const session = request.headers['mcp-session-id'];
     this.#session = typeof session === 'string' && session !== '' ? session : undefined;
   }
@@ -108,6 +115,7 @@ class UploadExchange {
     } catch (error) {
       const known = this.#options.known(error);
       facts.outcome = known.code;
+      if (method === 'POST') this.#tellFailure(known.code);
       // A connection that fails now has nobody left to be told.
       await this.#refuse(known).catch(() => this.#reply.raw.destroy());
     }
@@ -206,17 +214,41 @@ class UploadExchange {
     const { secret, nonces, clock } = this.#options;
     const signed = this.#signed;
     const now = clock();
-    if (signed === 'absent' || signed === 'invalid') throw new AdapterError('upload_url_invalid', INVALID);
+    if (signed === 'absent' || signed === 'invalid') {
+      throw this.#invalid(uploadQueryProblem(this.#query));
+    }
     // Its nonce has expired with it, so whether it was ever valid cannot be said any more.
-    if (Number(signed.exp) < Math.floor(now / 1000)) throw new AdapterError('upload_url_invalid', EXPIRED);
-    const permission = await nonces.find(signed.nonce, now);
+    if (Number(signed.exp) < Math.floor(now / 1000)) throw this.#invalid('expired');
+    const permission = await nonces.find(signed.nonce, now).catch((error: unknown) => {
+      this.#request.facts.reason = CREDENTIAL_BACKEND;
+      throw error;
+    });
     const sessionId = permission?.sessionId ?? this.#session;
     const claim = { serverId: this.#serverId, sessionId: sessionId ?? '' };
     const isSigned = sessionId === undefined || verifyUpload(secret, claim, signed, now) === 'valid';
     const isTheirs = this.#session === undefined || this.#session === sessionId;
-    if (!isSigned || !isTheirs) throw new AdapterError('upload_url_invalid', INVALID);
-    if (permission === undefined) throw used();
+    if (!isSigned || !isTheirs) throw this.#invalid('bad_signature');
+    if (permission === undefined) throw this.#invalid('replay_or_invalid');
+    this.#tellCredential('accepted');
     return permission;
+  }
+
+  #invalid(why: CredentialObservation['result']): AdapterError {
+    this.#tellCredential(why);
+    if (why === 'replay_or_invalid') return used();
+    return new AdapterError('upload_url_invalid', why === 'expired' ? EXPIRED : INVALID);
+  }
+
+  #tellCredential(result: CredentialObservation['result']): void {
+    const { telemetry, backend } = this.#options;
+    telemetry.credential({ serverId: this.#serverId, operation: 'validate', result, backend: backend() });
+  }
+
+  #tellFailure(code: ErrorCode): void {
+    // Then nothing was uploaded yet: it is the request that was refused.
+    if (this.#request.facts.reason === CREDENTIAL_BACKEND) return;
+    const reason = uploadFailure(code);
+    if (reason !== undefined) this.#options.telemetry.uploadFailed({ serverId: this.#serverId, reason });
   }
 
   #notAllowed(allow: string): never {

@@ -6,6 +6,7 @@ import { StorageFault } from '../files/places.ts';
 import { storedFiles, type StoredFiles } from '../files/testing/stored-files.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { type CleanupParts, CleanupPass, type CleanupPassSettings } from './cleanup-pass.ts';
 import { SessionFiles } from './session-files.ts';
 
@@ -77,6 +78,37 @@ describe('a pass of the cleanup over sessions and files', () => {
     });
     expect(logged).toEqual([]);
   });
+
+  test.each([true, false])(
+    'tells telemetry of itself, and of each session that it ends (revival: %s)',
+    async (allowRevival) => {
+      const telemetry = new RecordingTelemetry();
+      const { serverId } = await files.session({
+        ...idle(),
+        createdAt: Date.now() - 90_000,
+        protocolVersion: '2025-11-25',
+      });
+      await files.session();
+      await pass({ allowRevival }, { telemetry }).run(never);
+      const event = allowRevival ? 'idle_expired_tombstoned' : 'idle_expired_deleted';
+      expect(telemetry.all).toEqual([
+        {
+          kind: 'session',
+          observed: { serverId, event, seconds: expect.closeTo(90, -1), protocolVersion: '2025-11-25' },
+        },
+        {
+          kind: 'cleanup',
+          observed: {
+            status: 'ok',
+            removed: { ...NONE, [allowRevival ? 'tombstoned_sessions' : 'expired_sessions']: 1 },
+          },
+        },
+      ]);
+      vi.spyOn(files.store, 'expireIdle').mockRejectedValueOnce(new Error('down'));
+      await expect(pass({}, { telemetry }).run(never)).rejects.toThrow('down');
+      expect(telemetry.of('cleanup')[1]).toEqual({ status: 'error', removed: NONE });
+    },
+  );
 
   test('counts what it removed under the names of the original', async () => {
     const session = await files.session();

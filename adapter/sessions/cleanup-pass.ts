@@ -8,8 +8,10 @@ import type { SecondHome } from '../files/second-home.ts';
 import { sweepOrphans } from '../files/sweep-orphans.ts';
 import { sweepSecondHome } from '../files/sweep-second-home.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { type CleanupSettings, cleanUp, endExpired, type TakenSessions } from './cleanup-loop.ts';
 import type { FileDiscard, SessionFiles } from './session-files.ts';
+import { sessionEnd } from './session-end.ts';
 import { whileLocked } from './store-lock.ts';
 
 /** What a pass has done, under the names that dashboards of the original know. */
@@ -52,6 +54,7 @@ export interface CleanupParts {
   readonly mayRemoveOrphans: () => boolean | Promise<boolean>;
   /** Ends the upstream's session of one that has expired. */
   readonly endUpstream: (record: SessionRecord) => Promise<void>;
+  readonly telemetry?: Pick<Telemetry, 'cleanup' | 'session'>;
   readonly log: {
     info(counts: object, message: string): void;
     warn(facts: object, message: string): void;
@@ -121,6 +124,7 @@ export class CleanupPass {
       finished_at: Date.now() / 1000,
       duration_ms: Math.round(performance.now() - startedAt),
     };
+    (this.#parts.telemetry ?? noTelemetry).cleanup({ status: this.#last.status, removed: { ...counts } });
     if (Object.values(counts).some((one) => one > 0)) this.#parts.log.info({ ...counts }, 'cleaned up');
     await ending;
     if (failures.length > 0) throw failures[0];
@@ -131,8 +135,11 @@ export class CleanupPass {
     counts: CleanupCounts,
     signal: AbortSignal,
   ): Promise<void> {
-    const { sessionFiles, usable } = this.#parts;
+    const { sessionFiles, usable, telemetry = noTelemetry } = this.#parts;
     const { allowRevival } = this.#settings;
+    const event = allowRevival ? 'idle_expired_tombstoned' : 'idle_expired_deleted';
+    for (const record of expired) telemetry.session(sessionEnd(record, event));
+    for (const record of workspaces) telemetry.session(sessionEnd(record, 'idle_expired_deleted'));
     counts[allowRevival ? 'tombstoned_sessions' : 'expired_sessions'] += expired.length;
     counts.expired_sessions += workspaces.length;
     counts.removed_tombstones += purged.length;

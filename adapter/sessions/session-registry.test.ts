@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { MemoryStore } from '../state/memory-store.ts';
 import { StoreUnavailable } from '../state/state-store.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { newSessionId, type SessionLimits, SessionRegistry } from './session-registry.ts';
 import { sessionRecord } from './testing/session-record.ts';
 
@@ -34,6 +35,25 @@ describe('the sessions', () => {
     new SessionRegistry(store, { maxActive: null, maxInFlight: null, idleTtlMs: null, ...limits });
   const tombstone = (): Promise<unknown> =>
     store.expireIdle({ now: NOW, idleBefore: NOW + 1, tombstoneUntil: NOW + 60_000, limit: 10 });
+
+  test('are told of when they are opened, and when they come back', async () => {
+    const telemetry = new RecordingTelemetry();
+    registry.stop();
+    registry = new SessionRegistry(store, { maxActive: null, maxInFlight: null, idleTtlMs: null }, telemetry);
+    await registry.open(record);
+    await registry.open({ ...record, sessionId: other, principal: '' });
+    await registry.find(serverId, sessionId, 'me');
+    await tombstone();
+    await registry.find(serverId, sessionId, 'me');
+    await registry.find(serverId, sessionId, 'me');
+    await expect(registry.find(serverId, sessionId, 'you')).rejects.toThrow();
+    expect(telemetry.of('session')).toEqual([
+      { serverId, event: 'created' },
+      { serverId, event: 'auth_context_bound' },
+      { serverId, event: 'created' },
+      { serverId, event: 'revived' },
+    ]);
+  });
 
   describe('are found', () => {
     test('by who opened them', async () => {

@@ -3,6 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { AdapterError } from '../errors.ts';
 import { Bag, type Slotted } from '../exchange/bag.ts';
 import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** What `sessions` of the configuration says, in milliseconds. */
 export interface SessionLimits {
@@ -51,14 +52,16 @@ export function principalOf(token: string | undefined): string {
 export class SessionRegistry {
   readonly #store: StateStore;
   readonly #limits: SessionLimits;
+  readonly #telemetry: Pick<Telemetry, 'session'>;
   readonly #replica = randomBytes(6).toString('base64url');
   readonly #leases = new Bag<Lease>();
   readonly #timer: NodeJS.Timeout;
   #counter = 0;
 
-  constructor(store: StateStore, limits: SessionLimits) {
+  constructor(store: StateStore, limits: SessionLimits, telemetry: Pick<Telemetry, 'session'> = noTelemetry) {
     this.#store = store;
     this.#limits = limits;
+    this.#telemetry = telemetry;
     this.#timer = setInterval(() => this.#renew(), RENEW_MS).unref();
   }
 
@@ -78,6 +81,9 @@ export class SessionRegistry {
 
   async open(record: SessionRecord): Promise<void> {
     await this.#store.open(record);
+    const { serverId, principal } = record;
+    this.#telemetry.session({ serverId, event: 'created' });
+    if (principal !== '') this.#telemetry.session({ serverId, event: 'auth_context_bound' });
   }
 
   /** Reads the session of a request; a tombstone is revived. Throws `session_not_found`, `sessions_limit` and kin. */
@@ -89,7 +95,10 @@ export class SessionRegistry {
     if (found.state === 'active') return found.record;
     if (found.state !== 'tombstoned') throw refusal(found);
     const revived = await this.#store.revive(key, caller, { maxActive: this.#limits.maxActive });
-    if (revived.state === 'active') return revived.record;
+    if (revived.state === 'active') {
+      this.#telemetry.session({ serverId, event: 'revived' });
+      return revived.record;
+    }
     if (revived.state === 'limit') throw limitReached(this.#limits.maxActive);
     throw refusal(revived);
   }

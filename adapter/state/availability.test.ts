@@ -60,6 +60,7 @@ describe('AvailableStore', () => {
   let store: AvailableStore;
   let logged: string[];
   let exits: string[];
+  let transitions: string[];
   let prepared: number;
 
   beforeEach(() => {
@@ -67,6 +68,7 @@ describe('AvailableStore', () => {
     primary = new FailingStore();
     logged = [];
     exits = [];
+    transitions = [];
     prepared = 0;
   });
   afterEach(async () => {
@@ -85,6 +87,7 @@ describe('AvailableStore', () => {
         prepared += 1;
       },
       exit: (reason) => exits.push(reason),
+      onTransition: ({ action, source }) => transitions.push(`${action} ${source}`),
       log: (message) => logged.push(message),
     });
     return store;
@@ -148,6 +151,24 @@ describe('AvailableStore', () => {
       expect(exits).toEqual([]);
     },
   );
+
+  test.each([
+    ['fail_closed', 'continue_fail_closed', 'activate_fail_closed'],
+    ['fallback_memory', 'switch_to_fallback', 'switch_to_fallback'],
+    ['exit', 'exit', 'exit'],
+  ] as const)('%s is told when it takes effect, and when it ends', async (policy, atStart, later) => {
+    primary.failure = down;
+    await create(policy).start();
+    primary.failure = undefined;
+    await vi.advanceTimersByTimeAsync(PING_MS);
+    primary.failure = down;
+    await vi.advanceTimersByTimeAsync(3 * PING_MS);
+    expect(transitions).toEqual([
+      `${atStart} startup:startup_probe`,
+      'recover runtime:redis_persistence_health',
+      `${later} runtime:redis_persistence_health`,
+    ]);
+  });
 
   describe('fail_closed', () => {
     test('operations fail at once, one tries each second, and a try that succeeds ends it', async () => {

@@ -13,6 +13,7 @@ import { RedisStore } from './redis-store.ts';
 import { Snapshot } from './snapshot.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { StateStore } from './state-store.ts';
+import type { StoreTransition } from './store-health.ts';
 
 export interface OpenedState {
   readonly store: StateStore;
@@ -36,6 +37,8 @@ export interface StateStatus {
 export interface StateHooks {
   /** Ends the process: `unavailable_policy` is `exit` and the store failed. Called once. */
   readonly exit: (reason: string) => void;
+  /** The store has failed, or is back: what `unavailable_policy` makes of it. */
+  readonly onTransition?: (transition: StoreTransition) => void;
   /** One sentence about the store's health for the log. */
   readonly log: (message: string) => void;
 }
@@ -132,6 +135,7 @@ function available(
       if (refresh_on_startup) await store.clear();
     },
     exit: hooks.exit,
+    onTransition: hooks.onTransition,
     log: hooks.log,
   });
 }

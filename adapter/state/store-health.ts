@@ -1,4 +1,5 @@
 import { SessionMirror } from './session-mirror.ts';
+import type { PolicyTransition } from '../telemetry/telemetry.ts';
 import { StoreUnavailable } from './state-store.ts';
 import type { StateStore } from './state-store.ts';
 
@@ -15,9 +16,13 @@ export interface AvailabilityOptions {
   readonly prepare: (store: StateStore) => Promise<void>;
   /** Ends the process; called once, with the reason, under the policy `exit`. */
   readonly exit: (reason: string) => void;
+  /** Told what an outage, or its end, leads to. */
+  readonly onTransition?: ((transition: StoreTransition) => void) | undefined;
   /** Told in one sentence when the store fails and when it is back. */
   readonly log: (message: string) => void;
 }
+
+export type StoreTransition = Pick<PolicyTransition, 'action' | 'source'>;
 
 /** How the store is. Times are milliseconds since the epoch. */
 export interface Availability {
@@ -90,7 +95,7 @@ export class StoreHealth {
   /** Makes the first contact, which may fail like any later one, and begins to check the store's health. */
   async start(): Promise<void> {
     const failure = await this.#contact();
-    if (failure !== undefined) this.#beginOutage(failure, 'during_startup', 'during_startup');
+    if (failure !== undefined) this.#beginOutage(failure, 'startup:startup_probe');
     this.#probing = this.#probe();
   }
 
@@ -174,12 +179,16 @@ export class StoreHealth {
     const contact = await this.#tryContact();
     this.#confirming = undefined;
     if (!(contact instanceof StoreUnavailable) || this.#stopping.signal.aborted) return;
-    this.#beginOutage(contact, `via_${component}`, `by_${component}`);
+    this.#beginOutage(contact, `runtime:${component}`);
   }
 
   /** The reason's last part differs between the two kinds, as dashboards know it. */
-  #beginOutage(error: StoreUnavailable, unavailable: string, activated: string): void {
-    const { policy, exit, log } = this.#options;
+  #beginOutage(error: StoreUnavailable, source: StoreTransition['source']): void {
+    const { policy, exit, log, onTransition } = this.#options;
+    const isStart = source.startsWith('startup:');
+    const component = source.slice(source.indexOf(':') + 1);
+    const unavailable = isStart ? 'during_startup' : `via_${component}`;
+    const activated = isStart ? 'during_startup' : `by_${component}`;
     this.#lastError = error.message;
     this.#lastTransitionAt = Date.now();
     const reason = {
@@ -191,18 +200,20 @@ export class StoreHealth {
     this.#fallback = this.#mirror?.store;
     this.#mirror = undefined;
     log(`${reason}: ${error.message}`);
+    onTransition?.({ action: actionOf(policy, isStart), source });
     if (policy !== 'exit' || this.#exitRequested) return;
     this.#exitRequested = true;
     exit(`${reason}: ${error.message}`);
   }
 
   #endOutage(): void {
-    const { policy, configuredType, log } = this.#options;
+    const { policy, configuredType, log, onTransition } = this.#options;
     this.#outage = undefined;
     this.#fallback = undefined;
     if (policy === 'fallback_memory') this.#mirror = new SessionMirror(MIRRORED_SESSIONS);
     this.#lastTransitionAt = Date.now();
     log(`the ${configuredType} state store is available again`);
+    onTransition?.({ action: 'recover', source: `runtime:${configuredType}_persistence_health` });
   }
 
   /** Pings the store and prepares it if that is still to be done. Returns the failure; raises a fault of our own. */
@@ -255,6 +266,12 @@ export class StoreHealth {
       signal.addEventListener('abort', wake);
     });
   }
+}
+
+function actionOf(policy: UnavailablePolicy, isStart: boolean): StoreTransition['action'] {
+  if (policy === 'exit') return 'exit';
+  if (policy === 'fallback_memory') return 'switch_to_fallback';
+  return isStart ? 'continue_fail_closed' : 'activate_fail_closed';
 }
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
+import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger, isInfoEnabled, type LogLevel, shorten } from './logger.ts';
-import { redactor } from './redact.ts';
 
 function logger(level: LogLevel): { log: ReturnType<typeof createLogger>; lines: () => Record<string, unknown>[] } {
   const written: string[] = [];
-  const log = createLogger(level, redactor(['s3cr3t-value']), { write: (line) => void written.push(line) });
+  const log = createLogger(level, createRedaction({ secrets: ['s3cr3t-value'] }), {
+    write: (line) => void written.push(line),
+  });
   return { log, lines: () => written.map((line) => JSON.parse(line)) };
 }
 

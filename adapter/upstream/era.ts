@@ -38,11 +38,14 @@ export class EraProbe {
     this.#timeoutMs = timeoutMs;
   }
 
-  /** `headers` are those of the request that asks, so that its credentials are used. Rejects when unreachable. */
-  async era(headers: readonly string[]): Promise<Era> {
+  /**
+   * `headers` are those of the request that asks, so that its credentials are used; `upstream` is the same one as this
+   * request sees it. Rejects when unreachable.
+   */
+  async era(headers: readonly string[], upstream = this.#upstream): Promise<Era> {
     if (!this.#upstream.modern) return 'legacy';
     if (this.#era !== 'unknown' && Date.now() < this.#until) return this.#era;
-    this.#running ??= this.#probe(headers).finally(() => {
+    this.#running ??= this.#probe(upstream, headers).finally(() => {
       this.#running = undefined;
     });
     return this.#running;
@@ -53,8 +56,8 @@ export class EraProbe {
     return this.#capabilities !== undefined && this.#capabilities[capability] === undefined;
   }
 
-  async #probe(headers: readonly string[]): Promise<Era> {
-    const answer = await ownRequest(this.#upstream, {
+  async #probe(upstream: Upstream, headers: readonly string[]): Promise<Era> {
+    const answer = await ownRequest(upstream, {
       session: undefined,
       headers: [...headers, ...modernHeaders('server/discover')],
       message: { method: 'server/discover', params: JSON.stringify({ _meta: MODERN_META }) },

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { CircuitBreaker } from './circuit-breaker.ts';
-import { PingLoop, reason } from './ping-loop.ts';
+import { PingLoop, type PingResult, reason } from './ping-loop.ts';
 import { StreamableHttpUpstream } from './streamable-http.ts';
 import {
   answerError,
@@ -27,12 +27,14 @@ describe('the ping loop', () => {
   let breaker: CircuitBreaker;
   let loop: PingLoop;
   let results: [boolean, string | null][];
+  let told: PingResult[];
 
   beforeEach(async () => {
     http = await startHttpUpstream(legacy);
     upstream = new StreamableHttpUpstream({ url: `${http.origin}/mcp`, insecureTls: false });
     breaker = new CircuitBreaker({ failureThreshold: 2, openCooldownMs: 50, halfOpenProbeAllowance: 1 });
     results = [];
+    told = [];
     loop = create();
   });
   afterEach(async () => {
@@ -50,7 +52,10 @@ describe('the ping loop', () => {
       headers: ['content-type', 'application/json', 'x-api-key', 'k'],
       serverId: 's1',
       clientVersion: '1.2.3',
-      onResult: (ok, error) => results.push([ok, error]),
+      onResult: (result) => {
+        told.push(result);
+        results.push([result.ok, result.error]);
+      },
     });
   }
 
@@ -113,6 +118,22 @@ describe('the ping loop', () => {
     http.handler = (_request, res) => void res.writeHead(401).end();
     expect(await loop.ping()).toBe(true);
     expect(methods().slice(3)).toEqual(['ping']);
+  });
+
+  test('tells of each ping how long it took, how the breaker was, and whether it was the first that was answered', async () => {
+    http.handler = (_request, res) => void res.destroy();
+    expect([await loop.ping(), loop.isReached]).toEqual([false, false]);
+    http.handler = legacy;
+    expect([await loop.reach(), loop.isReached]).toEqual([true, true]);
+    for (let i = 0; i < 3; i++) breaker.pingFailed(Date.now());
+    http.handler = (_request, res) => void res.destroy();
+    expect([await loop.reach(), loop.isReached]).toEqual([false, true]);
+    expect(told).toEqual([
+      { ok: false, error: expect.any(String), seconds: expect.any(Number), stateBefore: 'closed', wasReached: false },
+      { ok: true, error: null, seconds: expect.any(Number), stateBefore: 'closed', wasReached: false },
+      { ok: false, error: expect.any(String), seconds: expect.any(Number), stateBefore: 'open', wasReached: true },
+    ]);
+    expect(told.every(({ seconds }) => seconds > 0 && seconds < 5)).toBe(true);
   });
 
   test('counts failures in a row', async () => {

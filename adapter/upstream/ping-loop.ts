@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 
-import { CircuitBreaker } from './circuit-breaker.ts';
+import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import { handshake, HandshakeFailed } from './handshake.ts';
 import { MODERN_META, modernHeaders } from './era.ts';
 import { ownRequest } from './own-request.ts';
@@ -22,6 +22,17 @@ export interface PingSnapshot {
   readonly last_failure_at: number | null;
 }
 
+/** What came of one ping. */
+export interface PingResult {
+  readonly ok: boolean;
+  readonly error: string | null;
+  readonly seconds: number;
+  /** The breaker's, before the ping. */
+  readonly stateBefore: BreakerState;
+  /** An earlier ping was answered. */
+  readonly wasReached: boolean;
+}
+
 const PROTOCOL_VERSION = '2025-11-25';
 const STOP_TIMEOUT_MS = 1_000;
 
@@ -37,7 +48,7 @@ export class PingLoop {
   readonly #headers: readonly string[];
   readonly #serverId: string;
   readonly #clientVersion: string;
-  readonly #onResult: (ok: boolean, error: string | null) => void;
+  readonly #onResult: (result: PingResult) => void;
   #session: UpstreamSession | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<boolean> | undefined;
@@ -54,7 +65,7 @@ export class PingLoop {
     headers: readonly string[];
     serverId: string;
     clientVersion: string;
-    onResult: (ok: boolean, error: string | null) => void;
+    onResult: (result: PingResult) => void;
   }) {
     this.#upstream = options.upstream;
     this.#breaker = options.breaker;
@@ -111,6 +122,8 @@ export class PingLoop {
 
   async #attempt(): Promise<boolean> {
     const started = performance.now();
+    const stateBefore = this.#breaker.state(Date.now());
+    const wasReached = this.isReached;
     let error: string | null = null;
     try {
       await this.#roundTrip();
@@ -119,12 +132,14 @@ export class PingLoop {
       this.#endSession();
     }
     const now = Date.now();
-    this.#lastLatencyMs = Math.round((performance.now() - started) * 10) / 10;
+    const ms = performance.now() - started;
+    this.#lastLatencyMs = Math.round(ms * 10) / 10;
     this.#lastError = error;
     if (error === null) this.#lastSuccessAt = now / 1000;
     else this.#lastFailureAt = now / 1000;
-    if (!this.#stopped) this.#onResult(error === null, error);
-    return error === null;
+    const ok = error === null;
+    if (!this.#stopped) this.#onResult({ ok, error, seconds: ms / 1000, stateBefore, wasReached });
+    return ok;
   }
 
   async #roundTrip(): Promise<void> {
@@ -190,6 +205,11 @@ export class PingLoop {
       timeoutMs: this.#policy.timeoutMs,
     });
     return answer.message?.result !== undefined;
+  }
+
+  /** Whether the upstream has ever answered. */
+  get isReached(): boolean {
+    return this.#lastSuccessAt !== null;
   }
 
   snapshot(): PingSnapshot {

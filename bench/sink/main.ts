@@ -1,22 +1,23 @@
 /**
- * Both ends of a scraper in one program: the JSON API that it reads, and the OTLP/HTTP collector that it sends to.
+ * Both ends of a scraper in one program: the JSON API that it reads, and the OTLP/HTTP collector that it sends to. An adapter
+ * has the collector only.
  *
  *   GET  /page?n=N              N records at once; &wait=MS before the answer
  *   GET  /window?n=N&start=&end=   N records for each full hour of it, and the windows asked for are counted
  *   GET  /fleet/NAME            a small answer, and when it was asked for is kept
- *   POST /v1/metrics /v1/logs   what is exported, as protobuf or JSON, plain or gzip
+ *   POST /v1/metrics /v1/logs /v1/traces   what is exported, as protobuf or JSON, plain or gzip
  *   GET  /report /count /calls  see report.ts
  *   POST /hold?after=N          from the Nth request on answers wait; POST /release lets them go
  *   POST /reset                 forgets everything
  */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { gunzipSync } from 'node:zlib';
-import { readExport, type MetricSum } from './otlp.ts';
+import { type ExportKind, readExport, type MetricSum } from './otlp.ts';
 import { page } from './records.ts';
 import type { SinkCalls, SinkCount, SinkReport } from './report.ts';
 
 interface KeptExport {
-  readonly kind: 'metrics' | 'logs';
+  readonly kind: ExportKind;
   readonly body: Buffer;
   readonly isJson: boolean;
   readonly isGzip: boolean;
@@ -40,6 +41,7 @@ class Sink {
   /** Read later, so that counting takes no time from what is measured. */
   #unread: KeptExport[] = [];
   #logs = 0;
+  #spans = 0;
   readonly #metrics = new Map<string, MetricSum>();
   #holdAfter = Infinity;
   #held: (() => void)[] = [];
@@ -106,17 +108,20 @@ class Sink {
 
   count(): SinkCount {
     for (const { kind, body, isJson, isGzip } of this.#unread.splice(0)) {
-      const { logs, metrics } = readExport(kind, isGzip ? gunzipSync(body) : body, isJson);
+      const { logs, spans, metrics } = readExport(kind, isGzip ? gunzipSync(body) : body, isJson);
       this.#logs += logs;
+      this.#spans += spans;
       for (const [name, sum] of metrics) this.#metrics.set(name, sum);
     }
-    return { logs: this.#logs, metrics: Object.fromEntries(this.#metrics) };
+    return { logs: this.#logs, spans: this.#spans, metrics: Object.fromEntries(this.#metrics) };
   }
 
   calls(): SinkCalls {
     return this.#calls;
   }
 }
+
+const SIGNALS = { '/v1/metrics': 'metrics', '/v1/logs': 'logs', '/v1/traces': 'traces' } as const;
 
 let sink = new Sink();
 
@@ -157,10 +162,8 @@ const server = createServer((request, response) => {
   const { pathname } = url;
   if (pathname === '/page' || pathname === '/window' || pathname.startsWith('/fleet/')) {
     sink.answer(url, response);
-  } else if (pathname === '/v1/metrics') {
-    keep(request, response, 'metrics');
-  } else if (pathname === '/v1/logs') {
-    keep(request, response, 'logs');
+  } else if (pathname in SIGNALS) {
+    keep(request, response, SIGNALS[pathname as keyof typeof SIGNALS]);
   } else {
     try {
       response.end(JSON.stringify(control(url) ?? null));

@@ -16,6 +16,10 @@ const { root } = protobuf.parse(`
   message Logs { repeated ResourceLogs resource_logs = 1; }
   message ResourceLogs { repeated ScopeLogs scope_logs = 2; }
   message ScopeLogs { repeated LogRecord log_records = 2; }
+  message Traces { repeated ResourceSpans resource_spans = 1; }
+  message ResourceSpans { repeated ScopeSpans scope_spans = 2; }
+  message ScopeSpans { repeated Span spans = 2; }
+  message Span { string name = 5; }
   message LogRecord { fixed64 time = 1; string severity_text = 3; }
 `);
 const encode = (type: string, value: object): Buffer => {
@@ -46,12 +50,20 @@ describe('an export', () => {
     expect(readExport('logs', body, false).logs).toBe(203);
   });
 
+  test('of traces as protobuf has the number of their spans', () => {
+    const scope = (count: number): object => ({ spans: Array.from({ length: count }, () => ({ name: 'x' })) });
+    const body = encode('Traces', { resourceSpans: [{ scopeSpans: [scope(3), scope(1)] }] });
+    expect(readExport('traces', body, false)).toEqual({ logs: 0, spans: 4, metrics: new Map() });
+  });
+
   test('as JSON has the same', () => {
     const metrics = [{ name: 'c', sum: { dataPoints: [{ asInt: '40' }, { asDouble: 2 }] } }];
     const body = Buffer.from(JSON.stringify({ resourceMetrics: [{ scopeMetrics: [{ metrics }] }] }));
     expect(Object.fromEntries(readExport('metrics', body, true).metrics)).toEqual({ c: { points: 2, total: 42 } });
     const logs = Buffer.from(JSON.stringify({ resourceLogs: [{ scopeLogs: [{ logRecords: [{}, {}] }] }] }));
     expect(readExport('logs', logs, true).logs).toBe(2);
+    const spans = Buffer.from(JSON.stringify({ resourceSpans: [{ scopeSpans: [{ spans: [{}] }] }] }));
+    expect(readExport('traces', spans, true).spans).toBe(1);
   });
 
   test('that is cut off is an error', () => {

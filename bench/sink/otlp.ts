@@ -6,17 +6,22 @@ export interface MetricSum {
   readonly total: number;
 }
 
+export type ExportKind = 'metrics' | 'logs' | 'traces';
+
 export interface Exported {
   readonly logs: number;
+  readonly spans: number;
   readonly metrics: ReadonlyMap<string, MetricSum>;
 }
 
 /** @throws when the body is not what it says */
-export function readExport(kind: 'metrics' | 'logs', body: Buffer, isJson: boolean): Exported {
+export function readExport(kind: ExportKind, body: Buffer, isJson: boolean): Exported {
   if (isJson) return readJson(JSON.parse(body.toString()) as JsonExport);
   const records = nested(body, [1, 2, 2]);
-  if (kind === 'logs') return { logs: records.length, metrics: new Map() };
-  return { logs: 0, metrics: new Map(records.map(readMetric)) };
+  const nothing: Exported = { logs: 0, spans: 0, metrics: new Map() };
+  if (kind === 'logs') return { ...nothing, logs: records.length };
+  if (kind === 'traces') return { ...nothing, spans: records.length };
+  return { ...nothing, metrics: new Map(records.map(readMetric)) };
 }
 
 interface JsonPoint {
@@ -27,6 +32,7 @@ interface JsonPoint {
 
 interface JsonExport {
   readonly resourceLogs?: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly unknown[] }[] }[];
+  readonly resourceSpans?: readonly { readonly scopeSpans: readonly { readonly spans: readonly unknown[] }[] }[];
   readonly resourceMetrics?: readonly {
     readonly scopeMetrics: readonly {
       readonly metrics: readonly ({ readonly name: string } & Record<
@@ -37,11 +43,12 @@ interface JsonExport {
   }[];
 }
 
-function readJson({ resourceLogs = [], resourceMetrics = [] }: JsonExport): Exported {
+function readJson({ resourceLogs = [], resourceSpans = [], resourceMetrics = [] }: JsonExport): Exported {
   const scopes = resourceLogs.flatMap(({ scopeLogs }) => scopeLogs);
   const metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics).flatMap((scope) => scope.metrics);
   return {
     logs: scopes.reduce((sum, { logRecords }) => sum + logRecords.length, 0),
+    spans: resourceSpans.flatMap(({ scopeSpans }) => scopeSpans).reduce((sum, { spans }) => sum + spans.length, 0),
     metrics: new Map(
       metrics.map(({ name, gauge, sum, histogram }) => {
         const points = (gauge ?? sum ?? histogram)?.dataPoints ?? [];

@@ -20,6 +20,7 @@ export interface SinkReport {
 /** What the exports hold; reading them takes the sink's time, so it is done only when it is asked for. */
 export interface SinkCount {
   readonly logs: number;
+  readonly spans: number;
   /** Of the latest export of each metric, by name. */
   readonly metrics: Readonly<Record<string, MetricSum>>;
 }

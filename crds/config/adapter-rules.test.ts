@@ -77,12 +77,27 @@ const cors: Case[] = [
 const telemetry: Case[] = [
   {
     name: 'host:port with http',
-    values: { telemetry: { transport: 'http', endpoint: 'c:4318', logs_endpoint: 'c:4318' } },
+    values: {
+      telemetry: { transport: 'http', endpoint: 'c:4318', logs_endpoint: 'c:4318', traces: { endpoint: 'c:1' } },
+    },
     problems: [
       ['telemetry.endpoint', 'must start with http://'],
       ['telemetry.logs_endpoint', 'must start with http://'],
+      ['telemetry.traces.endpoint', 'must start with http://'],
     ],
   },
+  {
+    name: 'traces without telemetry',
+    values: { 'telemetry.traces': { enabled: true } },
+    problems: [['telemetry.traces.enabled', 'only when telemetry.enabled is true']],
+  },
+  { name: 'traces with telemetry', values: { telemetry: { enabled: true, traces: { enabled: true } } }, problems: [] },
+  {
+    name: 'metrics on the port of the adapter',
+    values: { 'core.port': 9464, 'telemetry.prometheus': { enabled: true } },
+    problems: [['telemetry.prometheus.port', 'is also core.port (9464)']],
+  },
+  { name: 'the port of metrics that nobody serves', values: { 'core.port': 9464 }, problems: [] },
   { name: 'host:port with grpc', values: { telemetry: { endpoint: 'c:4317' } }, problems: [] },
   {
     name: 'a URL with http',

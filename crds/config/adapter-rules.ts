@@ -28,12 +28,26 @@ const credentialsNeedOrigins: Rule = (config) =>
 
 const httpExportNeedsUrl: Rule = (config) => {
   if (at(config, 'telemetry', 'transport') !== 'http') return [];
-  return ['endpoint', 'logs_endpoint'].flatMap((name) => {
-    const endpoint = at(config, 'telemetry', name);
+  return [['endpoint'], ['logs_endpoint'], ['traces', 'endpoint']].flatMap((names) => {
+    const path = ['telemetry', ...names];
+    const endpoint = at(config, ...path);
     return typeof endpoint === 'string' && endpoint !== '' && !/^https?:\/\//i.test(endpoint)
-      ? [{ path: ['telemetry', name], message: 'must start with http:// or https:// when telemetry.transport is http' }]
+      ? [{ path, message: 'must start with http:// or https:// when telemetry.transport is http' }]
       : [];
   });
+};
+
+const tracesNeedTelemetry: Rule = (config) =>
+  at(config, 'telemetry', 'traces', 'enabled') === true && at(config, 'telemetry', 'enabled') === false
+    ? [{ path: ['telemetry', 'traces', 'enabled'], message: 'can be true only when telemetry.enabled is true' }]
+    : [];
+
+const separatePorts: Rule = (config) => {
+  const path = ['telemetry', 'prometheus', 'port'];
+  const port = at(config, ...path);
+  return at(config, 'telemetry', 'prometheus', 'enabled') === true && port === at(config, 'core', 'port')
+    ? [{ path, message: `is also core.port (${String(port)}); the metrics have a port of their own` }]
+    : [];
 };
 
 const redisNeedsHost: Rule = (config) =>
@@ -164,6 +178,8 @@ const RULES: readonly Rule[] = [
   authNeedsToken,
   credentialsNeedOrigins,
   httpExportNeedsUrl,
+  tracesNeedTelemetry,
+  separatePorts,
   redisNeedsHost,
   redisLockNeedsRedis,
   configuredRootsNeedRoots,

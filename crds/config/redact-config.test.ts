@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { redactUrl, secretsInUrl } from './redact-url.ts';
-import { redactedConfig, secretsOf } from './redact-config.ts';
+import { namesOf, redactedConfig, redactionOf, secretsOf } from './redact-config.ts';
 import { looksSecret } from './secret-names.ts';
 import { get, load, sample, sampleWith } from './testing.ts';
 
+const encoded = (text: string): string => Buffer.from(text).toString('base64');
 const basic = Buffer.from('adapter:basic-password-1').toString('base64');
 
 const config = load(
@@ -12,6 +13,7 @@ const config = load(
     telemetry: {
       endpoint: 'https://otel:otel-password-1@collector/v1/metrics',
       logs_endpoint: 'https://logs:otel-password-2@collector/v1/logs?api-key=otel-query-1',
+      traces: { endpoint: 'https://traces:otel-password-3@collector/v1/traces' },
       headers: { 'X-Honeycomb-Team': 'otel-header-1' },
     },
     'state_persistence.redis': { username: 'adapter', password: 'redis-password-1' },
@@ -24,6 +26,7 @@ const config = load(
         'X-Team': 'research',
         'X-Ticket': 'ab12cd34ef56gh78ij90',
       },
+      client_headers: { passthrough: ['X-User', 'x-team'], required: ['X-Needed'] },
     },
     // A secret that was put where none belongs.
     'servers[0].disabled_tools': ['x-redis-password-1-y', 'static-token-1'],
@@ -35,12 +38,18 @@ const secrets = [
   'signing-secret-1',
   'otel-password-1',
   'otel-password-2',
+  'otel-password-3',
   'otel-query-1',
   'otel-header-1',
   'redis-password-1',
   'url%20password-1',
   'url password-1',
   'query-token-1',
+  // The headers that users and passwords of URLs become.
+  encoded('otel:otel-password-1'),
+  encoded('logs:otel-password-2'),
+  encoded('traces:otel-password-3'),
+  encoded('me:url password-1'),
   'Bearer static-token-1',
   'static-token-1',
   `Basic ${basic}`,
@@ -65,6 +74,45 @@ describe('secretsOf', () => {
   });
 });
 
+it('the names of all headers that are configured are known', () => {
+  expect(namesOf(config).sort()).toEqual([
+    'authorization',
+    'proxy-authorization',
+    'x-api-key',
+    'x-honeycomb-team',
+    'x-mcp-adapter-auth-token',
+    'x-needed',
+    'x-team',
+    'x-ticket',
+    'x-user',
+  ]);
+});
+
+describe('redactionOf', () => {
+  const { text, value } = redactionOf(config, {
+    AWS_SECRET_ACCESS_KEY: 'aws-secret-1',
+    AWS_SESSION_TOKEN: 'aws-session-1',
+    OTEL_EXPORTER_OTLP_HEADERS: 'x=otel-variable-1, authorization=Bearer%20otel-variable-2',
+    OTEL_EXPORTER_OTLP_LOGS_HEADERS: 'y=otel-variable-3',
+    HOME: '/home/me',
+  });
+
+  it('takes out every secret of the configuration and of the environment', () => {
+    const ofVariables = ['aws-secret-1', 'aws-session-1', 'otel-variable-1', 'otel-variable-2', 'otel-variable-3'];
+    for (const secret of [...secrets, ...ofVariables]) expect(text(`a ${secret} b`)).not.toContain(secret);
+    expect(text('/home/me')).toBe('/home/me');
+  });
+
+  it('takes out the values of configured headers', () => {
+    expect(text('x-team: research')).toBe('x-team: <redacted>');
+    expect(value({ 'X-User': 'me', x_needed: 'it', 'x-other': 'kept' })).toEqual({
+      'X-User': '<redacted>',
+      x_needed: '<redacted>',
+      'x-other': 'kept',
+    });
+  });
+});
+
 describe('redactedConfig', () => {
   const redacted = redactedConfig(config);
 
@@ -78,6 +126,7 @@ describe('redactedConfig', () => {
     ['core.auth.signing_secret', '<redacted>'],
     ['telemetry.endpoint', 'https://<redacted>@collector/v1/metrics'],
     ['telemetry.logs_endpoint', 'https://<redacted>@collector/v1/logs?api-key=<redacted>'],
+    ['telemetry.traces.endpoint', 'https://<redacted>@collector/v1/traces'],
     ['telemetry.headers', { 'X-Honeycomb-Team': '<redacted>' }],
     ['state_persistence.redis.password', '<redacted>'],
     ['state_persistence.redis.username', 'adapter'],

@@ -1,5 +1,6 @@
 import type { AdapterConfig } from './adapter.ts';
-import { redactUrl, secretsInUrl } from './redact-url.ts';
+import { createRedaction, type Redaction } from './redact.ts';
+import { decoded, redactUrl, secretsOfUrl } from './redact-url.ts';
 import { createScrubber } from './scrubber.ts';
 import { REDACTED, looksSecret } from './secret-names.ts';
 
@@ -23,6 +24,7 @@ export function redactedConfig(config: AdapterConfig): Record<string, unknown> {
       endpoint: hideInUrl(telemetry.endpoint),
       logs_endpoint: hideInUrl(telemetry.logs_endpoint),
       headers: hideAll(telemetry.headers),
+      traces: { ...telemetry.traces, endpoint: hideInUrl(telemetry.traces.endpoint) },
     },
     state_persistence: {
       ...state_persistence,
@@ -55,10 +57,43 @@ export function secretsOf({ core, telemetry, state_persistence, servers }: Adapt
     core.auth.signing_secret,
     state_persistence.redis.password,
     ...Object.values(telemetry.headers).flatMap(credentials),
-    ...[telemetry.endpoint, telemetry.logs_endpoint].flatMap((url) => (url === null ? [] : secretsInUrl(url))),
-    ...servers.flatMap(({ upstream }) => [...secretsInUrl(upstream.url), ...secretsInHeaders(upstream.static_headers)]),
+    ...[telemetry.endpoint, telemetry.logs_endpoint, telemetry.traces.endpoint].flatMap((url) =>
+      url === null ? [] : secretsOfUrl(url),
+    ),
+    ...servers.flatMap(({ upstream }) => [...secretsOfUrl(upstream.url), ...secretsInHeaders(upstream.static_headers)]),
   ];
   return longestFirst(found);
+}
+
+/** Names of headers that the configuration mentions: their values are credentials, or those of somebody else. */
+export function namesOf({ core, telemetry, servers }: AdapterConfig): string[] {
+  const found = [
+    core.auth.header_name,
+    ...Object.keys(telemetry.headers),
+    ...servers.flatMap(({ upstream }) => [
+      ...Object.keys(upstream.static_headers),
+      ...upstream.client_headers.passthrough,
+      ...upstream.client_headers.required,
+    ]),
+  ];
+  return [...new Set(found.map((name) => name.toLowerCase()))];
+}
+
+/** Variables of the environment that parts of the adapter read by themselves: the SDKs of S3 and OpenTelemetry. */
+const SECRET_VARIABLE = /^(AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|OTEL_EXPORTER_OTLP_([A-Z]+_)?HEADERS)$/;
+
+/** What takes everything secret of a configuration and its environment out of whatever the adapter says. */
+export function redactionOf(config: AdapterConfig, env: Readonly<Record<string, string | undefined>>): Redaction {
+  const ofVariables = Object.entries(env)
+    .filter(([name]) => SECRET_VARIABLE.test(name))
+    .flatMap(([name, value = '']) => (name.endsWith('_HEADERS') ? headerValues(value) : [value]));
+  return createRedaction({ secrets: longestFirst([...secretsOf(config), ...ofVariables]), names: namesOf(config) });
+}
+
+/** Of `name=value,name=value`, where values may be written as in a URL (OTel specification, OTLP exporter). */
+function headerValues(text: string): string[] {
+  const values = text.split(',').map((pair) => pair.slice(pair.indexOf('=') + 1).trim());
+  return values.flatMap((value) => [...credentials(value), ...credentials(decoded(value))]);
 }
 
 /** Distinct secrets that are not blank, the longest first. */

@@ -44,7 +44,14 @@ export function secretsInUrl(url: string): string[] {
   return values.flatMap((value) => [value, decoded(value)]).filter((value) => value !== '');
 }
 
-function decoded(text: string): string {
+/** The same, and the header that its user and password become (RFC 7617). */
+export function secretsOfUrl(url: string): string[] {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  const pair = username === '' && password === '' ? [] : [`${decoded(username)}:${decoded(password)}`];
+  return [...secretsInUrl(url), ...pair.map((text) => Buffer.from(text).toString('base64'))];
+}
+
+export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

@@ -1,6 +1,6 @@
 import { formatDuration } from './duration.ts';
 import { credentials, longestFirst, scrubbed, secretsInHeaders } from './redact-config.ts';
-import { redactUrl, secretsInUrl } from './redact-url.ts';
+import { redactUrl, secretsOfUrl } from './redact-url.ts';
 import type { Auth } from './scraper-auth.ts';
 import type { ClientTls } from './scraper-tls.ts';
 import type { ScraperConfig, Source } from './scraper.ts';
@@ -88,21 +88,6 @@ function authSecrets(auth: Auth): (string | null)[] {
     ...Object.values(auth.tokenHeaders).flatMap(credentials),
     ...secretsInBody(auth.bodyData?.data),
   ];
-}
-
-/** What stands in a URL, and the header that its user and password become. */
-function secretsOfUrl(url: string): string[] {
-  const { username = '', password = '' } = URL.parse(url) ?? {};
-  const pair = username === '' && password === '' ? [] : [`${decoded(username)}:${decoded(password)}`];
-  return [...secretsInUrl(url), ...pair.map((text) => Buffer.from(text).toString('base64'))];
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
 }
 
 /** The password, and what the header `Authorization` makes of it. */

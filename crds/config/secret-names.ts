@@ -3,9 +3,30 @@ import type { Path } from './tree.ts';
 /** What stands in the place of a secret. */
 export const REDACTED = '<redacted>';
 
+/** Parts of names that hardly ever stand for anything but a credential; sources of regular expressions. */
+export const SECRET_PARTS: readonly string[] = [
+  'authorization',
+  'token',
+  'secret',
+  'password',
+  'passwd',
+  'passphrase',
+  'cookie',
+  'credential',
+  'signature',
+  'api[-_]?key',
+  'access[-_]?key',
+  'private[-_]?key',
+];
+/** Names that are secret only as a whole. */
+const SECRET_NAME = /^(sig|mcp_(upload|artifact)_sig)$/i;
+const SECRET_PART = new RegExp(SECRET_PARTS.join('|'), 'i');
+/** Words that often stand for a credential in a header or a query, and for something else elsewhere. */
 const SECRET_WORD =
-  /(^|[^a-z])(auth|authorization|bearer|code|cookies?|credentials?|jwt|keys?|pass|passwd|passphrase|password|pat|pwd|secrets?|session|sig|signature|token)([^a-z]|$)/;
-const SECRET_PART = /(authorization|token|secret|password|passwd|cookie|credential|api-?key|access-?key|private-?key)/;
+  /(^|[^a-z])(auth|bearer|code|credentials?|jwt|keys?|pass|pat|pwd|secrets?|session|sig|signature|token)([^a-z]|$)/;
+
+/** Whether a field of this name holds a credential, wherever it stands. */
+export const isSecretName = (name: string): boolean => SECRET_PART.test(name) || SECRET_NAME.test(name);
 
 /** Whether a header or a query parameter of this name usually carries a credential. Rather too often than too seldom. */
 export function looksSecret(name: string): boolean {

@@ -1,8 +1,40 @@
 import { z } from 'zod';
-import { headerMap, otlpEndpoint } from './network-values.ts';
-import { flag, integer, maybeEmpty, oneOf, orNull, seconds, trimmed, trimmedOrNull } from './values.ts';
+import { headerMap, httpPath, ipAddress, otlpEndpoint } from './network-values.ts';
+import { flag, fraction, integer, maybeEmpty, oneOf, orNull, seconds, trimmed, trimmedOrNull } from './values.ts';
 
-/** Section `telemetry` of the adapter's file: export over OTLP. Source: adapter specification, section 2.2. */
+const Prometheus = z.strictObject({
+  enabled: flag()
+    .describe('(new) Serve the metrics in Prometheus’ text format on a port of its own. Works without `enabled` too.')
+    .prefault(false),
+  host: ipAddress().describe('(new) IP address to listen on. Null: `core.host`.').nullable().prefault(null),
+  port: integer({ min: 1, max: 65_535 }).describe('(new) TCP port to listen on.').prefault(9464),
+  path: httpPath().describe('(new) Path of the metrics, not `/`.').prefault('/metrics'),
+});
+
+const Traces = z.strictObject({
+  enabled: flag()
+    .describe('(new) Export traces, and pass their context on to upstreams. Needs `telemetry.enabled`.')
+    .prefault(false),
+  endpoint: otlpEndpoint()
+    .describe('(new) Where traces go. Null: `telemetry.endpoint` for grpc, `http://localhost:4318/v1/traces` for http.')
+    .nullable()
+    .prefault(null),
+  sample_ratio: fraction()
+    .describe('(new) Share of the traces that begin here and are kept. For others, whoever began them has decided.')
+    .prefault(1),
+});
+
+const AuditLog = z.strictObject({
+  enabled: flag()
+    .describe('(new) Write one JSON line for each tool call, without arguments. Works without `telemetry.enabled` too.')
+    .prefault(false),
+  path: trimmed()
+    .describe('(new) File that the lines are appended to; opened again on SIGHUP. Null: standard output.')
+    .nullable()
+    .prefault(null),
+});
+
+/** Section `telemetry` of the adapter's file: what it tells of itself. Source: adapter specification, section 2.2. */
 export const Telemetry = z.strictObject({
   enabled: flag().describe('Master switch. When false, nothing is exported.').prefault(false),
   transport: oneOf(['grpc', 'http']).describe('OTLP protocol.').prefault('grpc'),
@@ -50,5 +82,8 @@ export const Telemetry = z.strictObject({
   service_namespace: trimmedOrNull()
     .describe('OTel resource attribute `service.namespace`. Null or blank: none.')
     .prefault(null),
+  prometheus: maybeEmpty(Prometheus.prefault({})).describe('(new) Metrics for Prometheus.'),
+  traces: maybeEmpty(Traces.prefault({})).describe('(new) Traces of exchanges.'),
+  audit_log: maybeEmpty(AuditLog.prefault({})).describe('(new) Who called which tool.'),
 });
 export type Telemetry = z.output<typeof Telemetry>;

@@ -57,6 +57,12 @@ export function number() {
   return z.preprocess(numberOfText, z.number({ error: 'a number' }));
 }
 
+/** A number from 0 to 1. Numeric text is converted. */
+export function fraction() {
+  const error = 'a number from 0 to 1';
+  return z.preprocess(numberOfText, z.number({ error }).min(0, { error }).max(1, { error }));
+}
+
 /** A boolean. The texts that YAML 1.1 reads as booleans, and 1 and 0, are converted. */
 export function flag() {
   return z.preprocess(booleanOfText, z.boolean({ error: 'true or false' }));

@@ -32,7 +32,8 @@ describe('files of referenced Secrets and ConfigMaps', () => {
   }
 
   const start = async (): Promise<ReferencesWatch> => (watch = await watchReferences(folder, INTERVAL_MS));
-  const becomesChanged = (value: boolean) => vi.waitFor(() => expect(watch?.changed()).toBe(value), { interval: 2 });
+  const becomesChanged = (value: boolean) =>
+    vi.waitFor(() => expect(watch?.changed()).toBe(value), { interval: 2, timeout: 15_000 });
   /** Long enough for several looks. */
   const looks = () => new Promise((resolve) => setTimeout(resolve, 20 * INTERVAL_MS));
 

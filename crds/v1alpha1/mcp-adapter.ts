@@ -85,11 +85,14 @@ const NetworkPolicy = z.strictObject({
     .array(kubernetes())
     .max(64)
     .optional()
-    .describe('Rules for connections to the pods. Default: everyone may connect to the port of the adapter.'),
+    .describe('Rules for connections to the pods. Default: everyone may connect to the ports for clients and metrics.'),
 });
 
 const ServiceMonitor = z.strictObject({
-  enabled: z.boolean().optional().describe('Whether there is one, where its API exists. Default: false.'),
+  enabled: z
+    .boolean()
+    .optional()
+    .describe('Whether there is one, where its API exists. Needs `config.telemetry.prometheus`. Default: false.'),
   interval: z
     .string()
     .regex(/^([0-9]+(ms|s|m|h))+$/)

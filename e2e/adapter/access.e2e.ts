@@ -8,8 +8,9 @@ import { mounted } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
 import { drain, initialize, knownSession, openSession, textOf } from './kit/session.ts';
+import { secret } from '../support/secrets/secret.ts';
 
-const TOKEN = 'The-Token-1';
+const TOKEN = secret('token of the clients');
 const auth = { enabled: true, token: TOKEN };
 const WITH_TOKEN = { headers: { 'x-mcp-adapter-auth-token': TOKEN } };
 
@@ -289,14 +290,14 @@ describe('health', () => {
 
 describe('secrets', () => {
   const secrets = {
-    TOKEN: 'tok-5b1f9a2c7d',
-    SIGNING: 'sign-91c2e8f04a',
-    STATIC: 'stat-3e7a11bd90',
-    BASIC: 'basic-77ab3491',
-    REDIS: 'redis-0f4c2d8e1b',
-    URL_PASSWORD: 'urlpw-c93d7e10',
-    QUERY: 'query-6a5b4c3d2e',
-    OTLP: 'otlp-d41d8cd98f',
+    TOKEN: secret('token'),
+    SIGNING: secret('signing secret'),
+    STATIC: secret('static header'),
+    BASIC: secret('basic'),
+    REDIS: secret('Redis password'),
+    URL_PASSWORD: secret('password in a URL'),
+    QUERY: secret('query'),
+    OTLP: secret('OTLP header'),
   };
   const values = Object.values(secrets);
   const config = (upstreamUrl: string): JsonObject => ({
@@ -358,9 +359,31 @@ describe('secrets', () => {
     }
     shown.push(adapter.stdout(), adapter.stderr());
     expect(adapter.logs().length).toBeGreaterThan(5);
-    for (const text of shown) for (const secret of values) expect(text).not.toContain(secret);
+    for (const text of shown) for (const value of values) expect(text).not.toContain(value);
     expect(shown.join('')).not.toContain(Buffer.from(`u:${secrets.BASIC}`).toString('base64'));
     expect(adapter.stdout()).toContain('<redacted>');
+  });
+
+  test('do not stand in what clients are told when an upstream refuses a session and repeats what it was sent', async () => {
+    const upstream = await startScriptedUpstream();
+    const adapter = await startAdapter({ config: config(upstream.url), env: secrets });
+    try {
+      const door = (await openSession(adapter, { headers: { 'x-mcp-adapter-auth-token': secrets.TOKEN } })).at(adapter);
+      upstream.forgetSessions();
+      upstream.behavior.intercept = ({ text, headers }) => {
+        if (!text.includes('"initialize"')) return undefined;
+        const message = `refused ${JSON.stringify(headers)}`;
+        const body = JSON.stringify({ jsonrpc: '2.0', id: JSON.parse(text).id, error: { code: -32_000, message } });
+        return { status: 200, headers: { 'content-type': 'application/json' }, body };
+      };
+      const answer = await (await door.request('tools/call', { name: 'echo', arguments: {} })).text();
+      expect(answer).toContain('refused');
+      expect(answer).toContain('<redacted>');
+      for (const value of values) expect(answer).not.toContain(value);
+    } finally {
+      await adapter.stop();
+      await upstream.close();
+    }
   });
 
   test('stand neither in --check-config nor in what is said about a wrong configuration', async () => {
@@ -375,9 +398,9 @@ describe('secrets', () => {
     };
     const bad = await runAdapter({ config: wrong, env: secrets });
     expect(bad.code).toBe(1);
-    for (const secret of values) {
-      expect(good.stdout).not.toContain(secret);
-      expect(bad.stdout + bad.stderr).not.toContain(secret);
+    for (const value of values) {
+      expect(good.stdout).not.toContain(value);
+      expect(bad.stdout + bad.stderr).not.toContain(value);
     }
   });
 });

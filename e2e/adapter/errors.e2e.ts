@@ -9,6 +9,7 @@ import { mounted } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
 import { type Door, drain, initialize, knownSession, openSession, type SessionOptions, textOf } from './kit/session.ts';
+import { secret } from '../support/secrets/secret.ts';
 
 /** An upstream and an adapter in front of it, with some things about its configuration different. */
 async function start(config: JsonObject = {}, server: JsonObject = {}) {
@@ -52,7 +53,7 @@ const rpc = (id: unknown, code: number, message: string, name: string): JsonObje
   error: { code, message, data: { code: name } },
 });
 
-const TOKEN = 'The-Token-1';
+const TOKEN = secret('token of the clients');
 const AUTH = { core: { auth: { enabled: true, token: TOKEN } } };
 const TERMINATED = 'Session terminated: the upstream ended its session.';
 

@@ -3,9 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { startAdapter } from '../support/adapter-process.ts';
+import { secret } from '../support/secrets/secret.ts';
 
+const TOKEN = secret('token of the clients');
 const config = {
-  core: { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, auth: { enabled: true, token: 'the-token' } },
+  core: { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, auth: { enabled: true, token: TOKEN } },
   state_persistence: { type: 'memory' },
   servers: [{ id: 'up', mount_path: '/mcp', upstream: { url: 'http://127.0.0.1:1/mcp' } }],
 };
@@ -18,11 +20,11 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 
 /** As the kubelet does: into a new folder, then over the link. */
 async function project(revision: number, token: string): Promise<void> {
-  const secret = join(folder, 'secrets/api');
-  await mkdir(join(secret, `..${revision}`), { recursive: true });
-  await writeFile(join(secret, `..${revision}`, 'token'), token);
-  await symlink(`..${revision}`, join(secret, '..data_tmp'));
-  await rename(join(secret, '..data_tmp'), join(secret, '..data'));
+  const mounted = join(folder, 'secrets/api');
+  await mkdir(join(mounted, `..${revision}`), { recursive: true });
+  await writeFile(join(mounted, `..${revision}`, 'token'), token);
+  await symlink(`..${revision}`, join(mounted, '..data_tmp'));
+  await rename(join(mounted, '..data_tmp'), join(mounted, '..data'));
 }
 
 const references = async (url: string): Promise<unknown> => {

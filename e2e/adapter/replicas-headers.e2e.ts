@@ -4,8 +4,9 @@ import type { RecordedRequest } from '../support/raw-upstream.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
 import { drain, initialize, openSession, type Place, textOf } from './kit/session.ts';
+import { secret } from '../support/secrets/secret.ts';
 
-const TOKEN = 'adapter-secret';
+const TOKEN = secret('token of the clients');
 const REQUIRED = { 'x-mcp-adapter-auth-token': TOKEN, 'x-tenant': 'acme' };
 
 describe('headers, through either replica', { timeout: 30_000 }, () => {
@@ -123,7 +124,7 @@ describe('headers, through either replica', { timeout: 30_000 }, () => {
     expect(sent.map(({ method }) => method)).toEqual(['POST', 'GET', 'POST', 'POST', 'POST', 'POST', 'DELETE']);
     const ofProtocol = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id'];
     const ofHttp = ['connection', 'content-length', 'host', 'transfer-encoding', 'user-agent'];
-    const allowed = new Set([...ofProtocol, ...ofHttp, 'x-default', 'x-static', 'x-tenant']);
+    const allowed = new Set([...ofProtocol, ...ofHttp, 'x-upstream-key', 'x-default', 'x-static', 'x-tenant']);
     for (const { headers: received, rawHeaders, method } of sent) {
       expect([method, Object.keys(received).filter((name) => !allowed.has(name))]).toEqual([method, []]);
       expect(received.host).toBe(new URL(upstream.url).host);

@@ -1,6 +1,7 @@
 import { access, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type AuditedWrite, auditedWrites } from './audit.ts';
+import { searchOutput } from '../support/secrets/search.ts';
 import { at, CLUSTER_BIN, execute, Kubectl } from './kubectl.ts';
 
 const SCRIPT = join(import.meta.dirname, 'cluster');
@@ -80,9 +81,16 @@ export class Cluster extends Kubectl {
     return {
       name,
       [Symbol.asyncDispose]: async () => {
+        await this.searchLogs('app.kubernetes.io/managed-by=mcp-operator', name);
         await this.run('delete', 'namespace', name, '--wait=false', '--ignore-not-found');
       },
     };
+  }
+
+  /** Searches what pods have written for secrets of the tests, where that is done; those that have gone are left out. */
+  async searchLogs(selector: string, namespace: string): Promise<void> {
+    const search = searchOutput(`pods with ${selector}`);
+    search?.(await this.logs(selector, namespace).catch(() => ''));
   }
 
   /** Successful writes to the API server since then, in order. Leases are left out, and those of other namespaces. */

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { type RunningFixture, startFixture } from '../support/fixture-process.ts';
+import { freePort } from '../support/ports.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type ConformanceScore, failures, regressions, type Requirements, runConformance } from './run-conformance.ts';
 
@@ -85,11 +86,12 @@ describe('MCP conformance through the adapter', () => {
     });
   });
 
-  describe('one process with SQLite', () => {
+  describe('one process with SQLite, whose messages carry the context of a trace', () => {
     let adapter: RunningAdapter | undefined;
 
     beforeAll(async () => {
-      adapter = await startAdapter({ config: configOf('disk', { type: 'disk' }) });
+      const telemetry = { enabled: true, endpoint: `http://127.0.0.1:${await freePort()}`, traces: { enabled: true } };
+      adapter = await startAdapter({ config: { ...configOf('disk', { type: 'disk' }), telemetry } });
     });
     afterAll(async () => {
       await adapter?.stop();

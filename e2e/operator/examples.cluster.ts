@@ -33,6 +33,11 @@ describe('after helm install and kubectl apply -f examples/', () => {
     }
     const serving = await podsThatServed(operated, namespace.name);
     expect(serving.size).toBeGreaterThan(1);
+    // Prometheus finds each pod behind the Service for metrics, and in them every call.
+    const counted = { timeout: 30_000, interval: 500 };
+    await expect
+      .poll(() => callsInMetrics(operated, namespace.name, 'demo-replicas'), counted)
+      .toEqual({ pods: 3, calls: 24 });
 
     for (const live of [replicas, demo]) {
       const url = `${String(at(live, 'status', 'url'))}/mcp/demo`;
@@ -69,6 +74,27 @@ async function podsThatServed(cluster: Cluster, namespace: string): Promise<Set<
   const logs = await cluster.logs('mcpadapter.io/adapter=demo-replicas', namespace);
   const calls = logs.split('\n').filter((line) => line.includes('"method":"tools/call"'));
   return new Set(calls.map((line) => /^\[(\S+)/.exec(line)?.[1] ?? ''));
+}
+
+/** What the metrics of all pods say about successful calls of the tool. */
+async function callsInMetrics(
+  cluster: Cluster,
+  namespace: string,
+  name: string,
+): Promise<{ pods: number; calls: number }> {
+  const slices = await cluster.list('endpointslices', namespace, `kubernetes.io/service-name=${name}-metrics`);
+  const urls = slices.flatMap((slice) => {
+    const endpoints = at(slice, 'endpoints') as { addresses: string[] }[] | null;
+    return (endpoints ?? []).map(
+      ({ addresses }) => `http://${addresses[0]}:${String(at(slice, 'ports', 0, 'port'))}/metrics`,
+    );
+  });
+  const texts = await Promise.all(
+    urls.map(async (url) => await (await fetch(url, { signal: AbortSignal.timeout(10_000) })).text()),
+  );
+  const ofTool = /^adapter_upstream_tool_calls_total\{(?=.*tool_name="word_count")(?=.*result="success").*\} (\d+)$/gm;
+  const counts = texts.flatMap((text) => [...text.matchAll(ofTool)].map(([, count]) => Number(count)));
+  return { pods: texts.length, calls: counts.reduce((sum, count) => sum + count, 0) };
 }
 
 /** The project's own terminal client in a pod, from the sources of this machine. */

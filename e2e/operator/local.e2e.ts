@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { type RunningProcess, startProcess } from '../support/processes.ts';
+import { secret } from '../support/secrets/secret.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const EXAMPLE = await readFile(join(ROOT, 'examples/quickstart/mcp-adapter.yaml'), 'utf8');
@@ -116,10 +117,11 @@ describe('mcp-operator local', () => {
       /variable ADAPTER_TOKEN comes from key t of the Secret token, which is not among/,
       START_MS,
     );
-    await write('apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {t: let-me-in}\n', 'secret.yaml');
+    const token = secret('token in a Secret');
+    await write(`apiVersion: v1\nkind: Secret\nmetadata: {name: token}\nstringData: {t: ${token}}\n`, 'secret.yaml');
     const url = await readyUrl(running);
     expect(await initialize(url)).toBe(401);
-    expect(running.stdout()).not.toContain('let-me-in');
+    expect(running.stdout()).not.toContain(token);
   });
 
   test('runs the sources of a group in one scraper', async () => {

@@ -7,13 +7,14 @@ import type { Cluster } from '../cluster/cluster.ts';
 import { at, type Live, type Wait } from '../cluster/kubectl.ts';
 import { test } from '../cluster/test.ts';
 import { openRawClient } from '../support/raw-client.ts';
+import { secret } from '../support/secrets/secret.ts';
 
 const EXAMPLE = join(import.meta.dirname, '../../examples/mcp-adapter.yaml');
 const READY_MS = 180_000;
 /** The kubelet may take more than a minute to bring a change to the files of a pod. */
 const ROLLED_MS = 240_000;
 const HEADER = 'X-Token';
-const TOKENS = ['first-token-of-the-test', 'second-token-of-the-test', 'third-token-of-the-test'] as const;
+const TOKENS = [secret('first token'), secret('second token'), secret('third token')] as const;
 
 describe('an adapter whose token comes from a Secret', () => {
   test(

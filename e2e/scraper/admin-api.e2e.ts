@@ -1,16 +1,18 @@
 import { expect, test, vi } from 'vitest';
 import { parseHealth } from '../../operator/scrape-group/health.ts';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import { records } from '../support/json-api.ts';
 import { lockStateFile } from '../../scraper/state/sqlite-lock.ts';
 import { startRedis } from '../support/redis.ts';
 import type { RunningScraper } from '../support/scraper-process.ts';
 import { expectAll } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
+import { secret } from '../support/secrets/secret.ts';
 
 needsCollector();
 
-const TOKEN = 'admin-token-0123456789';
-const KEY = 'api-key-0123456789';
+const TOKEN = secret('admin token');
+const KEY = secret('API key');
 const HOUR_MS = 3_600_000;
 const ADMIN = { enableAdminApi: true, adminSecretEnv: 'ADMIN_TOKEN' };
 const ENV = { ADMIN_TOKEN: TOKEN, API_KEY: KEY };

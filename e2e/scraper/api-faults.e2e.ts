@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest';
 import { seeded } from '../adapter/files/kit/random.ts';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import { atRandom, records } from '../support/json-api.ts';
 import { counted, deliveries, expectDelivery } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
 
 needsCollector();
 

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { put, toYaml } from '../../crds/config/testing.ts';
 import type { HealthObject, SourceHealth } from '../../scraper/health.ts';
-import { OtlpReceiver } from '../../scraper/output/testing/otlp-receiver.ts';
+import { OtlpReceiver } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { type RunningScraper, runScraper, startScraper } from '../support/scraper-process.ts';
 import { WRONG_ANSWERS, WRONG_TOKENS, type WrongAnswer } from './bad-input/answers.ts';

@@ -2,9 +2,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import type { LedgerWindow } from '../../scraper/state/ledger.ts';
 import { seeded } from '../adapter/files/kit/random.ts';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import { records } from '../support/json-api.ts';
 import { counted, deliveries, expectAll, expectDelivery, within } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
 
 needsCollector();
 

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, test } from 'vitest';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import { records } from '../support/json-api.ts';
 import { deliveries, expectDelivery } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
 
 needsCollector();
 

@@ -1,10 +1,11 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import { records } from '../support/json-api.ts';
 import { runScraper } from '../support/scraper-process.ts';
 import { deliveries } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
 
 needsCollector();
 

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { ScraperConfig } from '../../crds/config/scraper.ts';
 import { allFields } from '../../crds/config/testing/all-fields.ts';
 import { inputSchema } from '../../crds/generate/json-schema.ts';
-import { GrpcReceiver } from '../../scraper/output/testing/grpc-receiver.ts';
+import { GrpcReceiver } from '../../crds/runtime/otlp/testing/grpc-receiver.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { OwnRun } from './fields/own-run.ts';
 

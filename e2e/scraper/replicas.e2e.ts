@@ -4,11 +4,12 @@ import type { LedgerWindow } from '../../scraper/state/ledger.ts';
 import { RedisConnection } from '../../scraper/state/redis-connection.ts';
 import { RedisKeys } from '../../scraper/state/redis-keys.ts';
 import { RedisLedger } from '../../scraper/state/redis-ledger.ts';
+import { needsCollector } from '../support/collector/needs-collector.ts';
 import { type ApiRequest, records } from '../support/json-api.ts';
 import { startRedis } from '../support/redis.ts';
 import type { RunningScraper } from '../support/scraper-process.ts';
 import { counted, deliveries, expectAll, expectDelivery } from './kit/delivery.ts';
-import { needsCollector, Workshop } from './kit/workshop.ts';
+import { Workshop } from './kit/workshop.ts';
 
 needsCollector();
 

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { toYaml } from '../../crds/config/testing.ts';
 import type { HealthObject } from '../../scraper/health.ts';
-import { type Answer, ok, OtlpReceiver } from '../../scraper/output/testing/otlp-receiver.ts';
+import { type Answer, ok, OtlpReceiver } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { startRedis } from '../support/redis.ts';
 import { type RunningScraper, runScraper, startScraper } from '../support/scraper-process.ts';

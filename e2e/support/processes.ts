@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { relative } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import { searchOutput } from './secrets/search.ts';
 
 /** How a process ended: by itself with a code, or by a signal. */
 export interface Exit {
@@ -46,8 +48,16 @@ export function startProcess(command: string, args: readonly string[], env: Node
   });
   let stdout = '';
   let stderr = '';
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (stderr += text));
+  const searched = searchOutput(nameOf(command, args));
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    stdout += text;
+    searched?.(text);
+  });
+  const searchedErrors = searched && searchOutput(`errors of ${nameOf(command, args)}`);
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr += text;
+    searchedErrors?.(text);
+  });
 
   alive.add(child);
   let ended = false;
@@ -96,6 +106,10 @@ export function startProcess(command: string, args: readonly string[], env: Node
   };
   return running;
 }
+
+/** A program and its first argument, which is what node runs. */
+const nameOf = (command: string, [first = '']: readonly string[]): string =>
+  [command, first].map((part) => (part.startsWith('/') ? relative(process.cwd(), part) : part)).join(' ');
 
 /** For error messages: what the process wrote, which says why it does not do what is awaited. */
 export function describe(name: string, running: RunningProcess): string {

@@ -9,7 +9,10 @@ export function localAdapter(adapter: McpAdapter): { adapter: McpAdapter; notes:
   const notes: string[] = [];
   const state = config.state_persistence;
   const embedded = state?.type === 'redis';
+  const { prometheus, ...telemetry } = config.telemetry ?? {};
   if (embedded) notes.push('keeps its state in SQLite here, not in Redis');
+  // Every adapter of this machine would want the same port.
+  if ((prometheus?.enabled ?? false) !== false) notes.push('serves no metrics to Prometheus here');
   if ((spec.replicas ?? 1) > 1) notes.push(`runs once here, not ${spec.replicas} times`);
   return {
     notes,
@@ -20,6 +23,7 @@ export function localAdapter(adapter: McpAdapter): { adapter: McpAdapter; notes:
         replicas: 1,
         config: {
           ...config,
+          ...(prometheus === undefined ? {} : { telemetry }),
           ...(embedded
             ? {
                 state_persistence: { ...state, type: 'disk', redis: undefined },

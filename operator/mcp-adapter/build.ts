@@ -21,6 +21,7 @@ import { disruptionBudget } from './disruption-budget.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { httpRoute } from './http-route.ts';
 import { ingress } from './ingress.ts';
+import { metricsService } from './metrics-service.ts';
 import { networkPolicy } from './network-policy.ts';
 import { serviceAccount } from './service-account.ts';
 import { serviceMonitor } from './service-monitor.ts';
@@ -67,12 +68,13 @@ export function build(adapter: McpAdapter, context: BuildContext): Child[] {
     // Before the pods, so that none ever runs without it.
     [NETWORK_POLICIES, networkPolicy(adapter, config, context)],
     [SERVICES, service(adapter, config)],
+    [SERVICES, metricsService(adapter, config)],
     [DEPLOYMENTS, deployment(adapter, config, context, configHash(file.data))],
     [DISRUPTION_BUDGETS, disruptionBudget(adapter)],
     [AUTOSCALERS, autoscaler(adapter)],
     [INGRESSES, ingress(adapter)],
     [HTTP_ROUTES, serves.httpRoutes ? httpRoute(adapter, config) : undefined],
-    [SERVICE_MONITORS, serves.serviceMonitors ? serviceMonitor(adapter) : undefined],
+    [SERVICE_MONITORS, serves.serviceMonitors ? serviceMonitor(adapter, config) : undefined],
   ];
   return children.flatMap(([resource, object]) =>
     object === undefined

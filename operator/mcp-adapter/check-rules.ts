@@ -1,9 +1,9 @@
-import { isIPv4 } from 'node:net';
 import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { isUnknown, resolver } from './known-values.ts';
+import { isLoopback } from './loopback.ts';
 import { isObject, listAt, numberAt, textAt } from './raw.ts';
 
 /**
@@ -44,10 +44,17 @@ const writtenOut: Rule = (resource) => {
 const reachableHost: Rule = (resource) => {
   const at = [...CONFIG, 'core', 'host'];
   const host = textAt(resource, ...at)?.trim() ?? '';
-  const loopback = (isIPv4(host) && host.startsWith('127.')) || /^(0*:)*:?0*1$|^::ffff:127\./i.test(host);
   const message = `is ${host}, a loopback address that no probe and no Service can reach; leave it out, or write 0.0.0.0`;
-  return loopback ? [{ at, message }] : [];
+  return isLoopback(host) ? [{ at, message }] : [];
 };
+
+/** The Service and the NetworkPolicy name the port before any pod runs. */
+const knownMetricsPort: Rule = (resource) =>
+  ['enabled', 'host', 'port', 'path'].flatMap((name) => {
+    const at = [...CONFIG, 'telemetry', 'prometheus', name];
+    const message = 'must not depend on a Secret, a ConfigMap or envFrom: a Service has to lead there; write it out';
+    return isUnknown(valueAt(resource, at)) ? [{ at, message }] : [];
+  });
 
 /** Folders of a pod that are mounted already, or are none of ours. */
 const TAKEN = ['/etc/mcp-adapter', '/var/run/mcp-references', '/var/run/secrets', '/app', '/proc', '/sys', '/dev'];
@@ -171,6 +178,7 @@ function patternError(pattern: string): string | undefined {
 const RULES: readonly Rule[] = [
   writtenOut,
   reachableHost,
+  knownMetricsPort,
   mountableRoot,
   severalReplicas,
   orderedReplicas,

@@ -174,6 +174,14 @@ describe('what is refused, with the field and what to do', () => {
       'spec.config.core.host is ::1, a loopback address',
     ],
     [
+      'a port for metrics from the environment',
+      {
+        'spec.config.telemetry': { prometheus: { enabled: true, port: '${X}' } },
+        'spec.envFrom': [{ secretRef: { name: 's' } }],
+      },
+      'spec.config.telemetry.prometheus.port must not depend on a Secret',
+    ],
+    [
       'a storage root from the environment',
       { 'spec.config.storage': { root: '/data/${X}' }, 'spec.envFrom': [{ secretRef: { name: 's' } }] },
       'spec.config.storage.root must not depend on a Secret',

@@ -61,10 +61,23 @@ function telemetry(config: unknown): Connection[] {
   const transport = isUnknown(at('transport')) ? undefined : (at('transport') ?? 'grpc');
   // Exporters of OTLP over gRPC take a URL without a port in different ways.
   const usual = transport === 'http' ? [] : [4317];
-  const endpoints = transport === 'grpc' || !is('emit_logs') ? ['endpoint'] : ['endpoint', 'logs_endpoint'];
-  return endpoints
-    .filter((name) => typeof at(name) === 'string')
-    .map((name) => ({ field: `telemetry.${name}`, target: targetOfUrl(at(name), usual) }));
+  const endpoints = [
+    ['endpoint'],
+    ...(transport === 'grpc' || !is('emit_logs') ? [] : [['logs_endpoint']]),
+    ...(tracesOn(config) ? [['traces', 'endpoint']] : []),
+  ];
+  return endpoints.flatMap((path) => {
+    const url = valueAt(config, ['telemetry', ...path]);
+    return typeof url === 'string'
+      ? [{ field: ['telemetry', ...path].join('.'), target: targetOfUrl(url, usual) }]
+      : [];
+  });
+}
+
+function tracesOn(config: unknown): boolean {
+  const enabled = valueAt(config, ['telemetry', 'traces', 'enabled']);
+  const parsed = Telemetry.shape.traces.safeParse({ enabled });
+  return isUnknown(enabled) || (parsed.success && parsed.data.enabled);
 }
 
 /** @param usual ports that are taken too when the URL has none */

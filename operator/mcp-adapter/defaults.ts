@@ -4,6 +4,8 @@
 export const CONTAINER = 'adapter';
 /** Name of the port that the adapter listens on, in pods and in Services. */
 export const PORT_NAME = 'http';
+/** Name of the port that Prometheus reads metrics from. */
+export const METRICS_PORT_NAME = 'metrics';
 
 export const CONFIG_FOLDER = '/etc/mcp-adapter';
 export const CONFIG_FILE = 'config.yaml';

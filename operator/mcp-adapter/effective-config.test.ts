@@ -17,7 +17,10 @@ test('what is not written has the defaults of the adapter', () => {
     storageRoot: '/data/shared',
     stateType: 'disk',
     statePathOutside: undefined,
+    metrics: undefined,
+    auditPathOutside: undefined,
     shutdownSeconds: 60,
+    telemetrySeconds: 0,
     authEnabled: false,
     servers: [{ id: 'notes', mountPath: '/notes', url: 'http://notes:8101/mcp' }],
     connections: [{ field: 'servers[0].upstream.url', target: { host: 'notes', ports: [8101] } }],
@@ -212,9 +215,65 @@ describe('connections', () => {
     [{ enabled: '${SECRET}', endpoint: 'http://otel:1' }, [{ host: 'otel', ports: [1] }]],
     [{ enabled: true, endpoint: '${SECRET}' }, [undefined]],
     [{ enabled: '${ON:-no}', endpoint: '${SECRET}' }, []],
+    [{ enabled: true, traces: { endpoint: 'http://traces:1' } }, []],
+    [{ enabled: true, traces: { enabled: true } }, []],
+    [{ traces: { enabled: true, endpoint: 'http://traces:1' } }, []],
+    [
+      { enabled: true, endpoint: 'http://otel:1', traces: { enabled: 'true', endpoint: 'http://traces' } },
+      [
+        { host: 'otel', ports: [1] },
+        { host: 'traces', ports: [80, 4317] },
+      ],
+    ],
+    [
+      { enabled: true, transport: 'http', traces: { enabled: '${SECRET}', endpoint: 'https://traces' } },
+      [{ host: 'traces', ports: [443] }],
+    ],
   ])('to a collector: %j', (telemetry, targets) => {
     expect(others({ telemetry }).map(({ target }) => target)).toEqual(targets);
   });
+});
+
+test.each([
+  [undefined, undefined],
+  [{}, undefined],
+  [{ enabled: false, port: 1 }, undefined],
+  [{ enabled: true }, { port: 9464, path: '/metrics' }],
+  [
+    { enabled: 'true', port: '${PORT}', path: '/m' },
+    { port: 9100, path: '/m' },
+  ],
+  [
+    { enabled: '${ON:-yes}', host: '0.0.0.0' },
+    { port: 9464, path: '/metrics' },
+  ],
+  // Only other containers of the pod reach that.
+  [{ enabled: true, host: '127.0.0.1' }, undefined],
+  [{ enabled: true, host: '::1' }, undefined],
+])('metrics for Prometheus with %j', (prometheus, metrics) => {
+  const config = of({ telemetry: { prometheus } }, { env: [{ name: 'PORT', value: '9100' }] });
+  expect(config.metrics).toEqual(metrics);
+});
+
+test.each([
+  [{}, 0],
+  [{ shutdown_drain_timeout_seconds: 30 }, 0],
+  [{ prometheus: { enabled: true } }, 0],
+  [{ enabled: true }, 10],
+  [{ enabled: 'true', shutdown_drain_timeout_seconds: 2.5 }, 3],
+  [{ enabled: '${SECRET}', shutdown_drain_timeout_seconds: '${SECRET}' }, 10],
+])('time for telemetry at the end with %j', (telemetry, seconds) => {
+  expect(of({ telemetry }, { env: [secret('SECRET')] }).telemetrySeconds).toBe(seconds);
+});
+
+test.each([
+  [{ enabled: true }, undefined],
+  [{ enabled: true, path: '/data/shared/audit.jsonl' }, undefined],
+  [{ enabled: true, path: '/audit/calls.jsonl' }, '/audit/calls.jsonl'],
+  [{ enabled: true, path: '${SECRET}' }, undefined],
+  [{ path: '/audit/calls.jsonl' }, undefined],
+])('an audit log with %j', (audit_log, path) => {
+  expect(of({ telemetry: { audit_log } }, { env: [secret('SECRET')] }).auditPathOutside).toBe(path);
 });
 
 test.each([

@@ -4,12 +4,14 @@ import type { z } from 'zod';
 import { Core, ToolDefaults } from '../../crds/config/core.ts';
 import { StatePersistence } from '../../crds/config/state-persistence.ts';
 import { Storage } from '../../crds/config/storage.ts';
+import { Telemetry } from '../../crds/config/telemetry.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { nullOfText } from '../../crds/config/values.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { type Connection, connectionsOf } from './connections.ts';
 import { SHUTDOWN_VARIABLE } from './defaults.ts';
 import { isUnknown, resolver, withoutUnknown } from './known-values.ts';
+import { isLoopback } from './loopback.ts';
 
 /** Seconds that a call without a time limit, or with one that is not known, may go on when its pod stops. */
 const UNLIMITED_CALL = 600;
@@ -22,14 +24,20 @@ export interface EffectiveConfig {
   readonly port: number;
   /** Whether the port depends on a variable; `port` is the default then. */
   readonly portUnknown: boolean;
+  /** Where Prometheus reads metrics; undefined when they are not served, or in the pod only. */
+  readonly metrics: { readonly port: number; readonly path: string } | undefined;
   /** Absolute path; the default when it depends on a variable. */
   readonly storageRoot: string;
   /** Undefined when it depends on a variable. */
   readonly stateType: 'memory' | 'disk' | 'redis' | undefined;
   /** Absolute path of the SQLite file when one is written outside of the storage root. */
   readonly statePathOutside: string | undefined;
+  /** Absolute path of the audit log when it is a file outside of the storage root. */
+  readonly auditPathOutside: string | undefined;
   /** How long running calls may go on after SIGTERM, in whole seconds: as long as the longest tool call may take. */
   readonly shutdownSeconds: number;
+  /** How long telemetry may take after everything else has ended, in whole seconds. */
+  readonly telemetrySeconds: number;
   readonly authEnabled: boolean | undefined;
   readonly servers: readonly {
     readonly id: string | undefined;
@@ -60,11 +68,14 @@ export function effectiveConfig(spec: McpAdapterSpec): EffectiveConfig {
     host: unknownAt('core', 'host') ? undefined : read(Core.shape.host, at('core', 'host')),
     port: read(Core.shape.port, at('core', 'port')),
     portUnknown: unknownAt('core', 'port'),
+    metrics: metricsOf(read(Telemetry.shape.prometheus, at('telemetry', 'prometheus'))),
     storageRoot,
     stateType,
     statePathOutside:
       stateType === 'redis' ? undefined : outside(storageRoot, at('state_persistence', 'disk', 'local_path')),
+    auditPathOutside: auditPathOutside(storageRoot, at('telemetry', 'audit_log')),
     shutdownSeconds: shutdownSeconds(spec, resolve, resolved),
+    telemetrySeconds: telemetrySeconds(resolved),
     authEnabled: unknownAt('core', 'auth', 'enabled')
       ? undefined
       : read(Core.shape.auth, { enabled: at('core', 'auth', 'enabled') }).enabled,
@@ -81,6 +92,10 @@ export function effectiveConfig(spec: McpAdapterSpec): EffectiveConfig {
 function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
   const parsed = schema.safeParse(value);
   return parsed.success ? parsed.data : schema.parse(undefined);
+}
+
+function metricsOf({ enabled, host, port, path }: Telemetry['prometheus']): EffectiveConfig['metrics'] {
+  return enabled && !(host !== null && isLoopback(host)) ? { port, path } : undefined;
 }
 
 const listAt = (document: unknown, path: Path): readonly unknown[] => {
@@ -105,6 +120,11 @@ function outside(root: string, path: unknown): string | undefined {
   return file.startsWith(root === '/' ? root : `${root}/`) ? undefined : file;
 }
 
+function auditPathOutside(root: string, section: unknown): string | undefined {
+  const { enabled, path } = read(Telemetry.shape.audit_log, section);
+  return enabled ? outside(root, path) : undefined;
+}
+
 function shutdownSeconds(spec: McpAdapterSpec, resolve: (value: unknown) => unknown, config: unknown): number {
   const own = spec.env?.some(({ name }) => name === SHUTDOWN_VARIABLE)
     ? resolve(`\${${SHUTDOWN_VARIABLE}}`)
@@ -115,6 +135,14 @@ function shutdownSeconds(spec: McpAdapterSpec, resolve: (value: unknown) => unkn
     Number.isFinite(ownSeconds) && ownSeconds >= 0
       ? ownSeconds
       : Math.max(isUnknown(grace) ? 0 : read(Core.shape.shutdown_grace_seconds, grace), longestCall(config));
+  return Math.min(Math.ceil(seconds), LONGEST_SHUTDOWN);
+}
+
+/** A collector that does not answer is waited for. */
+function telemetrySeconds(config: unknown): number {
+  const at = (name: string): unknown => valueAt(config, ['telemetry', name]);
+  if (!isUnknown(at('enabled')) && !read(Telemetry.shape.enabled, at('enabled'))) return 0;
+  const seconds = read(Telemetry.shape.shutdown_drain_timeout_seconds, at('shutdown_drain_timeout_seconds'));
   return Math.min(Math.ceil(seconds), LONGEST_SHUTDOWN);
 }
 

@@ -21,6 +21,7 @@ const labelsOf = (adapter: McpAdapter): Record<string, string> => ({
 });
 
 export const configMapName = ({ metadata }: McpAdapter): string => `${metadata.name}-config`;
+export const metricsServiceName = ({ metadata }: McpAdapter): string => `${metadata.name}-metrics`;
 export const storageClaimName = ({ metadata }: McpAdapter): string => `${metadata.name}-storage`;
 
 /** What a user adds to an object of ours. */

@@ -7,18 +7,19 @@ import { egressRules, unknownConnections } from './egress.ts';
 import { childMetadata, selectorOf } from './labels.ts';
 
 /**
- * Clients may connect to the port, and pods only to what the configuration names. A name that only the pods know would
+ * Clients may connect to the port, Prometheus to that of metrics, and pods only to what the configuration names. A name that only the pods know would
  * be cut off by any rule, so connections of the pods are not restricted then.
  */
 export function networkPolicy(
   adapter: McpAdapter,
-  { port, connections }: EffectiveConfig,
+  { port, metrics, connections }: EffectiveConfig,
   context: BuildContext,
 ): KubernetesObject | undefined {
   const { enabled = true, ingress, extraEgress = [] } = adapter.spec.networkPolicy ?? {};
   if (!enabled) return undefined;
   const { name, namespace = 'default' } = adapter.metadata;
-  const incoming = ingress ?? [{ ports: [{ port, protocol: 'TCP' }] }];
+  const open = metrics === undefined ? [port] : [port, metrics.port];
+  const incoming = ingress ?? [{ ports: open.map((one) => ({ port: one, protocol: 'TCP' })) }];
   const restricted = unknownConnections(connections).length === 0;
   return {
     apiVersion: NETWORK_POLICIES.apiVersion,

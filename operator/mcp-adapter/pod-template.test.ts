@@ -54,6 +54,8 @@ describe('the container', () => {
     const own = template({ env });
     expect(container(own, 'env')).toEqual(env);
     expect(valueAt(own, ['spec', 'terminationGracePeriodSeconds'])).toBe(22);
+    const observed = template({ env }, { telemetry: { enabled: true, shutdown_drain_timeout_seconds: 20 } });
+    expect(valueAt(observed, ['spec', 'terminationGracePeriodSeconds'])).toBe(42);
   });
 });
 

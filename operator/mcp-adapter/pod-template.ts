@@ -5,6 +5,7 @@ import {
   CONFIG_FOLDER,
   CONTAINER,
   LAST_WORK_SECONDS,
+  METRICS_PORT_NAME,
   PORT_NAME,
   PRE_STOP_SECONDS,
   RESOURCES,
@@ -49,8 +50,8 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
 }
 
 /** From the decision to stop a pod to the moment that it is killed. */
-export const gracePeriodSeconds = ({ shutdownSeconds }: EffectiveConfig): number =>
-  PRE_STOP_SECONDS + shutdownSeconds + LAST_WORK_SECONDS;
+export const gracePeriodSeconds = ({ shutdownSeconds, telemetrySeconds }: EffectiveConfig): number =>
+  PRE_STOP_SECONDS + shutdownSeconds + LAST_WORK_SECONDS + telemetrySeconds;
 
 /** What makes new pods when it changes. */
 function revisions({ metadata }: McpAdapter, { referencesRevision }: BuildContext, hash: string) {
@@ -106,7 +107,12 @@ function container(
     workingDir: '/',
     env: [...(spec.env ?? []), ...shutdownVariable(spec, config)],
     ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
-    ports: [{ name: PORT_NAME, containerPort: config.port, protocol: 'TCP' }],
+    ports: [
+      { name: PORT_NAME, containerPort: config.port, protocol: 'TCP' },
+      ...(config.metrics === undefined
+        ? []
+        : [{ name: METRICS_PORT_NAME, containerPort: config.metrics.port, protocol: 'TCP' }]),
+    ],
     ...probes(PORT_NAME),
     lifecycle: { preStop: { sleep: { seconds: PRE_STOP_SECONDS } } },
     resources: spec.resources ?? RESOURCES,

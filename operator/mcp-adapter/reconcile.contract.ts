@@ -265,10 +265,14 @@ it('gives the claim an owner only when it is to go with the resource', async () 
 
 it('removes what is no longer wanted', async () => {
   const demo = resource();
-  await demo.apply({ ...spec, ingress: { host: 'a.example' } });
+  const telemetry = { prometheus: { enabled: true } };
+  await demo.apply({ ...spec, config: { ...spec.config, telemetry }, ingress: { host: 'a.example' } });
   await eventually(() => demo.get(INGRESSES));
+  await eventually(() => demo.get(SERVICES, 'demo-metrics'));
   await demo.apply(spec);
   await eventually(async () => ((await demo.get(INGRESSES)) === undefined ? true : undefined));
+  await eventually(async () => ((await demo.get(SERVICES, 'demo-metrics')) === undefined ? true : undefined));
+  expect(await demo.get(SERVICES)).toBeDefined();
 });
 
 it('tells why a pod does not start, and of the way back, once each as an Event', async () => {

@@ -1,17 +1,19 @@
 import { expect, test } from 'vitest';
 import { warningsOf } from './warnings.ts';
 
+const fine = { statePathOutside: undefined, auditPathOutside: undefined, metrics: undefined };
+
 const file = '/state/adapter.sqlite3';
 const mounted = (mountPath: string, name = 'adapter') => ({
   podOverlay: { spec: { containers: [{ name, volumeMounts: [{ name: 'state', mountPath }] }] } },
 });
 
 test('a state file in the storage is nothing to warn of', () => {
-  expect(warningsOf({}, { statePathOutside: undefined })).toEqual([]);
+  expect(warningsOf({}, fine)).toEqual([]);
 });
 
 test.each(['/state', '/state/', '/state/adapter.sqlite3'])('nor is one in a volume at %s', (mountPath) => {
-  expect(warningsOf(mounted(mountPath), { statePathOutside: file })).toEqual([]);
+  expect(warningsOf(mounted(mountPath), { ...fine, statePathOutside: file })).toEqual([]);
 });
 
 test.each([
@@ -22,8 +24,23 @@ test.each([
   ['the overlay has no containers', { podOverlay: { spec: { containers: 'x' } } }],
   ['the path of a mount is no path', mounted('/')],
 ])('a state file that is lost with its pod is told with what to do: %s', (_, spec) => {
-  const warnings = warningsOf(spec, { statePathOutside: file });
+  const warnings = warningsOf(spec, { ...fine, statePathOutside: file });
   expect(warnings).toHaveLength(1);
   expect(warnings[0]).toContain(file);
   expect(warnings[0]).toContain('state_persistence.disk.local_path');
+});
+
+test('a ServiceMonitor that would find no metrics is told, with what to do', () => {
+  const serviceMonitor = { enabled: true };
+  const [warning = ''] = warningsOf({ serviceMonitor }, fine);
+  expect(warning).toContain('spec.config.telemetry.prometheus.enabled');
+  const metrics = { port: 9464, path: '/metrics' };
+  expect(warningsOf({ serviceMonitor }, { ...fine, metrics })).toEqual([]);
+  expect(warningsOf({ serviceMonitor: { enabled: false } }, fine)).toEqual([]);
+});
+
+test('an audit log that is lost with its pod is told, unless its folder is mounted', () => {
+  const config = { ...fine, auditPathOutside: '/audit/calls.jsonl' };
+  expect(warningsOf({}, config)).toEqual([expect.stringContaining('telemetry.audit_log.path')]);
+  expect(warningsOf(mounted('/audit'), config)).toEqual([]);
 });

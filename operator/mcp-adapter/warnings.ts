@@ -5,6 +5,13 @@ import type { EffectiveConfig } from './effective-config.ts';
 import { listAt, textAt } from './raw.ts';
 
 export function warningsOf(
+  spec: Pick<McpAdapterSpec, 'podOverlay' | 'serviceMonitor'>,
+  config: Pick<EffectiveConfig, 'statePathOutside' | 'auditPathOutside' | 'metrics'>,
+): string[] {
+  return [...lostState(spec, config), ...lostAudit(spec, config), ...idleMonitor(spec, config)];
+}
+
+function lostState(
   { podOverlay }: Pick<McpAdapterSpec, 'podOverlay'>,
   { statePathOutside: file }: Pick<EffectiveConfig, 'statePathOutside'>,
 ): string[] {
@@ -13,6 +20,29 @@ export function warningsOf(
     `The state file ${file} lies outside of spec.config.storage.root, where nothing is mounted that outlives a pod: it is ` +
       'lost with its pod, or cannot be written at all. Leave spec.config.state_persistence.disk.local_path out, or mount ' +
       'a volume there with spec.podOverlay',
+  ];
+}
+
+function lostAudit(
+  { podOverlay }: Pick<McpAdapterSpec, 'podOverlay'>,
+  { auditPathOutside: file }: Pick<EffectiveConfig, 'auditPathOutside'>,
+): string[] {
+  if (file === undefined || mountsOf(podOverlay).some((mount) => holds(mount, file))) return [];
+  return [
+    `The audit log ${file} lies outside of spec.config.storage.root, where nothing is mounted that outlives a pod: it is ` +
+      'lost with its pod, or cannot be written at all. Leave spec.config.telemetry.audit_log.path out, so that its lines ' +
+      'go to standard output, or mount a volume there with spec.podOverlay',
+  ];
+}
+
+function idleMonitor(
+  { serviceMonitor }: Pick<McpAdapterSpec, 'serviceMonitor'>,
+  { metrics }: Pick<EffectiveConfig, 'metrics'>,
+): string[] {
+  if (serviceMonitor?.enabled !== true || metrics !== undefined) return [];
+  return [
+    'There is no ServiceMonitor, although spec.serviceMonitor.enabled is true: nothing serves metrics. Set ' +
+      'spec.config.telemetry.prometheus.enabled, and no loopback address as its host',
   ];
 }
 

@@ -1,8 +1,11 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { prometheusLabel, prometheusNames } from '../../crds/runtime/metric-definition.ts';
+import { NODE_METRICS } from '../../crds/runtime/node-metrics.ts';
 import type { KubernetesApi, KubernetesObject } from './kubernetes.ts';
 import { ApiError } from './kubernetes.ts';
 import { measuredApi } from './measured-api.ts';
 import { type ConditionCount, countConditions, type MetricSources, noMetrics } from './metrics.ts';
+import { OPERATOR_METRICS } from './metric-catalog.ts';
 import { PrometheusMetrics } from './prometheus-metrics.ts';
 import { PODS } from './resources.ts';
 
@@ -53,6 +56,25 @@ describe('what Prometheus reads', () => {
     expect(await lines(all)).toContain(`${series} 2`);
     counts = [];
     expect(await lines(all)).toContain(`${series} 0`);
+  });
+
+  it('has every metric of the catalog and of the process, with no other labels', async () => {
+    const all = start({ conditions: () => [{ kind: 'McpAdapter', condition: 'Ready', status: 'True', count: 1 }] });
+    all.reconciled('adapters', 'done', 1);
+    all.queueDepth('adapters', 1);
+    all.apiRequest('get', '200', 1);
+    all.watchRestarted('pods');
+    const text = await lines(all);
+    for (const metric of [...Object.values(OPERATOR_METRICS), ...NODE_METRICS]) {
+      const [name = ''] = prometheusNames(metric);
+      expect(text).toContain(`# TYPE ${name} ${metric.instrument === 'upDownCounter' ? 'gauge' : metric.instrument}`);
+      const series = text.find((line) => new RegExp(`^${name}(_count)?[{ ]`).test(line)) ?? '';
+      const labels = [...series.matchAll(/(\w+)="/g)].map(([, label]) => label);
+      expect([name, labels]).toEqual([name, metric.attributes.map(prometheusLabel)]);
+    }
+    const known = [...Object.values(OPERATOR_METRICS), ...NODE_METRICS].flatMap(prometheusNames);
+    const shown = text.flatMap((line) => /^# TYPE (\S+)/.exec(line)?.[1] ?? []);
+    expect(shown.filter((name) => !known.includes(name))).toEqual([]);
   });
 
   it('goes on when one source fails', async () => {

@@ -4,8 +4,8 @@ import type { AggregationTemporality, InstrumentType, ResourceMetrics } from '@o
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
 import type { ScraperSettings } from '../../crds/config/scraper-settings.ts';
 import type { Environment } from '../../crds/config/reference.ts';
-import { logsMessage, metricsMessage } from './otlp-protobuf.ts';
-import { withSerializer } from './own-serializer.ts';
+import { logsMessage, metricsMessage } from '../../crds/runtime/otlp/otlp-protobuf.ts';
+import { withSerializer } from '../../crds/runtime/otlp/own-serializer.ts';
 import { readMaterial, type TlsMaterial } from '../requests/tls-material.ts';
 
 interface ExportResult {

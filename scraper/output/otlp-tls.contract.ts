@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { ClientTls } from '../../crds/config/scraper-tls.ts';
 import { Authority, type KeyPair } from '../requests/testing/certificates.ts';
 import { createExporters } from './otlp-exporters.ts';
-import { GrpcReceiver } from './testing/grpc-receiver.ts';
-import { OtlpReceiver } from './testing/otlp-receiver.ts';
+import { GrpcReceiver } from '../../crds/runtime/otlp/testing/grpc-receiver.ts';
+import { OtlpReceiver } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
 
 let authority: Authority;
 let other: Authority;

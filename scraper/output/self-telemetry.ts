@@ -1,5 +1,8 @@
-import { Contribution, createMetric, type MetricKind } from './contribution.ts';
+import type { MetricDefinition } from '../../crds/runtime/metric-definition.ts';
+import type { ObservationTarget } from '../../crds/runtime/node-metrics.ts';
+import { Contribution, createMetric, keyOf } from './contribution.ts';
 import type { Emitter } from './emitter.ts';
+import { SCRAPER_METRICS, type ScraperMetric, type ScraperMetricOf } from './metric-catalog.ts';
 import { ERROR, INFO } from './severity.ts';
 
 export interface Run {
@@ -26,8 +29,6 @@ export interface CleanUp {
   readonly items: number;
 }
 
-/** The bounds that the original's library uses where none are given. */
-const BOUNDS = [0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];
 const LOGGER = 'scraper.self';
 /** Identity of its metrics in what an emitter keeps; no source has a name that is not one. */
 const OWNER = '';
@@ -35,14 +36,16 @@ const OWNER = '';
 const MAX_UNSENT = 100;
 
 type Labels = Readonly<Record<string, string>>;
+type Named = Pick<MetricDefinition, 'name' | 'instrument' | 'unit' | 'bounds'>;
 
 /**
  * Metrics and logs of the scraper itself, under the names of the original's code and those of its documentation, which
  * dashboards were made from (facts 9.1).
  */
-export class SelfTelemetry {
+export class SelfTelemetry implements ObservationTarget {
   readonly #emitter: Emitter;
   readonly #now: () => Date;
+  readonly #observed: (() => void)[] = [];
   #current = new Contribution();
   #unsent: Contribution[] = [];
 
@@ -53,13 +56,14 @@ export class SelfTelemetry {
 
   ran({ source, status, apiType, durationSeconds, records }: Run): void {
     const labels = { source, status, api_type: apiType };
-    for (const noun of ['run', 'scrape']) {
-      this.#add('counter', noun === 'run' ? 'scraper_runs_total' : 'scraper_scrape_total', '1', labels, 1);
-      this.#add('histogram', `scraper_${noun}_duration_seconds`, 's', labels, durationSeconds);
-      this.#add('gauge', `scraper_last_${noun}_duration_seconds`, 's', labels, durationSeconds);
-    }
-    this.#add('counter', 'scraper_records_emitted_total', '1', labels, records);
-    this.#add('gauge', 'scraper_last_records_emitted', '1', labels, records);
+    this.#add('scraper_runs_total', labels, 1);
+    this.#add('scraper_scrape_total', labels, 1);
+    this.#add('scraper_run_duration_seconds', labels, durationSeconds);
+    this.#add('scraper_scrape_duration_seconds', labels, durationSeconds);
+    this.#add('scraper_last_run_duration_seconds', labels, durationSeconds);
+    this.#add('scraper_last_scrape_duration_seconds', labels, durationSeconds);
+    this.#add('scraper_records_emitted_total', labels, records);
+    this.#add('scraper_last_records_emitted', labels, records);
     const observed = BigInt(this.#now().getTime()) * 1_000_000n;
     this.#current.logs.push({
       logger: LOGGER,
@@ -74,34 +78,45 @@ export class SelfTelemetry {
   deduped({ source, apiType, hits, misses }: Dedupe): void {
     const labels = { source, api_type: apiType };
     const all = hits + misses;
-    this.#add('counter', 'scraper_dedupe_hits_total', '1', labels, hits);
-    this.#add('counter', 'scraper_dedupe_misses_total', '1', labels, misses);
-    this.#add('counter', 'scraper_dedupe_total', '1', labels, all);
-    this.#add('gauge', 'scraper_dedupe_hit_rate', '1', labels, all === 0 ? 0 : hits / all);
+    this.#add('scraper_dedupe_hits_total', labels, hits);
+    this.#add('scraper_dedupe_misses_total', labels, misses);
+    this.#add('scraper_dedupe_total', labels, all);
+    this.#add('scraper_dedupe_hit_rate', labels, all === 0 ? 0 : hits / all);
   }
 
   cleanedUp({ job, backend, durationSeconds, items }: CleanUp): void {
     const labels = { job, backend };
-    this.#add('histogram', 'scraper_cleanup_duration_seconds', 's', labels, durationSeconds);
-    this.#add('gauge', 'scraper_cleanup_last_duration_seconds', 's', labels, durationSeconds);
-    this.#add('counter', 'scraper_cleanup_items_total', '1', labels, items);
-    this.#add('gauge', 'scraper_cleanup_last_items', '1', labels, items);
+    this.#add('scraper_cleanup_duration_seconds', labels, durationSeconds);
+    this.#add('scraper_cleanup_last_duration_seconds', labels, durationSeconds);
+    this.#add('scraper_cleanup_items_total', labels, items);
+    this.#add('scraper_cleanup_last_items', labels, items);
   }
 
-  /**
-   * A count under a name that the original does not have, such as of failed windows by kind.
-   */
-  count(name: string, labels: Labels, value = 1): void {
-    this.#add('counter', name, '1', labels, value);
+  /** A count that the original does not have, such as of failed windows by kind. */
+  count(name: ScraperMetricOf<'counter'>, labels: Labels, value = 1): void {
+    this.#add(name, labels, value);
   }
 
   /** A present value, such as of windows that wait. */
-  gauge(name: string, labels: Labels, value: number): void {
-    this.#add('gauge', name, '1', labels, value);
+  gauge(name: ScraperMetricOf<'gauge'>, labels: Labels, value: number): void {
+    this.#add(name, labels, value);
+  }
+
+  /** Has a metric read before each `flush`. Up-down counters arrive as gauges, which they are for whoever reads them. */
+  observe(metric: MetricDefinition, read: Parameters<ObservationTarget['observe']>[1]): void {
+    const totals = new Map<string, number>();
+    this.#observed.push(() => {
+      for (const [value, labels] of read()) {
+        const key = keyOf(labels);
+        this.#put(metric, labels, metric.instrument === 'counter' ? value - (totals.get(key) ?? 0) : value);
+        totals.set(key, value);
+      }
+    });
   }
 
   /** Sends what has come together. What is not acknowledged goes with the next. */
   async flush(signal: AbortSignal): Promise<void> {
+    for (const read of this.#observed) read();
     const sending = [...this.#unsent, this.#current].filter(({ isEmpty }) => !isEmpty);
     this.#current = new Contribution();
     this.#unsent = [];
@@ -115,8 +130,12 @@ export class SelfTelemetry {
     }
   }
 
-  #add(kind: MetricKind, name: string, unit: string, labels: Labels, value: number): void {
-    const bounds = kind === 'histogram' ? BOUNDS : [];
+  #add(name: ScraperMetric, labels: Labels, value: number): void {
+    this.#put({ name, ...SCRAPER_METRICS[name] }, labels, value);
+  }
+
+  #put({ name, instrument, unit, bounds = [] }: Named, labels: Labels, value: number): void {
+    const kind = instrument === 'upDownCounter' ? 'gauge' : instrument;
     const metric = createMetric({ source: OWNER, name, unit, kind, bounds, maxSeries: 10_000 });
     const point = this.#current.table(metric).at(labels);
     if (kind === 'gauge') point.set(value);

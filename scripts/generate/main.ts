@@ -9,13 +9,19 @@ import { join } from 'node:path';
 import { CLUSTER_BIN } from '../../e2e/cluster/kubectl.ts';
 import { ROOT } from '../suite/command.ts';
 import { argoCdConfig } from './argo-cd-config.ts';
+import { dashboardFiles } from './dashboards/dashboard-files.ts';
+import { metricsPage } from './metrics-page.ts';
 import { plainManifests } from './plain-manifests.ts';
 
 const args = process.argv.slice(2);
 const schemas = spawnSync(process.execPath, [join(ROOT, 'crds/generate/main.ts'), ...args], { stdio: 'inherit' });
 if (schemas.status !== 0) process.exit(schemas.status ?? 1);
 
-const files: Record<string, string> = { 'gitops/argocd/argocd-cm.yaml': await argoCdConfig() };
+const files: Record<string, string> = {
+  'gitops/argocd/argocd-cm.yaml': await argoCdConfig(),
+  'adapter/telemetry/METRICS.md': metricsPage(),
+  ...dashboardFiles(),
+};
 const hasHelm = await access(join(CLUSTER_BIN, 'helm')).then(
   () => true,
   () => false,

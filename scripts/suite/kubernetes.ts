@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import { whyNotBuilt as whyNoS3Binary } from '../../adapter/files/testing/s3-server.ts';
 import { IS_OWN, SHARED_DIR, whyNotBuilt, whyNotThisMachine } from '../../e2e/cluster/support.ts';
 import { whyNotBuilt as whyNoCollectorBinary } from '../../e2e/support/collector/collector.ts';
+import { whyNotBuilt as whyNoPromtoolBinary } from '../../e2e/support/promtool/promtool.ts';
 import { whyNoArgoCd } from '../../e2e/gitops/support.ts';
 import { runCommand } from './command.ts';
 import type { Suite } from './result.ts';
@@ -34,6 +35,12 @@ const BUILDS: readonly Build[] = [
     command: [script('support/collector/build')],
     suites: ['e2e', 'cluster'],
     missing: whyNoCollectorBinary,
+  },
+  {
+    what: 'promtool of Prometheus (5 minutes on two cores, only this once)',
+    command: [script('support/promtool/build')],
+    suites: ['e2e', 'cluster'],
+    missing: whyNoPromtoolBinary,
   },
   {
     what: 'etcd and the API server of Kubernetes (7 minutes on two cores, only this once)',

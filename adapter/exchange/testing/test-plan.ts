@@ -23,6 +23,7 @@ export function testPlan(needed: Pick<Plan, 'upstream' | 'reply'> & Partial<Plan
     onHead: () => undefined,
     onAnswered: undefined,
     onListChanged: undefined,
+    noted: undefined,
     known: (error) => knownError(error, () => undefined),
     onFinish: () => undefined,
     ...needed,

@@ -38,13 +38,14 @@ export class TestS3 {
   readonly bucket = 'files';
   readonly endpoint: string;
   readonly accessKeyId = `K${randomBytes(8).toString('hex').toUpperCase()}`;
-  readonly secretAccessKey = randomBytes(20).toString('hex');
+  readonly secretAccessKey: string;
   readonly #port: number;
   readonly #folder: string;
   #process: ChildProcess | undefined;
   #output = '';
 
-  constructor(port: number, folder: string) {
+  constructor(port: number, folder: string, secretAccessKey: string) {
+    this.secretAccessKey = secretAccessKey;
     this.#port = port;
     this.#folder = folder;
     this.endpoint = `http://127.0.0.1:${port}`;
@@ -114,10 +115,10 @@ export class TestS3 {
 }
 
 /** Starts one with an empty bucket on a free port; builds it before, where that has not been done. */
-export async function startS3(): Promise<TestS3> {
+export async function startS3(secretAccessKey = randomBytes(20).toString('hex')): Promise<TestS3> {
   await promisify(execFile)(BUILD, [], { timeout: S3_START_MS });
   const folder = await mkdtemp(join(tmpdir(), 's3-'));
-  const s3 = new TestS3(await freePort(), folder);
+  const s3 = new TestS3(await freePort(), folder, secretAccessKey);
   try {
     await s3.start();
   } catch (error) {

@@ -1,7 +1,7 @@
 import { effectiveServer } from '../../../crds/config/effective-server.ts';
 import { load } from '../../../crds/config/testing.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
-import { redactor } from '../../telemetry/redact.ts';
+import { createRedaction } from '../../../crds/config/redact.ts';
 import { createMount, type Mount, type MountOptions } from '../mount.ts';
 
 /** A mount as the adapter makes it from a file, before an upstream that does nothing by itself. */
@@ -16,7 +16,7 @@ export function sampleMount(server: Record<string, unknown> = {}, options: Parti
     authHeader: 'X-Mcp-Adapter-Auth-Token',
     listTtlMs: 60_000,
     version: '1.2.3',
-    redact: redactor([]),
+    redact: createRedaction().text,
     warn: () => {},
     onPing: () => {},
     ...options,

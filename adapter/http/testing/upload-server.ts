@@ -12,7 +12,9 @@ import { Uploads } from '../../files/uploads.ts';
 import { principalOf, SessionRegistry } from '../../sessions/session-registry.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
+import { createRedaction } from '../../../crds/config/redact.ts';
 import { createLogger } from '../../telemetry/logger.ts';
+import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
 import { tokenAuthentication } from '../auth.ts';
 import { OriginPolicy } from '../origin.ts';
 import { closeServer, createServer } from '../server.ts';
@@ -41,6 +43,7 @@ export interface UploadServer extends AsyncDisposable {
   readonly uploads: Uploads;
   readonly done: Uploaded[];
   readonly unexpected: unknown[];
+  readonly telemetry: RecordingTelemetry;
   /** A session at the server `pw`, opened with the token where there is one. */
   session(): Promise<SessionRecord>;
   /** A signed URL for a session. */
@@ -56,6 +59,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
   const files = await storedFiles();
   const { store } = files;
   const unexpected: unknown[] = [];
+  const telemetry = new RecordingTelemetry();
   const sessions = new SessionRegistry(store, { maxActive: null, maxInFlight: null, idleTtlMs: null });
   const quotas = new Quotas({
     records: store.files,
@@ -92,7 +96,8 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     maxBodyBytes: 100,
     isDraining: () => false,
     isMount: () => false,
-    logger: createLogger('critical', (one) => one, { write: () => undefined }),
+    telemetry,
+    logger: createLogger('critical', createRedaction(), { write: () => undefined }),
   });
   const done: Uploaded[] = [];
   uploadRoute(app, {
@@ -107,6 +112,8 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     uriScheme: 'upload://',
     maxFileBytes,
     requireSha256,
+    telemetry,
+    backend: () => 'redis',
     onUploaded: (one) => void done.push(one),
     known: (error) => knownError(error, (one) => void unexpected.push(one)),
     clock: Date.now,
@@ -123,6 +130,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     uploads,
     done,
     unexpected,
+    telemetry,
     session: () => files.session({ serverId: 'pw', principal }),
     signed: async (session, more) => {
       const { serverId, sessionId } = session;

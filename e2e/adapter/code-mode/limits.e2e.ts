@@ -5,8 +5,9 @@ import { mounted } from '../kit/deployment.ts';
 import { eventually } from '../kit/eventually.ts';
 import { type Door, drain, initialize, knownSession, openSession, textOf } from '../kit/session.ts';
 import { CODE_MODE, execute, failuresOf, valueOf } from './kit/code.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
-const TOKEN = 'The-Token-1';
+const TOKEN = secret('token of the clients');
 const WITH_TOKEN = { headers: { 'x-mcp-adapter-auth-token': TOKEN } };
 const SOON_MS = 10_000;
 

@@ -6,10 +6,11 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scri
 import { mounted } from '../kit/deployment.ts';
 import { type Door, openSession, textOf } from '../kit/session.ts';
 import { CODE_MODE, execute, parsed, type Said, valueOf } from './kit/code.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
 /** What nobody may be kept waiting for longer than, in milliseconds. */
 const MOST_BUSY_MS = 50;
-const SECRET = 'SECRET-OF-THE-PROCESS';
+const SECRET = secret('variable and static header');
 
 interface Attack {
   readonly what: string;

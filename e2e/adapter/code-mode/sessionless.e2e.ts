@@ -9,10 +9,11 @@ import { asUploads, uploadTo } from '../files/kit/uploads.ts';
 import { mounted } from '../kit/deployment.ts';
 import { CODE_MODE, codeTools, namesOf, parsed, type Said, saidBy } from './kit/code.ts';
 import { type Replicas, startReplicas } from './kit/replicas.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
 const DEMO = fileURLToPath(new URL('../../../examples/quickstart/upstream.ts', import.meta.url));
 const SALES = fileURLToPath(new URL('../../../examples/quickstart/sales.csv', import.meta.url));
-const TOKEN = 'the-token-of-this-test';
+const TOKEN = secret('token of the clients');
 const requestInit = { headers: { 'x-mcp-adapter-auth-token': TOKEN } };
 
 const adapters = [

@@ -10,9 +10,10 @@ import { lying, sharedFolder } from './kit/folder.ts';
 import { ENTRIES, fileConfig } from './kit/settings.ts';
 import { downloadQuery, uploadQuery } from './kit/signatures.ts';
 import { formFile, statusAndBody, upload, uploadTo } from './kit/uploads.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
-const TOKEN = 'the-token-of-this-test';
-const SECRET = 'the-signing-secret-of-this-test';
+const TOKEN = secret('token of the clients');
+const SECRET = secret('signing secret');
 const AUTH = { 'x-mcp-adapter-auth-token': TOKEN };
 const HOUR = 3_600;
 

@@ -7,6 +7,7 @@ import { type FileTools, startFileTools } from '../../support/file-tools.ts';
 import { startRedis } from '../../support/redis.ts';
 import { S3_START_MS, startProxy, startS3, type TestS3, whyNoS3Server } from '../../support/s3.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { secret } from '../../support/secrets/secret.ts';
 import { eventually } from '../kit/eventually.ts';
 import { openSession, type Session } from '../kit/session.ts';
 import { within } from '../kit/within.ts';
@@ -43,7 +44,7 @@ describe('two replicas that share a bucket and no folder', () => {
   });
   beforeAll(async () => {
     if (unavailable !== undefined) return;
-    s3 = started.use(await startS3());
+    s3 = started.use(await startS3(secret('key of S3')));
     tools = started.use(await startFileTools());
     const redis = started.use(await startRedis());
     roots = [started.use(await sharedFolder()).path, started.use(await sharedFolder()).path];

@@ -8,13 +8,14 @@ import { asObject, type JsonObject } from '../../support/scripted-upstream/json-
 import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
 import { startInProcess } from '../kit/in-process.ts';
 import { asUploads, uploadTo } from './kit/uploads.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
 const DEMO = fileURLToPath(new URL('../../../examples/quickstart/upstream.ts', import.meta.url));
 const SALES = fileURLToPath(new URL('../../../examples/quickstart/sales.csv', import.meta.url));
 const REVISION = '2026-07-28';
 const HELPER = 'up_get_upload_url';
 const DOC = 'doc://upload_workflow.md';
-const TOKEN = 'the-token-of-this-test';
+const TOKEN = secret('token of the clients');
 
 const adapters = [
   { type: 'upload_consumer', tools: ['csv_file_summary'], file_path_argument: 'file' },

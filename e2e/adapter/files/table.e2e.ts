@@ -8,6 +8,7 @@ import { artifactError, artifactOf, readResource } from './kit/artifacts.ts';
 import { fileConfig } from './kit/settings.ts';
 import { formFile, statusAndBody, upload, uploaded, uploadedOne } from './kit/uploads.ts';
 import { type Scene, Scenes } from './kit/with-adapter.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
 const NOT_KEPT = 'The file of the tool was not kept.';
 const OFF = 'This tool takes uploaded files, and uploads are switched off on this server.';
@@ -25,7 +26,7 @@ const write = ({ door }: Scene, size: number): Promise<JsonObject> =>
   door.tool('write_file', { output_path: 'out.bin', size });
 
 describe('section 7', () => {
-  const TOKEN = 'the-token-of-this-test';
+  const TOKEN = secret('token of the clients');
   const auth = { core: { auth: { enabled: true, token: TOKEN } } };
   const headers = { 'x-mcp-adapter-auth-token': TOKEN };
 

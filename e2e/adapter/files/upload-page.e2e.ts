@@ -10,9 +10,10 @@ import { lying, type SharedFolder, sharedFolder } from './kit/folder.ts';
 import { expectAccessible, type Page, startBrowser, withTab } from './kit/page-browser.ts';
 import { fileConfig } from './kit/settings.ts';
 import { formFile, uploadTo } from './kit/uploads.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
 const MIB = 1024 * 1024;
-const TOKEN = 'The-Token-1';
+const TOKEN = secret('token of the clients');
 const HEADERS = { 'x-mcp-adapter-auth-token': TOKEN };
 const HANDLE = /^upload:\/\/sessions\/[0-9a-f]{32}\/[0-9a-f]{32}$/;
 

@@ -15,9 +15,10 @@ import { lying, type SharedFolder, sharedFolder } from './kit/folder.ts';
 import { startHalfUpload } from './kit/half-upload.ts';
 import { fileConfig } from './kit/settings.ts';
 import { contentSeen, formFile, statusAndBody, upload, uploadTo } from './kit/uploads.ts';
+import { secret } from '../../support/secrets/secret.ts';
 
 const run = promisify(execFile);
-const TOKEN = 'The-Token-1';
+const TOKEN = secret('token of the clients');
 const AUTH = { auth: { enabled: true, token: TOKEN } };
 const HEADERS = { 'x-mcp-adapter-auth-token': TOKEN };
 const MIB = 1024 * 1024;

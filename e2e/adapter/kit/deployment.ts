@@ -5,6 +5,10 @@ import { type RunningAdapter, startAdapter } from '../../support/adapter-process
 import { type Balancer, startBalancer } from '../../support/balancer.ts';
 import { type RedisOptions, type RedisServer, startRedis } from '../../support/redis.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { secret } from '../../support/secrets/secret.ts';
+
+const PASSWORD = secret('password of Redis');
+const KEY = secret('static header');
 
 export interface DeploymentOptions {
   /** The adapter's configuration. Storage, Redis and quiet defaults (no pings, no cleanup) are added; see `complete`. */
@@ -32,7 +36,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), 'replicas-'));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
-  const redis = options.sharedRedis ?? opened.use(await startRedis(options.redis));
+  const redis = options.sharedRedis ?? opened.use(await startRedis({ requirepass: PASSWORD, ...options.redis }));
   const config = complete(options.config, redis, folder);
   const starting = [startAdapter({ config }), startAdapter({ config })] as const;
   opened.defer(async () => {
@@ -65,9 +69,18 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
   };
 }
 
-/** One entry of `servers`, mounted at `/mcp/<id>`. */
+/** One entry of `servers`, mounted at `/mcp/<id>`. Its upstream is sent a secret, as most are. */
 export const mounted = (id: string, upstreamUrl: string, more: JsonObject = {}): JsonObject =>
-  merged({ id, mount_path: `/mcp/${id}`, upstream: { url: upstreamUrl } }, more);
+  merged(
+    { id, mount_path: `/mcp/${id}`, upstream: { url: upstreamUrl, static_headers: { 'x-upstream-key': KEY } } },
+    more,
+  );
+
+/** The fields of `state_persistence.redis` that lead to this server. */
+export function accessTo(redis: RedisServer): JsonObject {
+  const { username, password } = new URL(redis.url);
+  return { host: redis.host, port: redis.port, username: username || null, password: password || null };
+}
 
 function complete(config: JsonObject, redis: RedisServer, folder: string): JsonObject {
   const defaults = {
@@ -77,7 +90,7 @@ function complete(config: JsonObject, redis: RedisServer, folder: string): JsonO
       shutdown_grace_seconds: 0,
       upstream_ping: { enabled: false },
     },
-    state_persistence: { type: 'redis', redis: { host: redis.host, port: redis.port, key_base: `e2e:${folder}` } },
+    state_persistence: { type: 'redis', redis: { ...accessTo(redis), key_base: `e2e:${folder}` } },
     storage: { root: folder },
   };
   return merged(defaults, config);

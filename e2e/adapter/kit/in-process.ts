@@ -2,10 +2,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type Adapter, createAdapter } from '../../../adapter/app.ts';
+import { LogOutput } from '../../../adapter/telemetry/log-output.ts';
 import { createLogger, type LogLevel } from '../../../adapter/telemetry/logger.ts';
-import { redactor } from '../../../adapter/telemetry/redact.ts';
 import { loadAdapterConfig } from '../../../crds/config/load.ts';
-import { secretsOf } from '../../../crds/config/redact-config.ts';
+import { redactionOf } from '../../../crds/config/redact-config.ts';
+import { searchOutput } from '../../support/secrets/search.ts';
 import type { JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { merged } from './deployment.ts';
 
@@ -39,12 +40,21 @@ export async function startInProcess(config: JsonObject, options: InProcessOptio
   const text = JSON.stringify(merged(defaults, config));
   const loaded = loadAdapterConfig(text, env);
   const logs: JsonObject[] = [];
-  const logger = createLogger(logLevel, redactor(secretsOf(loaded)), {
-    write: (line) => void logs.push(JSON.parse(line)),
+  const redaction = redactionOf(loaded, env);
+  const searched = searchOutput('log of an adapter in the process of the tests');
+  const logOutput = new LogOutput({
+    write: (line) => {
+      logs.push(JSON.parse(line));
+      searched?.(line);
+    },
   });
+  const logger = createLogger(logLevel, redaction, logOutput);
   const adapter = await createAdapter({
     config: loaded,
     logger,
+    redaction,
+    logOutput,
+    env,
     version: 'test',
     shutdownGraceMs,
     exit: (reason) => {

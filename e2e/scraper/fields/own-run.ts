@@ -6,7 +6,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { fileURLToPath } from 'node:url';
 import { setTimeout as delay } from 'node:timers/promises';
 import { toYaml } from '../../../crds/config/testing.ts';
-import { OtlpReceiver, type ReceivedRequest } from '../../../scraper/output/testing/otlp-receiver.ts';
+import { OtlpReceiver, type ReceivedRequest } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { type SeenRequest, TestServer } from '../../../scraper/requests/testing/test-server.ts';
 import { freePort } from '../../support/ports.ts';
 import { type RunningProcess, startProcess } from '../../support/processes.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Collected, CollectedPoint } from '../../support/collector/otlp-lines.ts';
+import type { Collected, CollectedPoint } from '../../support/collector/collected.ts';
 import type { ApiRecord } from '../../support/json-api.ts';
 
 /** How often the collector has each record of a source, by its id. */

@@ -3,31 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { SqliteLedger } from '../../../scraper/state/sqlite-ledger.ts';
-import { beforeAll, beforeEach } from 'vitest';
-import {
-  buildCollector,
-  COLLECTOR_START_MS,
-  type Collector,
-  type CollectorOptions,
-  startCollector,
-  whyNoCollector,
-} from '../../support/collector/collector.ts';
+import { type Collector, type CollectorOptions, startCollector } from '../../support/collector/collector.ts';
 import { type JsonApi, startJsonApi } from '../../support/json-api.ts';
 import { type RunningScraper, startScraper } from '../../support/scraper-process.ts';
 
 type Settings = Readonly<Record<string, unknown>>;
-
-/** To be called at the top of a file: without a collector its tests are skipped. */
-export function needsCollector(): void {
-  let why: string | undefined;
-  beforeAll(async () => {
-    why = await whyNoCollector();
-    if (why === undefined) await buildCollector();
-  }, COLLECTOR_START_MS);
-  beforeEach(({ skip }) => {
-    if (why !== undefined) skip(why);
-  });
-}
 
 /** Times with milliseconds, so that windows begin and end where the ledger says. */
 const MILLISECONDS = '%Y-%m-%dT%H:%M:%S.%fZ';

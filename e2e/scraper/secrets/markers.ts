@@ -1,3 +1,5 @@
+import { secret } from '../../support/secrets/secret.ts';
+
 /**
  * Secrets that can be found again, also when they come out in another form: each has a core of letters and digits, which
  * no way of writing changes but Base64, and around it what is easily written in another way.
@@ -7,7 +9,7 @@ export class Markers {
 
   /** A secret for a place. `plain`: only letters and digits, for places that take nothing else. */
   plant(place: string, plain = false): string {
-    const core = `QZ${place.replaceAll(/[^A-Za-z0-9]/g, '')}7KqV`;
+    const core = secret(place);
     this.#cores.set(place, core);
     return plain ? core : `a"${core}+/%=é`;
   }

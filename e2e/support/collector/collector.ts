@@ -9,7 +9,9 @@ import { CLUSTER_BIN } from '../../cluster/kubectl.ts';
 import { isInstalled } from '../../cluster/support.ts';
 import { freePort } from '../ports.ts';
 import { type RunningProcess, startProcess } from '../processes.ts';
-import { type Collected, OtlpLines } from './otlp-lines.ts';
+import { searchFile } from '../secrets/search.ts';
+import type { Collected } from './collected.ts';
+import { OtlpLines } from './otlp-lines.ts';
 
 /**
  * A real OpenTelemetry Collector: OTLP comes in over gRPC and HTTP, and a file gets all of it before it is acknowledged.
@@ -149,6 +151,7 @@ class CollectorProcess implements Collector {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.stop();
+    await searchFile('what a collector was sent', this.#file);
     await rm(this.#folder, { recursive: true, force: true });
   }
 
@@ -169,7 +172,7 @@ class CollectorProcess implements Collector {
       exporters: { file: { path: this.#file, rotation: { max_megabytes: 2000 } } },
       service: {
         telemetry: { logs: { level: 'info', output_paths: ['stdout'] }, metrics: { level: 'none' } },
-        pipelines: { metrics: pipeline, logs: pipeline },
+        pipelines: { metrics: pipeline, logs: pipeline, traces: pipeline },
       },
     };
   }

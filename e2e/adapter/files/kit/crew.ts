@@ -2,9 +2,10 @@ import { type RunningAdapter, startAdapter } from '../../../support/adapter-proc
 import { type FileTools, startFileTools } from '../../../support/file-tools.ts';
 import { type RedisServer, startRedis } from '../../../support/redis.ts';
 import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
-import { merged } from '../../kit/deployment.ts';
+import { accessTo, merged } from '../../kit/deployment.ts';
 import { sharedFolder } from './folder.ts';
 import { fileConfig } from './settings.ts';
+import { secret } from '../../../support/secrets/secret.ts';
 
 export interface CrewOptions {
   readonly replicas: number;
@@ -35,9 +36,9 @@ export async function startCrew(options: CrewOptions): Promise<Crew> {
   await using opened = new AsyncDisposableStack();
   const root = options.root ?? opened.use(await sharedFolder()).path;
   const tools = opened.use(await startFileTools());
-  const redis = state === 'redis' ? opened.use(await startRedis()) : undefined;
-  const persistence =
-    redis === undefined ? { type: 'disk' } : { type: 'redis', redis: { host: redis.host, port: redis.port } };
+  const redis =
+    state === 'redis' ? opened.use(await startRedis({ requirepass: secret('password of Redis') })) : undefined;
+  const persistence = redis === undefined ? { type: 'disk' } : { type: 'redis', redis: accessTo(redis) };
   const complete = fileConfig(root, tools.url, merged({ state_persistence: persistence }, config));
 
   const replicas: RunningAdapter[] = [];

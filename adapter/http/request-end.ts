@@ -1,0 +1,111 @@
+import type { ServerResponse } from 'node:http';
+
+import type { FastifyRequest } from 'fastify';
+
+import { UNMATCHED } from '../telemetry/labels.ts';
+import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
+import { maskIds } from '../../crds/config/redact.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import { pathOf, PUBLIC_PATHS } from './request-path.ts';
+
+/** What clients send may be of any length. */
+const MAX_LOGGED_CHARS = 200;
+/** Stands for the status of an answer that never began, because the client had gone. */
+const CLIENT_GONE = 499;
+const WELL_KNOWN = '/.well-known/';
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** What the route is called in metrics: its pattern. */
+    routeGroup?: string;
+    /** The server that the route belongs to; of routes that have several, it is the parameter `server`. */
+    serverId?: string;
+  }
+}
+
+export interface EndParts {
+  readonly logger: Logger;
+  readonly telemetry: Pick<Telemetry, 'isOn' | 'request'>;
+}
+
+/** Tells log and telemetry, once, of a request whose answer has left, or whose client has. */
+export function tellAtEnd(parts: EndParts, request: FastifyRequest, raw: ServerResponse): void {
+  const { telemetry } = parts;
+  const isLogged = isInfoEnabled(parts.logger);
+  if (!isLogged && !telemetry.isOn) return;
+  const started = performance.now();
+  const sentBefore = telemetry.isOn ? sentOn(request) : 0;
+  const tell = (): void => {
+    const ms = performance.now() - started;
+    const status = raw.headersSent ? raw.statusCode : CLIENT_GONE;
+    if (telemetry.isOn) observe(telemetry, request, status, ms / 1000, Math.max(0, sentOn(request) - sentBefore));
+    if (isLogged) log(parts.logger, request, status, ms);
+  };
+  raw.once('close', () => {
+    if (raw.writableFinished) tell();
+    // Whoever was about to answer hears it after this, and has still to say what that means.
+    else queueMicrotask(tell);
+  });
+}
+
+/** Of a request whose path is so wrong that there is nothing more to be said of it. */
+export function tellBadPath({ telemetry }: EndParts, method: string): void {
+  if (!telemetry.isOn) return;
+  const facts = { requestId: '', outcome: 'invalid_request' };
+  const nothing = { seconds: 0, bytesIn: 0, bytesOut: 0 };
+  telemetry.request({ method, route: UNMATCHED, status: 400, facts, principal: '', isEventStream: false, ...nothing });
+}
+
+/** Bytes that have left on the connection, heads included. */
+function sentOn({ raw }: FastifyRequest): number {
+  return raw.socket?.bytesWritten ?? 0;
+}
+
+function observe(
+  telemetry: EndParts['telemetry'],
+  request: FastifyRequest,
+  status: number,
+  seconds: number,
+  bytesOut: number,
+): void {
+  const { method, facts, body, headers, principal } = request;
+  const { routeGroup, serverId } = request.routeOptions.config;
+  telemetry.request({
+    serverId: facts.serverId ?? serverId ?? (request.params as { server?: string } | undefined)?.server,
+    method,
+    route: routeGroup ?? (request.url.startsWith(WELL_KNOWN) ? `${WELL_KNOWN}*` : UNMATCHED),
+    status,
+    seconds,
+    facts,
+    principal,
+    bytesIn: Buffer.isBuffer(body) ? body.length : Number(headers['content-length'] ?? 0),
+    bytesOut,
+    // On a mount, nothing else is got.
+    isEventStream: method === 'GET' && status === 200 && serverId !== undefined,
+  });
+}
+
+function log(logger: Logger, request: FastifyRequest, status: number, ms: number): void {
+  const { facts } = request;
+  // Orchestrators ask every few seconds; their questions are news only when the answer is bad.
+  const level = status < 400 && PUBLIC_PATHS.has(pathOf(request)) ? 'debug' : 'info';
+  logger[level](
+    {
+      request_id: facts.requestId,
+      trace_id: facts.trace?.traceId,
+      span_id: facts.trace?.spanId,
+      server_id: facts.serverId,
+      session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
+      http_method: request.method,
+      // Masked before it is cut: most of an id would be left at the cut.
+      path: facts.serverId === undefined ? maskIds(pathOf(request)).slice(0, MAX_LOGGED_CHARS) : undefined,
+      method: facts.rpcMethod?.slice(0, MAX_LOGGED_CHARS),
+      tool: facts.tool?.slice(0, MAX_LOGGED_CHARS),
+      status,
+      outcome: facts.outcome,
+      reason: facts.reason,
+      ms: Math.round(ms * 100) / 100,
+    },
+    'request',
+  );
+}

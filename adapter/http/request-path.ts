@@ -1,0 +1,11 @@
+import type { FastifyRequest } from 'fastify';
+
+/** Without the query, and without a slash at the end. */
+export function pathOf(request: Pick<FastifyRequest, 'url'>): string {
+  const query = request.url.indexOf('?');
+  const path = query === -1 ? request.url : request.url.slice(0, query);
+  return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
+}
+
+/** Open without a token (specification, section 5; decisions): probes cannot carry one. */
+export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);

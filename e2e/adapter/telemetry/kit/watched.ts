@@ -1,0 +1,82 @@
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type RunningAdapter, startAdapter } from '../../../support/adapter-process.ts';
+import { freePort } from '../../../support/ports.ts';
+import type { RedisServer } from '../../../support/redis.ts';
+import type { JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
+import { type ScriptedUpstream, startScriptedUpstream } from '../../../support/scripted-upstream/scripted-upstream.ts';
+import { secret } from '../../../support/secrets/secret.ts';
+import { accessTo, mounted } from '../../kit/deployment.ts';
+
+const TOKEN = secret('token of the clients');
+export const AUTHORIZED = { 'x-mcp-adapter-auth-token': TOKEN };
+/** What the tool `embed` gives to the client. */
+export const PICTURE = Buffer.from('bytes of a picture');
+/** Time limit of tool calls of one server, and how long uploads are kept. */
+const SHORT_SECONDS = 0.5;
+
+/** An adapter with everything that can be observed, and the upstream before which it stands. */
+export interface Watched extends AsyncDisposable {
+  readonly adapter: RunningAdapter;
+  readonly upstream: ScriptedUpstream;
+}
+
+/**
+ * Servers: `up`, with wrapped tools; `hurried`, with a time limit; `code`, in code mode; `down`, which nobody serves. What happens by itself
+ * happens within a second.
+ *
+ * @param telemetry the section of that name
+ */
+export async function startWatched(
+  telemetry: JsonObject,
+  redis: RedisServer,
+  env: NodeJS.ProcessEnv = {},
+): Promise<Watched> {
+  await using started = new AsyncDisposableStack();
+  const upstream = started.use(await startScriptedUpstream());
+  upstream.tools.set('fails', {
+    definition: { description: 'Fails', inputSchema: { type: 'object' } },
+    call: () => ({ content: [{ type: 'text', text: 'It failed.' }], isError: true }),
+  });
+  upstream.tools.set('embed', {
+    definition: { description: 'Gives bytes', inputSchema: { type: 'object' } },
+    call: () => ({ content: [{ type: 'image', mimeType: 'image/png', data: PICTURE.toString('base64') }] }),
+  });
+  const root = await mkdtemp(join(tmpdir(), 'watched-'));
+  started.defer(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
+  const adapters = [
+    { type: 'upload_consumer', tools: ['read'], file_path_argument: 'path' },
+    { type: 'artifact_producer', tools: ['embed'], output_locator: { mode: 'embedded' } },
+  ];
+  const config = {
+    core: {
+      log_level: 'info',
+      max_start_wait_seconds: 0,
+      shutdown_grace_seconds: 0,
+      cleanup_interval_seconds: 0.3,
+      // Lists are asked for again, so that a change is seen at once.
+      upstream_metadata_cache_ttl_seconds: 0,
+      auth: { enabled: true, token: TOKEN },
+      allow_artifacts_download: true,
+      upstream_ping: { interval_seconds: 0.3, failure_threshold: 2 },
+    },
+    sessions: { max_in_flight_per_session: 1 },
+    uploads: { ttl_seconds: SHORT_SECONDS },
+    storage: { root },
+    state_persistence: {
+      type: 'redis',
+      redis: { ...accessTo(redis), key_base: root, ping_seconds: 0.3 },
+    },
+    servers: [
+      mounted('up', upstream.url, { adapters }),
+      mounted('hurried', upstream.url, { tool_defaults: { tool_call_timeout_seconds: SHORT_SECONDS } }),
+      mounted('code', upstream.url, { code_mode_enabled: true }),
+      mounted('down', `http://127.0.0.1:${await freePort()}/mcp`),
+    ],
+    telemetry,
+  };
+  const adapter = started.use(await startAdapter({ config, env }));
+  const stack = started.move();
+  return { adapter, upstream, [Symbol.asyncDispose]: () => stack.disposeAsync() };
+}

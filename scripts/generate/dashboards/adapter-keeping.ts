@@ -1,0 +1,92 @@
+import type { Row } from './layout.ts';
+import { graph } from './panels.ts';
+import type { PromQl } from './promql.ts';
+
+export const sessions = (of: PromQl, whole: PromQl): Row => ({
+  title: 'Sessions',
+  panels: [
+    graph(
+      'Open sessions',
+      'short',
+      [{ expr: `max by (job) (${whole.series('adapter_sessions_active')})`, legend: '{{job}}' }],
+      'Sessions that are open, for each adapter.',
+    ),
+    graph(
+      'Beginnings and ends',
+      'ops',
+      [{ expr: of.rate('adapter_sessions_lifecycle_total', ['event']), legend: '{{event}}' }],
+      'What became of sessions.',
+    ),
+  ],
+});
+
+export const files = (of: PromQl, whole: PromQl): Row => ({
+  title: 'Files',
+  panels: [
+    graph(
+      'Bytes in and out',
+      'Bps',
+      [
+        { expr: of.rate('adapter_upload_bytes_total'), legend: 'uploads' },
+        { expr: of.rate('adapter_artifact_download_bytes_total'), legend: 'downloads' },
+      ],
+      'Bytes of uploads and of downloads.',
+    ),
+    graph(
+      'Uploads',
+      'ops',
+      [
+        { expr: of.rate('adapter_upload_files_total'), legend: 'files' },
+        { expr: of.rate('adapter_upload_failures_total', ['reason']), legend: '{{reason}}' },
+      ],
+      'Files that came, and uploads that failed, by the reason.',
+    ),
+    graph(
+      'Downloads',
+      'ops',
+      [{ expr: of.rate('adapter_artifact_downloads_total', ['result']), legend: '{{result}}' }],
+      'Downloads by what became of them.',
+    ),
+    graph(
+      'Stored',
+      'bytes',
+      [{ expr: `max by (job, kind) (${whole.series('adapter_stored_bytes')})`, legend: '{{job}}: {{kind}}' }],
+      'Files that are there.',
+    ),
+  ],
+});
+
+export const upkeep = (whole: PromQl): Row => ({
+  title: 'State and upkeep',
+  panels: [
+    graph(
+      'Changes of the state store',
+      'ops',
+      [
+        {
+          expr: whole.rate('adapter_persistence_policy_transitions_total', ['action', 'configured_backend']),
+          legend: '{{configured_backend}}: {{action}}',
+        },
+      ],
+      'What the adapter did when its store failed or came back.',
+    ),
+    graph(
+      'Clean-ups',
+      'ops',
+      [{ expr: whole.rate('adapter_cleanup_cycles_total', ['status']), legend: '{{status}}' }],
+      'Rounds that remove what has expired.',
+    ),
+    graph(
+      'Removed',
+      'ops',
+      [{ expr: whole.rate('adapter_cleanup_removed_records_total', ['bucket']), legend: '{{bucket}}' }],
+      'Records that clean-ups removed.',
+    ),
+    graph(
+      'Telemetry that was dropped',
+      'ops',
+      [{ expr: whole.rate('adapter_telemetry_dropped_total', ['signal', 'reason']), legend: '{{signal}}: {{reason}}' }],
+      'Events, log records and spans that no collector got.',
+    ),
+  ],
+});
