@@ -45,6 +45,13 @@ describe('the queue of events', () => {
     expect(worked).toHaveLength(199);
   });
 
+  it('works everything off at once for whoever asks', () => {
+    const { queue, worked } = setUp({ maxSize: 1000, batchSize: 10 });
+    fill(queue, 35);
+    queue.flush();
+    expect([worked.length, queue.depth]).toEqual([35, 0]);
+  });
+
   it('drops and counts what comes while it is full', async () => {
     const { queue, worked, counts } = setUp();
     fill(queue, 6);

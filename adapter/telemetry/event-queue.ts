@@ -48,6 +48,11 @@ export class EventQueue<T> {
     else this.#rest ??= setTimeout(this.#takeTurn, REST_MS).unref();
   }
 
+  /** Works off everything at once. */
+  flush(): void {
+    while (this.depth > 0) this.#workOff();
+  }
+
   /** Works off everything, batch by batch, until the signal says that it takes too long. What is left is dropped. */
   async drain(signal: AbortSignal): Promise<void> {
     clearImmediate(this.#turn);

@@ -40,6 +40,8 @@ export class QueuedTelemetry implements Telemetry {
   readonly drift;
   readonly #events: EventMetrics;
   readonly #queue: EventQueue<Event>;
+  /** How many events waited when the metrics were last read. */
+  #waited = 0;
 
   constructor({ aggregation, serverIds, tools, ...options }: QueuedTelemetryOptions) {
     const requests = new RequestMetrics(aggregation, serverIds, tools);
@@ -52,7 +54,7 @@ export class QueuedTelemetry implements Telemetry {
       work: ({ count, observed }) => count(observed as never),
       onDropped: options.onDropped,
     });
-    aggregation.observe(ADAPTER_METRICS.queueDepth, () => [[this.#queue.depth, {}]]);
+    aggregation.observe(ADAPTER_METRICS.queueDepth, () => [[this.#waited, {}]]);
     this.request = this.#queued(requests.request.bind(requests));
     this.nestedCall = this.#queued(requests.nestedCall.bind(requests));
     this.upstreamCall = this.#queued(requests.upstreamCall.bind(requests));
@@ -71,6 +73,12 @@ export class QueuedTelemetry implements Telemetry {
 
   observe(sources: TelemetrySources): void {
     this.#events.observe(sources);
+  }
+
+  /** Counts what waits, so that whoever reads the metrics now finds all that has happened. */
+  countNow(): void {
+    this.#waited = this.#queue.depth;
+    this.#queue.flush();
   }
 
   /** Counts what waits, until the signal says that it takes too long. */

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { diag, DiagLogLevel } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 
 import { maskIds } from '../../crds/config/redact.ts';
 import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
@@ -91,8 +92,13 @@ export class Signals {
     const { enabled, host: own, port, path } = this.#settings.prometheus;
     if (!enabled) return;
     const { PrometheusEndpoint } = await import('./prometheus-endpoint.ts');
-    this.#endpoint = new PrometheusEndpoint(path, () => this.#aggregation.collect().resourceMetrics);
+    this.#endpoint = new PrometheusEndpoint(path, () => this.#collect());
     await this.#endpoint.listen(port, own ?? host);
+  }
+
+  #collect(): ResourceMetrics {
+    this.telemetry.countNow();
+    return this.#aggregation.collect().resourceMetrics;
   }
 
   /**
@@ -135,7 +141,7 @@ export class Signals {
     diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true });
     const metrics = new MetricExport({
       exporter: await createMetricExporter(settings),
-      collect: () => this.#aggregation.collect().resourceMetrics,
+      collect: () => this.#collect(),
       intervalMs: milliseconds(settings.export_interval_seconds),
       timeoutMs: milliseconds(settings.export_timeout_seconds),
       onFailure: (error) => this.losses.failed('metrics', error),
