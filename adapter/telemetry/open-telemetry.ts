@@ -1,22 +1,8 @@
-import type { AdapterConfig } from '../../crds/config/adapter.ts';
-import type { Environment } from '../../crds/config/reference.ts';
-import type { Redaction } from '../../crds/config/redact.ts';
 import { AuditLog } from './audit-log.ts';
-import type { LogOutput } from './log-output.ts';
-import { createLogger, type Logger } from './logger.ts';
+import { createLogger } from './logger.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
-import type { ToolNames } from './tool-names.ts';
+import type { TelemetryOptions } from './telemetry-options.ts';
 import type { Tracing } from './tracing.ts';
-
-export interface TelemetryOptions {
-  readonly config: Pick<AdapterConfig, 'servers' | 'telemetry'>;
-  readonly env: Environment;
-  readonly version: string;
-  readonly logger: Logger;
-  readonly logOutput: LogOutput;
-  readonly redaction: Redaction;
-  readonly tools: ToolNames;
-}
 
 /** What the configuration wants to be told of the program. */
 export interface OpenTelemetry {

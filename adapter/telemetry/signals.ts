@@ -13,10 +13,10 @@ import { createLogExporter, createMetricExporter, createTraceExporter } from './
 import type { Logger } from './logger.ts';
 import { Losses } from './losses.ts';
 import { MetricExport } from './metric-export.ts';
-import type { TelemetryOptions } from './open-telemetry.ts';
 import type { OtelLogs } from './otel-logs.ts';
 import type { PrometheusEndpoint } from './prometheus-endpoint.ts';
 import { QueuedTelemetry } from './queued-telemetry.ts';
+import type { TelemetryOptions } from './telemetry-options.ts';
 import type { Tracing } from './tracing.ts';
 
 const SCOPE = 'remote_mcp_adapter';

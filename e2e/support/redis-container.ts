@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { userInfo } from 'node:os';
 import { GenericContainer, getContainerRuntimeClient } from 'testcontainers';
-import type { LaunchRedis } from './redis.ts';
+import type { LaunchRedis } from './launch-redis.ts';
 
 const IMAGE = 'redis:7-alpine';
 

@@ -4,6 +4,7 @@ import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { LaunchRedis, RedisRun } from './launch-redis.ts';
 import { freePort } from './ports.ts';
 import { startProcess } from './processes.ts';
 
@@ -34,15 +35,6 @@ export interface RedisServer extends AsyncDisposable {
   /** Stops it and deletes its data. */
   close(): Promise<void>;
 }
-
-/** One run of redis-server, wherever it runs. */
-export interface RedisRun {
-  /** Sends a signal; SIGTERM and SIGKILL resolve when it has ended. */
-  signal(signal: 'SIGTERM' | 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): Promise<void>;
-}
-
-/** Starts redis-server with the given configuration; resolves without waiting for it to answer. */
-export type LaunchRedis = (place: { folder: string; port: number; settings: readonly string[] }) => Promise<RedisRun>;
 
 const READY_TIMEOUT_MS = 15_000;
 const POLL_MS = 20;
