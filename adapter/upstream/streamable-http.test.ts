@@ -108,27 +108,48 @@ describe('an upstream of Streamable HTTP', () => {
   });
 
   describe('that redirects', () => {
-    test.each([307, 308])(
-      'within its origin is followed with the whole request, and from then on asked there (%i)',
-      async (status) => {
-        http.handler = (request, res) => {
-          if (request.url === '/mcp/') answerResult(request, res, 'there');
-          else res.writeHead(status, { location: '/mcp/' }).end('moved');
-        };
-        for (let i = 0; i < 2; i++) {
-          const recorder = send();
-          await recorder.ended;
-          expect(recorder.events).toEqual(['start', 'head', 'end']);
-          expect(JSON.parse(recorder.body)).toMatchObject({ result: 'there' });
-        }
-        expect(http.requests.map(({ method, url, body }) => [method, url, body === http.requests[0]?.body])).toEqual([
-          ['POST', '/mcp?a=1', true],
-          ['POST', '/mcp/', true],
-          ['POST', '/mcp/', false],
-        ]);
-        expect(http.requests[1]?.headers).toMatchObject({ 'x-a': '1', 'mcp-session-id': 'up-1' });
-      },
-    );
+    test.each([307, 308])('within its origin is followed with the whole request (%i)', async (status) => {
+      http.handler = (request, res) => {
+        if (request.url === '/mcp/') answerResult(request, res, 'there');
+        else res.writeHead(status, { location: '/mcp/' }).end('moved');
+      };
+      const recorder = send();
+      await recorder.ended;
+      expect(recorder.events).toEqual(['start', 'head', 'end']);
+      expect(JSON.parse(recorder.body)).toMatchObject({ result: 'there' });
+      expect(http.requests.map(({ method, url, body }) => [method, url, body === http.requests[0]?.body])).toEqual([
+        ['POST', '/mcp?a=1', true],
+        ['POST', '/mcp/', true],
+      ]);
+      expect(http.requests[1]?.headers).toMatchObject({ 'x-a': '1', 'mcp-session-id': 'up-1' });
+    });
+
+    test.each([307, 308])('one client leads no other one there (%i)', async (status) => {
+      http.handler = (request, res) => {
+        if (request.headers['x-a'] === undefined && request.url === '/mcp?a=1') {
+          res.writeHead(status, { location: '/login' }).end();
+        } else answerResult(request, res, request.url);
+      };
+      const urls: unknown[] = [];
+      for (const headers of [[], ['x-a', '1']]) {
+        const recorder = send({ headers });
+        await recorder.ended;
+        urls.push((JSON.parse(recorder.body) as { result: unknown }).result);
+      }
+      expect(urls).toEqual(['/login', '/mcp?a=1']);
+    });
+
+    test('step by step is followed, each step from where the last one led', async () => {
+      const steps: Record<string, string> = { '/mcp?a=1': '/a/b', '/a/b': 'c', '/a/c': '?d' };
+      http.handler = (request, res) => {
+        const location = steps[request.url];
+        if (location === undefined) answerResult(request, res, request.url);
+        else res.writeHead(308, { location }).end();
+      };
+      const recorder = send();
+      await recorder.ended;
+      expect(JSON.parse(recorder.body)).toMatchObject({ result: '/a/c?d' });
+    });
 
     test.each([
       ['elsewhere', 307, 'http://127.0.0.1:9/mcp'],
@@ -244,6 +265,20 @@ describe('an upstream of Streamable HTTP', () => {
       );
       expect(http.requests).toMatchObject([
         { method: 'DELETE', url: '/mcp?a=1', headers: { 'mcp-session-id': 'up-1', 'x-a': '1' } },
+      ]);
+    });
+
+    test('where the upstream redirects to', async () => {
+      http.handler = ({ url }, res) =>
+        void (url === '/mcp?a=1' ? res.writeHead(307, { location: '/mcp/' }) : res.writeHead(200)).end();
+      await upstream.endSession(
+        { serverId: 's1', sessionId: 'd', upstreamSessionId: 'up-1', generation: 0 },
+        ['x-a', '1'],
+        5000,
+      );
+      expect(http.requests).toMatchObject([
+        { method: 'DELETE', url: '/mcp?a=1' },
+        { method: 'DELETE', url: '/mcp/', headers: { 'mcp-session-id': 'up-1', 'x-a': '1' } },
       ]);
     });
 

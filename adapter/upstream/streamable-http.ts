@@ -36,8 +36,7 @@ export class StreamableHttpUpstream implements Upstream {
   readonly modern = true;
   readonly #origin: string;
   readonly #pool: Pool;
-  /** Follows permanent and temporary redirects within the same origin (a missing trailing slash, usually). */
-  #path: string;
+  readonly #path: string;
 
   constructor(options: { url: string; insecureTls: boolean }) {
     const url = new URL(options.url);
@@ -56,7 +55,7 @@ export class StreamableHttpUpstream implements Upstream {
   send(request: UpstreamRequest, sink: ResponseSink): void {
     const generation = request.session?.generation ?? 0;
     const target = generation === 0 ? sink : new MarkedEventIds(sink, generation);
-    const relay = new Relay(this.#follow, request, target, MAX_REDIRECTS);
+    const relay = new Relay(this.#follow, request, target, this.#path, MAX_REDIRECTS);
     target.onStart(relay);
     this.#dispatch(relay);
   }
@@ -70,23 +69,27 @@ export class StreamableHttpUpstream implements Upstream {
     const resumed = lastEventId === undefined ? undefined : ownEventId(lastEventId, session?.generation ?? 0);
     if (resumed !== undefined) headers.push('last-event-id', resumed);
     this.#pool.dispatch(
-      { path: this.#path, method: request.method, headers, body: request.body?.bytes ?? null },
+      { path: relay.path, method: request.method, headers, body: request.body?.bytes ?? null },
       relay,
     );
   }
 
-  /** Starts the exchange again where the upstream redirects to; undefined when that may not be followed. */
+  /**
+   * Starts the exchange again where the upstream redirects to, permanently or not; undefined when that may not be
+   * followed. It is not remembered: what one client's credentials led to says nothing about the next one's.
+   */
   readonly #follow = (relay: Relay, location: string | undefined): Relay | undefined => {
-    const path = relay.redirects > 0 && location !== undefined ? this.#sameOriginPath(location) : undefined;
+    const path = relay.redirects > 0 ? this.#redirected(relay.path, location) : undefined;
     if (path === undefined) return undefined;
-    this.#path = path;
-    const next = new Relay(this.#follow, relay.request, relay.sink, relay.redirects - 1);
+    const next = new Relay(this.#follow, relay.request, relay.sink, path, relay.redirects - 1);
     this.#dispatch(next);
     return next;
   };
 
-  #sameOriginPath(location: string): string | undefined {
-    const url = URL.parse(location, this.#origin + this.#path);
+  /** Where a redirect of `path` leads within the same origin (to the same with a slash at its end, usually). */
+  #redirected(path: string, location: string | undefined): string | undefined {
+    if (location === undefined) return undefined;
+    const url = URL.parse(location, this.#origin + path);
     return url !== null && url.origin === this.#origin ? url.pathname + url.search : undefined;
   }
 
@@ -96,13 +99,21 @@ export class StreamableHttpUpstream implements Upstream {
 
   async endSession(session: UpstreamSession, headers: readonly string[], timeoutMs: number): Promise<void> {
     if (!session.upstreamSessionId) return;
-    const response = await this.#pool.request({
-      path: this.#path,
-      method: 'DELETE',
-      headers: [...headers, 'mcp-session-id', session.upstreamSessionId],
-      signal: AbortSignal.timeout(timeoutMs),
-    });
-    await response.body.dump();
+    const signal = AbortSignal.timeout(timeoutMs);
+    const sent = [...headers, 'mcp-session-id', session.upstreamSessionId];
+    let path: string | undefined = this.#path;
+    for (let redirects = MAX_REDIRECTS; path !== undefined && redirects >= 0; redirects--) {
+      const response: Dispatcher.ResponseData = await this.#pool.request({
+        path,
+        method: 'DELETE',
+        headers: sent,
+        signal,
+      });
+      await response.body.dump();
+      const { location } = response.headers;
+      const isFollowed = isRedirect(response.statusCode) && typeof location === 'string';
+      path = isFollowed ? this.#redirected(path, location) : undefined;
+    }
   }
 
   async close(): Promise<void> {
@@ -119,6 +130,8 @@ type Follow = (relay: Relay, location: string | undefined) => Relay | undefined;
 class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   readonly sink: ResponseSink;
   readonly request: UpstreamRequest;
+  readonly path: string;
+  /** How many may still be followed. */
   readonly redirects: number;
   readonly #follow: Follow;
   #controller: Dispatcher.DispatchController | undefined;
@@ -126,10 +139,11 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   #next: Relay | undefined;
   #aborted = false;
 
-  constructor(follow: Follow, request: UpstreamRequest, sink: ResponseSink, redirects: number) {
+  constructor(follow: Follow, request: UpstreamRequest, sink: ResponseSink, path: string, redirects: number) {
     this.#follow = follow;
     this.request = request;
     this.sink = sink;
+    this.path = path;
     this.redirects = redirects;
   }
 
@@ -156,7 +170,7 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
     if (this.#aborted) return;
-    if (status === 307 || status === 308) {
+    if (isRedirect(status)) {
       this.#next = this.#follow(this, headers.location);
       if (this.#next !== undefined) return;
     }
@@ -180,3 +194,6 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
     this.sink.onError(error, !(code !== undefined && NOT_SENT.has(code)));
   }
 }
+
+/** Those that keep the method and the body (RFC 9110, sections 15.4.8 and 15.4.9). */
+const isRedirect = (status: number): boolean => status === 307 || status === 308;

@@ -1,6 +1,10 @@
+import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { runAdapter } from '../support/adapter-process.ts';
+import { SqliteStore } from '../../adapter/state/sqlite-store.ts';
+import { runAdapter, startAdapter } from '../support/adapter-process.ts';
 import { listen } from '../support/ports.ts';
 import { type RawHandler, startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
@@ -417,8 +421,9 @@ describe('an upstream that answers with something else', () => {
     const [first, second] = upstream.requests;
     expect([first?.path, second?.path]).toEqual(['/mcp', '/mcp/']);
     expect(second).toMatchObject({ method: 'POST', text: first?.text, headers: { 'x-key': 'k' } });
-    // Asked once; after that the adapter knows where.
-    expect(upstream.requests.filter(({ path }) => path === '/mcp')).toHaveLength(1);
+    // Each request follows for itself: where one client is led to says nothing about another one.
+    const half = upstream.requests.length / 2;
+    expect(upstream.requests.filter(({ path }) => path === '/mcp')).toHaveLength(half);
   });
 });
 
@@ -567,4 +572,44 @@ describe('a configuration that cannot be used', () => {
       taken.close();
     }
   });
+});
+
+describe('a start after one that died while it looked for files', () => {
+  const servers = [mounted('up', 'http://127.0.0.1:9')];
+  const LOCK = 'reconcile';
+
+  async function withFolder(work: (root: string) => Promise<void>): Promise<void> {
+    const root = await mkdtemp(join(tmpdir(), 'adapter-start-'));
+    try {
+      await work(root);
+    } finally {
+      await rm(root, { recursive: true, force: true });
+    }
+  }
+  const openState = (root: string): SqliteStore =>
+    new SqliteStore({ path: join(root, 'state', 'adapter_state.sqlite3'), wal: true });
+
+  test('opens its port, although the lock of the dead one still counts', () =>
+    withFolder(async (root) => {
+      const config = { servers, storage: { root } };
+      await (await startAdapter({ config })).stop();
+      const store = openState(root);
+      await store.tryLock(LOCK, 'the dead one', 60_000);
+      await store.close();
+      await using adapter = await startAdapter({ config });
+      expect((await fetch(`${adapter.url}/livez`)).status).toBe(200);
+    }));
+
+  test('finds no lock of one that could not open its port', () =>
+    withFolder(async (root) => {
+      const taken = createServer();
+      const port = await listen(taken);
+      const state_persistence = { reconciliation: { mode: 'always' } };
+      const config = { servers, storage: { root }, state_persistence };
+      expect(await runAdapter({ config, port })).toMatchObject({ code: 1 });
+      taken.close();
+      const store = openState(root);
+      expect(await store.tryLock(LOCK, 'the next one', 60_000)).toBe(true);
+      await store.close();
+    }));
 });
