@@ -55,6 +55,8 @@ describe('marking', () => {
     ['data: x\n\n', 'data: x\n\n'],
     [': keepalive\n\n', ': keepalive\n\n'],
     ['id:\ndata: x\n\n', 'id:\ndata: x\n\n'],
+    ['id: a\rdata: x\r\r', 'id: 3~a\rdata: x\r\r'],
+    ['id: a\ndata: x\u2028id: b\u2029id: c\n\n', 'id: 3~a\ndata: x\u2028id: b\u2029id: c\n\n'],
     ['id: a\ndata: unfinished', 'id: a\ndata: unfinished'],
   ])('%j becomes %j, however it is cut', ([stream, marked]) => {
     expect(pass([stream]).text).toBe(marked);

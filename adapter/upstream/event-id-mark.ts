@@ -48,9 +48,10 @@ export class MarkedEventIds implements ResponseSink {
       return this.#sink.onError(error as Error, true);
     }
     if (frames.length === 0) return;
-    // An empty id is a value of its own: it means that the stream cannot be resumed.
+    // An empty id is a value of its own: it means that the stream cannot be resumed. Only CR and LF end a line, though
+    // to a regular expression with `m` others do, which may stand within data.
     const marked = frames.map(({ raw, id }) =>
-      id === undefined || id === '' ? raw : raw.replace(/^id:( ?)/gm, `id:$1${this.#mark}`),
+      id === undefined || id === '' ? raw : raw.replace(/(^|[\r\n])id:( ?)/g, `$1id:$2${this.#mark}`),
     );
     this.#sink.onData(Buffer.from(marked.join('')));
   }
