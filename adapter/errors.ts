@@ -3,7 +3,7 @@ import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
 /**
  * Everything that the adapter itself may answer with an error: code → HTTP status, JSON-RPC error code, default
  * sentence. On HTTP routes the body is `{detail, code}`, on MCP mounts a JSON-RPC error that carries `code` in its
- * data (decisions, "HTTP and errors"). JSON-RPC codes of our own lie outside the range that the protocol reserves.
+ * data. JSON-RPC codes of our own lie outside the range that the protocol reserves.
  */
 export const ERRORS = {
   unauthorized: { status: 401, rpc: 401, detail: 'The authentication token is missing or wrong.' },

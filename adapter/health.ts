@@ -4,7 +4,7 @@ import type { CleanupReport } from './sessions/cleanup-pass.ts';
 import type { FileTotals } from './state/file-records.ts';
 import type { StateCounts } from './state/state-store.ts';
 
-/** The health object (specification, section 4; the original's further members in its fact sheet, section 12). */
+/** The health object (specification, section 4; with the further members of the original). */
 export interface HealthObject {
   status: 'ok' | 'degraded';
   package: string;

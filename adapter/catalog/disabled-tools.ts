@@ -10,7 +10,7 @@ export interface DisabledTools {
 
 /**
  * `servers[].disabled_tools`: every entry is an exact name, and a regular expression for the whole name. RE2, so that
- * no pattern can take more than linear time (decisions, "sessions and state").
+ * no pattern can take more than linear time.
  */
 export function disabledTools(entries: readonly string[]): DisabledTools {
   const exact = new Set(entries);

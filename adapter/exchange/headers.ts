@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
 import type { ResponseHead } from '../upstream/upstream.ts';
 
-/** Never forwarded, whatever the configuration lists (decisions, "HTTP and errors"; RFC 9110, section 7.6.1). */
+/** Never forwarded, whatever the configuration lists (RFC 9110, section 7.6.1). */
 const NEVER_FORWARDED = new Set([
   'connection',
   'content-length',

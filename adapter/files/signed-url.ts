@@ -27,7 +27,7 @@ const SIGNATURE = /^[0-9a-f]{64}$/;
 
 /**
  * The query of a signed upload URL, without `?`. `exp` is in seconds since the epoch; the nonce makes it single-use.
- * Parameters and signed text are those of the original adapter (facts, 2.1).
+ * Parameters and signed text are those of the original adapter.
  */
 export function uploadQuery(secret: string, claim: UploadClaim & { exp: number; nonce: string }): string {
   const exp = String(claim.exp);

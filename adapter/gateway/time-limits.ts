@@ -22,7 +22,7 @@ export function longest(limits: readonly (number | null)[]): number | null {
   return max;
 }
 
-/** A call that ran out of time, as a result that a model can read (decisions; the call may still have had effects). */
+/** A call that ran out of time, as a result that a model can read (the call may still have had effects). */
 export function timeoutResults(mount: Mount, calls: readonly Message[], limits: readonly (number | null)[]): string {
   const results = calls.map((call, i) => {
     const seconds = (limits[i] ?? 0) / 1000;

@@ -87,7 +87,7 @@ function definitionOf(name: string): Record<string, unknown> {
   };
 }
 
-/** What the tool answers; names and their order are those of the original adapter (facts, 2.3). */
+/** What the tool answers; names and their order are those of the original adapter. */
 function describe(
   options: UploadUrlToolOptions,
   tool: string,

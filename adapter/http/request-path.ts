@@ -7,5 +7,5 @@ export function pathOf(request: Pick<FastifyRequest, 'url'>): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
-/** Open without a token (specification, section 5; decisions): probes cannot carry one. */
+/** Open without a token (specification, section 5): probes cannot carry one. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);

@@ -85,7 +85,7 @@ export class CircuitBreaker {
     return this.#state;
   }
 
-  /** As in the health object (facts of the original, section 12). */
+  /** As in the health object, of the original too. */
   snapshot(now: number): Record<string, string | number> {
     return {
       state: this.state(now),

@@ -59,7 +59,7 @@ interface Begun {
 const RECORDS_PER_TREE = 20_000;
 
 /**
- * Compiles the readings, attributes and logs of a source (facts 4), with buckets, running totals, and nothing added for a
+ * Compiles the readings, attributes and logs of a source, with buckets, running totals, and nothing added for a
  * counter's missing field. `warn` is told once of what is left out because OpenTelemetry would refuse it.
  */
 export function compileReadings(source: Measured, warn: (message: string) => void): AddReadings {

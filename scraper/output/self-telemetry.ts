@@ -40,7 +40,7 @@ type Named = Pick<MetricDefinition, 'name' | 'instrument' | 'unit' | 'bounds'>;
 
 /**
  * Metrics and logs of the scraper itself, under the names of the original's code and those of its documentation, which
- * dashboards were made from (facts 9.1).
+ * dashboards were made from.
  */
 export class SelfTelemetry implements ObservationTarget {
   readonly #emitter: Emitter;

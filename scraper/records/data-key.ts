@@ -16,7 +16,7 @@ interface Segment {
 }
 
 /**
- * `dataKey` of a source (facts 3.1): a path whose segments may end in `[]`, `[n]` or `[a:b]`. What leads nowhere gives no
+ * `dataKey` of a source: a path whose segments may end in `[]`, `[n]` or `[a:b]`. What leads nowhere gives no
  * records. Null or empty: the answer is the list, whose elements may be anything. `.` makes one record of the answer.
  *
  * @throws InvalidSetting for another selector; the original failed only when it came across the list

@@ -5,7 +5,7 @@ import { type RecordTest, compilePredicate } from './predicates.ts';
 export type RecordFilter = (records: readonly unknown[], root: unknown) => readonly unknown[];
 
 /**
- * `filters.drop` and then `filters.keep` of a source (facts 5): a record goes when any predicate of any drop rule holds,
+ * `filters.drop` and then `filters.keep` of a source: a record goes when any predicate of any drop rule holds,
  * and stays when all predicates of one keep rule hold, or when there is no keep rule. The limit is not applied here,
  * because it counts the records of a scrape that are left after delta detection.
  *

@@ -9,7 +9,7 @@ export type Fingerprint = (record: unknown, root?: unknown) => string;
 
 /**
  * The fingerprint of records of a source: SHA-256 of `<source>:<json>`, where the JSON is Python's, of the whole record or
- * of the values at `fingerprintKeys` (facts 6). Stores of the original remain valid, if the body was parsed exactly. Keys
+ * of the values at `fingerprintKeys`. Stores of the original remain valid, if the body was parsed exactly. Keys
  * count only in the mode `keys`, and none there means the whole record. New: keys may start with `$root.`.
  */
 export function compileFingerprint(

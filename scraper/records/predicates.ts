@@ -12,7 +12,7 @@ export type RecordTest = (record: unknown, root: unknown) => boolean;
 type ValueTest = (value: unknown) => boolean;
 
 /**
- * A predicate of `filters` (facts 5). A field that is missing is null. `at` is where the predicate stands in the source.
+ * A predicate of `filters`. A field that is missing is null. `at` is where the predicate stands in the source.
  * New: the field may start with `$root.`.
  *
  * @throws InvalidSetting when its regular expression is invalid; the original failed with the first record

@@ -2,7 +2,7 @@ import { ExactNumber } from './exact-number.ts';
 import { isJsonObject } from './shape-mismatch.ts';
 
 /**
- * Python's `==` of JSON values (facts 5): types count, but 1, 1.0 and true are equal; lists and objects are compared
+ * Python's `==` of JSON values: types count, but 1, 1.0 and true are equal; lists and objects are compared
  * deeply; integers by all their digits. Integers of the configuration beyond 2^53 are doubles, which equal every integer
  * that rounds to them.
  */

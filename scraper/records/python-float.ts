@@ -5,7 +5,7 @@ const FLOAT = new RegExp(String.raw`^[+-]?(?:${DIGITS}(?:\.(?:${DIGITS})?)?|\.${
 const SPECIAL = /^([+-]?)(?:(inf(?:inity)?)|nan)$/i;
 
 /**
- * The number that a value of a record stands for, as Python's `float()` sees it (facts 4.1): numbers, true and false as 1
+ * The number that a value of a record stands for, as Python's `float()` sees it: numbers, true and false as 1
  * and 0, and texts such as ` 1_000.5 `, `1e3`, `nan` and `-inf`. Undefined for everything else.
  */
 export function pythonFloat(value: unknown): number | undefined {

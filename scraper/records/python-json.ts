@@ -3,7 +3,7 @@ import { ExactNumber } from './exact-number.ts';
 import { numberText } from './python-text.ts';
 
 /**
- * Writes JSON values as Python's `json.dumps(value, sort_keys=True)` does, which is what fingerprints are made of (facts 6):
+ * Writes JSON values as Python's `json.dumps(value, sort_keys=True)` does, which is what fingerprints are made of:
  * `, ` and `: ` between parts, keys in the order of their code points, ASCII only. A writer remembers the order of the
  * keys of the objects that it sees, because the records of a source are alike and sorting is slow.
  */

@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 
 /**
- * Whether a regular expression is found anywhere in a text, as with Python's `re.search` (facts 5). RE2 runs it, so that no
+ * Whether a regular expression is found anywhere in a text, as with Python's `re.search`. RE2 runs it, so that no
  * pattern takes more than linear time; what Python writes differently is translated. RE2 has no look-around, no back
  * references, no possessive quantifiers and no verbose mode, and its `\b` knows ASCII only.
  *

@@ -2,7 +2,7 @@ import { ExactNumber } from './exact-number.ts';
 import { isJsonObject } from './shape-mismatch.ts';
 
 /**
- * What Python's `str()` makes of a JSON value: `True`, `None`, `1.0`, `[1, 'a']` (facts 4.5, 5). Whether a number that is
+ * What Python's `str()` makes of a JSON value: `True`, `None`, `1.0`, `[1, 'a']`. Whether a number that is
  * whole has been a float is only known when the text was parsed exactly.
  */
 export function pythonStr(value: unknown): string {

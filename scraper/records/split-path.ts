@@ -1,5 +1,5 @@
 /**
- * The segments of a path: `.` separates, `/.` is a dot inside a name, and empty segments do not count (facts 3.1, 3.2).
+ * The segments of a path: `.` separates, `/.` is a dot inside a name, and empty segments do not count.
  */
 export function splitPath(path: string): string[] {
   return path

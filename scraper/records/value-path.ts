@@ -16,7 +16,7 @@ const INDEXED = /^(.*?)((?:\[-?\d+\])+)$/s;
 type Step = (value: unknown) => unknown;
 
 /**
- * A path of readings, attributes, filters, fingerprint keys and severities, such as `stats.count` (facts 3.2). `$root.`
+ * A path of readings, attributes, filters, fingerprint keys and severities, such as `stats.count`. `$root.`
  * starts at the answer, and an empty path or `.` is the record itself. New: `items[0].x` and `items[-1]` address
  * elements of lists, unless the object really has a field of that name, as the original would read it.
  */
