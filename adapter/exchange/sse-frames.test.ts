@@ -156,4 +156,10 @@ describe('messageFrame', () => {
     expect(messageFrame('{}')).toBe('event: message\ndata: {}\n\n');
     expect(messageFrame('{}', 'a|1')).toBe('event: message\nid: a|1\ndata: {}\n\n');
   });
+
+  test('takes data of several lines', () => {
+    const frame = messageFrame('{\n "a":1\n}', 'a|1');
+    expect(frame).toBe('event: message\nid: a|1\ndata: {\ndata:  "a":1\ndata: }\n\n');
+    expect(readFrame(frame).data).toBe('{\n "a":1\n}');
+  });
 });

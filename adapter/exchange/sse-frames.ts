@@ -114,5 +114,5 @@ export function asData(part: Buffer | string): Buffer | string {
 
 /** A frame of our own. Without an id, so that the client's resumption cursor stays the upstream's. */
 export function messageFrame(data: string, id?: string): string {
-  return `event: message\n${id === undefined ? '' : `id: ${id}\n`}data: ${data}\n\n`;
+  return `event: message\n${id === undefined ? '' : `id: ${id}\n`}data: ${data.replaceAll('\n', '\ndata: ')}\n\n`;
 }
