@@ -18,6 +18,8 @@ export interface ScraperOptions {
   readonly version: string;
   /** Folder with the files of referenced Secrets and ConfigMaps, whose change is shown in the health object. */
   readonly references: string | undefined;
+  /** Name of the pods that have the same sources; undefined: all pods that share the state. */
+  readonly shard?: string | undefined;
 }
 
 export interface Scraper {
@@ -37,7 +39,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   const { configPath, loaded, env, logger, version } = options;
   let draining = false;
 
-  const scraping = await createScraping({ config: loaded.config, env, logger, version });
+  const scraping = await createScraping({ config: loaded.config, env, logger, version, shard: options.shard });
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const settings = JSON.stringify(loaded.config.scraper);
   const file = new ConfigFile(loaded, {

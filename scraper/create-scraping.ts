@@ -31,17 +31,20 @@ export interface ScrapingOptions {
   readonly env: Environment;
   readonly logger: Logger;
   readonly version: string;
+  /** Name of the pods that have the same sources; undefined: all pods that share the state. */
+  readonly shard?: string | undefined;
 }
 
 const METRICS_MS = 60_000;
 
 /** Puts everything together that scrapes; `start` sets it going. @throws RequestFailure: a certificate cannot be read */
-export async function createScraping({ config, env, logger, version }: ScrapingOptions): Promise<LiveScraping> {
+export async function createScraping(options: ScrapingOptions): Promise<LiveScraping> {
+  const { config, env, logger, version, shard } = options;
   const settings = config.scraper;
   const now = (): Date => new Date();
   const clock = (): number => performance.now();
   const random = Math.random;
-  const pod = `${hostname()}-${randomUUID()}`;
+  const pod = `${shard === undefined ? '' : `${shard}/`}${hostname()}-${randomUUID()}`;
   const metricsMs = Number(env['OTEL_METRIC_EXPORT_INTERVAL']) || METRICS_MS;
 
   const client = new UndiciClient({ proxies: proxiesFrom(env), userAgent: `otel-api-scraper/${version}` });

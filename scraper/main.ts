@@ -108,6 +108,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     logger,
     version,
     references: options.references,
+    shard: options.shard,
   });
   secrets = () => scraper.secrets();
   try {

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { readOptions, USAGE, UsageError } from './options.ts';
 
-const RUN = { action: 'run', config: './config.yaml', host: undefined, port: undefined, references: undefined };
+const NONE = { host: undefined, port: undefined, references: undefined, shard: undefined };
+const RUN = { action: 'run', config: './config.yaml', ...NONE };
 
 describe('the command line', () => {
   test.each<[string[], Record<string, string>, object]>([
@@ -13,6 +14,7 @@ describe('the command line', () => {
     [['--host', '127.0.0.1', '--port', '0'], {}, { host: '127.0.0.1', port: 0 }],
     [['--port', '65535'], {}, { port: 65_535 }],
     [['--references', '/var/run/refs'], {}, { references: '/var/run/refs' }],
+    [['--shard', 'tools/scraper2-shop'], {}, { shard: 'tools/scraper2-shop' }],
     [['--once'], {}, { action: 'once' }],
     [['--explain', 'orders'], {}, { action: 'explain', explain: { source: 'orders', limit: 5 } }],
     [['--explain=', '--limit', '0'], {}, { action: 'explain', explain: { source: '', limit: 0 } }],
@@ -52,6 +54,7 @@ describe('the command line', () => {
       '--host',
       '--port',
       '--references',
+      '--shard',
       '--version',
       '--help',
     ]) {

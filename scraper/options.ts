@@ -11,6 +11,8 @@ export interface Options {
   readonly port: number | undefined;
   /** Folder of files whose change is shown in the health object. */
   readonly references: string | undefined;
+  /** The pods that share the sources of this file, among those that share its state; undefined: all of them. */
+  readonly shard: string | undefined;
   /** What to explain: the source's name, and how many of its records are shown. */
   readonly explain?: { readonly source: string; readonly limit: number };
 }
@@ -28,6 +30,7 @@ Options:
   --limit NUMBER     most records that --explain shows; default: ${DEFAULT_LIMIT}
   --host ADDRESS     bind address of health checks; default: all addresses
   --port NUMBER      TCP port instead of scraper.servicePort; 0 takes a free one
+  --shard NAME       share the sources only with pods of the same NAME, where pods with other files use the same Redis
   --references DIR   watch the files below this folder and show in /healthz whether they have changed since the start
   --version          print the version and exit
   --help             print this text and exit
@@ -61,6 +64,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
         host: { type: 'string' },
         port: { type: 'string' },
         references: { type: 'string' },
+        shard: { type: 'string' },
         version: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -77,6 +81,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     host: values.host,
     port,
     references: values.references,
+    shard: values.shard,
     ...(values.explain === undefined ? {} : { explain: { source: values.explain, limit: limit ?? DEFAULT_LIMIT } }),
   };
 }

@@ -49,14 +49,14 @@ describe('sources are shared out', () => {
   }
 
   /** A pod in this process, whose clock stands still. */
-  async function newPod(name: string): Promise<Pod> {
+  async function newPod(name: string, sources: readonly string[] = SOURCES): Promise<Pod> {
     const connection = await connect();
     const held = new Set<string>();
     const pod: Pod = {
       held,
       connection,
       ledger: new RedisLedger(connection, keys),
-      sources: SOURCES,
+      sources,
       drained: Promise.resolve(),
       now: 0,
       assignment: new RedisAssignment(connection, keys, {
@@ -146,6 +146,29 @@ describe('sources are shared out', () => {
     expect([...a.held].sort()).toEqual(['new', 'source-0']);
     await expect.poll(() => a.assignment.fence('source-1')).toBeUndefined();
     expect(a.assignment.fence('new')).toBeDefined();
+  });
+
+  test('pods of two shards run what their own files say, each source on one of them also while it moves', async () => {
+    const [left, right] = [SOURCES.slice(0, 10), SOURCES.slice(10)];
+    const [a, b, c] = [await newPod('one/a', left), await newPod('one/b', left), await newPod('two/c', right)];
+    const turn = async (): Promise<void> => {
+      for (const { assignment } of [a, b, c]) await assignment.refresh();
+    };
+    await expect.poll(async () => (await turn(), [...a.held, ...b.held].length)).toBe(left.length);
+    expect([...c.held].sort()).toEqual([...right].sort());
+    expect([a.assignment.pods().toSorted(), c.assignment.pods()]).toEqual([['one/a', 'one/b'], ['two/c']]);
+
+    const [moving = ''] = a.held;
+    const drained = Promise.withResolvers<void>();
+    a.drained = drained.promise;
+    c.sources = [...right, moving];
+    [a.sources, b.sources] = [0, 1].map(() => left.filter((source) => source !== moving)) as [string[], string[]];
+    await turn();
+    await turn();
+    expect([a.assignment.fence(moving) !== undefined, c.assignment.fence(moving)]).toEqual([true, undefined]);
+    drained.resolve();
+    await expect.poll(async () => (await turn(), c.assignment.fence(moving))).toBeDefined();
+    expect(a.assignment.fence(moving)).toBeUndefined();
   });
 
   test('a pod that cannot renew its lease trusts its proof no longer than the lease', async () => {

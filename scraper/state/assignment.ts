@@ -11,7 +11,7 @@ export interface Assignment {
   fence(source: string): Fence | undefined;
   /** Looks again at once, such as after a change of the configuration. */
   refresh(): Promise<void>;
-  /** Live pods, this one among them. */
+  /** Live pods that share these sources, this one among them. */
   pods(): readonly string[];
   /** Gives all sources back at once; to be called when nothing runs any more. */
   stop(): Promise<void>;

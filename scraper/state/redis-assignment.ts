@@ -12,7 +12,10 @@ const BEAT_MS = 3_000;
 const SOURCES_AT_ONCE = 200;
 
 export interface RedisAssignmentOptions extends AssignmentOptions {
-  /** Unique for this process: a pod that starts again is another pod. */
+  /**
+   * Unique for this process: a pod that starts again is another pod. `SHARD/…` for a pod of a shard, which shares its
+   * sources only with pods of the same one.
+   */
   readonly pod: string;
   /** Milliseconds of a clock that only runs forwards. */
   readonly clock: () => number;
@@ -96,7 +99,8 @@ export class RedisAssignment implements Assignment {
     const { pod, clock, sources } = this.#options;
     const sentAt = clock();
     const reply = await this.#connection.run(BEAT, [this.#keys.pods], [pod, LEASE_MS]);
-    const pods = Array.isArray(reply) ? reply.map(String) : [];
+    // Those of other shards have other sources; that they live matters when a source moves from shard to shard.
+    const pods = Array.isArray(reply) ? reply.map(String).filter((one) => shardOf(one) === shardOf(pod)) : [];
     this.#pods = pods;
     const mine = sources().filter((source) => podOf(source, pods) === pod);
     const wanted = new Set(mine.filter((source) => !this.#leaving.has(source)));
@@ -158,3 +162,5 @@ export class RedisAssignment implements Assignment {
     }
   }
 }
+
+const shardOf = (pod: string): string => pod.slice(0, pod.lastIndexOf('/') + 1);

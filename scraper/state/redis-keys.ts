@@ -11,7 +11,7 @@
  * | `dead:<source>` | sorted set: dead windows by start; those that touch are joined, moments at most 100 | the same |
  * | `committed:<source>` | sorted set: the last 100 committed windows by time | the same |
  * | `fp_until:<source>` | sorted set: fingerprints by their end, at most `maxEntries` | with the last of them |
- * | `pods` | sorted set: live pods by the end of their lease | an hour after the last renewal |
+ * | `pods` | sorted set: live pods of all shards by the end of their lease | an hour after the last renewal |
  * | `rate:<host>` | string: when the next request may be sent | when that is past |
  *
  * Of the original, `last_success:<source>`, `fp_index:<source>` and `fp:<source>:<hash>` are read once, when a source is
