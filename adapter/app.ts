@@ -389,10 +389,14 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       fileRoutes(app, { ...files, telemetry, nonces, backend, known });
       reconciliation = reconcileAtStart(upkeep, version);
       if (reconciliation !== undefined) {
-        const patience = delay(DECIDE_MS, undefined, { signal: waiting.signal, ref: false });
+        // Keeps the process alive: behind the lock of a replica that died, nothing else does.
+        const patience = delay(DECIDE_MS, undefined, { signal: waiting.signal });
         await Promise.race([reconciliation.attempted, patience.catch(() => undefined)]);
       }
-      await app.listen({ host, port, backlog: 4096 });
+      await app.listen({ host, port, backlog: 4096 }).catch(async (error: unknown) => {
+        await reconciliation?.stop(); // gives its lock back to the next start
+        throw error;
+      });
       for (const { serverId, ping } of mounts) if (ping === undefined) telemetry.wiring({ serverId, result: 'ready' });
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(

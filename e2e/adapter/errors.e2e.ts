@@ -1,6 +1,4 @@
-import { mkdtemp, rm } from 'node:fs/promises';
 import { createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SqliteStore } from '../../adapter/state/sqlite-store.ts';
@@ -9,6 +7,7 @@ import { listen } from '../support/ports.ts';
 import { type RawHandler, startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
+import { leaveOrphan, sharedFolder } from './files/kit/folder.ts';
 import { mounted } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
@@ -577,39 +576,39 @@ describe('a configuration that cannot be used', () => {
 describe('a start after one that died while it looked for files', () => {
   const servers = [mounted('up', 'http://127.0.0.1:9')];
   const LOCK = 'reconcile';
-
-  async function withFolder(work: (root: string) => Promise<void>): Promise<void> {
-    const root = await mkdtemp(join(tmpdir(), 'adapter-start-'));
-    try {
-      await work(root);
-    } finally {
-      await rm(root, { recursive: true, force: true });
-    }
-  }
   const openState = (root: string): SqliteStore =>
     new SqliteStore({ path: join(root, 'state', 'adapter_state.sqlite3'), wal: true });
 
-  test('opens its port, although the lock of the dead one still counts', () =>
-    withFolder(async (root) => {
-      const config = { servers, storage: { root } };
-      await (await startAdapter({ config })).stop();
-      const store = openState(root);
-      await store.tryLock(LOCK, 'the dead one', 60_000);
-      await store.close();
-      await using adapter = await startAdapter({ config });
-      expect((await fetch(`${adapter.url}/livez`)).status).toBe(200);
-    }));
+  test('opens its port, although the lock of the dead one still counts', async () => {
+    await using folder = await sharedFolder();
+    const config = { servers, storage: { root: folder.path } };
+    const dead = await startAdapter({ config });
+    dead.kill();
+    await dead.exited;
+    const store = openState(folder.path);
+    await store.tryLock(LOCK, 'the dead one', 60_000);
+    await store.close();
+    await using adapter = await startAdapter({ config });
+    expect((await fetch(`${adapter.url}/livez`)).status).toBe(200);
+    adapter.kill(); // without a drain
+  });
 
-  test('finds no lock of one that could not open its port', () =>
-    withFolder(async (root) => {
-      const taken = createServer();
-      const port = await listen(taken);
-      const state_persistence = { reconciliation: { mode: 'always' } };
-      const config = { servers, storage: { root }, state_persistence };
-      expect(await runAdapter({ config, port })).toMatchObject({ code: 1 });
+  test('finds no lock of one that could not open its port', async () => {
+    await using folder = await sharedFolder();
+    // Enough to be looked at for longer than it takes to see that the port is taken.
+    const ids = Array.from({ length: 300 }, (_, i) => i.toString(16).padStart(32, '0'));
+    await Promise.all(ids.map((id) => leaveOrphan(folder.path, 'upload', id, id)));
+    const taken = createServer();
+    const port = await listen(taken);
+    try {
+      expect(await runAdapter({ config: { servers, storage: { root: folder.path } }, port })).toMatchObject({
+        code: 1,
+      });
+    } finally {
       taken.close();
-      const store = openState(root);
-      expect(await store.tryLock(LOCK, 'the next one', 60_000)).toBe(true);
-      await store.close();
-    }));
+    }
+    const store = openState(folder.path);
+    expect(await store.tryLock(LOCK, 'the next one', 60_000)).toBe(true);
+    await store.close();
+  });
 });
