@@ -1,6 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
+import { locate } from '../exchange/json-scan.ts';
 import { mayBeList, schemaPath } from './schema-path.ts';
+import { cpuMillis } from './testing/cpu-millis.ts';
+import { hostileTools } from './testing/hostile-tools.ts';
+
+/** For each question. */
+const MOST_MILLIS = 50;
 
 const read = (schema: object, path: string, follow = true): unknown => {
   const text = JSON.stringify(schema);
@@ -50,6 +56,14 @@ describe('the properties on a path', () => {
     expect(read({ $defs: { A: { $ref: '#/$defs/A' } }, $ref: '#/$defs/A' }, 'a')).toEqual([]);
     expect(read({ $ref: 'https://example.com/schema' }, 'a')).toEqual([]);
   });
+
+  test('are found beside references that lead nowhere', () => {
+    const loop = { $ref: '#/$defs/A' };
+    const schema = { anyOf: [loop, loop, { properties: { a: file } }], $defs: { A: { anyOf: [loop, loop] } } };
+    expect(read(schema, 'a')).toEqual([[file, false]]);
+    const tree = { $ref: '#/$defs/T', $defs: { T: { properties: { a: { $ref: '#/$defs/T' }, b: file } } } };
+    expect(read(tree, 'a.a.a.b')).toHaveLength(4);
+  });
 });
 
 test.each<[object, boolean]>([
@@ -63,4 +77,31 @@ test.each<[object, boolean]>([
 ])('%j may be a list: %s', (schema, expected) => {
   const text = JSON.stringify(schema);
   expect(mayBeList(text, { start: 0, end: text.length })).toBe(expected);
+});
+
+const dense = `{${'"":0,'.repeat(2 ** 17)}"$ref":"#"}`;
+const wide = JSON.stringify({
+  anyOf: Array.from({ length: 1000 }, (_, i) => ({ $ref: `#/$defs/d${i}` })),
+  $defs: Object.fromEntries(Array.from({ length: 20_000 }, (_, i) => [`d${i}`, { $ref: `#/$defs/d${i + 1}` }])),
+});
+const deep = `{"$ref":"#${'/a'.repeat(1000)}","a":${'{"a":'.repeat(1000)}{}${'}'.repeat(1000)}}`;
+const own = JSON.stringify({
+  properties: { a: { anyOf: [{ $ref: '#/properties/a' }, { $ref: '#/properties/a' }] } },
+  required: ['a'],
+});
+
+describe.each([
+  ['dense', dense],
+  ['wide', wide],
+  ['deep', deep],
+  ['its own alternative', own],
+  ...Array.from(hostileTools, ([id, tool]): [string, string] => {
+    const schema = locate(tool, ['inputSchema']);
+    return [id, schema === undefined ? tool : tool.slice(schema.start, schema.end)];
+  }),
+])('a schema that is hostile: %s', (_id, schema) => {
+  test(`takes no more than ${MOST_MILLIS} ms`, () => {
+    expect(cpuMillis(MOST_MILLIS, () => schemaPath(schema, ['a'], true))).toBeLessThan(MOST_MILLIS);
+    expect(cpuMillis(MOST_MILLIS, () => mayBeList(schema, { start: 0, end: schema.length }))).toBeLessThan(MOST_MILLIS);
+  });
 });

@@ -1,4 +1,4 @@
-import { elements, locate, type Span } from '../exchange/json-scan.ts';
+import { elements, locate, members, type Span } from '../exchange/json-scan.ts';
 
 /** A property on a path such as `a.b` through a JSON schema. */
 export interface SchemaProperty {
@@ -10,7 +10,10 @@ export interface SchemaProperty {
 
 /** Keywords whose schemas all describe the same value. */
 const ALTERNATIVES = ['anyOf', 'oneOf', 'allOf'];
-const MAX_STEPS = 32;
+/** How much of a schema one search reads: definitions may refer to each other in more ways than anyone can follow. */
+const MAX_CHARS = 2 ** 20;
+/** What a look at a schema costs at least, however short that is. */
+const LEAST_CHARS = 256;
 
 /**
  * The properties along a path, as far as the schema (JSON text) describes them: through objects, lists and
@@ -20,7 +23,7 @@ export function schemaPath(schema: string, path: readonly string[], follow: bool
   const found: SchemaProperty[] = [];
   let at: Span = { start: 0, end: schema.length };
   for (const key of path) {
-    const property: SchemaProperty | undefined = propertyOf(schema, at, key, follow, 0);
+    const property = propertyOf(new Search(schema, follow), at, key);
     if (property === undefined) break;
     found.push(property);
     at = property.span;
@@ -28,58 +31,86 @@ export function schemaPath(schema: string, path: readonly string[], follow: bool
   return found;
 }
 
-function propertyOf(schema: string, at: Span, key: string, follow: boolean, steps: number): SchemaProperty | undefined {
-  if (steps > MAX_STEPS || schema.charAt(at.start) === '[') return undefined;
-  const span = locate(schema, ['properties', key], at.start);
-  if (span !== undefined) return { span, required: requires(schema, at, key) };
-  for (const inner of innerSchemas(schema, at, follow)) {
-    const property = propertyOf(schema, inner, key, follow, steps + 1);
+/** Whether the value that a schema describes may be a list. */
+export function mayBeList(schema: string, at: Span): boolean {
+  return isList(new Search(schema, true), at);
+}
+
+function propertyOf(search: Search, at: Span, key: string): SchemaProperty | undefined {
+  const { text } = search;
+  const keywords = search.keywordsOf(at);
+  const properties = keywords.get('properties');
+  const span = properties === undefined ? undefined : locate(text, [key], properties.start);
+  if (span !== undefined) return { span, required: names(text, keywords.get('required'), key) };
+  const items = keywords.get('items');
+  for (const inner of [...(items === undefined ? [] : [items]), ...search.alternatives(keywords)]) {
+    const property = propertyOf(search, inner, key);
     if (property !== undefined) return property;
   }
   return undefined;
 }
 
-/** Whether the value that a schema describes may be a list. */
-export function mayBeList(schema: string, at: Span, steps = 0): boolean {
-  const type = locate(schema, ['type'], at.start);
-  if (type !== undefined && schema.slice(type.start, type.end).includes('"array"')) return true;
-  if (steps > MAX_STEPS) return false;
-  const alternatives = [...innerSchemas(schema, at, true)].filter((inner) => !isItems(schema, at, inner));
-  return alternatives.some((inner) => mayBeList(schema, inner, steps + 1));
+function isList(search: Search, at: Span): boolean {
+  const keywords = search.keywordsOf(at);
+  const type = keywords.get('type');
+  if (type !== undefined && search.text.slice(type.start, type.end).includes('"array"')) return true;
+  for (const inner of search.alternatives(keywords)) if (isList(search, inner)) return true;
+  return false;
 }
 
-function isItems(schema: string, at: Span, inner: Span): boolean {
-  return locate(schema, ['items'], at.start)?.start === inner.start;
-}
-
-function* innerSchemas(schema: string, at: Span, follow: boolean): Generator<Span> {
-  const items = locate(schema, ['items'], at.start);
-  if (items !== undefined) yield items;
-  for (const keyword of ALTERNATIVES) {
-    const list = locate(schema, [keyword], at.start);
-    if (list !== undefined) yield* elements(schema, list.start);
-  }
-  const target = follow ? referenced(schema, at) : undefined;
-  if (target !== undefined) yield target;
-}
-
-function referenced(schema: string, at: Span): Span | undefined {
-  const span = locate(schema, ['$ref'], at.start);
-  if (span === undefined || schema.charAt(span.start) !== '"') return undefined;
-  const ref = JSON.parse(schema.slice(span.start, span.end)) as string;
-  if (!ref.startsWith('#/')) return undefined;
-  const keys = ref.slice(2).split('/');
-  return locate(
-    schema,
-    keys.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
-  );
-}
-
-function requires(schema: string, at: Span, key: string): boolean {
-  const list = locate(schema, ['required'], at.start);
+function names(text: string, list: Span | undefined, key: string): boolean {
   if (list === undefined) return false;
-  for (const { start, end } of elements(schema, list.start)) {
-    if (schema.charAt(start) === '"' && JSON.parse(schema.slice(start, end)) === key) return true;
+  for (const { start, end } of elements(text, list.start)) {
+    if (text.charAt(start) === '"' && JSON.parse(text.slice(start, end)) === key) return true;
   }
   return false;
+}
+
+/** Looks at each schema once, and at nothing more when it has read enough. */
+class Search {
+  readonly text: string;
+  readonly #follow: boolean;
+  readonly #seen = new Set<number>();
+  #left = MAX_CHARS;
+
+  constructor(text: string, follow: boolean) {
+    this.text = text;
+    this.#follow = follow;
+  }
+
+  /** The members of a schema; none when it has been looked at. Of duplicate keys the last counts. */
+  keywordsOf({ start, end }: Span): Map<string, Span> {
+    const keywords = new Map<string, Span>();
+    if (this.#seen.has(start) || !this.#mayRead(end - start)) return keywords;
+    this.#seen.add(start);
+    for (const member of members(this.text, start)) keywords.set(member.key, member);
+    return keywords;
+  }
+
+  /** The schemas that describe the same value. */
+  *alternatives(keywords: ReadonlyMap<string, Span>): Generator<Span> {
+    for (const keyword of ALTERNATIVES) {
+      const list = keywords.get(keyword);
+      if (list !== undefined) yield* elements(this.text, list.start);
+    }
+    const target = this.#follow ? this.#referenced(keywords.get('$ref')) : undefined;
+    if (target !== undefined) yield target;
+  }
+
+  #referenced(span: Span | undefined): Span | undefined {
+    if (span === undefined || this.text.charAt(span.start) !== '"') return undefined;
+    const ref = JSON.parse(this.text.slice(span.start, span.end)) as string;
+    if (!ref.startsWith('#/')) return undefined;
+    const keys = ref.slice(2).split('/');
+    if (!this.#mayRead(keys.length * this.text.length)) return undefined;
+    return locate(
+      this.text,
+      keys.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~')),
+    );
+  }
+
+  #mayRead(chars: number): boolean {
+    this.#left -= Math.max(chars, LEAST_CHARS);
+    return this.#left >= 0;
+  }
 }

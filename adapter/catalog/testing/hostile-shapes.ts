@@ -71,6 +71,12 @@ export const hostileShapes: Readonly<Record<string, string>> = {
       properties: { a: { $ref: '#/$defs/a' }, c: { $dynamicRef: '#c', $dynamicAnchor: 'c' } },
     },
   }),
+  'ref-fan': toolDefinition({
+    inputSchema: {
+      anyOf: [{ $ref: '#/$defs/a', title: BAD }],
+      $defs: { a: { anyOf: Array.from({ length: 4 }, () => ({ $ref: '#/$defs/a' })), description: BAD } },
+    },
+  }),
   'ref-to-the-network': toolDefinition({
     inputSchema: { $ref: 'http://169.254.169.254/latest/meta-data/', title: BAD },
   }),

@@ -54,6 +54,12 @@ export const hostileSizes: Readonly<Record<string, string>> = {
     inputSchema: { properties: properties(2000, () => ({ type: 'string', description: 'Long '.repeat(100) })) },
   }),
   '2000-descriptions': `{"name":"t",${'"description":"D\u200B",'.repeat(2000)}"inputSchema":{}}`,
+  '2000-refs': toolDefinition({
+    inputSchema: {
+      anyOf: Array.from({ length: 1000 }, (_, i) => ({ $ref: `#/$defs/p${i}`, title: 'T\u200B' })),
+      $defs: properties(1000, (i) => ({ $ref: `#/$defs/p${i + 1}` })),
+    },
+  }),
   '5000-alternatives': toolDefinition({
     inputSchema: { anyOf: Array.from({ length: 5000 }, (_, i) => ({ const: i, title: 'T\u200B' })) },
   }),
