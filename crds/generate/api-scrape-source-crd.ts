@@ -3,7 +3,7 @@ import { ApiScrapeSourceSpec, ApiScrapeSourceStatus } from '../v1alpha1/api-scra
 import { amend } from './amend.ts';
 import { type CelRule, customResourceDefinition, type PrinterColumn } from './custom-resource-definition.ts';
 import { inputSchema } from './json-schema.ts';
-import { CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
+import { CLAIM_AMENDMENTS, CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 /** The CustomResourceDefinition of ApiScrapeSource. */
@@ -35,7 +35,10 @@ export function apiScrapeSourceCrd(): object {
   const source = structuralSchema(inputSchema(Source), FILE, 'spec.source');
   const scraper = structuralSchema(inputSchema(ScraperSettings.partial()), FILE, 'spec.scraper');
   const fields = ApiScrapeSourceSpec.omit({ source: true, scraper: true });
-  const spec = amend(structuralSchema(inputSchema(fields), OWN, 'spec'), POD_FIELD_AMENDMENTS);
+  const spec = amend(structuralSchema(inputSchema(fields), OWN, 'spec'), {
+    ...POD_FIELD_AMENDMENTS,
+    ...CLAIM_AMENDMENTS,
+  });
   return customResourceDefinition({
     kind: 'ApiScrapeSource',
     shortName: 'apiss',

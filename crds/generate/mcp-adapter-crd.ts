@@ -3,7 +3,7 @@ import { McpAdapterSpec, McpAdapterStatus } from '../v1alpha1/mcp-adapter.ts';
 import { type Amendments, amend } from './amend.ts';
 import { type CelRule, customResourceDefinition, type PrinterColumn } from './custom-resource-definition.ts';
 import { inputSchema } from './json-schema.ts';
-import { CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
+import { CLAIM_AMENDMENTS, CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 /**
@@ -125,6 +125,7 @@ const CONFIG: Amendments = {
 
 const SPEC: Amendments = {
   ...POD_FIELD_AMENDMENTS,
+  ...CLAIM_AMENDMENTS,
   // The only default in a schema: `kubectl scale` and autoscalers read it. Others would show as drift to GitOps tools.
   replicas: { default: 1, format: 'int32' },
   storage: {
@@ -135,22 +136,6 @@ const SPEC: Amendments = {
       },
     ],
   },
-  'storage.claim': {
-    'x-kubernetes-validations': [
-      {
-        rule: 'has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)',
-        message: 'storageClassName cannot be changed: Kubernetes has no way to move a claim to another class',
-        fieldPath: '.storageClassName',
-      },
-      {
-        rule: "(has(self.accessModes) ? self.accessModes : ['ReadWriteOnce']) == (has(oldSelf.accessModes) ? oldSelf.accessModes : ['ReadWriteOnce'])",
-        message: 'accessModes cannot be changed: those of a PersistentVolumeClaim are fixed',
-        fieldPath: '.accessModes',
-      },
-    ],
-  },
-  'storage.claim.accessModes': { 'x-kubernetes-list-type': 'atomic' },
-  'storage.claim.accessModes[]': text(16),
   service: {
     'x-kubernetes-validations': [
       {

@@ -31,6 +31,26 @@ export const POD_FIELD_AMENDMENTS: Amendments = {
   imagePullSecrets: { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
 };
 
+/** Of the claim that the operator makes for either kind. */
+export const CLAIM_AMENDMENTS: Amendments = {
+  'storage.claim': {
+    'x-kubernetes-validations': [
+      {
+        rule: 'has(self.storageClassName) == has(oldSelf.storageClassName) && (!has(self.storageClassName) || self.storageClassName == oldSelf.storageClassName)',
+        message: 'storageClassName cannot be changed: Kubernetes has no way to move a claim to another class',
+        fieldPath: '.storageClassName',
+      },
+      {
+        rule: "(has(self.accessModes) ? self.accessModes : ['ReadWriteOnce']) == (has(oldSelf.accessModes) ? oldSelf.accessModes : ['ReadWriteOnce'])",
+        message: 'accessModes cannot be changed: those of a PersistentVolumeClaim are fixed',
+        fieldPath: '.accessModes',
+      },
+    ],
+  },
+  'storage.claim.accessModes': { 'x-kubernetes-list-type': 'atomic' },
+  'storage.claim.accessModes[]': { maxLength: 16 },
+};
+
 export const CONDITION_LIST: Amendments = {
   conditions: { maxItems: 32, 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['type'] },
 };

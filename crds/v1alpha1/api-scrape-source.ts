@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ScraperSettings, Source } from '../config/scraper.ts';
-import { type ObjectMeta, podFields } from './api.ts';
+import { newClaim, type ObjectMeta, podFields } from './api.ts';
 import { Condition } from './conditions.ts';
 
 /** What a user writes: one source, the group that it runs in, and settings of that group. */
@@ -25,6 +25,18 @@ export const ApiScrapeSourceSpec = z.strictObject({
     .max(100)
     .optional()
     .describe('Number of pods of the group. More than 1 needs the `valkey` store. Default: 1.'),
+  storage: z
+    .strictObject({
+      claim: newClaim('Access modes. Default: `[ReadWriteOnce]`.')
+        .optional()
+        .describe('A PersistentVolumeClaim that the operator makes, one for each shard. It outlives the group.'),
+    })
+    .optional()
+    .describe(
+      'Where the `sqlite` store is kept: what has been exported, and what is still to be. Without a claim it goes with ' +
+        'its pod, and what happens until the next pod begins is not scraped. Of no use with `valkey`. Default: a ' +
+        'temporary folder.',
+    ),
   ...podFields,
 });
 export type ApiScrapeSourceSpec = Omit<z.output<typeof ApiScrapeSourceSpec>, 'source' | 'scraper'> & {
@@ -38,7 +50,10 @@ export const ApiScrapeSourceStatus = z.strictObject({
   group: z.string().optional().describe('The group that runs the source.'),
   lastScrapeTime: z.iso.datetime().optional().describe('When the last scrape ended.'),
   lastSuccessTime: z.iso.datetime().optional().describe('When the last successful scrape ended.'),
-  watermark: z.iso.datetime().optional().describe('Everything before this time was exported.'),
+  watermark: z.iso
+    .datetime()
+    .optional()
+    .describe('Everything before this time was exported, as far back as the store of the group reaches.'),
   records: z.int().optional().describe('Number of records of the last scrape.'),
   lastError: z.string().optional().describe('Why the last scrape failed; absent after a success.'),
 });

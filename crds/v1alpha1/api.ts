@@ -22,6 +22,23 @@ const stringMap = () => z.record(z.string().max(317), z.string().max(65_536), { 
 export const labels = stringMap;
 export const annotations = stringMap;
 
+const ACCESS_MODES = ['ReadWriteOnce', 'ReadWriteMany', 'ReadWriteOncePod'] as const;
+
+export const quantity = () =>
+  z.union([z.string().regex(/^[0-9]+(\.[0-9]+)?([EPTGMk]i?|Ki|m)?$/), z.int().min(1)], {
+    error: 'a quantity such as 10Gi',
+  });
+
+/** A PersistentVolumeClaim that the operator makes. */
+export const newClaim = (accessModes: string) =>
+  z.strictObject({
+    size: quantity().describe('Size that is asked for, such as `10Gi`.'),
+    storageClassName: z.string().max(253).optional().describe('Storage class. Default: that of the cluster.'),
+    accessModes: z.array(z.enum(ACCESS_MODES)).min(1).max(3).optional().describe(accessModes),
+    annotations: annotations().optional().describe('Annotations of the claim.'),
+  });
+export type NewClaim = z.output<ReturnType<typeof newClaim>>;
+
 const keyOf = () =>
   z.strictObject({
     name: objectName().describe('Name of the object, in the same namespace.'),

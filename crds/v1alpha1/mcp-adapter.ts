@@ -1,29 +1,13 @@
 import { z } from 'zod';
 import { AdapterConfig, type AdapterConfigInput } from '../config/adapter.ts';
-import { annotations, kubernetes, labels, objectName, podFields, type ObjectMeta } from './api.ts';
+import { annotations, kubernetes, labels, newClaim, objectName, podFields, quantity, type ObjectMeta } from './api.ts';
 import { Condition } from './conditions.ts';
-
-const ACCESS_MODES = ['ReadWriteOnce', 'ReadWriteMany', 'ReadWriteOncePod'] as const;
-const quantity = () =>
-  z.union([z.string().regex(/^[0-9]+(\.[0-9]+)?([EPTGMk]i?|Ki|m)?$/), z.int().min(1)], {
-    error: 'a quantity such as 10Gi',
-  });
-
-const NewClaim = z.strictObject({
-  size: quantity().describe('Size that is asked for, such as `10Gi`.'),
-  storageClassName: z.string().max(253).optional().describe('Storage class. Default: that of the cluster.'),
-  accessModes: z
-    .array(z.enum(ACCESS_MODES))
-    .min(1)
-    .max(3)
-    .optional()
-    .describe('Access modes. More than one replica needs `ReadWriteMany`. Default: `[ReadWriteOnce]`.'),
-  annotations: annotations().optional().describe('Annotations of the claim.'),
-});
 
 /** Where the folder `config.storage.root` comes from: exactly one of the three, or none for a temporary folder. */
 const StorageClaim = z.strictObject({
-  claim: NewClaim.optional().describe('A PersistentVolumeClaim that the operator makes.'),
+  claim: newClaim('Access modes. More than one replica needs `ReadWriteMany`. Default: `[ReadWriteOnce]`.')
+    .optional()
+    .describe('A PersistentVolumeClaim that the operator makes.'),
   existingClaim: objectName().optional().describe('A PersistentVolumeClaim that exists already.'),
   temporary: z
     .strictObject({ sizeLimit: quantity().optional().describe('Most bytes that it may hold.') })

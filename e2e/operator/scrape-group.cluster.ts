@@ -1,6 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import type { Cluster } from '../cluster/cluster.ts';
 import { at, conditionOf, type Live } from '../cluster/kubectl.ts';
@@ -89,7 +90,7 @@ describe('sources of an API', () => {
 
         const since = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 2 * 3_600_000);
         await operated.apply(
-          ORDERS.map((name) => orders(name, since)),
+          ORDERS.map((name) => changed(orders(name), sharedFrom(since))),
           '-n',
           ns,
         );
@@ -100,8 +101,8 @@ describe('sources of an API', () => {
         }
         const lines = new OtlpLines(join(folder, TELEMETRY));
         const begun = new Date();
-        await caughtUp(operated, ns, begun);
-        expect(await missing(lines, since, begun)).toEqual([]);
+        await caughtUp(operated, ns, ORDERS, begun);
+        expect(await missing(lines, ORDERS, since, begun)).toEqual([]);
 
         for (const name of ORDERS) {
           // Times move in the status about once a minute.
@@ -121,16 +122,58 @@ describe('sources of an API', () => {
         expect(victim?.own.length).toBeGreaterThan(0);
         const killed = new Date();
         await operated.run('delete', 'pod', victim?.pod ?? '', '-n', ns, '--grace-period=0', '--force');
-        await caughtUp(operated, ns, killed);
+        await caughtUp(operated, ns, ORDERS, killed);
         const until = new Date();
         console.log(
           `${victim?.own.length} of ${ORDERS.length} sources had moved ${+until - +killed} ms after the kill`,
         );
-        await caughtUp(operated, ns, until);
-        expect(await missing(lines, since, until)).toEqual([]);
+        await caughtUp(operated, ns, ORDERS, until);
+        expect(await missing(lines, ORDERS, since, until)).toEqual([]);
         const { points } = await lines.read();
         const instances = new Set(points.map(({ resource }) => resource['service.instance.id']));
         expect(instances.size).toBeGreaterThan(1);
+      } finally {
+        await rm(folder, { recursive: true, force: true });
+      }
+    },
+  );
+
+  test(
+    'go on where they were when a new pod comes late, with a claim, and nothing is lost',
+    { timeout: 900_000 },
+    async ({ operated, skip }) => {
+      const reason = await whyNoCollector();
+      if (reason !== undefined) skip(reason);
+      await buildCollector();
+      const folder = await mkdtemp(join(tmpdir(), 'collector-'));
+      try {
+        await writeFile(join(folder, COLLECTOR_CONFIG), collectorConfig());
+        await using namespace = await operated.namespace('scraped-alone');
+        const { name: ns } = namespace;
+        await operated.apply([...demoApi('shop'), ...collectorPod('collector', folder)], '-n', ns);
+        for (const name of ['shop', 'collector']) {
+          await operated.waitForRollout(name, { namespace: ns, timeoutMs: READY_MS });
+        }
+        const where = { namespace: ns, timeoutMs: READY_MS };
+        const scale = async (replicas: number): Promise<void> => {
+          const storage = { claim: { size: '1Gi' } };
+          await operated.apply([changed(orders('orders'), { storage, replicas })], '-n', ns);
+        };
+        await scale(1);
+        await operated.waitForCondition('apiscrapesource', 'orders', 'SourcesHealthy', 'True', where);
+        const since = new Date();
+        await caughtUp(operated, ns, ['orders'], since);
+
+        await scale(0);
+        await expect.poll(() => scrapers(operated, ns), { timeout: READY_MS, interval: 500 }).toEqual([]);
+        await delay(2 * ORDER_MS);
+        await scale(1);
+        const until = new Date();
+        await caughtUp(operated, ns, ['orders'], until);
+        const lines = new OtlpLines(join(folder, TELEMETRY));
+        expect(await missing(lines, ['orders'], since, until)).toEqual([]);
+        const ready = await operated.waitForCondition('apiscrapesource', 'orders', 'Ready', 'True', where);
+        expect(conditionOf(ready, 'Ready')?.message).toBe('The pods scrape it');
       } finally {
         await rm(folder, { recursive: true, force: true });
       }
@@ -150,33 +193,42 @@ interface Status {
   readonly lastError?: string;
 }
 
-function orders(name: string, since: Date): object {
+const RANGE = {
+  type: 'range',
+  timeFormat: '%Y-%m-%dT%H:%M:%SZ',
+  rangeKeys: { startKey: 'from', endKey: 'to' },
+  parallelWindow: { unit: 'minutes', value: 5 },
+};
+
+/** On several pods, and from this time on. */
+const sharedFrom = (since: Date) => ({
+  scraper: { fingerprintStore: { backend: 'redis', redis: { host: 'redis' } } },
+  source: {
+    runFirstScrape: true,
+    scrape: { ...RANGE, rangeKeys: { ...RANGE.rangeKeys, firstScrapeStart: since.toISOString() } },
+  },
+  replicas: 2,
+});
+
+function orders(name: string): object {
   return {
     apiVersion: 'mcpadapter.io/v1alpha1',
     kind: 'ApiScrapeSource',
     metadata: { name },
     spec: {
       group: 'shop',
-      replicas: 2,
       scraper: {
         otelCollectorEndpoint: 'http://collector:4318',
         otelTransport: 'http',
         enforceTls: false,
         logLevel: 'info',
-        fingerprintStore: { backend: 'redis', redis: { host: 'redis' } },
       },
       source: {
         name,
         frequency: '5s',
-        runFirstScrape: true,
         baseUrl: 'http://shop:8941',
         endpoint: '/orders',
-        scrape: {
-          type: 'range',
-          timeFormat: '%Y-%m-%dT%H:%M:%SZ',
-          rangeKeys: { startKey: 'from', endKey: 'to', firstScrapeStart: since.toISOString() },
-          parallelWindow: { unit: 'minutes', value: 5 },
-        },
+        scrape: RANGE,
         dataKey: 'orders',
         timestampKey: 'placed_at',
         counterReadings: [{ name: 'shop.orders' }],
@@ -207,12 +259,10 @@ interface HealthOfSource {
 }
 
 /** Waits until every source is exported up to this time. */
-async function caughtUp(cluster: Cluster, namespace: string, until: Date): Promise<void> {
+async function caughtUp(cluster: Cluster, namespace: string, names: readonly string[], until: Date): Promise<void> {
   const behind = async (): Promise<string[]> => {
     const known = (await scrapers(cluster, namespace)).flatMap(({ own }) => own);
-    return ORDERS.filter(
-      (name) => !known.some((one) => one.name === name && Date.parse(one.watermark ?? '') >= +until),
-    );
+    return names.filter((name) => !known.some((one) => one.name === name && Date.parse(one.watermark ?? '') >= +until));
   };
   await expect.poll(behind, { timeout: READY_MS, interval: 1_000 }).toEqual([]);
 }
@@ -221,7 +271,7 @@ async function caughtUp(cluster: Cluster, namespace: string, until: Date): Promi
  * Orders of that time without a log record, by source. Times are sent without fractions, so that what happened in the last
  * second may be the next window's.
  */
-async function missing(lines: OtlpLines, from: Date, to: Date): Promise<string[]> {
+async function missing(lines: OtlpLines, names: readonly string[], from: Date, to: Date): Promise<string[]> {
   const { logs } = await lines.read();
   const seen = new Set(
     logs.map(({ body }) => {
@@ -231,13 +281,15 @@ async function missing(lines: OtlpLines, from: Date, to: Date): Promise<string[]
   );
   const first = Math.ceil(+from / ORDER_MS);
   const ids = Array.from({ length: Math.ceil((+to - 1_000) / ORDER_MS) - first }, (_, index) => first + index);
-  return ORDERS.flatMap((name) => ids.map((id) => `${name} ${id}`)).filter((one) => !seen.has(one));
+  return names.flatMap((name) => ids.map((id) => `${name} ${id}`)).filter((one) => !seen.has(one));
 }
 
 /** With these fields of the spec laid over its own. */
-function changed(object: object, fields: Readonly<Record<string, object>>): object {
+function changed(object: object, fields: Readonly<Record<string, object | number>>): object {
   const { spec, ...rest } = object as { spec: Record<string, object> };
-  const laid = Object.entries(fields).map(([key, value]) => [key, { ...spec[key], ...value }] as const);
+  const laid = Object.entries(fields).map(([key, value]) => {
+    return [key, typeof value === 'object' ? { ...spec[key], ...value } : value] as const;
+  });
   return { ...rest, spec: { ...spec, ...Object.fromEntries(laid) } };
 }
 

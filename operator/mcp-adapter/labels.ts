@@ -50,5 +50,6 @@ const isTracking = (key: string): boolean =>
   key.startsWith('argocd.argoproj.io/') ||
   key.startsWith('kubectl.kubernetes.io/last-applied');
 
-const untracked = (map: Readonly<Record<string, string>>): Record<string, string> =>
+/** Without what GitOps tools know their own objects by. */
+export const untracked = (map: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(Object.entries(map).filter(([key]) => !isTracking(key)));

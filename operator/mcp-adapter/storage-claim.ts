@@ -1,9 +1,8 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { STORAGE_CLAIMS } from '../runtime/resources.ts';
+import { DEFAULT_ACCESS_MODES, claimSpec } from '../pods/claim-spec.ts';
 import { childMetadata, storageClaimName } from './labels.ts';
-
-const DEFAULT_ACCESS_MODES = ['ReadWriteOnce'];
 
 /** The claim of `spec.storage.claim`. */
 export function storageClaim(adapter: McpAdapter): KubernetesObject | undefined {
@@ -13,11 +12,7 @@ export function storageClaim(adapter: McpAdapter): KubernetesObject | undefined 
     apiVersion: STORAGE_CLAIMS.apiVersion,
     kind: STORAGE_CLAIMS.kind,
     metadata: childMetadata(adapter, storageClaimName(adapter), { annotations: claim.annotations }),
-    spec: {
-      accessModes: [...(claim.accessModes ?? DEFAULT_ACCESS_MODES)],
-      ...(claim.storageClassName === undefined ? {} : { storageClassName: claim.storageClassName }),
-      resources: { requests: { storage: String(claim.size) } },
-    },
+    spec: claimSpec(claim),
   };
 }
 

@@ -12,6 +12,7 @@ import { type GoldenGroup, goldenGroup, goldenGroups, TESTDATA } from './golden-
 import { groupOf } from './group.ts';
 import { ownerReferences } from './owners.ts';
 import { rememberingPrepare } from './prepare.ts';
+import { stateIsTemporary } from './state-volume.ts';
 import { first, source } from './testing/sources.ts';
 import { variablePrefix } from './variables.ts';
 
@@ -73,13 +74,17 @@ describe.each(goldenGroups())('$name', (golden) => {
     expect(JSON.stringify(again.map(({ object }) => object))).toBe(JSON.stringify(objects));
   });
 
-  test('becomes objects of the group, owned by every source and controlled by none', () => {
+  test('becomes objects of the group, owned by every source and controlled by none, but for what is to stay', () => {
     expect(JSON.stringify(objects).replaceAll(/"config.yaml":"[^"]*"/g, '')).not.toMatch(
       /null|\[\]|kubernetes.io\/instance|argocd/,
     );
-    for (const { metadata } of objects) {
+    for (const { kind, metadata } of objects) {
       expect(metadata.namespace).toBe('tools');
       expect(metadata.labels).toMatchObject({ 'mcpadapter.io/scrape-group': context.name });
+      if (kind === 'PersistentVolumeClaim') {
+        expect(metadata.ownerReferences).toBeUndefined();
+        continue;
+      }
       const owners = new Set(metadata.ownerReferences?.map(({ uid }) => uid));
       expect(owners).toEqual(new Set(sources.map((one) => one.metadata.uid)));
       expect(JSON.stringify(metadata.ownerReferences)).not.toContain('controller');
@@ -121,6 +126,34 @@ describe('pods', () => {
       source('c', { replicas: 1, env: [{ name: 'A', value: 'x' }] }, 9),
     );
     expect(JSON.stringify(templateOf(objects))).not.toContain(variablePrefix('c'));
+  });
+});
+
+describe('the state', () => {
+  const claim = { claim: { size: '1Gi' } };
+  const valkey = { fingerprintStore: { backend: 'valkey', valkey: { host: 'valkey' } } } as const;
+  const inTmp = { fingerprintStore: { sqlite: { path: '/tmp/state.db' } } };
+  const overlaid = { spec: { volumes: [{ name: 'state', persistentVolumeClaim: { claimName: 'mine' } }] } };
+
+  test.each<[string, Partial<ApiScrapeSource['spec']>, string | undefined, boolean]>([
+    ['is in the pod', {}, undefined, true],
+    ['is in a claim', { storage: claim }, 'scraper-default-state', false],
+    ['is in a claim of somebody else', { podOverlay: overlaid }, 'mine', false],
+    ['is in a store, and needs no claim', { storage: claim, scraper: valkey }, undefined, false],
+    ['is in a folder that has no volume', { storage: claim, scraper: inTmp }, 'scraper-default-state', true],
+  ])('%s', (_, changes, claimName, temporary) => {
+    const { objects, plans } = goldenGroup('x', [first('a', { ...changes, source: {} })]);
+    const volumes = valueAt(templateOf(objects), ['spec', 'volumes']) as { name: string }[];
+    expect(
+      valueAt(
+        volumes.find(({ name }) => name === 'state'),
+        ['persistentVolumeClaim', 'claimName'],
+      ),
+    ).toBe(claimName);
+    expect(objects.filter(({ kind }) => kind === 'PersistentVolumeClaim').map(({ metadata }) => metadata.name)).toEqual(
+      claimName === 'scraper-default-state' ? [claimName] : [],
+    );
+    expect(plans.map(stateIsTemporary)).toEqual([temporary]);
   });
 });
 

@@ -7,6 +7,7 @@ import {
   NETWORK_POLICIES,
   SERVICE_ACCOUNTS,
   SERVICES,
+  STORAGE_CLAIMS,
 } from '../runtime/resources.ts';
 import { configMap } from './config-map.ts';
 import { deployment } from './deployment.ts';
@@ -20,6 +21,7 @@ import { serviceAccount } from './service-account.ts';
 import { service } from './service.ts';
 import { podFields, scraperSection } from './settings.ts';
 import { shardsOf } from './shards.ts';
+import { stateClaim } from './state-volume.ts';
 
 /** What build needs beside the group. */
 export interface BuildContext {
@@ -96,6 +98,7 @@ export function build(plans: readonly ShardPlan[], context: BuildContext): Desir
     const children: readonly [Resource, KubernetesObject | undefined][] = [
       [SERVICE_ACCOUNTS, serviceAccount(one)],
       [CONFIG_MAPS, configMap(one)],
+      [STORAGE_CLAIMS, stateClaim(one)],
       // Before the pods, so that none ever runs without it.
       [NETWORK_POLICIES, networkPolicy(one, context)],
       [SERVICES, service(one)],

@@ -11,6 +11,7 @@ import { childMetadata } from './child-metadata.ts';
 import { CONFIG_FILE, CONFIG_FOLDER } from './config-map.ts';
 import { STATE_FOLDER } from './effective-settings.ts';
 import { configMapName, shardLabels, shardName, shardSelector } from './names.ts';
+import { STATE, TMP, isInTmp, stateVolume } from './state-volume.ts';
 
 /** Name of the container that runs the scraper. */
 export const CONTAINER = 'scraper';
@@ -78,8 +79,8 @@ function podSpec(plan: ShardPlan, context: Context): object {
     containers: [container(plan, context, references)],
     volumes: [
       { name: 'config', configMap: { name: configMapName(group, shard) } },
-      { name: 'state', emptyDir: {} },
-      { name: 'tmp', emptyDir: {} },
+      stateVolume(plan),
+      { name: TMP, emptyDir: {} },
       ...references.volumes,
     ],
   };
@@ -112,12 +113,10 @@ function container(
     securityContext: containerSecurityContext(context.podSecurity),
     volumeMounts: [
       { name: 'config', mountPath: CONFIG_FOLDER, readOnly: true },
-      { name: 'state', mountPath: STATE_FOLDER },
-      ...(stateFolder === STATE_FOLDER || isIn(stateFolder, '/tmp') ? [] : [{ name: 'state', mountPath: stateFolder }]),
-      { name: 'tmp', mountPath: '/tmp' },
+      { name: STATE, mountPath: STATE_FOLDER },
+      ...(stateFolder === STATE_FOLDER || isInTmp(stateFolder) ? [] : [{ name: STATE, mountPath: stateFolder }]),
+      { name: TMP, mountPath: '/tmp' },
       ...references.volumeMounts,
     ],
   };
 }
-
-const isIn = (path: string, folder: string): boolean => path === folder || path.startsWith(`${folder}/`);

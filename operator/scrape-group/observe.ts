@@ -4,7 +4,7 @@ import type { Existing } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { type Ownership, standing } from '../runtime/ownership.ts';
 import type { Key } from '../runtime/reconciler.ts';
-import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS } from '../runtime/resources.ts';
+import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group.ts';
 import type { ScraperHealth } from './health.ts';
@@ -42,7 +42,13 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
     ownerKind: { apiVersion: API_SCRAPE_SOURCES.apiVersion, kind: API_SCRAPE_SOURCES.kind },
   };
   const pods = cluster.pods.byLabel(GROUP_LABEL, namespace, name);
-  const shards = Math.max(0, ...existing.map(({ object }) => Number(object.metadata.labels?.[SHARD_LABEL] ?? 0)));
+  // A claim outlives its shard.
+  const shards = Math.max(
+    0,
+    ...existing
+      .filter(({ resource }) => resource !== STORAGE_CLAIMS)
+      .map(({ object }) => Number(object.metadata.labels?.[SHARD_LABEL] ?? 0)),
+  );
   const observed = { key, sources, existing, ownership, pods, shards, health: [] };
   let running: { readonly found: Running | undefined } | undefined;
   return {

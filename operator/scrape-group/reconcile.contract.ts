@@ -21,6 +21,7 @@ import {
   PODS,
   SERVICE_ACCOUNTS,
   SERVICES,
+  STORAGE_CLAIMS,
 } from '../runtime/resources.ts';
 import { noted, type RealApi, startRealApi, writesOf } from '../runtime/testing/real-api.ts';
 import { fileHash } from './config-map.ts';
@@ -189,6 +190,27 @@ describe('sources of a namespace', () => {
       expect(await live(CONFIG_MAPS, 'scraper-other-config')).toBeUndefined();
     });
     await eventually(async () => expect(await running()).toEqual(['a', 'b']));
+  });
+
+  test('keep their state in a claim, which outlives the group and is taken up again', async () => {
+    await using it = await operator();
+    const claim = (): Promise<KubernetesObject | undefined> => live(STORAGE_CLAIMS, 'scraper-default-state');
+    const kept = first('a', { storage: { claim: { size: '1Gi' } } });
+    await put(kept);
+    await eventually(async () => expect(await claim()).toBeDefined());
+    await quiet(it);
+    const before = await claim();
+    expect(before?.metadata.ownerReferences).toBeUndefined();
+    expect(JSON.stringify(await live(DEPLOYMENTS, 'scraper-default'))).toContain('"claimName":"scraper-default-state"');
+
+    await put(first('a', { group: 'other' }));
+    await eventually(async () => expect(await live(DEPLOYMENTS, 'scraper-default')).toBeUndefined());
+    await put(kept);
+    await eventually(async () => expect(await running()).toEqual(['a']));
+    await quiet(it);
+    expect((await claim())?.metadata.uid).toBe(before?.metadata.uid);
+    expect((await claim())?.metadata.deletionTimestamp).toBeUndefined();
+    expect(await conditions('a')).toContain('Accepted=True/Accepted');
   });
 
   test('leave a group that was moved out of while the operator was away', async () => {

@@ -27,6 +27,7 @@ const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceSta
   problem: undefined,
   upToDate: true,
   health,
+  losesState: false,
   unknownHosts: [],
   intervalMs: 60_000,
   ...changes,
@@ -197,6 +198,12 @@ describe('the status of a source', () => {
     const { lastScrapeTime, lastError } = report(situation({ health: { ...health, ...changes } }, status));
     expect([lastScrapeTime, lastError]).toEqual([time, error]);
   });
+});
+
+test('a source whose state goes with its pod is ready, and says what is lost', () => {
+  const ready = (losesState: boolean) => report(situation({ losesState })).conditions[1];
+  expect(ready(true)).toMatchObject({ status: 'True', message: expect.stringContaining('is not scraped') });
+  expect(ready(false)?.message).toBe('The pods scrape it');
 });
 
 test('a source that cannot be scraped is not healthy, and says why', () => {

@@ -24,6 +24,8 @@ export interface Situation {
   /** Whether every pod that answers runs with the newest file; undefined when none answers. */
   readonly upToDate: boolean | undefined;
   readonly health: SourceHealth | undefined;
+  /** Whether a new pod begins without the state of the one before it. */
+  readonly losesState: boolean;
   /** Fields whose connections cannot be known; undefined while the pods are left as they are. */
   readonly unknownHosts: readonly string[] | undefined;
   /** Times move in the status only so often. */
@@ -116,7 +118,9 @@ function readyFinding(situation: Situation): Finding {
   // Pods that run go on with the source while others are replaced, and while the sources of others change.
   const wasReady = known?.status === 'True' && known.observedGeneration === source.metadata.generation;
   const reads = upToDate === true && health !== undefined;
-  if (refusal?.held === true || wasReady || reads) return say('True', 'Ready', 'The pods scrape it');
+  if (refusal?.held === true || wasReady || reads) {
+    return say('True', 'Ready', ['The pods scrape it', ...(situation.losesState ? [LOSES_STATE] : [])].join('. '));
+  }
   if (known !== undefined && aboutFormer(situation, known.observedGeneration).observedGeneration !== undefined) {
     return say(known.status, known.reason, known.message);
   }
@@ -124,6 +128,10 @@ function readyFinding(situation: Situation): Finding {
     ? say('Unknown', 'NoAnswer', 'No pod has told what it scrapes')
     : say('Unknown', 'Progressing', 'The pods have not read the newest sources yet');
 }
+
+const LOSES_STATE =
+  'Its state goes with its pod: what happens between two pods is not scraped, and status.watermark knows nothing of ' +
+  'it. Set spec.storage.claim, or scraper.fingerprintStore.backend to valkey';
 
 /** What is said of pods is about the generation that they were made from, which is an earlier one until it is applied. */
 function aboutFormer(

@@ -12,7 +12,15 @@ import { comparable, renamedReferences, variablePrefix } from './variables.ts';
  */
 
 /** Compared and taken as a whole; `scraper` field by field. */
-const POD_FIELDS = ['replicas', 'image', 'imagePullPolicy', 'imagePullSecrets', 'resources', 'podOverlay'] as const;
+const POD_FIELDS = [
+  'replicas',
+  'storage',
+  'image',
+  'imagePullPolicy',
+  'imagePullSecrets',
+  'resources',
+  'podOverlay',
+] as const;
 /** Holds the name of a variable, not a reference to it. */
 const NAMES_VARIABLE = 'scraper.adminSecretEnv';
 

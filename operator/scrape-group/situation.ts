@@ -15,6 +15,7 @@ import { sourcesOf } from './health.ts';
 import { shardName } from './names.ts';
 import { type Observed, ownChild, podsOf } from './observe.ts';
 import type { Situation } from './report.ts';
+import { stateIsTemporary } from './state-volume.ts';
 
 export interface Outcome {
   readonly observed: Observed;
@@ -73,6 +74,7 @@ function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: und
     unknownHosts:
       applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
     health: sourcesOf(health),
+    losesState: file !== undefined && stateIsTemporary(one),
   };
 }
 
