@@ -1,6 +1,8 @@
 import { fileURLToPath } from 'node:url';
 
 const MAX_PATH_CHARS = 4096;
+/** Of one text. Whoever names a file does so before this. */
+const MAX_STARTS = 1024;
 /** The start of a URI of any scheme, or a slash. The scheme is bounded, so that a long word costs no more than others. */
 const START = /[a-z][a-z0-9+.-]{0,15}:\/\/|\//gi;
 const URI_END = /[\s"'`<>]|$/g;
@@ -12,10 +14,11 @@ const TRAILING = /[.,;:!?'"`)\]}>*_]$/;
 
 /**
  * The absolute POSIX paths in a text, in its order: bare ones, quoted ones (spaces may be in them), in backticks, in
- * Markdown links, and `file://` URIs. Never a part of another URI. At most about `limit`; each costs little.
+ * Markdown links, and `file://` URIs. Never a part of another URI. At most about `limit`, among the first that look like one.
  */
 export function pathsInText(text: string, limit: number): string[] {
   const found: string[] = [];
+  let starts = 0;
   START.lastIndex = 0;
   for (let start = START.exec(text); start !== null && found.length < limit; start = START.exec(text)) {
     const [word] = start;
@@ -24,6 +27,7 @@ export function pathsInText(text: string, limit: number): string[] {
     if (word !== '/' && !isFile) START.lastIndex = endAt(text, at, URI_END);
     else if (word === '/' && !beginsPath(text, at)) continue;
     else {
+      if (++starts > MAX_STARTS) break;
       const { candidates, end } = read(text, at);
       found.push(...candidates.flatMap((candidate) => pathOf(candidate) ?? []));
       START.lastIndex = Math.max(end, at + 1);
