@@ -42,6 +42,22 @@ test('the oldest go when there are too many, or too large ones', () => {
   expect(kept.has('b', 'small')).toBe(true);
 });
 
+test('what is counted stays known when the window is let go, until it is committed or the sums begin anew', () => {
+  const kept = new KeptWindows();
+  for (const id of ['1', '2']) {
+    kept.keep('a', id, gathered(1), () => undefined);
+    kept.noteCounted('a', id);
+  }
+  kept.noteCounted('b', '1');
+  kept.forget('a');
+  kept.committed('a', '1');
+  expect([kept.isCounted('a', '1'), kept.isCounted('a', '2'), kept.isCounted('b', '1')]).toEqual([false, true, true]);
+  kept.forgetSums('a');
+  expect([kept.isCounted('a', '2'), kept.isCounted('b', '1')]).toEqual([false, true]);
+  for (let id = 0; id < 10_000; id += 1) kept.noteCounted('c', `${id}`);
+  expect([kept.isCounted('b', '1'), kept.isCounted('c', '0')]).toEqual([false, true]);
+});
+
 test('all of a source are let go', () => {
   const kept = new KeptWindows();
   const released: string[] = [];

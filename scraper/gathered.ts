@@ -13,6 +13,14 @@ export class Gathered {
   bytes = 0;
   /** The collector has it; only the ledger does not know yet. */
   isAcknowledged = false;
+  /** Some of it may have been sent twice. */
+  mayRepeat: boolean;
+
+  /** @param sentBefore an attempt that is over may have sent it */
+  constructor({ sentBefore = false, isCounted = false } = {}) {
+    this.mayRepeat = sentBefore;
+    this.contribution.isCounted = isCounted;
+  }
 }
 
 /** Fingerprints of one source that are on their way: two windows at a time must not both emit a record. */
@@ -70,13 +78,18 @@ interface Kept {
 
 const MAX_WINDOWS = 200;
 const MAX_BYTES = 32 * 1024 * 1024;
+/** Of which nothing is kept but that they are counted. */
+const MAX_COUNTED = 10_000;
 
 /**
  * Windows whose export has failed, so that they need not be fetched again, and log records that have arrived are not sent
- * twice. When there are too many the oldest go; then they are fetched again.
+ * twice. When there are too many the oldest go; then they are fetched again. What stays known of these is that their
+ * metrics are part of the sums already.
  */
 export class KeptWindows {
   readonly #kept = new Map<string, Kept>();
+  /** The source of each window that is counted and not committed. */
+  readonly #counted = new Map<string, string>();
   #bytes = 0;
 
   /** @param release called when it is let go without having been taken */
@@ -106,9 +119,29 @@ export class KeptWindows {
     this.#letGo(key(source, id));
   }
 
-  /** What was made with a configuration that has changed, or of a source that is another pod's. */
+  /** Its metrics are part of the sums, and must not be added again however often it is fetched. */
+  noteCounted(source: string, id: string): void {
+    this.#counted.set(key(source, id), source);
+    const [oldest] = this.#counted.keys();
+    if (oldest !== undefined && this.#counted.size > MAX_COUNTED) this.#counted.delete(oldest);
+  }
+
+  isCounted(source: string, id: string): boolean {
+    return this.#counted.has(key(source, id));
+  }
+
+  committed(source: string, id: string): void {
+    this.#counted.delete(key(source, id));
+  }
+
+  /** What was made with a configuration that has changed. */
   forget(source: string): void {
     for (const [key, kept] of this.#kept) if (kept.source === source) this.#letGo(key);
+  }
+
+  /** The sums of the source begin anew, or go on in another pod. */
+  forgetSums(source: string): void {
+    for (const [key, of] of this.#counted) if (of === source) this.#counted.delete(key);
   }
 
   #letGo(key: string): void {

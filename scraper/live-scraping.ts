@@ -162,7 +162,7 @@ export class LiveScraping implements Scraping {
   }
 
   #take(config: ScraperConfig): void {
-    const { emitter, onConfig, scheduler, now } = this.#parts;
+    const { emitter, kept, onConfig, scheduler, now } = this.#parts;
     onConfig(config);
     scheduler.set('memory', now().getTime() + TIDY_MS, tidyMemory);
     const before = this.#entries;
@@ -174,7 +174,10 @@ export class LiveScraping implements Scraping {
       this.#entries.set(source.name, entry);
       if (known !== undefined) {
         if (JSON.stringify(known.source) === JSON.stringify(source)) continue;
-        if (readingsOf(known.source) !== readingsOf(source)) emitter.forget(source.name);
+        if (readingsOf(known.source) !== readingsOf(source)) {
+          emitter.forget(source.name);
+          kept.forgetSums(source.name);
+        }
         known.replace(source);
       }
       this.#prepare(entry);

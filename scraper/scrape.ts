@@ -61,8 +61,12 @@ export async function scrapeWindow(
       ttlMs: prepared.fingerprintTtlMs,
       maxEntries: prepared.maxFingerprints,
     };
-    return (await ledger.commit(name, window.id, commit, fence)) ? gathered : undefined;
+    if (!(await ledger.commit(name, window.id, commit, fence))) return undefined;
+    kept.committed(name, window.id);
+    return gathered;
   } catch (error) {
+    if (error instanceof ExportFailure) gathered.mayRepeat ||= error.mayHaveArrived;
+    if (gathered.contribution.isCounted) kept.noteCounted(name, window.id);
     if (!isWorthKeeping(error, gathered)) throw error;
     kept.keep(name, window.id, gathered, release);
     throw error;
@@ -89,8 +93,9 @@ async function fetched(window: LedgerWindow, parts: ScrapeParts, signal: AbortSi
 }
 
 async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSignal): Promise<Gathered> {
-  const { prepared, fetch, claims, budget, now } = parts;
-  const gathered = new Gathered();
+  const { prepared, fetch, claims, kept, budget, now } = parts;
+  const isCounted = kept.isCounted(prepared.source.name, window.id);
+  const gathered = new Gathered({ sentBefore: window.mayRepeat, isCounted });
   const isFirst = budget.isWhole;
   const time = { observed: BigInt(now().getTime()) * 1_000_000n };
   try {

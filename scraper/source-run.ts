@@ -194,7 +194,7 @@ export class SourceRun {
       this.#record.windows += 1;
       this.#record.records += gathered.records;
       this.#record.unchanged += gathered.unchanged;
-      if (window.mayRepeat) observer.repeated(this.#name, gathered.records);
+      if (gathered.mayRepeat) observer.repeated(this.#name, gathered.records);
       if (gathered.leftOut > 0) this.#leftOut(window, gathered.leftOut);
     } catch (error) {
       // What is given up, or has no room, stays as it is, and is due again.
@@ -219,7 +219,7 @@ export class SourceRun {
   }
 
   async #failed(window: LedgerWindow, error: unknown, fence: Fence): Promise<void> {
-    const { ledger, now, random, observer, logger } = this.#parts;
+    const { ledger, kept, now, random, observer, logger } = this.#parts;
     const { prepared, collectorFailures } = this.#memory;
     // Nothing can be written down now; the window stays as it is.
     if (error instanceof StateUnavailable) {
@@ -227,8 +227,9 @@ export class SourceRun {
       return;
     }
     const report = reportOf(error);
-    const { isCollectors, retryAfterMs, mayHaveArrived, message, kind, status } = report;
+    const { isCollectors, retryAfterMs, message, kind, status } = report;
     const { id, start, end, attempts } = window;
+    const mayHaveArrived = report.mayHaveArrived || kept.isCounted(this.#name, id);
     const byCollector = (collectorFailures.get(id) ?? 0) + (isCollectors ? 1 : 0);
     const failure = { attempts: attempts + 1 - byCollector, inTotal: attempts + 1, isCollectors, retryAfterMs };
     const next = nextAttempt(failure, prepared.source.scrape.retry, now(), random());

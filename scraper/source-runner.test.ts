@@ -1,6 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { answer } from '../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { answer, type ReceivedRequest } from '../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { inTurn, json } from './requests/testing/test-server.ts';
 import { type RunObserver, unobserved } from './run-observer.ts';
 import { FENCE, PERIOD_MS, RunnerKit } from './testing/runner-kit.ts';
@@ -263,6 +264,69 @@ describe('failures', () => {
     await kit.runner.run('retry');
     expect(kit.failures().map(({ kind }) => kind)).toEqual(['export_refused', 'export_refused']);
     expect(kit.runner.state).toMatchObject({ deadWindows: 1 });
+  });
+});
+
+describe('metrics that have arrived, and log records that have not', () => {
+  const COUNTED = { counterReadings: [{ name: 'c' }], dataKey: 'data' };
+  const LARGE = { data: [{ id: 1 }], padding: 'x'.repeat(33 * 1024 * 1024) };
+  const withoutLogs = (status: number) => (response: ServerResponse, request: ReceivedRequest) =>
+    answer(request.logs.length > 0 ? status : 200)(response, request);
+  const sums = ({ collector }: RunnerKit): unknown[] =>
+    collector.accepted.flatMap(({ points }) => points.map(({ value }) => value));
+  const repeats = (): { readonly observer: RunObserver; readonly repeated: number[] } => {
+    const repeated: number[] = [];
+    return { repeated, observer: { ...unobserved, repeated: (_source, records) => repeated.push(records) } };
+  };
+
+  test.each([
+    ['is too large to be kept', LARGE, () => undefined],
+    ['has been configured anew', { data: [{ id: 1 }] }, (kit: RunnerKit) => kit.runner.reconfigure(kit.prepared)],
+  ])('a window that %s is fetched again, and not counted again', async (_what, body, meanwhile) => {
+    const { observer, repeated } = repeats();
+    await using kit = await RunnerKit.start({ fields: COUNTED, observer });
+    kit.api.answer = json(body);
+    kit.collector.always = withoutLogs(400);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    meanwhile(kit);
+    kit.pass(600_000);
+    await kit.runner.run('retry');
+    kit.collector.always = answer(200);
+    kit.pass(600_000);
+    await kit.runner.run('retry');
+    expect([sums(kit), kit.delivered]).toEqual([[1], [1]]);
+    expect(repeated).toEqual([1]);
+    await kit.runner.run('schedule');
+    expect(sums(kit)).toEqual([1, 2]);
+  });
+
+  test('a window that is set aside like that may come again, is not counted again, and is told', async () => {
+    const { observer, repeated } = repeats();
+    await using kit = await RunnerKit.start({ fields: COUNTED, scrape: { retry: { maxAttempts: 1 } }, observer });
+    kit.api.answer = json({ data: [{ id: 1 }] });
+    kit.collector.always = withoutLogs(400);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    expect(await kit.ledger.windows('events', ALL)).toMatchObject([{ state: 'dead', mayRepeat: true }]);
+    await kit.ledger.retryDead('events', kit.now);
+    kit.collector.always = answer(200);
+    await kit.runner.run('retry');
+    expect([sums(kit), repeated]).toEqual([[1], [1]]);
+  });
+
+  test('what is sent on from where it stopped is no repetition', async () => {
+    const { observer, repeated } = repeats();
+    await using kit = await RunnerKit.start({ fields: COUNTED, observer });
+    kit.api.answer = json({ data: [{ id: 1 }] });
+    kit.collector.always = withoutLogs(400);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    expect(await kit.ledger.windows('events', ALL)).toMatchObject([{ state: 'open', mayRepeat: true }]);
+    kit.collector.always = answer(200);
+    kit.pass(600_000);
+    await kit.runner.run('retry');
+    expect([sums(kit), kit.delivered, repeated]).toEqual([[1], [1], []]);
   });
 });
 

@@ -79,6 +79,7 @@ export class SourceRunner {
     await Promise.all(this.#active);
     clearTimeout(timer);
     this.#parts.kept.forget(this.#name);
+    this.#parts.kept.forgetSums(this.#name);
     this.#memory.collectorFailures.clear();
   }
 

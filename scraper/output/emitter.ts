@@ -44,4 +44,10 @@ export class ExportFailure extends Error {
     this.retryAfterMs = details.retryAfterMs;
     this.tooLarge = details.tooLarge ?? false;
   }
+
+  /** The same failure, of something of which another part has arrived. */
+  ofRest(): ExportFailure {
+    const { message, retryable, retryAfterMs, tooLarge } = this;
+    return new ExportFailure(message, { retryable, retryAfterMs, tooLarge, mayHaveArrived: true });
+  }
 }

@@ -8,7 +8,7 @@ import { exportOnce } from './export-once.ts';
 import type { Exporters } from './otlp-exporters.ts';
 import { hrTime, logRecords, resourceMetrics } from './otlp-data.ts';
 import { RetryAfterListener } from './retry-after-listener.ts';
-import { batches, sendInParts } from './send-in-parts.ts';
+import { batches, sendInParts, sendRest } from './send-in-parts.ts';
 
 export interface OtlpEmitterOptions {
   readonly exporters: Exporters;
@@ -197,11 +197,11 @@ export class OtlpEmitter implements Emitter {
       startOf: (metric: Metric) =>
         this.#deltas[metric.kind] ? this.#lastExport : (this.#restarts.get(metric.source) ?? this.#start),
     };
-    for (const batch of batches(points, POINTS_PER_REQUEST)) {
-      await sendInParts(batch, (part) =>
-        exportOnce(exporters.metrics, resourceMetrics(resource, part, times), this.#limits),
-      );
-    }
+    const send = (batch: readonly PendingPoint[]): Promise<void> =>
+      sendInParts(batch, (part) => exportOnce(exporters.metrics, resourceMetrics(resource, part, times), this.#limits));
+    const [first = [], ...rest] = batches(points, POINTS_PER_REQUEST);
+    if (first.length > 0) await send(first);
+    for (const batch of rest) await sendRest(() => send(batch));
     if (points.length > 0) this.#lastExport = now;
   }
 
@@ -212,7 +212,10 @@ export class OtlpEmitter implements Emitter {
     for (const wave of batches(batches(entries, LOGS_PER_REQUEST), LOG_REQUESTS_AT_A_TIME)) {
       const results = await Promise.allSettled(wave.map((batch) => this.#sendBatch(batch.map(({ entry }) => entry))));
       for (const [place, result] of results.entries()) {
-        if (result.status === 'rejected') throw result.reason;
+        if (result.status === 'rejected') {
+          const others = results.slice(place + 1).some(({ status }) => status === 'fulfilled');
+          throw others && result.reason instanceof ExportFailure ? result.reason.ofRest() : result.reason;
+        }
         for (const { contribution } of wave[place] ?? []) contribution.acknowledgedLogs += 1;
       }
     }

@@ -8,7 +8,16 @@ export async function sendInParts<T>(items: readonly T[], send: (part: readonly 
     if (!(error instanceof ExportFailure) || !error.tooLarge || items.length < 2) throw error;
     const half = Math.ceil(items.length / 2);
     await sendInParts(items.slice(0, half), send);
-    await sendInParts(items.slice(half), send);
+    await sendRest(() => sendInParts(items.slice(half), send));
+  }
+}
+
+/** Sends what is left when something has arrived: a failure says so. */
+export async function sendRest(send: () => Promise<void>): Promise<void> {
+  try {
+    await send();
+  } catch (error) {
+    throw error instanceof ExportFailure ? error.ofRest() : error;
   }
 }
 
