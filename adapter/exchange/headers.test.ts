@@ -50,6 +50,30 @@ const CLIENT = {
   'x-tenant': 'blue',
 };
 
+describe('the key of a client', () => {
+  const listed = forwarding({ passthrough: ['Authorization', 'X-Tenant', 'traceparent', 'X-Request-ID'] });
+
+  test('differs where a header that goes upstream does', () => {
+    const key = listed.clientKey(CLIENT);
+    expect(key).not.toBe('');
+    expect(key).not.toContain('client');
+    expect(listed.clientKey({ ...CLIENT, cookie: 'c=d', 'user-agent': 'client/2' })).toBe(key);
+    for (const other of [{ authorization: 'Bearer other' }, { authorization: undefined }, { 'x-tenant': '' }])
+      expect(listed.clientKey({ ...CLIENT, ...other })).not.toBe(key);
+    expect(listed.clientKey({ authorization: 'a' })).not.toBe(listed.clientKey({ 'x-tenant': 'a' }));
+  });
+
+  test('is the same for all requests of one client', () => {
+    const ids = (n: number) => ({ ...CLIENT, traceparent: `00-${n}`, 'x-request-id': `${n}` });
+    expect(listed.clientKey(ids(1))).toBe(listed.clientKey(ids(2)));
+  });
+
+  test('is empty where nothing of the client goes upstream', () => {
+    expect(forwarding().clientKey(CLIENT)).toBe('');
+    expect(listed.clientKey({ 'x-tenant': '', traceparent: '00-1', accept: '*/*' })).toBe('');
+  });
+});
+
 describe('a request upstream', () => {
   test('takes nothing of the client but the protocol version', () => {
     expect(asObject(forwarding().forward('POST', CLIENT, false))).toEqual({

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
 import type { ResponseHead } from '../upstream/upstream.ts';
@@ -26,6 +27,9 @@ const NEVER_FORWARDED = new Set([
   'x-forwarded-host',
   'x-forwarded-proto',
 ]);
+
+/** They name a request, and not who makes it. */
+const OF_ONE_REQUEST = new Set(['traceparent', 'tracestate', 'x-correlation-id', 'x-request-id']);
 
 const USER_AGENT = 'user-agent';
 
@@ -79,6 +83,19 @@ export class HeaderForwarding {
     // Of two, servers take the first.
     if (!named) out.push(USER_AGENT, this.#userAgent);
     return out;
+  }
+
+  /**
+   * Stands for all that goes upstream of a client's own headers: what an upstream says may differ where the key does. ''
+   * when nothing does.
+   */
+  clientKey(client: IncomingHttpHeaders): string {
+    let text = '';
+    for (const [, lower] of this.#passthrough) {
+      const value = client[lower];
+      if (typeof value === 'string' && value !== '' && !OF_ONE_REQUEST.has(lower)) text += `${lower}:${value}\n`;
+    }
+    return text === '' ? '' : hash('sha256', text, 'base64');
   }
 
   /** The base with the protocol's headers of this one message, as the client sent them. */

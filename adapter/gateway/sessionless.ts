@@ -22,7 +22,8 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
   const { parts, mount, incoming } = turn;
   const message = body.messages[0] as Message;
   const base = mount.headers.base('POST', incoming.headers);
-  const era = await mount.era.era(base, ownUpstreamOf(turn)).catch((error: unknown) => {
+  const client = mount.headers.clientKey(incoming.headers);
+  const era = await mount.era.era(client, base, ownUpstreamOf(turn)).catch((error: unknown) => {
     throw new AdapterError('upstream_unreachable', undefined, { cause: error });
   });
   if (era === 'legacy') throw new AdapterError('legacy_upstream');

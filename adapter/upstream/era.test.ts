@@ -32,8 +32,8 @@ describe('whether an upstream is sessionless', () => {
 
   test('is asked with the credentials of the request, once for all', async () => {
     const headers = ['content-type', 'application/json', 'authorization', 'Bearer x'];
-    expect(await Promise.all([probe.era(headers), probe.era(headers)])).toEqual(['modern', 'modern']);
-    expect(await probe.era(headers)).toBe('modern');
+    expect(await Promise.all([probe.era('', headers), probe.era('', headers)])).toEqual(['modern', 'modern']);
+    expect(await probe.era('', headers)).toBe('modern');
     expect(http.requests).toHaveLength(1);
     expect(http.requests[0]).toMatchObject({
       headers: { authorization: 'Bearer x', 'mcp-protocol-version': '2026-07-28', 'mcp-method': 'server/discover' },
@@ -57,45 +57,67 @@ describe('whether an upstream is sessionless', () => {
     ['later versions', (request, res) => answerResult(request, res, { supportedVersions: ['2027-01-01'] }), 'modern'],
     ['401', (_request, res) => void res.writeHead(401).end(), 'unknown'],
     ['403', (request, res) => answerError(request, res, 403, -1, 'no'), 'unknown'],
+    ['408', (_request, res) => void res.writeHead(408).end(), 'unknown'],
+    ['425', (_request, res) => void res.writeHead(425).end(), 'unknown'],
+    ['429', (request, res) => answerError(request, res, 429, -1, 'slow down'), 'unknown'],
     ['500', (_request, res) => void res.writeHead(500).end(), 'unknown'],
     ['503', (_request, res) => void res.writeHead(503).end(), 'unknown'],
   ])('is read from its answer: %s', async (_name, handler, era) => {
     http.handler = handler;
-    expect(await probe.era([])).toBe(era);
+    expect(await probe.era('', [])).toBe(era);
   });
 
   test('is asked again after what is no evidence', async () => {
     http.handler = (_request, res) => void res.writeHead(503).end();
-    expect(await probe.era([])).toBe('unknown');
+    expect(await probe.era('', [])).toBe('unknown');
     http.handler = modern;
-    expect(await probe.era([])).toBe('modern');
+    expect(await probe.era('', [])).toBe('modern');
   });
 
   test('is asked again after some time, sooner where it was not', async () => {
     vi.useFakeTimers({ toFake: ['Date'], now: 0 });
     http.handler = legacy;
-    await probe.era([]);
+    await probe.era('', []);
     vi.setSystemTime(29_999);
-    expect([await probe.era([]), http.requests.length]).toEqual(['legacy', 1]);
+    expect([await probe.era('', []), http.requests.length]).toEqual(['legacy', 1]);
     vi.setSystemTime(30_000);
     http.handler = modern;
-    expect([await probe.era([]), http.requests.length]).toEqual(['modern', 2]);
+    expect([await probe.era('', []), http.requests.length]).toEqual(['modern', 2]);
     vi.setSystemTime(30_000 + 299_999);
-    await probe.era([]);
+    await probe.era('', []);
     expect(http.requests).toHaveLength(2);
     vi.setSystemTime(30_000 + 300_000);
-    await probe.era([]);
+    await probe.era('', []);
     expect(http.requests).toHaveLength(3);
+  });
+
+  test('is what a client was told only for those with the same headers, unless it speaks it', async () => {
+    http.handler = (request, res) => (request.headers['x-tenant'] === 'blue' ? modern : legacy)(request, res);
+    const [none, red, blue] = [[], ['x-tenant', 'red'], ['x-tenant', 'blue']];
+    expect(await Promise.all([probe.era('', none), probe.era('red', red)])).toEqual(['legacy', 'legacy']);
+    expect([await probe.era('', none), http.requests.length]).toEqual(['legacy', 2]);
+    expect([await probe.era('blue', blue), http.requests.length]).toEqual(['modern', 3]);
+    expect([await probe.era('', none), await probe.era('green', none)]).toEqual(['modern', 'modern']);
+    expect(http.requests).toHaveLength(3);
+  });
+
+  test('is forgotten for the oldest of very many', async () => {
+    http.handler = legacy;
+    for (let i = 0; i < 1_001; i++) await probe.era(`${i}`, []);
+    await probe.era('1000', []);
+    expect(http.requests).toHaveLength(1_001);
+    await probe.era('0', []);
+    expect(http.requests).toHaveLength(1_002);
   });
 
   test('is not known of one that cannot be reached, which is said', async () => {
     await http.close();
-    await expect(probe.era([])).rejects.toThrow('ECONNREFUSED');
-    await expect(probe.era([])).rejects.toThrow('ECONNREFUSED');
+    await expect(probe.era('', [])).rejects.toThrow('ECONNREFUSED');
+    await expect(probe.era('', [])).rejects.toThrow('ECONNREFUSED');
   });
 
   test('is never asked over a transport that cannot carry it', async () => {
     const old = new EraProbe(Object.assign(Object.create(upstream), { modern: false }), 2000);
-    expect([await old.era([]), http.requests.length]).toEqual(['legacy', 0]);
+    expect([await old.era('', []), http.requests.length]).toEqual(['legacy', 0]);
   });
 });

@@ -20,18 +20,24 @@ export type Capability = 'tools' | 'resources';
 
 const MODERN_TTL_MS = 300_000;
 const LEGACY_TTL_MS = 30_000;
+const MAX_LEGACY = 1_000;
+/** Refusals of a client, or of this moment. */
+const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);
 
 /**
- * Whether an upstream speaks the sessionless revision, found out by `server/discover` and remembered. Answers that
- * are no evidence (401, 403, 5xx) leave it unknown: then the client's own request shows what the server says.
+ * Whether an upstream speaks the sessionless revision, found out by `server/discover` and remembered. That it does
+ * counts for all clients; that it does not only for those with the same headers, as it may mean that one of these was
+ * wrong. Answers that are no evidence (401, 429, 5xx) leave it unknown: then the client's own request shows what the server
+ * says.
  */
 export class EraProbe {
   readonly #upstream: Upstream;
   readonly #timeoutMs: number;
-  #era: Era = 'unknown';
-  #until = 0;
+  #modernUntil = 0;
+  /** By the keys of clients, the oldest first. */
+  readonly #legacyUntil = new Map<string, number>();
   #capabilities: Readonly<Record<string, unknown>> | undefined;
-  #running: Promise<Era> | undefined;
+  readonly #running = new Map<string, Promise<Era>>();
 
   constructor(upstream: Upstream, timeoutMs: number) {
     this.#upstream = upstream;
@@ -39,16 +45,20 @@ export class EraProbe {
   }
 
   /**
-   * `headers` are those of the request that asks, so that its credentials are used; `upstream` is the same one as this
-   * request sees it. Rejects when unreachable.
+   * `headers` are those of the request that asks, so that its credentials are used, and `client` the key of what in them
+   * is the client's own; `upstream` is the same one as this request sees it. Rejects when unreachable.
    */
-  async era(headers: readonly string[], upstream = this.#upstream): Promise<Era> {
+  async era(client: string, headers: readonly string[], upstream = this.#upstream): Promise<Era> {
     if (!this.#upstream.modern) return 'legacy';
-    if (this.#era !== 'unknown' && Date.now() < this.#until) return this.#era;
-    this.#running ??= this.#probe(upstream, headers).finally(() => {
-      this.#running = undefined;
-    });
-    return this.#running;
+    const now = Date.now();
+    if (now < this.#modernUntil) return 'modern';
+    if (now < (this.#legacyUntil.get(client) ?? 0)) return 'legacy';
+    let running = this.#running.get(client);
+    if (running === undefined) {
+      running = this.#probe(client, upstream, headers).finally(() => this.#running.delete(client));
+      this.#running.set(client, running);
+    }
+    return running;
   }
 
   /** Whether the upstream has said that it has none of these. */
@@ -56,7 +66,7 @@ export class EraProbe {
     return this.#capabilities !== undefined && this.#capabilities[capability] === undefined;
   }
 
-  async #probe(upstream: Upstream, headers: readonly string[]): Promise<Era> {
+  async #probe(client: string, upstream: Upstream, headers: readonly string[]): Promise<Era> {
     const answer = await ownRequest(upstream, {
       session: undefined,
       headers: [...headers, ...modernHeaders('server/discover')],
@@ -70,14 +80,18 @@ export class EraProbe {
     ) {
       const capabilities = answer.message?.result?.['capabilities'];
       this.#capabilities = typeof capabilities === 'object' && capabilities !== null ? { ...capabilities } : undefined;
-      this.#remember('modern', MODERN_TTL_MS);
-    } else if (answer.status === 401 || answer.status === 403 || answer.status >= 500) return 'unknown';
-    else this.#remember('legacy', LEGACY_TTL_MS);
-    return this.#era;
+      this.#modernUntil = Date.now() + MODERN_TTL_MS;
+      return 'modern';
+    }
+    if (NO_EVIDENCE.has(answer.status) || answer.status >= 500) return 'unknown';
+    this.#rememberLegacy(client);
+    return 'legacy';
   }
 
-  #remember(era: Era, ttlMs: number): void {
-    this.#era = era;
-    this.#until = Date.now() + ttlMs;
+  #rememberLegacy(client: string): void {
+    this.#legacyUntil.delete(client);
+    this.#legacyUntil.set(client, Date.now() + LEGACY_TTL_MS);
+    const [oldest] = this.#legacyUntil.keys();
+    if (this.#legacyUntil.size > MAX_LEGACY && oldest !== undefined) this.#legacyUntil.delete(oldest);
   }
 }
