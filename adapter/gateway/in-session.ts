@@ -43,7 +43,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, record, calls.map(toolName));
     await remember(turn, record, body);
     const first = body.messages[0] as Message;
-    const list = body.batch || first.kind !== 'request' ? undefined : listKey(first.method, first.params);
+    const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;
     const asked = { body, record, calls, idTexts, leases, list };
     if (step !== undefined) {
@@ -110,6 +110,13 @@ async function remember({ parts }: Turn, record: SessionRecord, body: Body): Pro
 function paramsText(body: Body, message: Message): string {
   const span = body.batch ? undefined : locate(body.text, ['params']);
   return span === undefined ? JSON.stringify(message.params) : body.text.slice(span.start, span.end);
+}
+
+/** What a list that the body asks for is cached under: others may see another one. */
+function cachedUnder({ mount, incoming }: Turn, body: Body): string | undefined {
+  const [first] = body.messages;
+  const key = body.batch || first?.kind !== 'request' ? undefined : listKey(first.method, first.params);
+  return key === undefined ? undefined : `${mount.headers.clientKey(incoming.headers)}\n${key}`;
 }
 
 async function answerFromCache(turn: Turn, record: SessionRecord, key: string, request: Request): Promise<boolean> {

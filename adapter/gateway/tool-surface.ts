@@ -87,7 +87,7 @@ export class ToolSurface {
     sizeCalculation: ({ text }) => text.length + OVERHEAD,
   });
   readonly #drifts: SessionDrifts;
-  /** Which list a session, or whoever has the same credentials, was shown a moment ago. */
+  /** Which list a client in a session, or a client without one, was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
   /** By the result (JSON text). */
   readonly #pages = new LRUCache<string, ReadPage>({ max: MAX_PAGES });
@@ -304,12 +304,9 @@ export class ToolSurface {
   async #current(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
     const ttl = this.isStrict ? 0 : this.#ttlMs;
     if (ttl === 0) return this.#listed(await ask(turn, record, signal));
-    const { base, inSession } = listingFor(turn, record);
-    const key = hash(
-      'sha256',
-      JSON.stringify(inSession === undefined ? base : [record.sessionId, record.generation, record.listsGeneration]),
-      'base64',
-    );
+    const { sessionId, generation, listsGeneration } = record;
+    const client = turn.mount.headers.clientKey(turn.incoming.headers);
+    const key = isWorkspace(record) ? client : [sessionId, generation, listsGeneration, client].join('\n');
     const known = this.#recent.get(key);
     const list = known === undefined ? undefined : this.#views.known(known);
     if (list !== undefined) return list;

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { asObject, type JsonObject, notificationText } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
+import { secret } from '../support/secrets/secret.ts';
 import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
 import { EventReader, isMethod } from './kit/events.ts';
 import { type Door, drain, openSession } from './kit/session.ts';
@@ -149,6 +150,64 @@ describe('lists of a server, behind two replicas', { timeout: 30_000 }, () => {
       expect(await drain(session.at(place).request('tools/call', { name: 'notify' }))).toBe(200);
     }
     expect(paged.requestsOf('tools/call')).toHaveLength(2);
+  });
+});
+
+describe('lists that depend on who asks', { timeout: 30_000 }, () => {
+  const tokens = { one: secret('token of one'), two: secret('token of two') };
+  let upstream: ScriptedUpstream;
+  let deployment: Deployment;
+
+  beforeAll(async () => {
+    upstream = await startScriptedUpstream();
+    upstream.behavior.intercept = ({ headers, json }) => {
+      const { method, id } = asObject(json);
+      if (method !== 'tools/list') return undefined;
+      const type = { 'content-type': 'application/json' };
+      const found = Object.entries(tokens).find(([, token]) => headers.authorization === `Bearer ${token}`);
+      if (found === undefined) return { status: 401, headers: { ...type, 'www-authenticate': 'Bearer' }, body: '{}' };
+      const result = { tools: [{ name: `for_${found[0]}`, inputSchema: { type: 'object' } }] };
+      const body = JSON.stringify({ jsonrpc: '2.0', id, result });
+      return { status: 200, headers: type, body };
+    };
+    const client_headers = { passthrough: ['Authorization'] };
+    const server = (id: string, more: JsonObject) =>
+      mounted(id, upstream.url, { upstream: { client_headers }, ...more });
+    const off = { tool_definition_pinning: { mode: 'off' } };
+    const servers = [server('up', off), server('code', { ...off, code_mode_enabled: true })];
+    deployment = await startDeployment({ config: { servers } });
+  });
+  afterAll(async () => {
+    await deployment?.close();
+    await upstream?.close();
+  });
+  const withToken = (name: keyof typeof tokens) => ({ headers: { authorization: `Bearer ${tokens[name]}` } });
+
+  test('are kept for each token of a session, and not for a request without one', async () => {
+    const { a, b } = deployment;
+    const session = await openSession(a);
+    for (const place of [a, b]) {
+      for (const name of ['one', 'two', 'one', 'two'] as const) {
+        const response = await session.at(place).request('tools/list', undefined, withToken(name));
+        expect(await response.text()).toContain(`"for_${name}"`);
+      }
+      const refused = await session.at(place).request('tools/list');
+      expect([refused.status, refused.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
+      await refused.arrayBuffer();
+    }
+    const asked = upstream.requestsOf('tools/list').map(({ headers }) => headers.authorization);
+    expect(asked).toHaveLength(6);
+    expect(new Set(asked).size).toBe(3);
+  });
+
+  test('are looked through in code mode for the token of each call', async () => {
+    const { a } = deployment;
+    const session = await openSession(a, { path: '/mcp/code' });
+    for (const name of ['one', 'two', 'one'] as const) {
+      const params = { name: 'code_search', arguments: { query: 'for' } };
+      const response = await session.at(a).request('tools/call', params, withToken(name));
+      expect(await response.text()).toContain(`for_${name}`);
+    }
   });
 });
 
