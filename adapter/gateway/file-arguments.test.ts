@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { MAX_SESSION_FILES } from '../state/file-records.ts';
 import { fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
 
 const call = (args: string): string =>
@@ -9,6 +10,7 @@ const found = (args: string, path = 'a'): unknown => {
   return result.kind === 'values' ? result.values.map(({ value }) => value) : result;
 };
 const type = { kind: 'refused', problem: 'type' };
+const many = { kind: 'refused', problem: 'many' };
 const ambiguous = { kind: 'refused', problem: 'ambiguous' };
 
 describe('the file argument of a call', () => {
@@ -74,6 +76,17 @@ describe('the file argument of a call', () => {
     ['{"as":"x","a\u017f":"/etc/passwd"}', 'as'],
   ])('must mean the same to every parser: %s at %s', (args, path) => {
     expect(found(args, path)).toEqual(ambiguous);
+  });
+
+  test.each([
+    ['strings', '""', 'a'],
+    ['numbers', '0', 'a'],
+    ['objects', '{}', 'a.b'],
+    ['lists', '[]', 'a.b'],
+  ])('must not be in a list of ever more %s', (_name, element, path) => {
+    const list = (count: number): string => `{"a":[${Array.from({ length: count }, () => element).join(',')}]}`;
+    expect(found(list(MAX_SESSION_FILES), path)).not.toEqual(many);
+    expect(found(list(MAX_SESSION_FILES + 1), path)).toEqual(element === '0' ? type : many);
   });
 
   test('must stand in arguments of that name', () => {

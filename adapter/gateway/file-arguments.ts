@@ -1,5 +1,6 @@
 import { insertMember } from '../catalog/insert-member.ts';
 import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { MAX_SESSION_FILES } from '../state/file-records.ts';
 
 /** What stands at `upload_consumer.file_path_argument` of a tools/call. */
 export type FileArguments =
@@ -7,8 +8,13 @@ export type FileArguments =
   | { readonly kind: 'values'; readonly values: readonly FileValue[] }
   /** There is no value, or null. `depth`: how many keys of the path are there. */
   | { readonly kind: 'absent'; readonly depth: number }
-  /** `type`: neither a string nor a list of strings. `ambiguous`: parsers differ about which member counts. */
-  | { readonly kind: 'refused'; readonly problem: 'type' | 'ambiguous' };
+  | { readonly kind: 'refused'; readonly problem: Problem };
+
+/**
+ * `type`: neither a string nor a list of strings. `ambiguous`: parsers differ about which member counts. `many`: lists
+ * with more elements than a session may have files.
+ */
+type Problem = 'type' | 'ambiguous' | 'many';
 
 /** A string and where it stands in the body. */
 export interface FileValue extends Span {
@@ -52,7 +58,8 @@ class Search {
   readonly #keys: readonly string[];
   readonly #values: FileValue[] = [];
   #absent = -1;
-  #problem: 'type' | 'ambiguous' | undefined;
+  #elements = 0;
+  #problem: Problem | undefined;
 
   /** The first of the keys is that of the arguments themselves. */
   constructor(text: string, keys: readonly string[]) {
@@ -65,7 +72,7 @@ class Search {
     if (key === undefined) return this.#leaf(span);
     const first = this.#text.charAt(span.start);
     if (first === '[' && depth > 1) {
-      for (const element of elements(this.#text, span.start)) this.visit(element, depth);
+      for (const element of this.#in(span)) this.visit(element, depth);
     } else if (first === '{') {
       this.#member(span, key, depth);
     } else if (this.#isNull(span)) {
@@ -103,11 +110,21 @@ class Search {
     if (first === '"') this.#add(span);
     else if (this.#isNull(span)) this.#absentAt(this.#keys.length - 1);
     else if (first === '[') {
-      for (const element of elements(this.#text, span.start)) {
+      for (const element of this.#in(span)) {
         if (this.#text.charAt(element.start) === '"') this.#add(element);
         else this.#problem ??= 'type';
       }
     } else this.#problem ??= 'type';
+  }
+
+  *#in(list: Span): Generator<Span> {
+    for (const element of elements(this.#text, list.start)) {
+      if (++this.#elements > MAX_SESSION_FILES) {
+        this.#problem ??= 'many';
+        return;
+      }
+      yield element;
+    }
   }
 
   #add({ start, end }: Span): void {

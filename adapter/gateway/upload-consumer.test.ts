@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { parseBody, type Request } from '../exchange/message.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
-import type { FileRecord } from '../state/file-records.ts';
+import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
@@ -222,6 +222,11 @@ describe('a tool that takes uploads', () => {
     const file = await files.file(session, 'upload');
     const text = said(await consumer().prepare(call(`{"file":"${handle(file)}","File":"/etc/passwd"}`)));
     expect(text).toContain('must be given once');
+  });
+
+  test('never gets more files than a session may have', async () => {
+    const text = said(await consumer().prepare(call(`{"file":[${'"",'.repeat(MAX_SESSION_FILES)}""]}`)));
+    expect(text).toMatch(/^The argument file takes at most 10000 upload handles\. /);
   });
 
   test('says no more of a long value than its beginning', async () => {

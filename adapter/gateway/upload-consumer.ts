@@ -6,7 +6,7 @@ import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import { AdapterError } from '../errors.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';
-import type { FileKey, FileRecord, FileRecords } from '../state/file-records.ts';
+import { type FileKey, type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
 import { type FileArguments, fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
 import { editedCall, errorResult } from './edited-call.ts';
 import { FileUse, leaseUntil } from './file-use.ts';
@@ -39,6 +39,11 @@ export interface ConsumerOptions {
   readonly offer: ((call: ToolCall, elicitationId: string) => Promise<{ readonly url: string }>) | undefined;
 }
 
+const PROBLEMS = {
+  type: 'must be an upload handle or a list of upload handles.',
+  ambiguous: 'must be given once, written exactly like this.',
+  many: `takes at most ${MAX_SESSION_FILES} upload handles.`,
+};
 /** A revision of the protocol that knows URL-mode elicitation. */
 const ELICITATION_REVISION = '2025-11-25';
 const SHOWN_CHARS = 120;
@@ -69,11 +74,7 @@ export class UploadConsumer implements ToolStep {
     const found = fileArguments(call.body.text, path);
     if (found.kind === 'values') return this.#rewrite(call, found);
     if (found.kind === 'absent') return this.#withoutFile(call, found.depth);
-    return this.#refuse(
-      found.problem === 'type'
-        ? 'must be an upload handle or a list of upload handles.'
-        : 'must be given once, written exactly like this.',
-    );
+    return this.#refuse(PROBLEMS[found.problem]);
   }
 
   async #rewrite(call: ToolCall, { values }: FileArguments & { kind: 'values' }): Promise<PreparedCall> {
