@@ -201,6 +201,15 @@ describe('a group that is too large for one ConfigMap', () => {
     expect(took).toBeLessThan(20_000);
   }, 60_000);
 
+  test('shares the sources of a shard among its own pods only, whatever else is in their store', () => {
+    const shards = goldenGroup('large', many(2000))
+      .objects.filter(({ kind }) => kind === 'Deployment')
+      .map((object) => valueAt(object, ['spec', 'template', 'spec', 'containers', 0, 'args']))
+      .map((args) => (Array.isArray(args) ? args[args.indexOf('--shard') + 1] : undefined));
+    expect(shards).toEqual(shards.map((_, index) => `tools/scraper${index === 0 ? '' : index + 1}-default`));
+    expect(shards.length).toBeGreaterThan(1);
+  });
+
   test('moves no source when one joins or leaves', () => {
     const plans = built(many(2000));
     const before = places(plans);

@@ -86,11 +86,12 @@ function podSpec(plan: ShardPlan, context: Context): object {
   };
 }
 
-function container(
-  { members, pod, effective: { port, stateFolder } }: ShardPlan,
-  context: Context,
-  references: ReferenceVolumes,
-): object {
+function container(plan: ShardPlan, context: Context, references: ReferenceVolumes): object {
+  const {
+    members,
+    pod,
+    effective: { port, stateFolder },
+  } = plan;
   const env = members.flatMap((member) => member.env);
   const envFrom = members.flatMap((member) => member.envFrom);
   return {
@@ -101,6 +102,9 @@ function container(
     args: [
       '--config',
       `${CONFIG_FOLDER}/${CONFIG_FILE}`,
+      // Other shards, and other groups, may use the same store, and their pods have other sources.
+      '--shard',
+      `${plan.namespace}/${shardName(plan.group, plan.shard)}`,
       ...(references.volumes.length > 0 ? ['--references', REFERENCES_FOLDER] : []),
     ],
     // The path of the state is relative by default.
