@@ -603,6 +603,14 @@ describe('an exchange', () => {
       expect(await got.whole()).toContain(expected);
     });
 
+    test('is not assumed where the request named none', async () => {
+      const request = { method: 'POST', session: undefined, headers: [], body: undefined } as const;
+      const { answer } = await start({ request, again: () => Promise.reject(new Error('not to be called')) });
+      upstream.last.json(400).data('"Session not found"').end();
+      const got = await answer();
+      expect([got.status, await got.whole()]).toEqual([400, '"Session not found"']);
+    });
+
     test('is not sought in a 400 of any length', async () => {
       const { answer } = await start({ again: async () => again });
       upstream.last.json(400).data('x'.repeat(100_000));

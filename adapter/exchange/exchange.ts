@@ -153,7 +153,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#head = head;
     if (this.#plan.again !== undefined) {
       if (head.status === 404 || head.status === 409) return this.#sendAgain(head.status);
-      if (head.status === 400) {
+      if (head.status === 400 && this.#plan.request.session?.upstreamSessionId) {
         this.#state = 'inspect';
         return;
       }

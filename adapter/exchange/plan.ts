@@ -40,8 +40,8 @@ export interface Plan {
   /** Holds the head of an event stream back until `onResponse` has returned: it decides about a header. */
   readonly holdHead: boolean;
   /**
-   * Called when the upstream does not know the session (404, or a 400 that says so), or has a stream open already
-   * (409). Returns the request to send instead, or throws the AdapterError to answer with. Undefined: the answer
+   * Called when the upstream does not know the session (404, or a 400 that says so of a request that named one), or has
+   * a stream open already (409). Returns the request to send instead, or throws the AdapterError to answer with. Undefined: the answer
    * goes to the client.
    */
   readonly again: ((status: number) => Promise<UpstreamRequest>) | undefined;

@@ -2,14 +2,18 @@ import { randomUUID } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
+import { losesSession } from '../exchange/unknown-session.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { requireSession } from './admission.ts';
 import { strayAnswer } from './lists.ts';
-import { planOf, renew, type Turn } from './turn.ts';
+import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
 const SECOND_STREAM_ATTEMPTS = 5;
 const RENEWALS = 2;
+const PING_TIMEOUT_MS = 10_000;
 
 /** A GET: the session's own event stream, or a request's stream taken up again by Last-Event-ID. */
 export async function eventStream(turn: Turn): Promise<void> {
@@ -55,7 +59,11 @@ export async function eventStream(turn: Turn): Promise<void> {
         await dropOtherStreams(turn, sessionId, id, attempts);
         return request();
       }
-      if (attempts > RENEWALS) throw new AdapterError('upstream_session_terminated');
+      if (!(await isLost(turn, current))) {
+        incoming.reply.setHeader('allow', 'POST, DELETE');
+        throw new AdapterError('method_not_allowed', 'The upstream server has no event stream.');
+      }
+      if (attempts > RENEWALS) throw new AdapterError('upstream_failed', 'The upstream server ends each new session.');
       current = await renew(turn, current);
       renewed = true;
       return request();
@@ -63,6 +71,19 @@ export async function eventStream(turn: Turn): Promise<void> {
     onFinish: () => undefined,
   });
   new Exchange(plan).start();
+}
+
+/** Whether the upstream has lost the session. A server that takes POST only may answer a GET the same way. */
+async function isLost(turn: Turn, record: SessionRecord): Promise<boolean> {
+  if (!record.upstreamSessionId) return false;
+  const headers = turn.mount.headers.forward('POST', turn.incoming.headers, false);
+  const request = { session: record, headers, message: { method: 'ping' }, timeoutMs: PING_TIMEOUT_MS };
+  try {
+    const { status, body } = await ownRequest(ownUpstreamOf(turn), request);
+    return losesSession(status, body);
+  } catch (error) {
+    throw new AdapterError('upstream_failed', undefined, { cause: error });
+  }
 }
 
 /** The upstream allows one stream at a time: the latest wins, wherever the other one is held. */

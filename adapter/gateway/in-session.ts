@@ -146,6 +146,7 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
   const { body, record, calls, idTexts, leases, list } = asked;
   const { parts, mount, incoming } = turn;
   let current = record;
+  const session = (): SessionRecord => current;
   const sent = own?.body ?? body;
   const request = (): UpstreamRequest => ({
     method: 'POST',
@@ -165,12 +166,12 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       void cancelUpstream(turn, current, idTexts);
       return timeoutResults(mount, calls, limits);
     },
-    onResponse: own === undefined ? listAnswer(turn, body, list, () => current) : own.onResponse,
-    onStray: strayAnswer(turn, () => current),
+    onResponse: own === undefined ? listAnswer(turn, body, list, session) : own.onResponse,
+    onStray: strayAnswer(turn, session),
     // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
     onAnswered: isCall && parts.sessions.limitsCalls ? () => leave(turn, leases) : undefined,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
-    again: sendAgain(turn, isCall, async () => {
+    again: sendAgain(turn, asked, session, async () => {
       current = await renew(turn, current);
       return request();
     }),
@@ -193,15 +194,20 @@ async function endCall(turn: Turn, leases: readonly Lease[], own: ForwardedCall,
  */
 function sendAgain(
   turn: Turn,
-  isCall: boolean,
+  { calls, idTexts }: SessionExchange,
+  session: () => SessionRecord,
   renewed: () => Promise<UpstreamRequest>,
 ): (status: number) => Promise<UpstreamRequest> {
   let terminations = 0;
   return async (status) => {
-    if (status === 409) throw new AdapterError('upstream_failed', 'The upstream server answered with HTTP 409.');
+    if (status === 409 || !session().upstreamSessionId) {
+      throw new AdapterError('upstream_failed', `The upstream server answered with HTTP ${status}.`);
+    }
+    // Answers and cancellations name requests of the session that is gone; the new one has others of the same ids.
+    if (idTexts.length === 0) throw new AdapterError('upstream_session_terminated');
     terminations++;
     const retries = turn.parts.terminationRetries;
-    const allowed = isCall ? retries : Math.max(1, retries);
+    const allowed = calls.length > 0 ? retries : Math.max(1, retries);
     if (terminations > Math.max(1, allowed)) throw new AdapterError('upstream_session_terminated');
     const request = await renewed();
     if (terminations > allowed) throw new AdapterError('upstream_session_terminated');

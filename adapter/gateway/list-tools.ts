@@ -1,7 +1,7 @@
 import { AdapterError } from '../errors.ts';
 import { elements, locate } from '../exchange/json-scan.ts';
 import { METHOD_NOT_FOUND } from '../exchange/message.ts';
-import { isUnknownSession } from '../exchange/unknown-session.ts';
+import { losesSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
@@ -71,7 +71,7 @@ export async function* listTools(
       throw failed(mount, error instanceof Error ? error.message : String(error), error);
     });
     const result = text === undefined ? undefined : locate(text, ['result']);
-    if (inSession !== undefined && (status === 404 || (status === 400 && isUnknownSession(body)))) {
+    if (inSession !== undefined && losesSession(status, body)) {
       throw new AdapterError('upstream_session_terminated');
     }
     if (text === undefined || result === undefined || !Array.isArray(message?.result?.['tools'])) {

@@ -249,6 +249,22 @@ describe('an upstream session that has ended', () => {
   );
 });
 
+describe('a 404 or 400 of an upstream without sessions', () => {
+  test.for([
+    { status: 404, body: '{}', answer: rpc(1, 502, 'The upstream server answered with HTTP 404.', 'upstream_failed') },
+    { status: 400, body: '{"detail":"session expired"}', answer: { detail: 'session expired' } },
+  ])('says nothing about a session: $status', async ({ status, body, answer }) => {
+    await using at = await start();
+    at.upstream.behavior.sessions = false;
+    const door = await open(at.adapter);
+    const refusal = { status, headers: { 'content-type': 'application/json' }, body };
+    at.upstream.behavior.intercept = ({ text }) => (text.includes('tools/call') ? refusal : undefined);
+    const { status: shown, body: error } = await seen(door.request('tools/call', { name: 'echo' }));
+    expect([shown, error]).toEqual([status === 404 ? 502 : status, answer]);
+    expect([at.upstream.requestsOf('tools/call').length, at.upstream.initializes.length]).toEqual([1, 1]);
+  });
+});
+
 describe('a session that is not the caller’s', () => {
   const body = (id: unknown) =>
     rpc(id, -32_001, 'The session is unknown or has ended; initialize again.', 'session_not_found');

@@ -84,6 +84,27 @@ describe('the event stream of a session, at one of two replicas', () => {
     upstream.behavior.refuseGet = false;
   });
 
+  test.for([true, false])(
+    'is refused with 405 when the server has no such route, and the session lives on (sessions: %s)',
+    async (sessions) => {
+      await using postOnly = await startScriptedUpstream({ sessions });
+      const notFound = { status: 404, headers: { 'content-type': 'text/html' }, body: 'Cannot GET /mcp' };
+      postOnly.behavior.intercept = ({ method }) => (method === 'POST' ? undefined : notFound);
+      await using other = await startDeployment({ config: { servers: [mounted('up', postOnly.url)] } });
+      const session = await openSession(other.a);
+      const [opened] = postOnly.sessions.keys();
+      for (const place of [other.a, other.b]) {
+        const refused = await session.at(place).stream();
+        expect([refused.status, refused.headers.get('allow')]).toEqual([405, 'POST, DELETE']);
+        expect(await refused.json()).toMatchObject({ error: { data: { code: 'method_not_allowed' } } });
+        expect(textOf(await session.at(place).tool('echo', { a: 1 }))).toBe('{"a":1}');
+      }
+      expect(postOnly.initializes).toHaveLength(1);
+      const called = postOnly.requestsOf('tools/call').map(({ headers }) => headers['mcp-session-id']);
+      expect(called).toEqual([opened, opened]);
+    },
+  );
+
   test('when the replica that holds a running call is killed, the client resumes at the other one and gets the result', async () => {
     const { a, b } = deployment;
     const path = '/mcp/resumable';

@@ -3,7 +3,7 @@ import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
 import { EventReader } from './kit/events.ts';
-import { openSession, textOf } from './kit/session.ts';
+import { drain, openSession, textOf } from './kit/session.ts';
 
 /** Spaces, unknown members, escapes and a number that a JSON parser damages: only the bytes themselves keep all of it. */
 const ODD_PARAMS =
@@ -99,6 +99,19 @@ describe('a server that restarts and forgets its sessions, behind two replicas',
         ? { status: 400, headers: { 'content-type': 'application/json' }, body: JSON.stringify(error) }
         : undefined;
     expect(textOf(await session.at(a).tool('echo', { again: true }))).toBe('{"again":true}');
+  });
+
+  test('what only its lost session can understand is not sent to the new one', async () => {
+    const { a, b } = deployment;
+    const session = await openSession(a);
+    upstream.forgetSessions();
+    const before = upstream.requests.length;
+    const answer = await session.at(a).send({ jsonrpc: '2.0', id: 0, result: {} });
+    expect(await answer.json()).toMatchObject({ id: null, error: { data: { code: 'upstream_session_terminated' } } });
+    const cancelled = { method: 'notifications/cancelled', params: { requestId: 0 } };
+    expect(await drain(session.at(b).send({ jsonrpc: '2.0', ...cancelled }))).toBe(200);
+    expect(upstream.requests.slice(before).map(({ json }) => asObject(json))).toMatchObject([{ id: 0 }, cancelled]);
+    expect(textOf(await session.at(b).tool('echo', { a: 1 }))).toBe('{"a":1}');
   });
 
   test('other requests go on too, and so does the stream, at either replica', async () => {

@@ -3,12 +3,14 @@ import { KeepAlive } from '../keep-alive.ts';
 import type { Plan } from '../plan.ts';
 import { RunningExchanges } from '../running.ts';
 
+const SESSION = { serverId: 's1', sessionId: 'session-1', upstreamSessionId: 'upstream-1', generation: 0 };
+
 /** A plan for one request of a session, with some things about it different. */
 export function testPlan(needed: Pick<Plan, 'upstream' | 'reply'> & Partial<Plan>): Plan {
   return {
     id: '',
     serverId: 's1',
-    request: { method: 'POST', session: undefined, headers: [], body: undefined },
+    request: { method: 'POST', session: SESSION, headers: [], body: undefined },
     requestId: 'request-1',
     keepAlive: new KeepAlive(2 ** 30),
     running: new RunningExchanges(),
