@@ -203,7 +203,7 @@ describe('the health object', () => {
     });
   });
 
-  test('shows callers without a token no paths, no hosts and no errors', () => {
+  test('shows callers without a token no paths, no place of the state and no errors', () => {
     const shown = publicHealth(health());
     expect(shown.persistence).toEqual({
       status: 'ok',
@@ -211,11 +211,14 @@ describe('the health object', () => {
       effective_type: 'disk',
       fallback_active: false,
     });
-    expect(shown.servers).toEqual([{ ...SERVER, ping: { last_error: null, last_latency_ms: 1 } }]);
+    const server = { ...SERVER, upstream_url: 'http://up' };
+    expect(shown.servers).toEqual([{ ...server, ping: { last_error: null, last_latency_ms: 1 } }]);
     expect(JSON.stringify(shown)).not.toContain('10.0.0.7');
     expect(JSON.stringify(shown)).not.toContain('/data');
-    const { ping: _ping, ...unpinged } = SERVER;
+    const { ping: _ping, ...unpinged } = server;
     expect(publicHealth(health({ servers: [unpinged] })).servers).toEqual([unpinged]);
+    const secretUrl = { ...SERVER, upstream_url: 'https://<redacted>@up:8443/s/a?b=c' };
+    expect(publicHealth(health({ servers: [secretUrl] })).servers[0]?.upstream_url).toBe('https://up:8443');
     expect(shown).toMatchObject({ status: 'ok', version: '1.2.3' });
   });
 });

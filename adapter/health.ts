@@ -111,14 +111,15 @@ const filesInventory = (files: FileTotals | undefined): Record<string, number> =
         artifacts_bytes: files.artifacts.bytes,
       };
 
-/** The health object for callers without a token while authentication is on: no hosts, paths, ids or error texts. */
+/** The health object for callers without a token while authentication is on: no paths, ids or error texts. */
 export function publicHealth(health: HealthObject): HealthObject {
   const { status, configured_type, effective_type, fallback_active } = health.persistence;
   const reconciliation = health.startup_reconciliation;
   return {
     ...health,
     servers: health.servers.map((server) => {
-      const { ping, ...rest } = server;
+      const { ping, ...shown } = server;
+      const rest = { ...shown, upstream_url: URL.parse(server.upstream_url)?.origin ?? '' };
       return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null } };
     }),
     persistence: { status, configured_type, effective_type, fallback_active },

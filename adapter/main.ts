@@ -41,7 +41,7 @@ async function main(): Promise<number> {
   if (options.action === 'check-config') {
     const { redactedConfig } = await import('../crds/config/redact-config.ts');
     const { stringify } = await import('yaml');
-    process.stdout.write(stringify(redactedConfig(config)));
+    process.stdout.write(stringify(redactedConfig(config, process.env)));
     return 0;
   }
   return run(config, options);

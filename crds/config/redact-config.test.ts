@@ -113,6 +113,40 @@ describe('redactionOf', () => {
   });
 });
 
+describe('in the URL of an upstream', () => {
+  const shown = (url: string, env: Record<string, string> = {}): unknown =>
+    get(redactedConfig(load(sampleWith({ 'servers[0].upstream.url': url }), env), env), 'servers[0].upstream.url');
+
+  it.each([
+    ['https://mcp.example.com/s/NTg3NDE6OWQ3ZTk0/mcp', 'https://mcp.example.com/s/<redacted>/mcp'],
+    ['https://h/s/0d9c1f0e-51f7-4b1e-9d64-6f1f6c1d2a3b/mcp', 'https://h/s/<redacted>/mcp'],
+    ['https://h/mcp?k=a1b2c3d4e5f6a7b8&v=1', 'https://h/mcp?k=<redacted>&v=1'],
+    ['https://h/mcp?a1b2c3d4e5f6a7b8', 'https://h/mcp?<redacted>'],
+  ])('a random word is a secret: %s', (url, result) => {
+    expect(shown(url)).toBe(result);
+  });
+
+  it.each([
+    'https://a1b2c3d4e5f6a7b8.example.com/mcp',
+    'http://h/github-mcp-server-v2/2025-06-18/mcp?environment=production-2025',
+    'http://h/thirtyfourthousandlowercaseletters/1234567890123456789/mcp',
+  ])('other words are none: %s', (url) => {
+    expect(shown(url)).toBe(url);
+  });
+
+  it('the value of a variable is a secret, unless it is a name of the server or short', () => {
+    const env = { ZAP: 'open sesame', KEY: 'abracadabra', PORT: '8000', ID: 'files-server' };
+    const url = 'http://h:${PORT}/${ID}/s/open%20sesame/mcp?k=${KEY}&v=${PORT}';
+    const one = load(sampleWith({ 'servers[0].upstream.url': url, 'servers[0].id': 'files-server' }), env);
+    expect(get(redactedConfig(one, env), 'servers[0].upstream.url')).toBe(
+      'http://h:8000/files-server/s/<redacted>/mcp?k=<redacted>&v=8000',
+    );
+    const { text } = redactionOf(one, env);
+    expect(text('abracadabra, open sesame and /s/open%20sesame')).toBe('<redacted>, <redacted> and /s/<redacted>');
+    expect(text('files-server')).toBe('files-server');
+  });
+});
+
 describe('redactedConfig', () => {
   const redacted = redactedConfig(config);
 

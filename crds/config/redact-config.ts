@@ -1,6 +1,7 @@
 import type { AdapterConfig } from './adapter.ts';
 import { createRedaction, type Redaction } from './redact.ts';
 import { decoded, redactUrl, secretsOfUrl } from './redact-url.ts';
+import type { Environment } from './reference.ts';
 import { createScrubber } from './scrubber.ts';
 import { REDACTED, looksSecret } from './secret-names.ts';
 
@@ -11,7 +12,7 @@ const MIN_SCRUBBED = 8;
  * The effective configuration for people to read: secrets, the values of all headers and credentials in URLs are
  * `<redacted>`. A secret that was also written in some other field is taken out there too.
  */
-export function redactedConfig(config: AdapterConfig): Record<string, unknown> {
+export function redactedConfig(config: AdapterConfig, env: Environment = {}): Record<string, unknown> {
   const { core, telemetry, state_persistence, servers } = config;
   const redacted = {
     ...config,
@@ -39,7 +40,7 @@ export function redactedConfig(config: AdapterConfig): Record<string, unknown> {
       },
     })),
   };
-  return scrubbed(redacted, secretsOf(config));
+  return scrubbed(redacted, secretsOf(config, env));
 }
 
 /** A copy in which no text holds one of the secrets. */
@@ -51,7 +52,8 @@ export function scrubbed(value: object, all: readonly string[]): Record<string, 
  * Every secret that stands in the configuration, for removal from logs; longest first, so that none is replaced in
  * part. A static header counts when its name or its value looks like a credential.
  */
-export function secretsOf({ core, telemetry, state_persistence, servers }: AdapterConfig): string[] {
+export function secretsOf(config: AdapterConfig, env: Environment = {}): string[] {
+  const { core, telemetry, state_persistence, servers } = config;
   const found = [
     core.auth.token,
     core.auth.signing_secret,
@@ -61,8 +63,25 @@ export function secretsOf({ core, telemetry, state_persistence, servers }: Adapt
       url === null ? [] : secretsOfUrl(url),
     ),
     ...servers.flatMap(({ upstream }) => [...secretsOfUrl(upstream.url), ...secretsInHeaders(upstream.static_headers)]),
+    ...secretWords(config, env),
   ];
   return longestFirst(found);
+}
+
+/** Letters and digits mixed, or an id in hexadecimal. */
+const RANDOM_WORD = /(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{16,}|^[0-9a-f-]{32,}$/i;
+
+/**
+ * Words in the paths and queries of upstreams' URLs that are credentials: random ones, and values of variables, which
+ * is how a Secret gets there. What a server or its mount is called is not.
+ */
+function secretWords({ servers }: AdapterConfig, env: Environment): string[] {
+  const values = new Set(Object.values(env).filter((value = '') => value.length >= MIN_SCRUBBED));
+  const names = servers.map(({ id, mount_path: mount }) => `${id} ${mount}`).join(' ');
+  return servers
+    .flatMap(({ upstream }) => upstream.url.replace(/^[^/]*\/\/[^/?#]*/, '').split(/[/?&=#]/))
+    .filter((word) => (RANDOM_WORD.test(word) || values.has(decoded(word))) && !names.includes(word))
+    .flatMap((word) => [word, decoded(word)]);
 }
 
 /** Names of headers that the configuration mentions: their values are credentials, or those of somebody else. */
@@ -83,11 +102,14 @@ export function namesOf({ core, telemetry, servers }: AdapterConfig): string[] {
 const SECRET_VARIABLE = /^(AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|OTEL_EXPORTER_OTLP_([A-Z]+_)?HEADERS)$/;
 
 /** What takes everything secret of a configuration and its environment out of whatever the adapter says. */
-export function redactionOf(config: AdapterConfig, env: Readonly<Record<string, string | undefined>>): Redaction {
+export function redactionOf(config: AdapterConfig, env: Environment): Redaction {
   const ofVariables = Object.entries(env)
     .filter(([name]) => SECRET_VARIABLE.test(name))
     .flatMap(([name, value = '']) => (name.endsWith('_HEADERS') ? headerValues(value) : [value]));
-  return createRedaction({ secrets: longestFirst([...secretsOf(config), ...ofVariables]), names: namesOf(config) });
+  return createRedaction({
+    secrets: longestFirst([...secretsOf(config, env), ...ofVariables]),
+    names: namesOf(config),
+  });
 }
 
 /** Of `name=value,name=value`, where values may be written as in a URL (OTel specification, OTLP exporter). */

@@ -260,7 +260,13 @@ describe('health', () => {
       const shown: unknown = JSON.parse((await send(at.adapter, '/healthz', headers)).body);
       expect(shown).toMatchObject({
         status: 'degraded',
-        servers: [{ status: 'degraded', ping: { last_error: null } }],
+        servers: [
+          {
+            status: 'degraded',
+            upstream_url: `http://127.0.0.1:${at.upstream.port}`,
+            ping: { last_error: null },
+          },
+        ],
       });
       expect(shown).not.toHaveProperty('persistence.state_inventory');
     }
