@@ -67,7 +67,7 @@ describe('what is kept of an object that the operator made', () => {
     });
     expect(of('NetworkPolicy', { policyTypes: ['Egress'], egress: [] })['spec']).toEqual({ policyTypes: ['Egress'] });
     expect(of('PersistentVolumeClaim', { storageClassName: 'a', resources: {} }, { phase: 'Bound' })).toMatchObject({
-      spec: { storageClassName: 'a' },
+      spec: { storageClassName: 'a', resources: {} },
       status: { phase: 'Bound' },
     });
   });

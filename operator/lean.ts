@@ -35,7 +35,7 @@ function partOf(object: KubernetesObject): Record<string, unknown> {
     case 'NetworkPolicy':
       return { spec: part('policyTypes') };
     case 'PersistentVolumeClaim':
-      return { spec: part('storageClassName'), status };
+      return { spec: part('storageClassName', 'resources'), status };
     case 'Service':
       return { spec: part('clusterIP', 'ports') };
     default:

@@ -4,7 +4,8 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../e2e/support/adapter-process.ts';
 import { type RunningFixture, startFixture } from '../../e2e/support/fixture-process.ts';
 import { listen } from '../../e2e/support/ports.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { valueAt } from '../../crds/config/tree.ts';
+import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import {
   CONFIG_MAPS,
   DEPLOYMENTS,
@@ -261,6 +262,55 @@ it('gives the claim an owner only when it is to go with the resource', async () 
     const found = await demo.get(STORAGE_CLAIMS, 'demo-storage');
     return (found?.metadata.ownerReferences ?? []).length === 0 ? true : undefined;
   });
+});
+
+it.each<[string, object]>([
+  ['it is paused', { paused: true }],
+  ['its configuration is refused', { config: { servers: [{ ...servers[0], disabled_tools: ['('] }] } }],
+])('takes the owner from a claim that is to stay also while %s', async (_, hindrance) => {
+  const demo = resource();
+  const storage = { claim: { size: '1Gi' } };
+  await demo.apply({ ...spec, storage, deletionPolicy: 'Delete' });
+  await eventually(() => demo.get(STORAGE_CLAIMS, 'demo-storage'));
+  await demo.apply({ ...spec, storage, ...hindrance, deletionPolicy: 'Retain' });
+  await eventually(async () => {
+    const found = await demo.get(STORAGE_CLAIMS, 'demo-storage');
+    return found?.metadata.ownerReferences === undefined ? true : undefined;
+  });
+});
+
+it('leaves a claim as large as somebody has made it, and goes on', async () => {
+  const demo = resource();
+  const storageClass: Resource = {
+    apiVersion: 'storage.k8s.io/v1',
+    kind: 'StorageClass',
+    plural: 'storageclasses',
+    namespaced: false,
+  };
+  const { apiVersion, kind } = storageClass;
+  const growing = { apiVersion, kind, metadata: { name: 'growing' }, provisioner: 'x', allowVolumeExpansion: true };
+  await real.api.apply(growing, storageClass, { fieldManager: 'test' });
+  const storage = { claim: { size: '1024Mi', storageClassName: 'growing' } };
+  await demo.apply({ ...spec, storage });
+  const key = { name: 'demo-storage', namespace };
+  await eventually(() => demo.get(STORAGE_CLAIMS, key.name));
+  await demo.bindClaim(key.name);
+  await real.api.merge({ spec: { resources: { requests: { storage: '2Gi' } } } }, STORAGE_CLAIMS, key);
+  await demo.bindClaim(key.name, '2Gi');
+  const before = templateAnnotation(await eventually(() => demo.get(DEPLOYMENTS)), 'mcpadapter.io/config-hash');
+  await demo.apply({ ...spec, storage, config: { servers, core: { log_level: 'debug' } } });
+  const size = async () =>
+    valueAt(await demo.get(STORAGE_CLAIMS, key.name), ['spec', 'resources', 'requests', 'storage']);
+  await eventually(async () => {
+    const changed = templateAnnotation(await demo.get(DEPLOYMENTS), 'mcpadapter.io/config-hash');
+    return changed === before ? undefined : true;
+  });
+  await demo.becomes('Accepted', 'True/Accepted');
+  await settle();
+  expect(await size()).toBe('2Gi');
+  expect(await demo.condition('Accepted')).toMatchObject({ status: 'True', observedGeneration: 2 });
+  await demo.apply({ ...spec, storage: { claim: { ...storage.claim, size: '3Gi' } } });
+  await eventually(async () => ((await size()) === '3Gi' ? true : undefined));
 });
 
 it('removes what is no longer wanted', async () => {

@@ -1,7 +1,9 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import { type Key, type Result, done } from '../runtime/reconciler.ts';
-import { DEPLOYMENTS } from '../runtime/resources.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { withGrownClaims } from '../pods/grown-claims.ts';
+import { DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
 import { type Child, build } from './build.ts';
 import { check } from './check.ts';
@@ -9,6 +11,7 @@ import type { Cluster } from './cluster.ts';
 import { type Observed, familyOf, observe, ownChild } from './observe.ts';
 import { nextLook } from './next-look.ts';
 import { type Verdict, problemsText, report } from './report.ts';
+import { textAt } from './raw.ts';
 import { newestPods, referencesRevision } from './revision.ts';
 import { situationOf } from './situation.ts';
 
@@ -17,12 +20,13 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const observed = await observe(key, cluster, signal);
   if (observed === undefined) return forget(key, cluster); // owner references collect the rest
 
+  await retainClaim(observed, cluster, signal);
   const checked = check(observed.resource, observed.serves);
   const paused = checked.ok && checked.adapter.spec.paused === true;
   const applied =
     checked.ok && !paused
       ? await cluster.applier.apply(
-          await desired(checked.adapter, observed, cluster, signal),
+          withGrownClaims(await desired(checked.adapter, observed, cluster, signal), observed.existing),
           familyOf(observed),
           signal,
         )
@@ -36,6 +40,16 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const { changed } = await cluster.status.write(observed.resource, status, signal);
   for (const happening of happenings(changed)) cluster.events.record(observed.resource, happening);
   return { requeueAfterMs: nextLook(situation, status, applied) };
+}
+
+/** Also while nothing else is applied: whoever deletes the resource then relies on the policy that it shows. */
+async function retainClaim(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<void> {
+  const { resource, existing, ownership } = observed;
+  if (textAt(resource, 'spec', 'deletionPolicy') === 'Delete') return;
+  const isOwned = ({ metadata }: KubernetesObject): boolean =>
+    (metadata.ownerReferences ?? []).some(({ uid }) => uid === resource.metadata.uid);
+  const claims = existing.filter((one) => one.resource === STORAGE_CLAIMS && isOwned(one.object));
+  for (const claim of claims) await cluster.applier.disown(claim, ownership, signal);
 }
 
 function forget(key: Key, cluster: Cluster): Result {

@@ -129,6 +129,17 @@ export class Applier {
     return { objects, settled: false, requeueAfterMs: Math.min(...waits) };
   }
 
+  /** Takes the owners of the family from an object, so that it stays when they go. */
+  async disown({ resource, object }: Existing, { owners }: Ownership, signal: AbortSignal): Promise<void> {
+    const live = await this.#api.get(resource, object.metadata, signal);
+    const references = live?.metadata.ownerReferences ?? [];
+    const others = references.filter(({ uid }) => !owners.some((owner) => owner.uid === uid));
+    if (others.length === references.length) return;
+    signal.throwIfAborted();
+    const metadata = { resourceVersion: live?.metadata.resourceVersion, ownerReferences: others };
+    await this.#api.merge({ metadata }, resource, object.metadata);
+  }
+
   /** To be called when the resource of this key is gone. */
   forget(key: Key): void {
     this.#memory.delete(`${key.namespace}/${key.name}`);

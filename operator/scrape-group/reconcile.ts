@@ -1,4 +1,5 @@
 import { referencesRevision } from './references-revision.ts';
+import { withGrownClaims } from '../pods/grown-claims.ts';
 import { newestPods } from '../mcp-adapter/revision.ts';
 import type { Desired } from '../runtime/apply.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
@@ -32,7 +33,11 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   });
   const plans = plan(group, { ...key, owners: observed.ownership.owners, shards: observed.shards });
   const applied = mayApply(group)
-    ? await cluster.applier.apply(await desired(plans, observed, cluster, signal), familyOf(observed), signal)
+    ? await cluster.applier.apply(
+        withGrownClaims(await desired(plans, observed, cluster, signal), observed.existing),
+        familyOf(observed),
+        signal,
+      )
     : undefined;
 
   const situations = situationsOf({ observed, group, plans, applied }, cluster);

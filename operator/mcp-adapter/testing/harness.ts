@@ -156,6 +156,7 @@ export function resourceIn(api: KubernetesApi, namespace: string, name: string) 
     },
     setPodStatus: (pod: string, status: object) => setStatus(PODS, pod, status),
     setDeploymentStatus: (status: object) => setStatus(DEPLOYMENTS, name, status),
-    bindClaim: (claim: string) => setStatus(STORAGE_CLAIMS, claim, { phase: 'Bound' }),
+    bindClaim: (claim: string, storage = '1Gi') =>
+      setStatus(STORAGE_CLAIMS, claim, { phase: 'Bound', capacity: { storage } }),
   };
 }
