@@ -164,7 +164,7 @@ export class SessionRegistry {
   /** Ends a tool call. With a limit the caller must wait, so that the client's next call finds the place free. */
   leave(lease: Lease): Promise<void> | undefined {
     if (!this.#leases.delete(lease)) return undefined;
-    const left = this.#store.leave(lease.key, lease.id).catch(() => {
+    const left = this.#store.leave(lease.key, lease.id, Date.now()).catch(() => {
       // The lease expires by itself; the client's answer is not held up by a store that is down.
     });
     return this.#limits.maxInFlight === null ? undefined : left;
@@ -190,9 +190,10 @@ export class SessionRegistry {
 
   #renew(): void {
     if (this.#leases.size === 0) return;
-    const until = Date.now() + LEASE_MS;
+    const now = Date.now();
+    const until = now + LEASE_MS;
     const calls = this.#leases.values().map(({ key, id }) => ({ key, lease: { id, until } }));
-    this.#store.renew(calls).catch(() => {
+    this.#store.renew(calls, now).catch(() => {
       // Tried again at the next turn, twice before a lease ends.
     });
   }

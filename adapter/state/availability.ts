@@ -78,12 +78,12 @@ export class AvailableStore implements StateStore {
     return found;
   }
 
-  renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void> {
-    return this.#health.run((store) => store.renew(calls));
+  renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void> {
+    return this.#health.run((store) => store.renew(calls, now));
   }
 
-  leave(key: SessionKey, leaseId: string): Promise<void> {
-    return this.#health.run((store) => store.leave(key, leaseId));
+  leave(key: SessionKey, leaseId: string, now: number): Promise<void> {
+    return this.#health.run((store) => store.leave(key, leaseId, now));
   }
 
   async revive(

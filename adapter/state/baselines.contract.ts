@@ -77,7 +77,7 @@ for (const technology of stateStores) {
       const call = { id: randomUUID(), until: T + 30_000, maxInFlight: null };
       expect(await b.enter(record, alice, call)).toMatchObject({ record: { baseline } });
       expect(await b.touch(record, { ...alice, now: T + 5_000 })).toMatchObject({ record: { baseline } });
-      await a.leave(record, call.id);
+      await a.leave(record, call.id, T);
       await b.setLogLevel(record, '{"level":"error"}');
       await a.setSubscription(record, 'file:///a', true);
       await b.dropLists(record);

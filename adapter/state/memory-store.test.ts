@@ -103,7 +103,7 @@ test('an idle session takes less than 1 KiB, though each carries its own initial
     await store.pin(key, { fingerprint: Buffer.from('f'.repeat(43)).toString(), text: 'x'.repeat(16_000) });
     const principal = 'a'.repeat(64);
     await store.enter(key, { principal, now: 1_800_000_000_000 }, { id: 'call', until: 9e12, maxInFlight: 1 });
-    await store.leave(key, 'call');
+    await store.leave(key, 'call', 0);
   }
   collect();
   const perSession = (process.memoryUsage().heapUsed - before) / sessions;

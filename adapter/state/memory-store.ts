@@ -71,12 +71,12 @@ export class MemoryStore implements StateStore {
     return rules.enter(this.#table, key, caller, call);
   }
 
-  async renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void> {
-    rules.renew(this.#table, calls);
+  async renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void> {
+    rules.renew(this.#table, calls, now);
   }
 
-  async leave(key: SessionKey, leaseId: string): Promise<void> {
-    rules.leave(this.#table, key, leaseId);
+  async leave(key: SessionKey, leaseId: string, now: number): Promise<void> {
+    rules.leave(this.#table, key, leaseId, now);
   }
 
   async revive(

@@ -58,19 +58,23 @@ const PLACES_TAKEN = `
     return redis.call('ZCARD', active) + redis.call('ZCARD', reservations)
   end`;
 
-/** Notes that an active session was used, and renews its expiry if that was last done before `renew_before`. */
+/** Notes that an active session was used; returns when it was used last. */
 const NOTE_ACTIVITY = `
-  local function note_activity(now, ttl, renew_before)
-    if tonumber(now) > tonumber(${LAST_ACTIVE}) then
-      redis.call('HSET', KEYS[1], 'lastActiveAt', now)
-      redis.call('ZADD', KEYS[3], now, ARGV[1])
-      ${LAST_ACTIVE} = now
-    end
-    if tonumber(${RENEWED}) < tonumber(renew_before) then
-      redis.call('HSET', KEYS[1], 'renewedAt', now)
-      redis.call('PEXPIRE', KEYS[1], ttl)
-      redis.call('PEXPIRE', KEYS[3], ttl)
-    end
+  local function note_activity(last_active, now)
+    if tonumber(now) <= tonumber(last_active) then return last_active end
+    redis.call('HSET', KEYS[1], 'lastActiveAt', now)
+    redis.call('ZADD', KEYS[3], now, ARGV[1])
+    return now
+  end`;
+
+/** Renews the expiry of an active session if that was last done before `renew_before`; whether it did. */
+const RENEW_EXPIRY = `
+  local function renew_expiry(renewed, now, ttl, renew_before)
+    if tonumber(renewed) >= tonumber(renew_before) then return false end
+    redis.call('HSET', KEYS[1], 'renewedAt', now)
+    redis.call('PEXPIRE', KEYS[1], ttl)
+    redis.call('PEXPIRE', KEYS[3], ttl)
+    return true
   end`;
 
 /** active, reservations · member, maxActive, now, dead, expiresAt, ttl → 1 or 0 */
@@ -109,6 +113,7 @@ export const OPEN = redisScript(`
 export const ENTER = redisScript(`
   ${READ_SESSION}
   ${NOTE_ACTIVITY}
+  ${RENEW_EXPIRY}
   if ${PRINCIPAL} ~= ARGV[2] or ${EXPIRES} then return session end
   if ARGV[6] ~= '' then
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])
@@ -119,31 +124,46 @@ export const ENTER = redisScript(`
   redis.call('PEXPIRE', KEYS[2], ARGV[7])
   redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1] .. '\\n' .. ARGV[4])
   redis.call('PEXPIRE', KEYS[4], ARGV[7])
-  note_activity(ARGV[3], ARGV[7], ARGV[8])
+  ${LAST_ACTIVE} = note_activity(${LAST_ACTIVE}, ARGV[3])
+  renew_expiry(${RENEWED}, ARGV[3], ARGV[7], ARGV[8])
   return session`);
 
 /** hash, leases, active · member, principal, now, ttl, renewBefore → session */
 export const TOUCH = redisScript(`
   ${READ_SESSION}
   ${NOTE_ACTIVITY}
-  if ${PRINCIPAL} == ARGV[2] and not ${EXPIRES} then note_activity(ARGV[3], ARGV[4], ARGV[5]) end
+  ${RENEW_EXPIRY}
+  if ${PRINCIPAL} ~= ARGV[2] or ${EXPIRES} then return session end
+  ${LAST_ACTIVE} = note_activity(${LAST_ACTIVE}, ARGV[3])
+  renew_expiry(${RENEWED}, ARGV[3], ARGV[4], ARGV[5])
   return session`);
 
-/** leases, inFlight · member, ttl, id and until… */
+/** hash, leases, active, inFlight · member, now, ttl, renewBefore, id and until… → 1 when the expiry was renewed */
 export const RENEW = redisScript(`
-  for i = 3, #ARGV, 2 do
-    if redis.call('ZSCORE', KEYS[1], ARGV[i]) then
-      redis.call('ZADD', KEYS[1], ARGV[i + 1], ARGV[i])
-      redis.call('ZADD', KEYS[2], ARGV[i + 1], ARGV[1] .. '\\n' .. ARGV[i])
-      redis.call('PEXPIRE', KEYS[1], ARGV[2])
-      redis.call('PEXPIRE', KEYS[2], ARGV[2])
+  ${NOTE_ACTIVITY}
+  ${RENEW_EXPIRY}
+  local running = false
+  for i = 5, #ARGV, 2 do
+    if redis.call('ZSCORE', KEYS[2], ARGV[i]) then
+      running = true
+      redis.call('ZADD', KEYS[2], ARGV[i + 1], ARGV[i])
+      redis.call('ZADD', KEYS[4], ARGV[i + 1], ARGV[1] .. '\\n' .. ARGV[i])
+      redis.call('PEXPIRE', KEYS[2], ARGV[3])
+      redis.call('PEXPIRE', KEYS[4], ARGV[3])
     end
-  end`);
+  end
+  local known = redis.call('HMGET', KEYS[1], 'lastActiveAt', 'renewedAt')
+  if not running or not known[1] then return 0 end
+  note_activity(known[1], ARGV[2])
+  return renew_expiry(known[2], ARGV[2], ARGV[3], ARGV[4]) and 1 or 0`);
 
-/** leases, inFlight · member, id */
+/** hash, leases, active, inFlight · member, id, now. The expiry was renewed when the call began, or since. */
 export const LEAVE = redisScript(`
-  redis.call('ZREM', KEYS[1], ARGV[2])
-  redis.call('ZREM', KEYS[2], ARGV[1] .. '\\n' .. ARGV[2])`);
+  ${NOTE_ACTIVITY}
+  redis.call('ZREM', KEYS[4], ARGV[1] .. '\\n' .. ARGV[2])
+  if redis.call('ZREM', KEYS[2], ARGV[2]) == 0 then return end
+  local last_active = redis.call('HGET', KEYS[1], 'lastActiveAt')
+  if last_active then note_activity(last_active, ARGV[3]) end`);
 
 /** hash, active, tombstones, reservations · member, principal, now, maxActive or '', dead, ttl → session, or 0 */
 export const REVIVE = redisScript(`
@@ -291,10 +311,11 @@ export const EXPIRE_TOMBSTONE = redisScript(`
 /** active, inFlight, tombstones · now, dead → sessions, tombstones, calls in flight */
 export const COUNTS = redisScript(`
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2])
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[1])
   return {
     redis.call('ZCARD', KEYS[1]),
     redis.call('ZCOUNT', KEYS[3], '(' .. ARGV[1], '+inf'),
-    redis.call('ZCOUNT', KEYS[2], '(' .. ARGV[1], '+inf'),
+    redis.call('ZCARD', KEYS[2]),
   }`);
 
 /** lock · owner, ttl → 1 or 0 */

@@ -64,7 +64,7 @@ describe('RedisStore and its server', () => {
     const record = newRecord();
     await store.open(record);
     await store.enter(record, caller(), lease('warm up'));
-    await store.leave(record, 'warm up');
+    await store.leave(record, 'warm up', Date.now());
 
     const found = await commandsOf(() => store.find(record, caller()));
     expect(found).toMatchObject({ hmget: 1 });
@@ -73,7 +73,9 @@ describe('RedisStore and its server', () => {
       evalsha: 1,
       hmget: 1,
     });
-    expect(await commandsOf(() => store.leave(record, 'call'))).toMatchObject({ evalsha: 1, zrem: 2 });
+    const left = await commandsOf(() => store.leave(record, 'call', Date.now() + MINUTE));
+    expect(left).toMatchObject({ evalsha: 1, zrem: 2, hset: 1 });
+    expect(await commandsOf(() => store.leave(record, 'call', Date.now()))).not.toHaveProperty('hmget');
   });
 
   /** The kinds of keys there are; each key must have an expiry. */
@@ -91,7 +93,7 @@ describe('RedisStore and its server', () => {
     const running = lease();
     await store.enter(active, caller(), running);
     expect(await expiringKeys()).toEqual(new Set(['session', 'leases', 'active', 'in_flight', 'servers']));
-    await store.renew([{ key: active, lease: { id: running.id, until: now + MINUTE } }]);
+    await store.renew([{ key: active, lease: { id: running.id, until: now + MINUTE } }], now);
     await store.reserve(newRecord(), { maxActive: 99, now, expiresAt: now + MINUTE });
     await store.expireIdle({ now, idleBefore: now - HOUR, tombstoneUntil: now + DAY, limit: 9 });
     await store.revive(revived, caller(), { maxActive: null });
@@ -196,6 +198,32 @@ describe('RedisStore and its server', () => {
     for (const ttl of await ttls()) expect(ttl).toBeLessThanOrEqual(MINUTE);
     await store.touch(record, caller(record.lastActiveAt + 2 * HOUR + MINUTE));
     for (const ttl of await ttls()) expect(ttl).toBeGreaterThan(DAY);
+  });
+
+  test('a call that runs keeps its session, the index and what is known of files from expiring', async () => {
+    const record = newRecord();
+    const [call, start] = [lease(), record.lastActiveAt];
+    const keys = [`${KEY_BASE}:session:files:${record.sessionId}`, `${KEY_BASE}:active`, `${KEY_BASE}:servers`];
+    const ttls = () => server.use((redis) => Promise.all(keys.map((key) => redis.pttl(key))));
+    await store.open(record);
+    await store.enter(record, caller(start), call);
+    await server.use((redis) => Promise.all(keys.map((key) => redis.pexpire(key, MINUTE))));
+    const renew = (now: number) => store.renew([{ key: record, lease: { id: call.id, until: now + MINUTE } }], now);
+    await renew(start + HOUR);
+    for (const ttl of await ttls()) expect(ttl).toBeLessThanOrEqual(MINUTE);
+    await renew(start + HOUR + 1);
+    for (const ttl of await ttls()) expect(ttl).toBeGreaterThan(DAY);
+  });
+
+  test('calls of replicas that died are forgotten', async () => {
+    const record = newRecord();
+    await store.open(record);
+    for (let index = 0; index < 3; index += 1) await store.enter(record, caller(), lease());
+    const known = () => server.use((redis) => redis.zcard(`${KEY_BASE}:in_flight`));
+    expect((await store.counts(Date.now())).inFlight).toBe(3);
+    expect(await known()).toBe(3);
+    expect((await store.counts(Date.now() + MINUTE)).inFlight).toBe(0);
+    expect(await known()).toBe(0);
   });
 
   test('a session that Redis expired early leaves no trace behind', async () => {

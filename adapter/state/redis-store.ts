@@ -102,26 +102,26 @@ export class RedisStore implements StateStore {
     const name = this.#keys.name(key);
     const { now } = caller;
     const values = [caller.principal, now, call.id, call.until, call.maxInFlight ?? '', this.#keyTtlMs, now - HOUR_MS];
-    const keys = [this.#keys.session(name), this.#keys.leases(name), this.#keys.active, this.#keys.inFlight];
-    const reply = await this.#run(scripts.ENTER, keys, [name, ...values]);
+    const reply = await this.#run(scripts.ENTER, this.#callsOf(name), [name, ...values]);
     if (renewedAt(reply) < now - HOUR_MS) await this.files.keep(key);
     return reply === 0 ? { state: 'limit' } : seenBy(decodeSession(key, reply), caller);
   }
 
-  async renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void> {
+  async renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void> {
     const bySession = Map.groupBy(calls, ({ key }) => this.#keys.name(key));
     await Promise.all(
-      Array.from(bySession, ([name, group]) => {
+      Array.from(bySession, async ([name, group]) => {
         const leases = group.flatMap(({ lease }) => [lease.id, lease.until]);
-        const keys = [this.#keys.leases(name), this.#keys.inFlight];
-        return this.#run(scripts.RENEW, keys, [name, this.#keyTtlMs, ...leases]);
+        const values = [name, now, this.#keyTtlMs, now - HOUR_MS, ...leases];
+        const renewed = await this.#run(scripts.RENEW, this.#callsOf(name), values);
+        if (renewed === 1) await this.files.keep(this.#keys.parse(name));
       }),
     );
   }
 
-  async leave(key: SessionKey, leaseId: string): Promise<void> {
+  async leave(key: SessionKey, leaseId: string, now: number): Promise<void> {
     const name = this.#keys.name(key);
-    await this.#run(scripts.LEAVE, [this.#keys.leases(name), this.#keys.inFlight], [name, leaseId]);
+    await this.#run(scripts.LEAVE, this.#callsOf(name), [name, leaseId, now]);
   }
 
   async revive(
@@ -310,9 +310,13 @@ export class RedisStore implements StateStore {
     return this.#keys.session(this.#keys.name(key));
   }
 
+  #callsOf(name: string): string[] {
+    const { active, inFlight } = this.#keys;
+    return [this.#keys.session(name), this.#keys.leases(name), active, inFlight];
+  }
+
   #allOf(name: string): string[] {
-    const { active, inFlight, tombstones } = this.#keys;
-    return [this.#keys.session(name), this.#keys.leases(name), active, inFlight, tombstones];
+    return [...this.#callsOf(name), this.#keys.tombstones];
   }
 
   /** Sessions last active before this time have expired in Redis; only the index still names them. */

@@ -1,5 +1,5 @@
 import type { Baseline } from '../catalog/baseline.ts';
-import type { SessionTable } from './session-table.ts';
+import type { SessionRow, SessionTable } from './session-table.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord } from './state-store.ts';
 import { isTerminal, kept, seenBy, withSubscription } from './stored-session.ts';
 
@@ -32,7 +32,7 @@ export function touch(table: SessionTable, key: SessionKey, caller: Caller): Fou
   const row = table.get(key);
   const found = seenBy(row, caller);
   if (row === undefined || found.state !== 'active') return found;
-  if (caller.now > row.record.lastActiveAt) table.touch(row, caller.now);
+  noteActivity(table, row, caller.now);
   return { state: 'active', record: row.record };
 }
 
@@ -51,20 +51,29 @@ export function enter(
     if (row.leases.size >= call.maxInFlight) return { state: 'limit' };
   }
   table.setLease(row, call.id, call.until);
-  if (caller.now > row.record.lastActiveAt) table.touch(row, caller.now);
+  noteActivity(table, row, caller.now);
   return { state: 'active', record: row.record };
 }
 
-export function renew(table: SessionTable, calls: readonly { key: SessionKey; lease: CallLease }[]): void {
+export function renew(table: SessionTable, calls: readonly { key: SessionKey; lease: CallLease }[], now: number): void {
   for (const { key, lease } of calls) {
     const row = table.get(key);
-    if (row?.leases.has(lease.id)) table.setLease(row, lease.id, lease.until);
+    if (!row?.leases.has(lease.id)) continue;
+    table.setLease(row, lease.id, lease.until);
+    noteActivity(table, row, now);
   }
 }
 
-export function leave(table: SessionTable, key: SessionKey, leaseId: string): void {
+export function leave(table: SessionTable, key: SessionKey, leaseId: string, now: number): void {
   const row = table.get(key);
-  if (row?.leases.has(leaseId)) table.dropLease(row, leaseId);
+  if (!row?.leases.has(leaseId)) return;
+  table.dropLease(row, leaseId);
+  noteActivity(table, row, now);
+}
+
+/** Clocks of replicas differ: the latest time stays. */
+function noteActivity(table: SessionTable, row: SessionRow, now: number): void {
+  if (now > row.record.lastActiveAt) table.touch(row, now);
 }
 
 export function revive(

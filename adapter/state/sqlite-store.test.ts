@@ -242,7 +242,7 @@ describe('SqliteStore', () => {
     await store.open(record);
     const call = lease();
     await store.enter(record, caller(T + 500), call);
-    await store.leave(record, call.id);
+    await store.leave(record, call.id, T + 500);
     // Another connection commits: everything that was read is forgotten, but not the activity.
     await other.open(newRecord({ lastActiveAt: T + DAY }));
     expect(await store.find(record, caller())).toMatchObject({ record: { lastActiveAt: T + 500 } });

@@ -63,31 +63,27 @@ export class SqliteStore implements StateStore {
     return this.#read(({ sessions }) => rules.find(sessions, key, caller));
   }
 
-  async touch(key: SessionKey, caller: Caller): Promise<Found> {
-    const found = await this.#step((table) => rules.touch(table, key, caller));
-    if (this.#connection.hasUnsavedActivity) this.#saveActivityLater();
-    return found;
+  touch(key: SessionKey, caller: Caller): Promise<Found> {
+    return this.#withActivity(this.#step((table) => rules.touch(table, key, caller)));
   }
 
-  async enter(
+  enter(
     key: SessionKey,
     caller: Caller,
     call: CallLease & { maxInFlight: number | null },
   ): Promise<Found | { state: 'limit' }> {
     this.#limited ||= call.maxInFlight !== null;
-    const found = await this.#step((table) => rules.enter(table, key, caller, call));
-    if (this.#connection.hasUnsavedActivity) this.#saveActivityLater();
-    return found;
+    return this.#withActivity(this.#step((table) => rules.enter(table, key, caller, call)));
   }
 
-  renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void> {
-    return this.#step((table) => rules.renew(table, calls));
+  renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void> {
+    return this.#withActivity(this.#step((table) => rules.renew(table, calls, now)));
   }
 
   /** Without limits on calls it waits some milliseconds for other steps to share its commit with. */
-  leave(key: SessionKey, leaseId: string): Promise<void> {
-    const leave = (): void => rules.leave(this.#connection.tables.sessions, key, leaseId);
-    return this.#limited ? this.#commits.run(leave) : this.#commits.runRelaxed(leave);
+  leave(key: SessionKey, leaseId: string, now: number): Promise<void> {
+    const leave = (): void => rules.leave(this.#connection.tables.sessions, key, leaseId, now);
+    return this.#withActivity(this.#limited ? this.#commits.run(leave) : this.#commits.runRelaxed(leave));
   }
 
   revive(key: SessionKey, caller: Caller, options: { maxActive: number | null }): Promise<Found | { state: 'limit' }> {
@@ -209,6 +205,13 @@ export class SqliteStore implements StateStore {
       if (fault === 'busy') return this.#stepOnAll(work);
       throw fault === 'own' ? error : fileFailed(error);
     }
+  }
+
+  /** The result of a step that may have noted activity, which is then written soon. */
+  async #withActivity<T>(step: Promise<T>): Promise<T> {
+    const result = await step;
+    if (this.#connection.hasUnsavedActivity) this.#saveActivityLater();
+    return result;
   }
 
   #saveActivityLater(): void {

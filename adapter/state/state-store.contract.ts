@@ -214,8 +214,8 @@ for (const technology of stateStores) {
         const [first, second] = [lease(T + 30_000, 2), lease(T + 30_000, 2)];
         await a.enter(record, alice(), first);
         await b.enter(record, alice(), second);
-        await b.leave(record, first.id);
-        await a.leave(record, first.id);
+        await b.leave(record, first.id, T);
+        await a.leave(record, first.id, T);
         expect((await a.enter(record, alice(), lease(T + 30_000, 2))).state).toBe('active');
         expect((await b.enter(record, alice(), lease(T + 30_000, 2))).state).toBe('limit');
       });
@@ -249,10 +249,11 @@ for (const technology of stateStores) {
         const [call, otherCall] = [lease(), lease()];
         await a.enter(record, alice(), call);
         await a.enter(other, alice(), otherCall);
-        await b.renew([
+        const calls = [
           { key: record, lease: { id: call.id, until: T + 60_000 } },
           { key: other, lease: { id: otherCall.id, until: T + 50_000 } },
-        ]);
+        ];
+        await b.renew(calls, T);
         expect((await a.counts(T + 49_999)).inFlight).toBe(2);
         expect((await b.counts(T + 59_999)).inFlight).toBe(1);
         expect((await b.enter(record, alice(T + 59_999), lease(T + 90_000, 1))).state).toBe('limit');
@@ -262,11 +263,12 @@ for (const technology of stateStores) {
         const record = await opened();
         const call = lease();
         await a.enter(record, alice(), call);
-        await a.leave(record, call.id);
-        await b.renew([
+        await a.leave(record, call.id, T);
+        const calls = [
           { key: record, lease: call },
           { key: newKey(), lease: call },
-        ]);
+        ];
+        await b.renew(calls, T);
         expect((await b.counts(T)).inFlight).toBe(0);
       });
 
@@ -284,8 +286,36 @@ for (const technology of stateStores) {
         expect((await a.counts(T)).inFlight).toBe(0);
       });
 
+      test.each(['ends', 'goes on'])('a call that %s is activity, not only when it begins', async (how) => {
+        const record = await opened({ lastActiveAt: T - 2 * MINUTE });
+        const call = lease();
+        await a.enter(record, alice(T - MINUTE), call);
+        if (how === 'ends') await a.leave(record, call.id, T);
+        else await a.renew([{ key: record, lease: call }], T);
+        expect(await b.find(record, alice())).toEqual({ state: 'active', record: { ...record, lastActiveAt: T } });
+        await a.leave(record, call.id, T - 1);
+        expect(await expire(b, { idleBefore: T })).toEqual([]);
+        expect(await expire(b, { idleBefore: T + 1 })).toHaveLength(1);
+      });
+
+      test('a call that has ended already is no activity when it ends again, nor is one of a session that is gone', async () => {
+        const record = await opened({ lastActiveAt: T - MINUTE });
+        const [call, running] = [lease(), lease()];
+        await a.enter(record, alice(T - MINUTE), call);
+        await a.leave(record, call.id, T - MINUTE);
+        await b.leave(record, call.id, T);
+        await b.renew([{ key: record, lease: call }], T);
+        expect(await a.find(record, alice())).toEqual({ state: 'active', record });
+        await a.enter(record, alice(T - MINUTE), running);
+        await a.invalidate(record, 'drift', T + DAY);
+        await b.renew([{ key: record, lease: running }], T);
+        await b.leave(record, running.id, T);
+        expect(await b.find(record, alice())).toMatchObject({ state: 'invalidated' });
+        expect(await a.counts(T)).toEqual({ sessions: 0, tombstones: 1, inFlight: 0 });
+      });
+
       test('leaving an unknown session is harmless', async () => {
-        await expect(b.leave(newKey(), 'no such call')).resolves.toBeUndefined();
+        await expect(b.leave(newKey(), 'no such call', T)).resolves.toBeUndefined();
       });
     });
 
@@ -428,8 +458,8 @@ for (const technology of stateStores) {
         await a.enter(record, alice(), call);
         expect(await b.remove(record)).toEqual(record);
         expect((await b.counts(T)).inFlight).toBe(0);
-        await a.leave(record, call.id);
-        await a.renew([{ key: record, lease: call }]);
+        await a.leave(record, call.id, T);
+        await a.renew([{ key: record, lease: call }], T);
         expect(await a.find(record, alice())).toEqual({ state: 'unknown' });
         expect(await a.counts(T)).toEqual({ sessions: 0, tombstones: 0, inFlight: 0 });
       });
@@ -525,7 +555,7 @@ for (const technology of stateStores) {
         const record = await opened({ lastActiveAt: T - MINUTE });
         const call = lease();
         await a.enter(record, alice(T - MINUTE), call);
-        await a.leave(record, call.id);
+        await a.leave(record, call.id, T - MINUTE);
         expect(await expire(b)).toEqual([record]);
       });
 
@@ -555,7 +585,7 @@ for (const technology of stateStores) {
             const entered = store.enter(record, alice(T), call);
             return how === 'goes on'
               ? entered
-              : Promise.all([entered, store.leave(record, call.id)]).then(([found]) => found);
+              : Promise.all([entered, store.leave(record, call.id, T)]).then(([found]) => found);
           });
           const expired = new Set((await expiring).map((record) => record.sessionId));
           const entered = await Promise.all(entering);

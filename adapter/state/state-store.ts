@@ -46,13 +46,13 @@ export interface StateStore {
     caller: Caller,
     call: CallLease & { maxInFlight: number | null },
   ): Promise<Found | { state: 'limit' }>;
-  /** Extends the leases of calls that still run. Leases that are gone stay gone. */
-  renew(calls: readonly { key: SessionKey; lease: CallLease }[]): Promise<void>;
+  /** Extends the leases of calls that still run, which is activity. Leases that are gone stay gone. */
+  renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void>;
   /**
-   * Ends a tool call. Ending it twice is harmless. Without a limit on calls nobody needs to wait for it before
+   * Ends a tool call and notes the activity. Ending it twice is harmless. Without a limit on calls nobody needs to wait for it before
    * answering: SqliteStore takes some milliseconds, to share a commit with others.
    */
-  leave(key: SessionKey, leaseId: string): Promise<void>;
+  leave(key: SessionKey, leaseId: string, now: number): Promise<void>;
 
   /**
    * Turns a tombstone that has not expired back into an active session, if `maxActive` allows it; reservations count

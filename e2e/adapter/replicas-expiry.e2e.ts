@@ -88,12 +88,16 @@ describe('a session that was idle for too long', { timeout: 30_000 }, () => {
     expect(await drain(session.at(b).end())).toBe(200);
   });
 
-  test('but has a call running is not expired', async () => {
+  test('is not expired while a call runs, nor sooner after it than after any other', async () => {
     const { a, b } = deployment;
     const session = await openSession(a);
     const upstreamId = [...upstream.sessions.keys()].at(-1);
     expect(textOf(await session.at(b).tool('slow', { ms: 2_500 }))).toBe('done');
+    const endedAt = performance.now();
     expect(deletesOf(upstream, upstreamId)).toEqual([]);
+    await expired(upstream, upstreamId);
+    // A second by the replicas' clock, which began before the answer had come here.
+    expect(performance.now() - endedAt).toBeGreaterThan(800);
     expect(await drain(session.at(a).end())).toBe(200);
   });
 
