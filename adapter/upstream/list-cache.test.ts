@@ -16,6 +16,8 @@ test.each<[string, Record<string, unknown>, string | undefined]>([
   ['tools/list', { cursor: 'a' }, 'tools/list\na'],
   ['tools/list', { cursor: '' }, 'tools/list\n'],
   ['tools/list', { _meta: { progressToken: 1 } }, 'tools/list'],
+  ['tools/list', { cursor: 'x'.repeat(1024) }, `tools/list\n${'x'.repeat(1024)}`],
+  ['tools/list', { cursor: 'x'.repeat(1025) }, undefined],
   ['tools/list', { cursor: 7 }, undefined],
   ['tools/list', { cursor: null }, undefined],
   ['tools/list', { filter: 'x' }, undefined],
@@ -92,8 +94,9 @@ describe('the cache of lists', () => {
     expect(new ListCache(TTL).enabled).toBe(true);
   });
 
-  describe('of 250 characters at most', () => {
-    const small = (): ListCache => new ListCache(TTL, 250);
+  describe('that is small', () => {
+    /** Room for two texts of 100 characters, and for what six entries are called. */
+    const small = (): ListCache => new ListCache(TTL, 290);
     const session = (name: string): SessionRecord => sessionRecord({ sessionId: name });
     const put = (cache: ListCache, name: string, text: string, now = 0): boolean =>
       cache.set(session(name), 'tools/list', text, now, valid);
@@ -103,6 +106,17 @@ describe('the cache of lists', () => {
         .filter((name) => cache.get(session(name), 'tools/list', 0) !== undefined)
         .join('');
     const text = (letter: string): string => letter.repeat(100);
+
+    test('counts what its entries are called', () => {
+      const cache = new ListCache(TTL, 3000);
+      const page = (i: number): string => `tools/list\n${i}${'x'.repeat(900)}`;
+      for (let i = 0; i < 5; i += 1) cache.set(record, page(i), 'same', 0, valid);
+      const kept = (): (string | undefined)[] => [0, 1, 2, 3, 4].map((i) => cache.get(record, page(i), 0));
+      expect(kept()).toEqual([undefined, undefined, 'same', 'same', 'same']);
+      // What is gone is counted no longer.
+      for (let i = 0; i < 10; i += 1) cache.set(record, page(4), String(i), 0, valid);
+      expect(kept()).toEqual([undefined, undefined, 'same', 'same', '9']);
+    });
 
     test('drops the oldest lists first', () => {
       const cache = small();
@@ -114,9 +128,9 @@ describe('the cache of lists', () => {
 
     test('counts equal lists once', () => {
       const cache = small();
-      for (const name of 'abcdef') put(cache, name, text('x'));
-      put(cache, 'g', text('y'));
-      expect(kept(cache, 'abcdefg')).toBe('abcdefg');
+      for (const name of 'abcde') put(cache, name, text('x'));
+      put(cache, 'f', text('y'));
+      expect(kept(cache, 'abcdef')).toBe('abcdef');
     });
 
     test('counts a list for as long as somebody has it', () => {

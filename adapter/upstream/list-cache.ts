@@ -5,6 +5,8 @@ import type { SessionRecord } from '../state/state-store.ts';
 const LIST_METHODS = new Set(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']);
 const MAX_ENTRIES = 200_000;
 const MAX_TEXT_BYTES = 256 << 20;
+/** Clients write cursors, and upstreams without pages take any. */
+const MAX_CURSOR_CHARS = 1024;
 
 interface Entry {
   readonly generation: number;
@@ -19,13 +21,17 @@ interface SharedText {
   users: number;
 }
 
-/** What a list request is cached under, undefined when it must not be: its parameters beside the cursor are unknown. */
+/**
+ * What a list request is cached under, undefined when it must not be: its parameters beside the cursor are unknown, or
+ * the cursor is long.
+ */
 export function listKey(method: string, params: Readonly<Record<string, unknown>>): string | undefined {
   if (!LIST_METHODS.has(method)) return undefined;
   for (const name in params) if (name !== 'cursor' && name !== '_meta') return undefined;
   const { cursor } = params;
-  if (cursor !== undefined && typeof cursor !== 'string') return undefined;
-  return cursor === undefined ? method : `${method}\n${cursor}`;
+  if (cursor === undefined) return method;
+  if (typeof cursor !== 'string' || cursor.length > MAX_CURSOR_CHARS) return undefined;
+  return `${method}\n${cursor}`;
 }
 
 /**
@@ -39,6 +45,7 @@ export class ListCache {
   /** In the order of insertion, so the first is the oldest. */
   readonly #entries = new Map<string, Entry>();
   readonly #texts = new Map<string, SharedText>();
+  /** Of the texts, and of what the entries are called. */
   #bytes = 0;
 
   constructor(ttlMs: number, maxBytes = MAX_TEXT_BYTES) {
@@ -79,6 +86,7 @@ export class ListCache {
       expiresAt: now + this.#ttlMs,
       text: this.#share(result, hashed),
     });
+    this.#bytes += id.length;
     for (const [oldest, entry] of this.#entries) {
       if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= this.#maxBytes && now < entry.expiresAt) break;
       this.#delete(oldest, entry);
@@ -99,6 +107,7 @@ export class ListCache {
 
   #delete(id: string, entry: Entry): void {
     this.#entries.delete(id);
+    this.#bytes -= id.length;
     if (--entry.text.users > 0) return;
     this.#texts.delete(entry.text.hash);
     this.#bytes -= entry.text.text.length;
