@@ -495,6 +495,19 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
       expect(await stored(stage, at)).toBe(join(root, 'uploads', 'sessions', at.sessionId, at.fileId, 'report.pdf'));
     });
 
+    test('upstreams are told the root as it is configured', async () => {
+      await mkdir(root);
+      await symlink(root, join(base, 'data'));
+      const stage = await stageOf({ root: join(base, 'data') });
+      const at = place();
+      const told = join(base, 'data', 'uploads', 'sessions', at.sessionId, at.fileId, 'report.pdf');
+      expect(await stage.prepare(at)).toBe(told);
+      expect(stage.toolPathOf(at)).toBe(told);
+      await writeFile(told, 'tool');
+      await using file = await stage.openOutput(told, at.sessionId);
+      expect(file.path).toBe(stage.pathOf(at));
+    });
+
     test.each([
       ['another session', (other: string) => own(other, 'f', 'secret')],
       ['another session by a way up', (other: string, sessionId: string) => `${own(sessionId)}/../${other}/f/secret`],

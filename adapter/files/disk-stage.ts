@@ -1,6 +1,6 @@
 import { constants, existsSync } from 'node:fs';
 import { access as checkAccess, mkdir, realpath } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import type { FileKind } from '../state/file-records.ts';
 import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
 import { emptyFolder, removeEmpty, removeEntry } from './anchored-removal.ts';
@@ -83,13 +83,15 @@ export class DiskStage implements FileStage {
   }
 
   pathOf(place: FilePlace): string {
-    checkItem(place);
-    if (!isComponent(place.filename)) throw new FileRefused('outside', 'the file name is none');
-    return join(itemFolder(this.#root, place), place.filename);
+    return pathBelow(this.#root, place);
+  }
+
+  toolPathOf(place: FilePlace): string {
+    return pathBelow(resolve(this.#options.root), place);
   }
 
   async prepare(place: FilePlace): Promise<string> {
-    const path = this.pathOf(place);
+    const path = this.toolPathOf(place);
     const { folder, session } = await makeItemFolder(place, this.#folders);
     folder.close();
     session.close();
@@ -233,6 +235,12 @@ export class DiskStage implements FileStage {
 
 /** Linux only: elsewhere, paths of that name are copies of descriptors and lead into no folder. */
 const hasDescriptorPaths = (): boolean => process.platform === 'linux' && existsSync('/proc/self/fd');
+
+function pathBelow(root: string, place: FilePlace): string {
+  checkItem(place);
+  if (!isComponent(place.filename)) throw new FileRefused('outside', 'the file name is none');
+  return join(itemFolder(root, place), place.filename);
+}
 
 function checkItem({ sessionId, fileId }: Item): void {
   if (!isId(sessionId) || !isId(fileId)) throw new FileRefused('outside', 'an id is none');

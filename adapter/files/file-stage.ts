@@ -6,9 +6,11 @@ import type { FilePlace, FileWriter, OpenedFile, StorageFault } from './places.t
  * no method follows a link or leaves the root. Failures of the disk itself are StorageFaults.
  */
 export interface FileStage {
-  /** Absolute. */
+  /** Absolute, for this process. */
   pathOf(place: FilePlace): string;
-  /** Makes the folder that an upstream shall write the file into. Returns the file's path. */
+  /** The same for upstreams: below `storage.root` as it is configured, where that is a link for us. */
+  toolPathOf(place: FilePlace): string;
+  /** Makes the folder that an upstream shall write the file into. Returns the file's path for the upstream. */
   prepare(place: FilePlace): Promise<string>;
   /**
    * Makes the folder too. The writer fails with FileRefused when somebody removed the folder meanwhile. `atomic` counts

@@ -1,10 +1,13 @@
-import { rm } from 'node:fs/promises';
+import { rm, symlink } from 'node:fs/promises';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { type FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { parseBody, type Request } from '../exchange/message.ts';
+import { DiskStage } from '../files/disk-stage.ts';
+import { FileStore } from '../files/file-store.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -95,6 +98,19 @@ describe('a tool that takes uploads', () => {
     expect(sent(await consumer().prepare(call(`{"file":"${handle(one)}"}`)))).toEqual({ file: files.pathOf(one) });
   });
 
+  test('gets the path below the root as it is configured', async () => {
+    const root = join(files.root, 'link');
+    await symlink(files.root, root);
+    const stage = await DiskStage.open({ root, access: 'group', atomicWrites: true, locatorRoots: [], forbidden: [] });
+    const file = await files.file(session, 'upload');
+    const bytes = new FileStore({ stage, records: files.store.files, events: files.events, onError: () => undefined });
+    const path = join(root, relative(files.root, files.pathOf(file)));
+    const args = `{"file":"${handle(file)}"}`;
+    expect(sent(await consumer({ files: bytes }).prepare(call(args)))).toEqual({ file: path });
+    const asUri = consumer({ files: bytes, passAs: 'file_uri' });
+    expect(sent(await asUri.prepare(call(args)))).toEqual({ file: pathToFileURL(path).href });
+  });
+
   test('gets a file URI or a URL where that is asked for', async () => {
     const file = await files.file(session, 'upload', { filename: 'a b%ü.txt' });
     const args = `{"file":"${handle(file)}"}`;
@@ -106,7 +122,10 @@ describe('a tool that takes uploads', () => {
       urls.push(options);
       return `https://bucket/${record.fileId}`;
     };
-    const passing = consumer({ passAs: 'url', files: { open: () => Promise.reject(new Error('no')), url } });
+    const passing = consumer({
+      passAs: 'url',
+      files: { stage: files.stage, open: () => Promise.reject(new Error('no')), url },
+    });
     expect(sent(await passing.prepare(call(args)))).toEqual({ file: `https://bucket/${file.fileId}` });
     expect(urls).toEqual([{ expiresInSeconds: 900, as: 'inline' }]);
   });

@@ -31,7 +31,7 @@ export interface ConsumerOptions {
   /** Name of the tool that tells where to upload; undefined when it is hidden. */
   readonly helper: string | undefined;
   readonly records: Pick<FileRecords, 'use' | 'lease' | 'release' | 'list'>;
-  readonly files: Pick<FileStore, 'open' | 'url'>;
+  readonly files: Pick<FileStore, 'open' | 'url' | 'stage'>;
   readonly schemas: Pick<ToolSchemas, 'of'>;
   /** Whether the caller may use the files of a session. */
   readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
@@ -159,8 +159,9 @@ export class UploadConsumer implements ToolStep {
     const { files, passAs, urlTtlSeconds } = this.#options;
     if (passAs === 'url') return files.url(file, { expiresInSeconds: urlTtlSeconds, as: 'inline' });
     try {
-      await using opened = await files.open(file);
-      return passAs === 'file_uri' ? pathToFileURL(opened.path).href : opened.path;
+      await (await files.open(file)).close();
+      const path = files.stage.toolPathOf(file);
+      return passAs === 'file_uri' ? pathToFileURL(path).href : path;
     } catch (error) {
       if (error instanceof FileRefused) return undefined;
       throw error;
