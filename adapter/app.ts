@@ -25,6 +25,7 @@ import { createMount, type Mount, type MountAdditions } from './gateway/mount.ts
 import { toolEntries } from './gateway/settings.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
+import { mayEndUpstream } from './gateway/turn.ts';
 import {
   healthObject,
   publicHealth,
@@ -320,7 +321,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     mayRemoveOrphans: () => reconciliation?.settled === true,
     endUpstream: async (record) => {
       const mount = mounts.find(({ serverId }) => serverId === record.serverId);
-      if (mount === undefined || mount.breaker.state(Date.now()) === 'open') return;
+      if (mount === undefined || !mayEndUpstream(mount)) return;
       await mount.upstream.endSession(record, mount.headers.base('DELETE', undefined), END_SESSION_MS);
     },
   });

@@ -123,11 +123,16 @@ export function renew(turn: Turn, record: SessionRecord): Promise<SessionRecord>
   return parts.upstreamSessions.renew(ownUpstreamOf(turn), record, mount.headers.base('POST', incoming.headers));
 }
 
+/** Whether the upstream's sessions can be ended now. With HTTP+SSE that is the end of a connection, and no request. */
+export function mayEndUpstream({ upstream, breaker }: Mount): boolean {
+  return !upstream.modern || breaker.state(Date.now()) !== 'open';
+}
+
 /** Ends the upstream's session, best effort: the adapter's has ended all the same, and the upstream expires its own. */
 export async function endUpstream(turn: Turn, session: UpstreamSession): Promise<void> {
   const { mount, incoming } = turn;
   try {
-    if (mount.breaker.state(Date.now()) === 'open') return;
+    if (!mayEndUpstream(mount)) return;
     await upstreamOf(turn).endSession(
       session,
       mount.headers.forward('DELETE', incoming.headers, false),

@@ -6,6 +6,7 @@ import { startScriptedUpstream } from '../support/scripted-upstream/scripted-ups
 import { mounted } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { type InProcessAdapter, startInProcess } from './kit/in-process.ts';
+import { startSseUpstream } from './kit/sse-upstream.ts';
 import { type Door, drain, initialize, knownSession, openSession, textOf } from './kit/session.ts';
 
 /** Quick, so that nobody waits long; no test depends on how quick. */
@@ -76,6 +77,23 @@ describe('the circuit breaker', () => {
     await eventually(async () => (await health(at.adapter)).status).toBe(200);
     // The session of the client has outlived it all.
     expect(textOf(await door.tool('echo', { a: 1 }))).toBe('{"a":1}');
+  });
+
+  test('lets sessions of HTTP+SSE end, whose streams nobody would close otherwise', async () => {
+    await using upstream = await startSseUpstream();
+    const ping = { ...PING, timeout_seconds: 2, failure_threshold: 1, open_cooldown_seconds: 600 };
+    const servers = [mounted('up', upstream.url, { upstream: { transport: 'sse' } })];
+    await using adapter = await startInProcess({ core: { upstream_ping: ping }, servers });
+    await upstream.waitForRequest(({ text }) => text.includes('"ping"'));
+    const pinged = [...upstream.sessions.values()];
+    const door = await open(adapter);
+    const [id] = [...upstream.sessions].find(([, session]) => !pinged.includes(session)) ?? [''];
+    upstream.gate = new Promise(() => {});
+    for (const session of pinged) session.getStream.detach();
+    await reaches(adapter, 'open');
+    expect(upstream.sessions.has(id)).toBe(true);
+    expect(await drain(door.end())).toBe(200);
+    await eventually(() => upstream.sessions.has(id)).toBe(false);
   });
 
   test('needs so many failed pings in a row, and no failure of a client’s request', async () => {
