@@ -79,6 +79,18 @@ describe('a handshake', () => {
       { ok: true, note: expect.stringContaining('headers') },
     ],
     [
+      'the adapter has all the sessions that it may have',
+      429,
+      { error: { data: { code: 'sessions_limit' } } },
+      { ok: true, note: expect.stringContaining('sessions') },
+    ],
+    [
+      'the upstream refuses more',
+      429,
+      { error: { message: 'Too many requests' } },
+      { ok: false, message: expect.stringContaining('HTTP 429') },
+    ],
+    [
       'the upstream is down',
       502,
       { error: { message: 'The upstream server could not be reached.' } },

@@ -29,7 +29,7 @@ const MAX_BYTES = 1024 * 1024;
 
 /**
  * Opens an MCP session as a client does, and ends it again. An answer that asks for credentials counts: it came from the
- * adapter or through it, and the operator has none.
+ * adapter or through it, and the operator has none. So does that of an adapter that is full: it serves those who came before.
  */
 export function createHandshake(version: string): { shakeHands: ShakeHands; close(): Promise<void> } {
   const agent = new Agent({ pipelining: 0, keepAliveTimeout: 1, connect: { timeout: TIMEOUT_MS } });
@@ -93,6 +93,9 @@ function judge(status: number, reply: unknown, url: string): Handshake {
       ok: true,
       note: `${who} wants credentials, which the operator does not have: its 401 counts as the answer`,
     };
+  }
+  if (status === 429 && code === 'sessions_limit') {
+    return { ok: true, note: 'the adapter has as many sessions as it may have, so it opened none' };
   }
   if (status === 400 && code === 'missing_client_header') {
     return { ok: true, note: 'the adapter wants headers of its clients, which the operator does not have' };

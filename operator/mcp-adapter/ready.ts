@@ -51,7 +51,8 @@ export function readyFinding(input: ReadyInput): Finding {
   }
   if (storage.status === 'False') return say('False', 'StorageNotReady', storage.message);
   if (rollout.state === 'stuck') {
-    return say('False', problem?.reason ?? 'ProgressDeadlineExceeded', rollout.message, ...because);
+    const reason = rollout.refusal === undefined ? 'ProgressDeadlineExceeded' : 'PodsRefused';
+    return say('False', problem?.reason ?? reason, rollout.message, ...because);
   }
   if (problem?.failing === true) return say('False', problem.reason, problem.message, stillServing(rollout));
   if (rollout.state === 'refused') return say('False', 'PodsRefused', rollout.message);

@@ -41,6 +41,11 @@ function conditions({ conditions }: Report): string[] {
 const find = (result: Report, type: string) => result.conditions.find((one) => one.type === type);
 
 const deadline = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' };
+const quota = {
+  type: 'ReplicaFailure',
+  status: 'True',
+  message: 'pods "demo" is forbidden: exceeded quota: small',
+};
 const claim = (phase: string) => ({
   kind: 'claim' as const,
   name: 'demo-storage',
@@ -293,14 +298,18 @@ describe('the summary', () => {
           total: 0,
           updated: 0,
           available: 0,
-          conditions: [
-            { type: 'ReplicaFailure', status: 'True', message: 'pods "demo" is forbidden: exceeded quota: small' },
-          ],
+          conditions: [quota],
         }),
         pods: [],
       },
       'False/PodsRefused',
       'exceeded quota: small',
+    ],
+    [
+      'gives up because of a quota',
+      { deployment: deploymentWith({ wanted: 3, total: 1, updated: 1, available: 1, conditions: [quota, deadline] }) },
+      'False/PodsRefused',
+      'The rollout makes no progress: Pods cannot be made: pods "demo" is forbidden: exceeded quota: small',
     ],
     [
       'waits for storage',
@@ -383,6 +392,11 @@ describe('kstatus', () => {
       'Reconciling',
     ],
     ['Stalled after the deadline', { deployment: deploymentWith({ available: 0, conditions: [deadline] }) }, 'Stalled'],
+    [
+      'Stalled after the deadline because of a quota',
+      { deployment: deploymentWith({ wanted: 3, available: 1, conditions: [quota, deadline] }) },
+      'Stalled',
+    ],
     ['Stalled when refused', { verdict: { kind: 'refused', reason: 'NameConflict', message: 'x' } }, 'Stalled'],
     [
       'Stalled without its storage',
@@ -452,6 +466,17 @@ describe('a handshake that fails', () => {
     expect(failing(0, before('HandshakeFailed', 0))).toBe('Unknown/Progressing');
     expect(failing(0, before('PodsRefused', 1))).toBe('Unknown/Progressing');
   });
+});
+
+it.each([
+  ['Reconciling', '2026-05-31T23:50:01Z'],
+  ['Stalled', '2026-05-31T23:50:00Z'],
+])('is %s when clients have had no answer since %s', (type, lastTransitionTime) => {
+  const ready = { type: 'Ready', status: 'False', reason: 'HandshakeFailed', message: '', lastTransitionTime };
+  const resource = sampleAdapter({ status: { conditions: [{ ...ready, observedGeneration: 1 }] } });
+  const result = report(situation({ resource, handshake: { ok: false, message: 'ECONNREFUSED' } }));
+  const told = result.conditions.map(({ type, reason }) => `${type}/${reason}`);
+  expect(told.filter((one) => /^(Reconciling|Stalled)/.test(one))).toEqual([`${type}/HandshakeFailed`]);
 });
 
 describe('upstreams and the state store', () => {

@@ -226,15 +226,26 @@ const PAUSED: Finding = {
 };
 
 /** Source: kstatus, "The abnormal-true conditions". Both are there only while they are true. */
-function kstatusFindings({ verdict, paused }: Situation, rollout: Rollout, ready: Finding): Finding[] {
+function kstatusFindings(situation: Situation, rollout: Rollout, ready: Finding): Finding[] {
+  const { verdict, paused } = situation;
   if (verdict.kind === 'refused') {
     return [{ type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message }];
   }
-  if (rollout.state === 'stuck' || ready.reason === 'StorageNotReady') {
+  if (rollout.state === 'stuck' || ready.reason === 'StorageNotReady' || isUnanswered(situation, ready)) {
     return [{ type: 'Stalled', status: 'True', reason: ready.reason, message: ready.message }];
   }
   if (ready.status === 'True' || paused) return [];
   return [{ type: 'Reconciling', status: 'True', reason: ready.reason, message: ready.message }];
+}
+
+/** As long as a Deployment gives its pods. */
+const UNANSWERED_MS = 10 * 60_000;
+
+function isUnanswered({ resource, now }: Situation, ready: Finding): boolean {
+  const { conditions = [] } = (resource['status'] ?? {}) as McpAdapterStatus;
+  const known = conditions.find(({ type, status }) => type === 'Ready' && status === 'False');
+  const since = Date.parse(known?.lastTransitionTime ?? '');
+  return ready.reason === HANDSHAKE_FAILED && now.getTime() - since >= UNANSWERED_MS;
 }
 
 /** Shown from the first answer on as long as pods serve there. */

@@ -7,7 +7,7 @@ import { numberAt, textAt } from './raw.ts';
  * - `missing`: there is no Deployment.
  * - `complete`: every pod is of the newest revision and available.
  * - `stuck`: the Deployment controller has given up waiting (`progressDeadlineSeconds`).
- * - `refused`: pods cannot even be made, for example because of a quota.
+ * - `refused`: pods cannot even be made, for example because of a quota; in time this is `stuck`.
  */
 export type RolloutState = 'missing' | 'rolling' | 'complete' | 'stuck' | 'refused';
 
@@ -15,6 +15,8 @@ export interface Rollout {
   readonly state: RolloutState;
   /** A sentence for people. */
   readonly message: string;
+  /** Why pods cannot be made. */
+  readonly refusal?: string;
   readonly wanted: number;
   readonly updated: number;
   readonly available: number;
@@ -50,16 +52,19 @@ export function rolloutOf(deployment: KubernetesObject | undefined): Rollout {
       message: `${pods(wanted)} of the newest revision serve${wanted === 1 ? 's' : ''}`,
     };
   }
-  const refused = conditionOf(deployment, 'ReplicaFailure');
-  if (textAt(refused, 'status') === 'True') {
-    const why = shortened(textAt(refused, 'message') ?? 'no reason was given');
-    return { ...counts, state: 'refused', message: `Pods cannot be made: ${why}` };
-  }
-  const message = progressText(counts);
+  const refusal = refusalOf(deployment);
+  const message = refusal ?? progressText(counts);
+  const refused = refusal === undefined ? {} : { refusal };
   const stuck = textAt(conditionOf(deployment, 'Progressing'), 'reason') === 'ProgressDeadlineExceeded';
   return stuck
-    ? { ...counts, state: 'stuck', message: `The rollout makes no progress: ${message}` }
-    : { ...counts, state: 'rolling', message };
+    ? { ...counts, ...refused, state: 'stuck', message: `The rollout makes no progress: ${message}` }
+    : { ...counts, ...refused, state: refusal === undefined ? 'rolling' : 'refused', message };
+}
+
+function refusalOf(deployment: KubernetesObject): string | undefined {
+  const failure = conditionOf(deployment, 'ReplicaFailure');
+  if (textAt(failure, 'status') !== 'True') return undefined;
+  return `Pods cannot be made: ${shortened(textAt(failure, 'message') ?? 'no reason was given')}`;
 }
 
 function progressText({ wanted, updated, available, old }: Omit<Rollout, 'state' | 'message'>): string {

@@ -126,6 +126,22 @@ describe('the status of a source', () => {
       ['Ready=False/ImagePullBackOff', 'Reconciling=True/ImagePullBackOff'],
     ],
     [
+      'has pods that a quota forbids',
+      { rollout: { ...starting, state: 'refused', refusal: 'Pods cannot be made: exceeded quota' } },
+      undefined,
+      ['Ready=False/PodsRefused', 'Progressing=True/PodsRefused', 'Reconciling=True/PodsRefused'],
+    ],
+    [
+      'has pods that a quota has forbidden for long',
+      { rollout: { ...starting, state: 'stuck', refusal: 'Pods cannot be made: exceeded quota' } },
+      undefined,
+      [
+        'Ready=False/PodsRefused',
+        'Progressing=False/ProgressDeadlineExceeded',
+        'Stalled=True/ProgressDeadlineExceeded',
+      ],
+    ],
+    [
       'wants no pods',
       { rollout: { ...complete, wanted: 0, available: 0 } },
       undefined,

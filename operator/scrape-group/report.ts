@@ -112,6 +112,7 @@ function readyFinding(situation: Situation): Finding {
   if (rollout.wanted === 0) return say('False', 'ScaledToZero', 'No pods are wanted: spec.replicas is 0');
   if (rollout.available === 0) {
     if (problem !== undefined) return say(problem.failing ? 'False' : 'Unknown', problem.reason, problem.message);
+    if (rollout.refusal !== undefined) return say('False', 'PodsRefused', rollout.refusal);
     if (rollout.state === 'rolling') return say('Unknown', 'Progressing', 'The pods are starting');
     return say('False', 'PodsUnavailable', 'No pod is available');
   }
@@ -155,7 +156,13 @@ function progressFinding({ rollout }: Situation, ready: Finding): Finding {
     case 'missing':
       return say('Unknown', 'NoDeployment', 'There are no pods yet');
     case 'stuck':
-      return say('False', 'ProgressDeadlineExceeded', 'The rollout of the pods makes no progress');
+      return say(
+        'False',
+        'ProgressDeadlineExceeded',
+        ['The rollout of the pods makes no progress', ...(rollout.refusal === undefined ? [] : [rollout.refusal])].join(
+          '. ',
+        ),
+      );
     case 'refused':
       return say('True', 'PodsRefused', rollout.message);
     case 'rolling':
