@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { Budget, Claims, Gathered, KeptWindows } from './gathered.ts';
 
-const gathered = (bytes: number): Gathered => Object.assign(new Gathered(), { bytes });
+const gathered = (bytes: number): Gathered => Object.assign(new Gathered(new Date()), { bytes });
 
 test('a record is one window’s until that lets it go', () => {
   const claims = new Claims();

@@ -15,9 +15,12 @@ export class Gathered {
   isAcknowledged = false;
   /** Some of it may have been sent twice. */
   mayRepeat: boolean;
+  /** When the API was asked. */
+  readonly asked: Date;
 
   /** @param sentBefore an attempt that is over may have sent it */
-  constructor({ sentBefore = false, isCounted = false } = {}) {
+  constructor(asked: Date, { sentBefore = false, isCounted = false } = {}) {
+    this.asked = asked;
     this.mayRepeat = sentBefore;
     this.contribution.isCounted = isCounted;
   }

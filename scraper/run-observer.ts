@@ -11,7 +11,7 @@ export interface RunObserver {
   repeated(source: string, records: number): void;
   /** Records beyond `maxRecordsPerScrape`. */
   leftOut(source: string, records: number): void;
-  /** Time beyond `maxCatchUp`, in milliseconds. */
+  /** Time beyond `maxCatchUp` or a fixed `rangeKeys.value`, in milliseconds. */
   notCaughtUp(source: string, milliseconds: number): void;
   /** A tick while the last run still went on. */
   skipped(source: string): void;

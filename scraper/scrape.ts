@@ -95,9 +95,9 @@ async function fetched(window: LedgerWindow, parts: ScrapeParts, signal: AbortSi
 async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSignal): Promise<Gathered> {
   const { prepared, fetch, claims, kept, budget, now } = parts;
   const isCounted = kept.isCounted(prepared.source.name, window.id);
-  const gathered = new Gathered({ sentBefore: window.mayRepeat, isCounted });
+  const gathered = new Gathered(now(), { sentBefore: window.mayRepeat, isCounted });
   const isFirst = budget.isWhole;
-  const time = { observed: BigInt(now().getTime()) * 1_000_000n };
+  const time = { observed: BigInt(gathered.asked.getTime()) * 1_000_000n };
   try {
     for await (const page of pages(prepared.source, prepared.isRange ? window : undefined, fetch, signal)) {
       gathered.bytes += page.bytes;

@@ -1,6 +1,7 @@
 import { nextAttempt } from './backoff.ts';
 import { Budget, NoRoom } from './gathered.ts';
 import { type Plan, planOf } from './plan.ts';
+import { outOfReach } from './requests/windows.ts';
 import type { RunParts } from './run-parts.ts';
 import type { Run } from './runs.ts';
 import { scrapeWindow } from './scrape.ts';
@@ -196,6 +197,7 @@ export class SourceRun {
       this.#record.unchanged += gathered.unchanged;
       if (gathered.mayRepeat) observer.repeated(this.#name, gathered.records);
       if (gathered.leftOut > 0) this.#leftOut(window, gathered.leftOut);
+      this.#tellOutOfReach(window, gathered.asked);
     } catch (error) {
       // What is given up, or has no room, stays as it is, and is due again.
       if (this.#signal.aborted) return;
@@ -211,6 +213,16 @@ export class SourceRun {
     const { logger, observer } = this.#parts;
     observer.leftOut(this.#name, records);
     logger.warn({ source: this.#name, window: id, records }, 'records left out (maxRecordsPerScrape)');
+  }
+
+  #tellOutOfReach(window: LedgerWindow, asked: Date): void {
+    const { logger, observer, period } = this.#parts;
+    const { start } = window;
+    const missed = outOfReach(this.#memory.prepared.source.scrape, window, asked, period(asked));
+    if (missed === 0) return;
+    const end = new Date(start.getTime() + missed);
+    observer.notCaughtUp(this.#name, missed);
+    logger.warn({ source: this.#name, start, end }, 'not caught up: rangeKeys.value does not reach back to this time');
   }
 
   #moved(window: LedgerWindow): void {

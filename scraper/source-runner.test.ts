@@ -100,6 +100,24 @@ describe('what is asked for', () => {
     );
   });
 
+  test.each([
+    [{ unit: 'minutes' }, 6 * 60, 0],
+    [{ unit: 'minutes', value: 5 }, 5, 5 * 3600 + 55 * 60],
+  ])('after an outage a request with %j reaches back so far, and what it does not reach is said', async (...row) => {
+    const [rangeKeys, value, missed] = row;
+    const skipped: number[] = [];
+    const observer: RunObserver = { ...unobserved, notCaughtUp: (_source, ms) => skipped.push(ms) };
+    await using kit = await RunnerKit.start({ scrape: { rangeKeys }, observer });
+    await plannedUntil(kit, minutes(-6 * 60));
+    await kit.runner.run('schedule');
+    expect(kit.api.targets).toEqual([`/events?unit=minutes&value=${value}`]);
+    expect(skipped).toEqual(missed === 0 ? [] : [missed * 1000]);
+    expect(kit.lines.filter(({ msg }) => String(msg).includes('not caught up'))).toHaveLength(skipped.length);
+    kit.pass(PERIOD_MS);
+    await kit.runner.run('schedule');
+    expect(skipped).toHaveLength(missed === 0 ? 0 : 1);
+  });
+
   test('a long time is planned in parts, and caught up in one run', async () => {
     await using kit = await RunnerKit.start({ scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 8 } });
     kit.api.answer = json([]);

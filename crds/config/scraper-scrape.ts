@@ -26,7 +26,11 @@ const RangeKeys = z.strictObject({
     .union([z.int({ error: 'an integer or a string' }), text('an integer or a string')], {
       error: 'an integer or a string',
     })
-    .describe('What `value` is. `from-config`: as many units as `frequency` has.')
+    .describe(
+      'What `value` is. `from-config`: as many units as `frequency` has; after an outage or a failure, and with `cron`, as ' +
+        'many as reach back to the last scrape. A number is always sent as it is; what it does not reach back to after an ' +
+        'outage is lost, which is logged and counted.',
+    )
     .nullable()
     .prefault('from-config'),
   takeNegative: flag().describe('Make the value of `from-config` negative.').prefault(false),

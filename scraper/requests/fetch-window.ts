@@ -46,10 +46,11 @@ export async function* pages(
   signal: AbortSignal,
 ): AsyncGenerator<Page, void, void> {
   const paging = pagesOf(source.scrape.pagination);
+  const now = dependencies.now();
   let step: PageStep | undefined = paging.first;
   for (let count = 1; step !== undefined; count++) {
     const { settings } = dependencies;
-    const request = requestOf({ source, settings, window, page: step.parameters, next: step.url });
+    const request = requestOf({ source, settings, window, now, page: step.parameters, next: step.url });
     const { page, headers } = await onePage(request, source, dependencies, signal);
     step = following(
       paging,

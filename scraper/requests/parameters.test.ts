@@ -8,7 +8,7 @@ function request(values: Record<string, unknown>, context: Partial<RequestContex
   const { scraper: settings, sources } = loadScraper(scraperSampleWith(values));
   const [source] = sources;
   if (source === undefined) throw new Error('the sample has no source');
-  return requestOf({ source, settings, window: WINDOW, ...context });
+  return requestOf({ source, settings, window: WINDOW, now: WINDOW.end, ...context });
 }
 
 /** The query of a GET request, or the body of a POST request. */
@@ -96,12 +96,28 @@ describe('relative times', () => {
     [{ unit: 'days', value: null }, '1h', 'unit=days&value=None'],
     [{ unit: 'days', startKey: 'from' }, '1d', 'unit=days&value=1'],
   ])('%j every %s', (rangeKeys, frequency, query) => {
-    expect(sent({ [KEYS]: rangeKeys, 'source.frequency': frequency })).toBe(query);
+    expect(sent({ [KEYS]: rangeKeys, 'source.frequency': frequency }, { now: WINDOW.start })).toBe(query);
   });
 
-  test('with cron, the length of the window counts', () => {
-    const values = { [KEYS]: { unit: 'minutes' }, 'source.frequency': undefined, 'source.cron': '*/5 * * * *' };
-    expect(sent(values)).toBe('unit=minutes&value=5');
+  const after = (seconds: number) => ({ now: new Date(WINDOW.start.getTime() + seconds * 1000) });
+
+  test.each([
+    ['on time', 305, {}, 5],
+    ['late', 306, {}, 6],
+    ['hours late', 6 * 3600, {}, 360],
+    ['as late as lag says', 420, { 'source.scrape.lag': '2m' }, 5],
+    ['later than lag says', 480, { 'source.scrape.lag': '2m' }, 6],
+    [
+      'at the time of cron, give or take a moment',
+      299.9,
+      { 'source.frequency': undefined, 'source.cron': '* * * * *' },
+      5,
+    ],
+    ['after that', 310, { 'source.frequency': undefined, 'source.cron': '* * * * *' }, 6],
+    ['late with a value of its own', 6 * 3600, { [KEYS]: { unit: 'minutes', value: 7 } }, 7],
+  ])('%s, a request reaches back to the start of its window', (_when, seconds, values, value) => {
+    const fields = { [KEYS]: { unit: 'minutes' }, 'source.frequency': '5m', ...values };
+    expect(sent(fields, after(seconds))).toBe(`unit=minutes&value=${value}`);
   });
 
   test('a number stays one in a POST body', () => {

@@ -1,7 +1,7 @@
 import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
 import { asUrl, type Parameter, queryOf } from './query.ts';
 import { formatTime } from './strftime.ts';
-import { timeMode, timePattern, unitMs, type Window } from './windows.ts';
+import { ON_TIME_MS, timeMode, timePattern, unitMs, type Window } from './windows.ts';
 
 export interface RequestParts {
   readonly method: 'GET' | 'POST';
@@ -17,6 +17,8 @@ export interface RequestContext {
   readonly settings: Pick<ScraperSettings, 'defaultTimeFormat'>;
   /** Undefined: the source has no times. */
   readonly window: Window | undefined;
+  /** When the window is asked for, the same for all its pages. */
+  readonly now: Date;
   /** Parameters of the page; they take the place of others with their name. */
   readonly page?: Readonly<Record<string, unknown>>;
   /** Where the last page says that this one is; it has its parameters already. */
@@ -86,8 +88,8 @@ function decoded(text: string): string {
 const withoutCredentials = (url: string): string => url.replace(/^(https?:\/\/)[^/?#]*@/i, '$1');
 
 /** All parameters in the order of the wire: start, end, unit, value, extraArgs, page. */
-function parametersOf({ source, settings, window, page = {} }: RequestContext): Parameter[] {
-  const parameters = [...timeParameters(source, settings, window), ...extraParameters(source.scrape)];
+function parametersOf({ source, settings, window, now, page = {} }: RequestContext): Parameter[] {
+  const parameters = [...timeParameters(source, settings, window, now), ...extraParameters(source.scrape)];
   const replaced = parameters.filter(({ name }) => !Object.hasOwn(page, name));
   return [...replaced, ...Object.entries(page).map(([name, value]) => ({ name, value, raw: false }))];
 }
@@ -96,6 +98,7 @@ function timeParameters(
   { scrape, frequency }: Pick<Source, 'scrape' | 'frequency'>,
   settings: RequestContext['settings'],
   window: Window | undefined,
+  now: Date,
 ): Parameter[] {
   const { rangeKeys, urlEncodeTimeKeys, overlap } = scrape;
   const mode = timeMode(scrape);
@@ -108,20 +111,29 @@ function timeParameters(
       { name: rangeKeys.endKey ?? '', value: formatTime(window.end, pattern), raw: !urlEncodeTimeKeys },
     ];
   }
-  // With cron there is no frequency; the window is what has passed since the last time.
-  const period = frequency ?? window.end.getTime() - window.start.getTime();
+  const elapsed = now.getTime() - scrape.lag - window.start.getTime();
   return [
     { name: 'unit', value: rangeKeys.unit, raw: false },
-    { name: 'value', value: relativeValue(rangeKeys, period), raw: false },
+    { name: 'value', value: relativeValue(rangeKeys, frequency, elapsed), raw: false },
   ];
 }
 
+/** On time: what the original sends. Late, after an outage or a failure: as many units as reach back to the start. */
 function relativeValue(
   { unit, value, takeNegative }: NonNullable<Source['scrape']['rangeKeys']>,
-  periodMs: number,
+  frequency: number | null,
+  elapsed: number,
 ): unknown {
   if (value !== 'from-config' || unit === null) return value;
-  const units = Math.floor(periodMs / unitMs(unit));
+  const toStart = (milliseconds: number): number => Math.max(0, Math.ceil(milliseconds / unitMs(unit)));
+  const isLate = frequency !== null && elapsed > frequency + ON_TIME_MS;
+  // With cron there is no frequency; the window is what has passed since the last time.
+  const units =
+    frequency === null
+      ? toStart(elapsed - ON_TIME_MS)
+      : isLate
+        ? toStart(elapsed)
+        : Math.floor(frequency / unitMs(unit));
   return takeNegative && units !== 0 ? -units : units;
 }
 

@@ -20,6 +20,9 @@ const UNIT_MS = {
 /** Milliseconds of a unit of `rangeKeys` or `parallelWindow`; a month has 30 days. */
 export const unitMs = (unit: keyof typeof UNIT_MS): number => UNIT_MS[unit];
 
+/** Ticks and their requests may come so late. */
+export const ON_TIME_MS = 5_000;
+
 /** How a source tells the API which time it wants. */
 export type TimeMode = 'explicit' | 'relative' | 'none';
 
@@ -27,6 +30,17 @@ export function timeMode({ type, rangeKeys }: Pick<Scrape, 'type' | 'rangeKeys'>
   if (type === 'instant' || rangeKeys === null) return 'none';
   if (rangeKeys.startKey && rangeKeys.endKey) return 'explicit';
   return rangeKeys.unit === null ? 'none' : 'relative';
+}
+
+/**
+ * Milliseconds at the start of a window that its request has not asked for, because it sends a number that is always the
+ * same; 0 when it was on time.
+ */
+export function outOfReach({ lag, ...scrape }: Scrape, { start }: Window, asked: Date, periodMs: number): number {
+  const { unit, value } = scrape.rangeKeys ?? {};
+  if (timeMode(scrape) !== 'relative' || typeof value !== 'number' || !unit) return 0;
+  const missed = asked.getTime() - lag - start.getTime() - Math.max(Math.abs(value) * unitMs(unit), periodMs);
+  return missed > ON_TIME_MS ? missed : 0;
 }
 
 /** The size of the windows that a range is cut into; null: it stays whole, because each would be the same request. */
