@@ -25,6 +25,8 @@ describe('text', () => {
     ['sent Bearer abcd.EFG-1_2~3+4/5==', `sent Bearer ${REDACTED}`],
     ['sent BASIC dXNlcjpwYXNz,', `sent BASIC ${REDACTED},`],
     [`x ${JWT} y`, `x ${REDACTED} y`],
+    [`x-eyJ-${JWT}.y`, `x-${REDACTED}.y`],
+    [`${JWT}.${JWT}`, `${REDACTED}.${REDACTED}`],
     // Credentials in URLs.
     ['at https://user:pw@host.example/path?a=1', `at https://${REDACTED}@host.example/path?a=1`],
     ['redis://:pw@redis:6379/0', `redis://${REDACTED}@redis:6379/0`],
@@ -80,6 +82,14 @@ describe('text', () => {
       // Were it searched again from every character, this would take minutes.
       expect(redact(piece.repeat(1_000_000)).length).toBeLessThan(50_000);
     }
+  });
+
+  test.each(['eyJ-', '-eyJ', 'eyJaaaaaa-', 'eyJaaaaaa.eyJ-', 'aaaaaaaa.'])('of many %j is read once', (piece) => {
+    const text = piece.repeat(16_384 / piece.length);
+    const before = process.cpuUsage();
+    for (let i = 0; i < 20; i += 1) redact(text);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(500);
   });
 
   test('is cut off after 16 Ki characters, and nothing of a secret is left at the cut', () => {

@@ -30,7 +30,8 @@ const MAX_NAMES = 1000;
 /** Without any of these, none of the patterns below can match. */
 const SUSPICIOUS = /[:=\s]|eyJ/;
 const SCHEME = /\b(Bearer|Basic)\s{1,8}[A-Za-z0-9._~+/=-]{4,}/gi;
-const JWT = /\beyJ[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]{6,}\.[A-Za-z0-9_-]*/g;
+/** Behind what a word begins with. Only a word that goes on as a token does is looked into, so that each is read once. */
+const JWT = /(?<![\w-])(?=[\w-]+\.[\w-]{6,}\.)([\w-]*?\b)eyJ[\w-]{6,}\.[\w-]{6,}\.[\w-]*/g;
 const URL_CREDENTIALS = /(\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@:]*:[^\s/@]*@/gi;
 /** Between a name and its value, also in JSON, and in JSON that is text in JSON. */
 const BETWEEN = String.raw`\\{0,3}["']?\s{0,8}[=:]\s{0,8}\\{0,3}["']?`;
@@ -80,10 +81,11 @@ function redactionBy(text: Redact, names: ReadonlySet<string>): Redaction {
 
 /** Text without what looks like a credential by itself, whatever stands before it. */
 export const withoutCredentials: Redact = (text) =>
-  text
+  withoutTokens(text)
     .replace(SCHEME, (_all, scheme: string) => `${scheme} ${REDACTED}`)
-    .replace(JWT, REDACTED)
     .replace(URL_CREDENTIALS, (_all, scheme: string) => `${scheme}${REDACTED}@`);
+
+const withoutTokens: Redact = (text) => (text.includes('eyJ') ? text.replace(JWT, `$1${REDACTED}`) : text);
 
 /**
  * Leaves of each id as much as is needed to follow it: where authentication is off, who knows the id of a session has
