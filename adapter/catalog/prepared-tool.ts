@@ -6,7 +6,7 @@ import { type Catalog, isOwnTool } from './catalog.ts';
 export interface PreparedTool {
   /** Undefined where it has none, and nothing is said about it then. */
   readonly name: string | undefined;
-  /** `disabled`: clients never see it, for reasons that are not its own. `blocked`: because of what it says. */
+  /** `disabled`: clients never see it, for reasons that are not its own. `blocked`: because of what it says, or how much. */
   readonly fate: 'shown' | 'disabled' | 'blocked';
   /** The definition, clean: what is pinned. Undefined where it is the upstream's as it is. */
   readonly clean: string | undefined;
@@ -14,11 +14,14 @@ export interface PreparedTool {
   readonly shown: string | undefined;
   /** Of those that are shown, where tools are pinned. */
   readonly pin: Pin | undefined;
-  /** Where its text was, or would have to be, cleaned: paths in the definition. */
+  /** Where its text was, or would have to be, cleaned: paths in the definition; or that it is too long. */
   readonly cleaned: readonly string[];
 }
 
+/** It is worked on in one go, and no model reads that much about one tool. */
+const MAX_DEFINITION_CHARS = 1 << 20;
 const NOTHING_CLEANED: readonly string[] = [];
+const TOO_LONG: readonly string[] = [`longer than ${MAX_DEFINITION_CHARS} characters`];
 
 export function prepareTool(definition: string, catalog: Catalog, isPinned: boolean): PreparedTool {
   const name = nameOf(definition);
@@ -26,6 +29,7 @@ export function prepareTool(definition: string, catalog: Catalog, isPinned: bool
   if (name !== undefined && (catalog.disabled.matches(name) || isOwnTool(catalog, name))) {
     return { ...hidden, fate: 'disabled' };
   }
+  if (definition.length > MAX_DEFINITION_CHARS) return { ...hidden, fate: 'blocked', cleaned: TOO_LONG };
   const { text, modified } = catalog.clean?.(definition) ?? { text: definition, modified: NOTHING_CLEANED };
   if (text === undefined) return { ...hidden, fate: 'blocked', cleaned: modified };
   const shown = (name === undefined ? undefined : catalog.transforms.get(name))?.(text);

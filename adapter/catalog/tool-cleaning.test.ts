@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
 import type { PreparedTool } from './prepared-tool.ts';
-import { cleaningEvent, toolCleaning } from './tool-cleaning.ts';
+import { cleaningEvents, toolCleaning } from './tool-cleaning.ts';
 
 function cleaning(core: Record<string, unknown>): ReturnType<typeof toolCleaning> {
   const config = load({ core, servers: [{ id: 's', mount_path: '/s', upstream: { url: 'http://u/mcp' } }] });
@@ -41,19 +41,23 @@ describe('of the tools that were cleaned', () => {
 
   test('ten are named, the others counted', () => {
     const cleaned = Array.from({ length: 1_000 }, (_, i) => prepared(`t${i}`, 'description'));
-    const event = cleaningEvent([prepared('clean'), ...cleaned]);
+    const [event] = cleaningEvents([prepared('clean'), ...cleaned]);
     expect(event).toMatchObject({ tools: 1_000, blocked: false });
     expect(event?.first).toEqual(Array.from({ length: 10 }, (_, i) => ({ name: `t${i}`, fields: ['description'] })));
-    expect(cleaningEvent([prepared('clean')])).toBeUndefined();
+    expect(cleaningEvents([prepared('clean')])).toEqual([]);
   });
 
   test('the names are fit for a log', () => {
-    const event = cleaningEvent([prepared(`\u202e${'x'.repeat(1000)}`, 'title'), prepared(undefined, 'title')]);
+    const [event] = cleaningEvents([prepared(`\u202e${'x'.repeat(1000)}`, 'title'), prepared(undefined, 'title')]);
     const first = { name: `\\u{202e}${'x'.repeat(127)}`, fields: ['title'] };
     expect(event?.first).toEqual([first, { name: '', fields: ['title'] }]);
   });
 
-  test('it is told that they are hidden', () => {
-    expect(cleaningEvent([{ ...prepared('a', 'title'), fate: 'blocked' }])).toMatchObject({ blocked: true });
+  test('those that are hidden are told of apart', () => {
+    const hidden = { ...prepared('a', 'title'), fate: 'blocked' } as const;
+    expect(cleaningEvents([prepared('b', 'title'), hidden])).toMatchObject([
+      { tools: 1, first: [{ name: 'a' }], blocked: true },
+      { tools: 1, first: [{ name: 'b' }], blocked: false },
+    ]);
   });
 });

@@ -10,11 +10,11 @@ const MAX_NAMED = 10;
 /** Of a name, in events. */
 const MAX_NAME_CHARS = 128;
 
-/** A list has definitions whose text had to change, or hides their tools. They are told of once. */
+/** A list has definitions whose text had to change, or whose tools are hidden. They are told of once. */
 export interface CleaningEvent {
   /** How many. */
   readonly tools: number;
-  /** The first ten: names, cut and with escapes, for they are the upstream's text, and paths in the definitions. */
+  /** The first ten: names, cut and with escapes, for they are the upstream's text, and what was wrong with them. */
   readonly first: readonly { readonly name: string; readonly fields: readonly string[] }[];
   /** Whether the tools are hidden. */
   readonly blocked: boolean;
@@ -38,12 +38,14 @@ export function toolCleaning(
   };
 }
 
-/** What is to be told of tools that are new in a list; undefined where that is nothing. */
-export function cleaningEvent(tools: readonly PreparedTool[]): CleaningEvent | undefined {
-  const cleaned = tools.filter((tool) => tool.cleaned.length > 0);
-  if (cleaned.length === 0) return undefined;
-  const first = cleaned.slice(0, MAX_NAMED).map(({ name, cleaned: fields }) => {
-    return { name: withEscapes((name ?? '').slice(0, MAX_NAME_CHARS)), fields };
+/** What is to be told of tools that are new in a list; those that are hidden apart from the others. */
+export function cleaningEvents(tools: readonly PreparedTool[]): CleaningEvent[] {
+  return [true, false].flatMap((blocked) => {
+    const cleaned = tools.filter((tool) => tool.cleaned.length > 0 && (tool.fate === 'blocked') === blocked);
+    if (cleaned.length === 0) return [];
+    const first = cleaned.slice(0, MAX_NAMED).map(({ name, cleaned: fields }) => {
+      return { name: withEscapes((name ?? '').slice(0, MAX_NAME_CHARS)), fields };
+    });
+    return [{ tools: cleaned.length, first, blocked }];
   });
-  return { tools: cleaned.length, first, blocked: cleaned.some(({ fate }) => fate === 'blocked') };
 }

@@ -74,6 +74,19 @@ describe('a list', () => {
     expect(turns).toBeGreaterThan(5);
   });
 
+  test('hides a definition that is longer than a million characters, and says so', async () => {
+    const { views: all, cleaned, events } = views();
+    const long = tool('long', 'x'.repeat(1 << 20));
+    const { view } = await all.of(`[${tool('a', 'dirt')},${long},${tool('b')}]`);
+    expect(view.tools.map(({ name }) => name)).toEqual(['a', 'b']);
+    expect([...view.blocked]).toEqual(['long']);
+    expect(cleaned).toEqual([tool('a', 'dirt'), tool('b')]);
+    expect(events).toEqual([
+      { tools: 1, first: [{ name: 'long', fields: ['longer than 1048576 characters'] }], blocked: true },
+      { tools: 1, first: [{ name: 'a', fields: ['description'] }], blocked: false },
+    ]);
+  });
+
   test.each([
     ['more than 20000 tools', () => `[${'{},'.repeat(20_000)}{}]`],
     ['longer than 16777216 characters', () => `["${'x'.repeat(16 << 20)}"]`],

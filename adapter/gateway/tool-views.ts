@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { type Baseline, baselineOf } from '../catalog/baseline.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { copied, type PreparedTool, prepareTool } from '../catalog/prepared-tool.ts';
-import { cleaningEvent, type CleaningEvents } from '../catalog/tool-cleaning.ts';
+import { cleaningEvents, type CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { type ToolView, toolView } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
 import { inTurns } from './in-turns.ts';
@@ -108,8 +108,7 @@ export class ToolViews {
     const list = new PreparedList(key, await inTurns(steps));
     this.#lists.set(key, list);
     onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked]);
-    const event = cleaningEvent(added);
-    if (event !== undefined) onCleaned?.(event);
+    for (const event of cleaningEvents(added)) onCleaned?.(event);
     return list;
   }
 }
