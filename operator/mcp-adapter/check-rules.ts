@@ -9,10 +9,12 @@ import { isObject, listAt, numberAt, textAt } from './raw.ts';
 /**
  * Rules of a McpAdapter that concern more than one field, or what only a pod makes of a value. The CRD says what it can
  * of them in CEL. They read unchecked JSON and say nothing about what they cannot judge.
+ *
+ * @param existingClaimModes of the claim that the spec names; undefined when they are not known
  */
-export function ruleProblems(resource: unknown): Problem[] {
+export function ruleProblems(resource: unknown, existingClaimModes: readonly string[] | undefined): Problem[] {
   const known = withKnownValues(resource);
-  const violations = [...RULES.flatMap((rule) => rule(known)), ...secretsByReference(resource)];
+  const violations = [...RULES.flatMap((rule) => rule(known, existingClaimModes)), ...secretsByReference(resource)];
   return violations.map(({ at, message }) => ({ path: dottedPath(at), message }));
 }
 
@@ -30,7 +32,7 @@ interface Violation {
   /** A sentence without its subject, which is the path. */
   message: string;
 }
-type Rule = (resource: unknown) => Violation[];
+type Rule = (resource: unknown, existingClaimModes?: readonly string[]) => Violation[];
 
 const CONFIG = ['spec', 'config'] as const;
 
@@ -72,7 +74,7 @@ const mountableRoot: Rule = (resource) => {
 };
 
 /** Two pods share neither memory nor a file of SQLite, and not a volume that only one node can mount. */
-const severalReplicas: Rule = (resource) => {
+const severalReplicas: Rule = (resource, existingClaimModes) => {
   const autoscaled = numberAt(resource, 'spec', 'autoscaling', 'maxReplicas');
   const most = autoscaled ?? numberAt(resource, 'spec', 'replicas') ?? 1;
   if (most <= 1) return [];
@@ -84,7 +86,11 @@ const severalReplicas: Rule = (resource) => {
     problems.push({ at: state, message: `must be redis ${why}, not ${type}: replicas share their sessions there` });
   }
   const storage = valueAt(resource, ['spec', 'storage']);
-  if (textAt(storage, 'existingClaim') !== undefined) return problems;
+  if (textAt(storage, 'existingClaim') !== undefined) {
+    if (existingClaimModes?.includes('ReadWriteMany') ?? true) return problems;
+    const message = `is a claim with ${existingClaimModes?.join(', ')}; it must have ReadWriteMany ${why}: replicas share their files there`;
+    return [...problems, { at: ['spec', 'storage', 'existingClaim'], message }];
+  }
   if (valueAt(storage, ['claim']) === undefined) {
     // Each pod has a folder of its own then, and fetches from the bucket what another one has written.
     if (isObject(valueAt(resource, [...CONFIG, 'storage', 's3']))) return problems;

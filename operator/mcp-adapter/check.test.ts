@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { check } from './check.ts';
+import { type Served, check } from './check.ts';
 import { sampleAdapter } from './testing/sample.ts';
 
-const served = { httpRoutes: true };
+const served: Served = { httpRoutes: true };
 
 /** `path message` of each problem. */
 function problems(values: Record<string, unknown>, available = served): string[] {
@@ -14,6 +14,24 @@ const redis = { 'spec.config.state_persistence': { type: 'redis', redis: { host:
 const bucket = { 'spec.config.storage': { s3: { bucket: 'files' } } };
 const shared = { 'spec.storage': { claim: { size: '1Gi', accessModes: ['ReadWriteMany'] } } };
 const server = { id: 'files', mount_path: '/mcp', upstream: { url: 'http://files:8000/mcp' } };
+
+describe('several replicas on a claim that exists', () => {
+  const values = { 'spec.replicas': 3, ...redis, 'spec.storage': { existingClaim: 'nfs' } };
+
+  it.each<[readonly string[] | undefined, readonly string[]]>([
+    [undefined, []],
+    [['ReadWriteMany', 'ReadWriteOnce'], []],
+    [
+      ['ReadWriteOnce'],
+      ['spec.storage.existingClaim is a claim with ReadWriteOnce; it must have ReadWriteMany with up to 3'],
+    ],
+  ])('of %j', (existingClaimModes, expected) => {
+    expect(problems(values, { ...served, existingClaimModes })).toEqual(
+      expected.map((text) => expect.stringContaining(text)),
+    );
+    expect(problems({ ...values, 'spec.replicas': 1 }, { ...served, existingClaimModes })).toEqual([]);
+  });
+});
 
 describe('what is accepted', () => {
   it.each<[string, Record<string, unknown>]>([

@@ -16,10 +16,12 @@ export type Checked =
   | { readonly ok: true; readonly adapter: McpAdapter }
   | { readonly ok: false; readonly reason: RefusalReason; readonly problems: readonly Problem[] };
 
-/** What the cluster can do. */
+/** What the cluster has. */
 export interface Served {
   /** Whether the Gateway API's HTTPRoute exists. */
   readonly httpRoutes: boolean;
+  /** Access modes of `spec.storage.existingClaim`; undefined when there is none or it is not known. */
+  readonly existingClaimModes?: readonly string[] | undefined;
 }
 
 /** `config` is checked by the adapter's own schema, which knows what to make of references. */
@@ -34,7 +36,7 @@ export function check(resource: KubernetesObject, served: Served): Checked {
     ...nameProblems(resource.metadata.name),
     ...shapeProblems(resource),
     ...configProblems(valueAt(resource, ['spec', 'config'])),
-    ...ruleProblems(resource),
+    ...ruleProblems(resource, served.existingClaimModes),
     ...overlayProblems(resource),
   ];
   const undeclared = undeclaredVariables(resource);

@@ -21,7 +21,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   if (observed === undefined) return forget(key, cluster); // owner references collect the rest
 
   await retainClaim(observed, cluster, signal);
-  const checked = check(observed.resource, observed.serves);
+  const checked = check(observed.resource, { ...observed.serves, existingClaimModes: accessModes(observed) });
   const paused = checked.ok && checked.adapter.spec.paused === true;
   const applied =
     checked.ok && !paused
