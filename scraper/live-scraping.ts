@@ -30,6 +30,10 @@ export class LiveScraping implements Scraping {
   constructor(parts: LiveScrapingParts) {
     this.#parts = parts;
     this.#take(parts.config);
+    parts.scheduler.onSetBack(() => {
+      parts.logger.warn('the clock was set back: all schedules are counted from now');
+      for (const entry of this.#entries.values()) entry.clockSetBack();
+    });
   }
 
   start(): Promise<void> {

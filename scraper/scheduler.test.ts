@@ -80,3 +80,25 @@ test('a clock that is set forwards is noticed', async () => {
   await vi.waitFor(() => expect(ran).toBe(1));
   scheduler.stop();
 });
+
+test('when the clock is set back, everything comes as soon as it would have, or when its owner says', async () => {
+  let shift = 86_400_000;
+  let told = 0;
+  const now = (): number => Date.now() + shift;
+  const scheduler = new Scheduler(now);
+  scheduler.onSetBack(() => {
+    told += 1;
+    scheduler.set('its own', now() + 60_000, () => undefined);
+  });
+  const at = now() + 5_000;
+  scheduler.set('a', at, () => undefined);
+  scheduler.set('its own', at, () => undefined);
+  shift = 0;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  scheduler.set('b', now() + 1, resolve);
+  await promise;
+  expect(told).toBe(1);
+  expect(Math.abs((scheduler.at('a') ?? 0) - (at - 86_400_000))).toBeLessThan(1000);
+  expect((scheduler.at('its own') ?? 0) - Date.now()).toBeGreaterThan(50_000);
+  scheduler.stop();
+});

@@ -1,6 +1,6 @@
 interface Entry {
   readonly key: string;
-  readonly at: number;
+  at: number;
   readonly run: () => void;
   /** Place in the heap. */
   place: number;
@@ -8,6 +8,8 @@ interface Entry {
 
 /** The clock of the machine can be set: no wait is longer than until the next look at it. */
 const LONGEST_WAIT_MS = 30_000;
+/** What is less may be a clock that is put right little by little. */
+const SET_BACK_MS = 1_000;
 
 /** Timers of thousands of keys, at most one each, on one timer of the process: a heap by time. */
 export class Scheduler {
@@ -17,14 +19,27 @@ export class Scheduler {
   #timer: NodeJS.Timeout | undefined;
   #timerAt = Number.POSITIVE_INFINITY;
   #stopped = false;
+  /** By how much the clock was ahead of one that only runs forwards. */
+  #ahead: number;
+  #onSetBack = (): void => undefined;
 
   constructor(now: () => number = Date.now) {
     this.#now = now;
+    this.#ahead = now() - performance.now();
+  }
+
+  /**
+   * When the clock is set back, all times go back with it, so that nothing waits for as long as it was ahead. Then this
+   * is called, to set anew what depends on the time of day.
+   */
+  onSetBack(work: () => void): void {
+    this.#onSetBack = work;
   }
 
   /** Runs something at a time, in milliseconds since 1970, in the place of what the key had before. */
   set(key: string, at: number, run: () => void): void {
     if (this.#stopped) return;
+    this.#lookAtClock();
     this.delete(key);
     const entry: Entry = { key, at, run, place: this.#heap.length };
     this.#entries.set(key, entry);
@@ -62,12 +77,23 @@ export class Scheduler {
 
   #wake(): void {
     this.#timerAt = Number.POSITIVE_INFINITY;
+    this.#lookAtClock();
     const now = this.#now();
     for (let first = this.#heap[0]; first !== undefined && first.at <= now; first = this.#heap[0]) {
       this.delete(first.key);
       first.run();
     }
     this.#arm();
+  }
+
+  #lookAtClock(): void {
+    const before = this.#ahead;
+    this.#ahead = this.#now() - performance.now();
+    const back = before - this.#ahead;
+    if (back < SET_BACK_MS) return;
+    // By the same for all, so that the heap stays one.
+    for (const entry of this.#heap) entry.at -= back;
+    this.#onSetBack();
   }
 
   #remove(entry: Entry): void {

@@ -50,6 +50,22 @@ describe('when a source runs next', () => {
   });
 });
 
+test.each([
+  [{ frequency: '1h' }, 3_600],
+  [{ frequency: undefined, cron: '0 3 * * *' }, 3 * 3_600],
+])('when the clock is set back, %j is counted from the time that it is now', (fields, next) => {
+  let now = seconds(86_400 + 4 * 3_600);
+  const scheduler = new Scheduler(() => now.getTime());
+  const one = new SourceEntry(measuredSource(fields), { scheduler, now: () => now, random: () => 0 });
+  one.begin();
+  now = START;
+  one.clockSetBack();
+  expect(Math.abs((one.status().nextRun?.getTime() ?? 0) - seconds(next).getTime())).toBeLessThanOrEqual(30_000);
+  one.end();
+  one.clockSetBack();
+  expect(one.status().nextRun).toBeUndefined();
+});
+
 test('why it cannot run is its error', () => {
   const one = entry();
   one.unusable = 'dataKey: is nothing';

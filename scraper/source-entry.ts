@@ -48,6 +48,13 @@ export class SourceEntry {
     if (this.isOwner) this.#armNext(this.#timing.now());
   }
 
+  /** Its times are counted from what is now. */
+  clockSetBack(): void {
+    const now = this.#timing.now();
+    this.#schedule = scheduleOf(this.#source, now);
+    if (this.isOwner) this.#armNext(now);
+  }
+
   /** From now on it may run here. */
   take(): void {
     this.isOwner = true;

@@ -17,6 +17,8 @@ export class SourceMemory {
   /** From the last look at the ledger. */
   state: SourceState | undefined;
   stateReadAt = Number.NEGATIVE_INFINITY;
+  /** That time counts as scraped which has not come yet. */
+  aheadError: string | undefined;
 
   constructor(prepared: PreparedSource) {
     this.prepared = prepared;

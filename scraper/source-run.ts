@@ -14,6 +14,8 @@ import { reportOf } from './window-failure.ts';
 export const FAR = new Date(8.64e15);
 /** Moments that are looked at to set aside those that a later one replaces. */
 const MOMENTS_SEEN = 100;
+/** Clocks of pods may differ as much. */
+const CLOCKS_DIFFER_MS = 10_000;
 /** How often what is known of a source is looked up while it runs. */
 const REFRESH_MS = 1000;
 
@@ -93,6 +95,7 @@ export class SourceRun {
     const { ledger, now, period, fence: fenceNow } = this.#parts;
     const time = now();
     const plan = planOf(prepared, state, time, period(time));
+    this.#checkClock(time);
     const fence = fenceNow();
     if (fence === undefined) {
       this.#stopped = 'elsewhere';
@@ -104,6 +107,16 @@ export class SourceRun {
     this.#memory.isPlanDue = false;
     this.#isMore = taken?.more ?? false;
     if (taken !== undefined) this.#tellOf(taken);
+  }
+
+  /** Whoever has planned that far had another clock, and asked for what the API did not have yet. */
+  #checkClock(now: Date): void {
+    const { prepared, state, aheadError } = this.#memory;
+    const until = state?.plannedUntil;
+    const isAhead = prepared.isRange && until !== undefined && until.getTime() - now.getTime() > CLOCKS_DIFFER_MS;
+    const error = `everything until ${until?.toISOString()} counts as scraped, because the clock was ahead`;
+    this.#memory.aheadError = isAhead ? `${error}; a backfill asks for it again` : undefined;
+    if (isAhead && aheadError === undefined) this.#parts.logger.warn({ source: this.#name }, error);
   }
 
   #tellOf(plan: Plan): void {

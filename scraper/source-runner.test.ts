@@ -118,6 +118,24 @@ describe('what is asked for', () => {
     expect(skipped).toHaveLength(missed === 0 ? 0 : 1);
   });
 
+  test('when the clock was ahead, it says what counts as scraped until it is there again', async () => {
+    await using kit = await RunnerKit.start();
+    await plannedUntil(kit, START);
+    kit.pass(24 * 60 * 60_000);
+    await kit.runner.run('schedule');
+    const said = () => kit.lines.filter(({ msg }) => String(msg).includes('the clock was ahead'));
+    expect([said(), kit.runner.lastError]).toEqual([[], undefined]);
+    kit.pass(-24 * 60 * 60_000 + PERIOD_MS);
+    await kit.runner.run('schedule');
+    kit.pass(PERIOD_MS);
+    await kit.runner.run('schedule');
+    expect(said()).toHaveLength(1);
+    expect(kit.runner.lastError).toContain('everything until 2026-01-02T00:00:00.000Z counts as scraped');
+    kit.pass(24 * 60 * 60_000);
+    await kit.runner.run('schedule');
+    expect(kit.runner.lastError).toBeUndefined();
+  });
+
   test('a long time is planned in parts, and caught up in one run', async () => {
     await using kit = await RunnerKit.start({ scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 8 } });
     kit.api.answer = json([]);

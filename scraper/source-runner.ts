@@ -50,9 +50,9 @@ export class SourceRunner {
     return this.#memory.state;
   }
 
-  /** Why the last run has failed, or windows wait for another attempt. */
+  /** Why the last run has failed, windows wait for another attempt, or time is left out. */
   get lastError(): string | undefined {
-    return this.#error;
+    return this.#error ?? this.#memory.aheadError;
   }
 
   get isRunning(): boolean {
