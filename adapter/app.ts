@@ -7,6 +7,7 @@ import { type EffectiveServer, effectiveServer } from '../crds/config/effective-
 import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
+import { timerMs } from '../crds/config/timer-ms.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { runsOfMachine } from './code-mode/runs-of-machine.ts';
 import { SANDBOX_LIMITS } from './code-mode/sandbox-limits.ts';
@@ -363,7 +364,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       ? undefined
       : new CleanupLoop(
           (signal) => pass.run(signal),
-          core.cleanup_interval_seconds * 1000,
+          timerMs(core.cleanup_interval_seconds),
           (error) => logger.error({ err: error }, 'cleanup failed; it is tried again'),
         );
   let app: ReturnType<typeof createServer> | undefined;

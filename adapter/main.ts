@@ -5,7 +5,7 @@ import { packageVersion } from '../crds/runtime/package-version.ts';
 
 enableCompileCache();
 
-const { readOptions, USAGE, UsageError } = await import('./options.ts');
+const { readOptions, shutdownGrace, USAGE, UsageError } = await import('./options.ts');
 
 const version = packageVersion(import.meta.url);
 process.exit(await main());
@@ -55,12 +55,10 @@ async function run(
   const { createLogger } = await import('./telemetry/logger.ts');
   const { LogOutput } = await import('./telemetry/log-output.ts');
   const { redactionOf } = await import('../crds/config/redact-config.ts');
+  const { timerMs } = await import('../crds/config/timer-ms.ts');
   const redaction = redactionOf(config, process.env);
   const logOutput = new LogOutput();
   const logger = createLogger(options.logLevel ?? config.core.log_level, redaction, logOutput);
-  const graceSeconds = Number(
-    process.env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] || config.core.shutdown_grace_seconds,
-  );
 
   let adapter: import('./app.ts').Adapter | undefined;
   let url;
@@ -73,7 +71,7 @@ async function run(
       env: process.env,
       version,
       references: options.references,
-      shutdownGraceMs: Number.isFinite(graceSeconds) && graceSeconds >= 0 ? graceSeconds * 1000 : 30_000,
+      shutdownGraceMs: timerMs(shutdownGrace(process.env, config.core.shutdown_grace_seconds)),
       exit: () => process.exit(1),
     });
     url = await adapter.listen(options.host ?? config.core.host, options.port ?? config.core.port);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { readOptions, USAGE, UsageError } from './options.ts';
+import { readOptions, shutdownGrace, USAGE, UsageError } from './options.ts';
 
 const RUN = {
   action: 'run',
@@ -33,6 +33,8 @@ describe('the command line', () => {
     [['--port', '65536'], '--port must be a number from 0 to 65535, not "65536"'],
     [['--port=-1'], '--port must be'],
     [['--port', 'x'], '--port must be'],
+    [['--port', ''], '--port must be a number from 0 to 65535, not ""'],
+    [['--port', ' '], '--port must be'],
     [['--port', '1.5'], '--port must be'],
     [['--log-level', 'loud'], '--log-level must be one of debug, info, warning, error, critical, not "loud"'],
     [['--config'], '--config'],
@@ -42,6 +44,19 @@ describe('the command line', () => {
   ])('%j is refused: %s', (args, message) => {
     expect(() => readOptions(args, {})).toThrow(UsageError);
     expect(() => readOptions(args, {})).toThrow(message);
+  });
+
+  test.each([
+    [undefined, 40],
+    ['', 40],
+    [' ', 40],
+    ['soon', 40],
+    ['-1', 40],
+    ['Infinity', 40],
+    ['0', 0],
+    [' 1.5 ', 1.5],
+  ])('is not asked how long calls may go on, but the environment: %j', (value, seconds) => {
+    expect(shutdownGrace({ MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS: value }, 40)).toBe(seconds);
   });
 
   test('is described', () => {

@@ -63,7 +63,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
   if (level !== undefined && logLevel === undefined) {
     throw new UsageError(`--log-level must be one of ${LEVELS.join(', ')}, not "${level}"`);
   }
-  const port = values.port === undefined ? undefined : Number(values.port);
+  const port = values.port === undefined ? undefined : numberOf(values.port);
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw new UsageError(`--port must be a number from 0 to 65535, not "${values.port}"`);
   }
@@ -77,3 +77,12 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     logLevel,
   };
 }
+
+/** How many seconds running calls may go on after SIGTERM: what the environment says, if that is a time. */
+export function shutdownGrace(env: Readonly<Record<string, string | undefined>>, configured: number): number {
+  const seconds = numberOf(env['MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS'] ?? '');
+  return Number.isFinite(seconds) && seconds >= 0 ? seconds : configured;
+}
+
+/** NaN for blank text too, such as a variable of the shell that is not set. */
+const numberOf = (text: string): number => (text.trim() === '' ? Number.NaN : Number(text));

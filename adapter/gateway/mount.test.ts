@@ -47,6 +47,9 @@ describe('a mount', () => {
     expect(sampleMount({ upstream_ping: { enabled: false } }).ping).toBeUndefined();
     const own = sampleMount({ upstream_ping: { interval_seconds: 2, failure_threshold: 9, open_cooldown_seconds: 4 } });
     expect(own.ping?.snapshot()).toMatchObject({ interval_seconds: 2 });
+    const rare = sampleMount({ upstream_ping: { interval_seconds: 30 * 86_400, timeout_seconds: 1e9 } });
+    const longest = (2 ** 31 - 1) / 1000; // what a timer can wait
+    expect(rare.ping?.snapshot()).toMatchObject({ interval_seconds: longest, timeout_seconds: longest });
     expect(own.breaker.snapshot(0)).toMatchObject({ failure_threshold: 9, open_cooldown_seconds: 4 });
   });
 

@@ -1,4 +1,5 @@
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import { timerMs } from '../../crds/config/timer-ms.ts';
 import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
 import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
@@ -102,7 +103,7 @@ export function createMount(options: MountOptions): Mount {
     ? new PingLoop({
         upstream: own,
         breaker,
-        policy: { intervalMs: policy.interval_seconds * 1000, timeoutMs: policy.timeout_seconds * 1000 },
+        policy: { intervalMs: timerMs(policy.interval_seconds), timeoutMs: timerMs(policy.timeout_seconds) },
         headers: headers.base('POST', undefined),
         serverId: server.id,
         clientVersion: options.version,
@@ -122,7 +123,7 @@ export function createMount(options: MountOptions): Mount {
     requiredHeaders: clientHeaders.required.map((name) => name.toLowerCase()),
     breaker,
     ping,
-    era: new EraProbe(own, policy.timeout_seconds * 1000),
+    era: new EraProbe(own, timerMs(policy.timeout_seconds)),
     lists: new ListCache(options.listTtlMs),
     disabled,
     surface: new ToolSurface({

@@ -1,5 +1,6 @@
 import type { AdapterEntry } from '../../crds/config/adapter-entry.ts';
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import { timerMs } from '../../crds/config/timer-ms.ts';
 
 /** The entry of each tool that something is configured for: the first that names it. */
 export function toolEntries(server: Pick<EffectiveServer, 'adapters'>): Map<string, AdapterEntry> {
@@ -25,9 +26,4 @@ export function toolTimeouts(server: EffectiveServer): (tool: string | undefined
   return (tool) => (tool === undefined ? inherited : (own.get(tool) ?? inherited));
 }
 
-/** setTimeout's own limit; longer ones would fire at once. */
-const MAX_TIMEOUT_MS = 2 ** 31 - 1;
-
-function toMs(seconds: number | null): number | null {
-  return seconds === null ? null : Math.min(Math.ceil(seconds * 1000), MAX_TIMEOUT_MS);
-}
+const toMs = (seconds: number | null): number | null => (seconds === null ? null : timerMs(seconds));

@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import type { AdapterConfig } from '../../crds/config/adapter.ts';
+import { timerMs } from '../../crds/config/timer-ms.ts';
 import { AvailableStore } from './availability.ts';
 import { AvailableBus } from './available-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
@@ -70,7 +71,7 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
   let snapshot: Snapshot | undefined;
   if (disk.local_path !== null) {
     const file = { path, wal: disk.wal.enabled };
-    snapshot = new Snapshot(store, { file, intervalMs: snapshot_interval_seconds * 1000, log: hooks.log });
+    snapshot = new Snapshot(store, { file, intervalMs: timerMs(snapshot_interval_seconds), log: hooks.log });
     snapshot.load(refresh_on_startup ? 'secrets' : 'all');
     snapshot.start();
   }
@@ -103,7 +104,7 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
   const { redis, unavailable_policy } = config.state_persistence;
   const server = redisServer(config);
   const commands = new RedisConnection(server);
-  const pingMs = redis.ping_seconds * 1000;
+  const pingMs = timerMs(redis.ping_seconds);
   const primary = new RedisStore(commands, { keyBase: redis.key_base, sessionTtlMs: sessionTtlMs(config) });
   const redisBus = new RedisBus(commands, new RedisConnection(server), {
     keyBase: redis.key_base,

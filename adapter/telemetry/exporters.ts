@@ -3,6 +3,7 @@ import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 
 import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
+import { timerMs } from '../../crds/config/timer-ms.ts';
 import { logsMessage, metricsMessage } from '../../crds/runtime/otlp/otlp-protobuf.ts';
 import { spansMessage } from '../../crds/runtime/otlp/otlp-spans.ts';
 import { withSerializer } from '../../crds/runtime/otlp/own-serializer.ts';
@@ -61,7 +62,7 @@ export async function createTraceExporter(settings: TelemetrySettings): Promise<
 
 const shared = (settings: TelemetrySettings, signal: Signal) => ({
   url: endpointOf(settings, signal),
-  timeoutMillis: settings.export_timeout_seconds * 1000,
+  timeoutMillis: timerMs(settings.export_timeout_seconds),
   concurrencyLimit: CONCURRENT,
 });
 

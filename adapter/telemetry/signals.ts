@@ -6,6 +6,7 @@ import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 
 import { maskIds } from '../../crds/config/redact.ts';
 import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
+import { timerMs } from '../../crds/config/timer-ms.ts';
 import { observeNode } from '../../crds/runtime/node-metrics.ts';
 import { createResource } from '../../crds/runtime/otlp/resource.ts';
 import { Aggregation } from './aggregation.ts';
@@ -24,8 +25,6 @@ const SCOPE = 'remote_mcp_adapter';
 const SERIES = 2_000;
 /** More for each server: the names of its tools, each with every result. */
 const SERIES_OF_SERVER = 603;
-/** What a timer can wait; more would be no wait at all. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 /** What goes to the collector. */
 interface Exports {
@@ -116,7 +115,7 @@ export class Signals {
     clearInterval(this.#flushing);
     const stop = new AbortController();
     const { promise: isLate, resolve } = Promise.withResolvers<false>();
-    const timer = setTimeout(() => resolve(false), milliseconds(this.#settings.shutdown_drain_timeout_seconds));
+    const timer = setTimeout(() => resolve(false), timerMs(this.#settings.shutdown_drain_timeout_seconds));
     const inTime = await Promise.race([this.#letGo(isFlushed, stop.signal).then(() => true), isLate]);
     clearTimeout(timer);
     stop.abort();
@@ -142,8 +141,8 @@ export class Signals {
     const metrics = new MetricExport({
       exporter: await createMetricExporter(settings),
       collect: () => this.#collect(),
-      intervalMs: milliseconds(settings.export_interval_seconds),
-      timeoutMs: milliseconds(settings.export_timeout_seconds),
+      intervalMs: timerMs(settings.export_interval_seconds),
+      timeoutMs: timerMs(settings.export_timeout_seconds),
       onFailure: (error) => this.losses.failed('metrics', error),
     });
     const [logs, tracing] = await Promise.all([
@@ -152,7 +151,7 @@ export class Signals {
     ]);
     this.#exports = { metrics, logs, tracing };
     metrics.start();
-    this.#flushing = setInterval(() => void this.#flush(), milliseconds(settings.periodic_flush_seconds));
+    this.#flushing = setInterval(() => void this.#flush(), timerMs(settings.periodic_flush_seconds));
     this.#flushing.unref();
   }
 
@@ -178,8 +177,8 @@ export class Signals {
       version,
       sampleRatio: settings.traces.sample_ratio,
       maxQueueSize: settings.max_queue_size,
-      delayMs: milliseconds(settings.periodic_flush_seconds),
-      exportTimeoutMs: milliseconds(settings.export_timeout_seconds),
+      delayMs: timerMs(settings.periodic_flush_seconds),
+      exportTimeoutMs: timerMs(settings.export_timeout_seconds),
       servers: config.servers,
       safe: (text) => maskIds(redaction.text(text)),
       onDropped: this.losses.of('traces'),
@@ -192,5 +191,3 @@ export class Signals {
     await Promise.allSettled([metrics?.export(), logs?.forceFlush(), tracing?.forceFlush()]);
   }
 }
-
-const milliseconds = (seconds: number): number => Math.min(seconds * 1000, LONGEST_MS);

@@ -62,8 +62,11 @@ describe('SIGTERM', () => {
     return response;
   }
 
-  test.for(['SIGTERM', 'SIGINT'] as const)('lets a running call finish with its result: %s', async (signal) => {
-    const adapter = await start();
+  test.for([
+    ['SIGTERM', 60],
+    ['SIGINT', 1e9],
+  ] as const)('lets a running call finish with its result: %s, up to %d s', async ([signal, seconds]) => {
+    const adapter = await start({}, { shutdown_grace_seconds: seconds });
     const running = (await open(adapter)).tool('slow');
     await upstream.waitForMessage('tools/call');
     adapter.kill(signal);
@@ -230,6 +233,7 @@ describe('SIGTERM', () => {
 
     test.for<[string, JsonObject, NodeJS.ProcessEnv | undefined, JsonObject]>([
       ['as configured', { shutdown_grace_seconds: 0.2 }, undefined, {}],
+      ['as configured, in no whole milliseconds', { shutdown_grace_seconds: 0.2001 }, undefined, {}],
       ['as the environment says', {}, { MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS: '0.2' }, {}],
       [
         'with calls that are counted',
