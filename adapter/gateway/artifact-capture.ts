@@ -2,7 +2,7 @@ import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
 import { FileRefused, type OpenedFile, StorageFault } from '../files/places.ts';
 import type { FileRecord } from '../state/file-records.ts';
-import { fileContent, isTextual } from './artifact-content.ts';
+import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
 import type { ProducerOptions, ProducerSettings } from './artifact-producer.ts';
 import { OPEN_PLACE, withAdditions } from './artifact-result.ts';
 import { artifactUri } from './artifact-uri.ts';
@@ -121,20 +121,21 @@ export class ArtifactCapture {
       ...(url === undefined ? {} : { download_url: url }),
     };
     const last: string[] = [];
-    if (this.#settings.rawOutput) {
-      this.#opened = await this.#unlessFailed(() => this.#openFor(file));
-      if (this.#opened !== undefined) last.push(rawBlock(file, uri, this.#opened.size));
-    }
+    const raw = this.#settings.rawOutput ? await this.#unlessFailed(() => this.#openFor(file)) : undefined;
+    if (raw !== undefined) last.push(rawBlock(file, uri, raw));
+    this.#opened = raw?.opened;
     if (file.exposed && this.#call.record.protocolVersion >= LINK_REVISION) last.push(linkBlock(file, uri));
     if (url !== undefined && !saysUrl(text, url)) last.push(urlBlock(file, url));
     const shown = withAdditions(text, { last, meta: { artifact: JSON.stringify(artifact) } });
-    return this.#opened === undefined ? shown : withContent(shown, file, this.#opened);
+    return raw === undefined ? shown : withContent(shown, raw);
   }
 
   /** Nobody would close it once the call has ended. */
-  async #openFor(file: FileRecord): Promise<OpenedFile | undefined> {
-    const opened = await this.#options.files.open(file, this.#ended.signal);
-    if (!this.#ended.signal.aborted) return opened;
+  async #openFor(file: FileRecord): Promise<RawContent | undefined> {
+    const { signal } = this.#ended;
+    const opened = await this.#options.files.open(file, signal);
+    const form = await contentForm(opened, file.mimeType, signal);
+    if (!signal.aborted) return { opened, form };
     await opened.close();
     return undefined;
   }
@@ -209,27 +210,25 @@ function successful(text: string): ToolResult | undefined {
   return isError === true || resultType !== 'complete' ? undefined : result;
 }
 
-function rawBlock(file: FileRecord, uri: string, size: number): string {
-  const { mimeType } = file;
+interface RawContent {
+  readonly opened: OpenedFile;
+  readonly form: ContentForm;
+}
+
+function rawBlock({ mimeType }: FileRecord, uri: string, { opened, form }: RawContent): string {
   if (mimeType.startsWith('image/')) {
-    return JSON.stringify({ type: 'image', data: '', mimeType, _meta: { size_bytes: size } }).replace(
+    return JSON.stringify({ type: 'image', data: '', mimeType, _meta: { size_bytes: opened.size } }).replace(
       '"data":""',
       `"data":"${OPEN_PLACE}"`,
     );
   }
-  const member = isTextual(mimeType) ? 'text' : 'blob';
   const resource = JSON.stringify({ uri, mimeType }).slice(0, -1);
-  return `{"type":"resource","resource":${resource},"${member}":"${OPEN_PLACE}"}}`;
+  return `{"type":"resource","resource":${resource},"${form}":"${OPEN_PLACE}"}}`;
 }
 
-function withContent(text: string, file: FileRecord, opened: OpenedFile): StreamedAnswer {
+function withContent(text: string, { opened, form }: RawContent): StreamedAnswer {
   const at = text.indexOf(OPEN_PLACE);
-  return fileContent(
-    opened,
-    isTextual(file.mimeType) ? 'text' : 'base64',
-    text.slice(0, at),
-    text.slice(at + OPEN_PLACE.length),
-  );
+  return fileContent(opened, form, text.slice(0, at), text.slice(at + OPEN_PLACE.length));
 }
 
 function linkBlock({ filename, mimeType, sizeBytes, toolName }: FileRecord, uri: string): string {

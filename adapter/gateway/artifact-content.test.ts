@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import type { OpenedFile } from '../files/places.ts';
-import { fileContent } from './artifact-content.ts';
+import { contentForm, fileContent } from './artifact-content.ts';
 
 /** A file that comes in chunks of these sizes, in turn. */
 function fileOf(bytes: Buffer, sizes: readonly number[]): { file: OpenedFile; isClosed: () => boolean } {
@@ -27,7 +27,7 @@ test.each([[[1]], [[2]], [[3]], [[4, 1, 1, 2]], [[1, 1, 1, 100_000]], [[65_536]]
   async (sizes) => {
     const bytes = Buffer.from(Array.from({ length: sizes[0] === 300_001 ? 700_000 : 5_000 }, (_, i) => i * 7));
     const base64 = fileOf(bytes, sizes);
-    const encoded = fileContent(base64.file, 'base64', '<é>', '</>');
+    const encoded = fileContent(base64.file, 'blob', '<é>', '</>');
     const text = await wholeAnswer(encoded);
     expect(text).toBe(`<é>${bytes.toString('base64')}</>`);
     expect([Buffer.byteLength(text), base64.isClosed()]).toEqual([encoded.bytes, true]);
@@ -43,6 +43,23 @@ test.each([[[1]], [[2]], [[3]], [[4, 1, 1, 2]], [[1, 1, 1, 100_000]], [[65_536]]
 
 test('a file of which nobody wants more is closed', async () => {
   const { file, isClosed } = fileOf(Buffer.alloc(100), [10]);
-  for await (const _part of fileContent(file, 'base64', '', '').parts) break;
+  for await (const _part of fileContent(file, 'blob', '', '').parts) break;
+  expect(isClosed()).toBe(true);
+});
+
+test.each([[[1]], [[2, 1]], [[3]], [[65_536]]])('text is UTF-8 in chunks of %j, and all else a blob', async (sizes) => {
+  const text = Buffer.from('\uFEFFaé€😀'.repeat(50));
+  expect(await contentForm(fileOf(text, sizes).file, 'text/csv')).toBe('text');
+  expect(await contentForm(fileOf(text, sizes).file, 'application/json')).toBe('blob');
+  expect(await contentForm(fileOf(text.subarray(0, -1), sizes).file, 'text/csv')).toBe('blob');
+  expect(await contentForm(fileOf(Buffer.concat([text, Buffer.of(0xff, 0x61)]), sizes).file, 'text/csv')).toBe('blob');
+  expect(await contentForm(fileOf(Buffer.alloc(0), sizes).file, 'text/csv')).toBe('text');
+});
+
+test('a file that cannot be looked through is closed', async () => {
+  const { file, isClosed } = fileOf(Buffer.alloc(0), [1]);
+  const next = (): Promise<never> => Promise.reject(new Error('gone'));
+  const failing = { ...file, read: () => ({ [Symbol.asyncIterator]: () => ({ next }) }) };
+  await expect(contentForm(failing, 'text/csv')).rejects.toThrow('gone');
   expect(isClosed()).toBe(true);
 });

@@ -5,14 +5,24 @@ import type { OpenedFile } from '../files/places.ts';
 /** A multiple of three. */
 const PIECE_BYTES = 48 << 10;
 
-/** Whether clients get a file of this type as text; all others are base64. */
-export const isTextual = (mimeType: string): boolean => mimeType.startsWith('text/');
+/** The member of an MCP resource with the content of a file: as it is, or as base64. */
+export type ContentForm = 'text' | 'blob';
 
 /**
- * A file's content between two texts, read as the answer leaves: within a JSON string, as text (UTF-8, with replacement
- * characters for what is not) or as base64. Closes the file at the end.
+ * How clients get a file: as text where that is what it is by its type and by its bytes, all of which must be UTF-8.
+ * Closes the file when it fails.
  */
-export function fileContent(file: OpenedFile, as: 'text' | 'base64', before: string, after: string): StreamedAnswer {
+export async function contentForm(file: OpenedFile, mimeType: string, signal?: AbortSignal): Promise<ContentForm> {
+  try {
+    return mimeType.startsWith('text/') && (await isUtf8(file.read({ ...(signal && { signal }) }))) ? 'text' : 'blob';
+  } catch (error) {
+    await file.close();
+    throw error;
+  }
+}
+
+/** A file's content between two texts, read as the answer leaves: within a JSON string. Closes the file at the end. */
+export function fileContent(file: OpenedFile, as: ContentForm, before: string, after: string): StreamedAnswer {
   return {
     bytes: as === 'text' ? undefined : Buffer.byteLength(before) + base64Length(file.size) + Buffer.byteLength(after),
     parts: partsOf(file, as, before, after),
@@ -21,7 +31,7 @@ export function fileContent(file: OpenedFile, as: 'text' | 'base64', before: str
 
 async function* partsOf(
   file: OpenedFile,
-  as: 'text' | 'base64',
+  as: ContentForm,
   before: string,
   after: string,
 ): AsyncGenerator<string | Buffer> {
@@ -51,6 +61,21 @@ async function* base64(chunks: AsyncIterable<Buffer>): AsyncGenerator<string> {
     releaseBytes(chunk);
   }
   if (rest.length > 0) yield rest.toString('base64');
+}
+
+async function isUtf8(chunks: AsyncIterable<Buffer>): Promise<boolean> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  try {
+    for await (const chunk of chunks) {
+      decoder.decode(chunk, { stream: true });
+      releaseBytes(chunk);
+    }
+    decoder.decode();
+    return true;
+  } catch (error) {
+    if (error instanceof TypeError) return false;
+    throw error;
+  }
 }
 
 /** What stands between the quotes of a JSON string. */

@@ -640,12 +640,21 @@ describe('raw output', () => {
     });
   });
 
-  test('is text for text, with replacement characters for what is none', async () => {
-    const bytes = Buffer.concat([Buffer.from('"Grüße"\n\0😀'), Buffer.from([0xff])]);
-    const { content, _meta } = await raw('a.txt', bytes);
+  test('is text for text, and a blob for text that is no UTF-8', async () => {
+    const plain = await raw('a.txt', Buffer.from('"Grüße"\n\0😀'));
+    expect(plain.content[1]).toEqual({
+      type: 'resource',
+      resource: { uri: plain._meta?.artifact?.['artifact_uri'], mimeType: 'text/plain', text: '"Grüße"\n\0😀' },
+    });
+    const latin1 = Buffer.from('Grüße', 'latin1');
+    const { content, _meta } = await raw('a.txt', latin1);
     expect(content[1]).toEqual({
       type: 'resource',
-      resource: { uri: _meta?.artifact?.['artifact_uri'], mimeType: 'text/plain', text: '"Grüße"\n\0😀\ufffd' },
+      resource: {
+        uri: _meta?.artifact?.['artifact_uri'],
+        mimeType: 'text/plain',
+        blob: latin1.toString('base64'),
+      },
     });
   });
 

@@ -71,10 +71,21 @@ describe('artifacts as resources', () => {
 
   test('are read as text when they are text', async () => {
     const file = await files.file(session, 'artifact', { filename: 'a.txt', mimeType: 'text/x-log' });
-    await writeFile(files.pathOf(file), Buffer.concat([Buffer.from('"é"\n'), Buffer.from([0xff])]));
+    await writeFile(files.pathOf(file), '"é"\n');
     const content = await contentOf(await resources()?.read(session, uriOf(file)));
-    expect(content).toEqual({ uri: uriOf(file), mimeType: 'text/x-log', text: '"é"\n\ufffd' });
-    expect(read).toEqual([['a.txt', 6]]);
+    expect(content).toEqual({ uri: uriOf(file), mimeType: 'text/x-log', text: '"é"\n' });
+    expect(read).toEqual([['a.txt', 5]]);
+  });
+
+  test.each<[string, Buffer]>([
+    ['Latin-1', Buffer.from('Stra\u00DFe;M\u00FCnchen\n', 'latin1')],
+    ['UTF-16', Buffer.from('\uFEFFa;b\n', 'utf16le')],
+    ['cut UTF-8', Buffer.from(`${'a'.repeat(1_000_000)}é`).subarray(0, -1)],
+  ])('are read as base64 when they are text that is no UTF-8: %s', async (_encoding, bytes) => {
+    const file = await files.file(session, 'artifact', { filename: 'a.csv', mimeType: 'text/csv' });
+    await writeFile(files.pathOf(file), bytes);
+    const content = await contentOf(await resources()?.read(session, uriOf(file)));
+    expect(content).toEqual({ uri: uriOf(file), mimeType: 'text/csv', blob: bytes.toString('base64') });
   });
 
   test.each([0, 1, 2, 3, 65_535, 65_536, 65_537, 1_000_000])('are read as base64 otherwise: %i bytes', async (size) => {

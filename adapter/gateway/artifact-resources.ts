@@ -5,7 +5,7 @@ import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { fileContent, isTextual } from './artifact-content.ts';
+import { contentForm, fileContent } from './artifact-content.ts';
 import { artifactUri, isArtifactUri, parseArtifactUri } from './artifact-uri.ts';
 import type { OwnResources } from './own-resources.ts';
 
@@ -65,10 +65,10 @@ class ArtifactResources implements OwnResources {
     if (file === undefined || !file.exposed || file.filename !== named.filename) return undefined;
     try {
       const opened = await files.open(file);
+      const as = await contentForm(opened, file.mimeType);
       events.downloaded(file, opened.size);
-      const as = isTextual(file.mimeType) ? 'text' : 'blob';
       const content = JSON.stringify({ uri, mimeType: file.mimeType }).slice(1, -1);
-      return fileContent(opened, as === 'text' ? 'text' : 'base64', `{"contents":[{${content},"${as}":"`, '"}]}');
+      return fileContent(opened, as, `{"contents":[{${content},"${as}":"`, '"}]}');
     } catch (error) {
       if (error instanceof FileRefused) return undefined;
       throw error;
