@@ -5,6 +5,10 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import { type Connection, type Credentials, refreshed } from './credentials.ts';
 import { plainConnection } from './plain-kubeconfig.ts';
 
+/** Context that the library makes up where it finds nothing, for an API server at http://localhost:8080. */
+const MADE_UP = 'loaded-context';
+const NOTHING_FOUND = 'it does not exist, $KUBECONFIG is unset, and this is no pod; give --kubeconfig FILE';
+
 /**
  * The current context of a kubeconfig: `file`, or what kubectl would take ($KUBECONFIG, ~/.kube/config). Exec plugins,
  * OIDC and the like as @kubernetes/client-node knows them. It costs 85 MB of resident memory, so it is loaded only here,
@@ -21,6 +25,7 @@ async function libraryCredentials(file: string | undefined, now: () => number): 
     const config = new KubeConfig();
     if (file === undefined) config.loadFromDefault();
     else config.loadFromFile(file);
+    if (config.getCurrentContext() === MADE_UP) throw new Error(NOTHING_FOUND);
     return config;
   };
   let config = load();
