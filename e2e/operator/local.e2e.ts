@@ -187,6 +187,16 @@ describe('mcp-operator validate', () => {
     });
   });
 
+  test('is not content where there is nothing to look at', async () => {
+    await write('');
+    for (const path of [resources, join(resources, 'demo.yaml')]) {
+      const { code, stderr } = await run('validate', '-f', path);
+      expect([code, stderr]).toEqual([1, 'no resource found: -f takes files and folders, but not their subfolders\n']);
+    }
+    await write('apiVersion: v1\nkind: Secret\nmetadata: {name: other}\n');
+    expect(await run('validate', '-f', resources)).toMatchObject({ code: 0, stdout: '1 resource, no problems\n' });
+  });
+
   test.for([[], ['--frobnicate'], ['-f']])('refuses %j', async (args) => {
     const { code, stderr } = await run('validate', ...args);
     expect(code).toBe(2);

@@ -6,10 +6,10 @@ import { readManifests } from './manifests.ts';
 const USAGE = `Usage: mcp-operator validate [options] -f PATH...
 
 Says what is wrong with the McpAdapters and ApiScrapeSources in the files, with file, line and column. Resources of
-other kinds are left alone. The exit code is 0 when nothing is wrong, else 1.
+other kinds are left alone. The exit code is 0 when nothing is wrong, and 1 when something is or no resource was found.
 
 Options:
-  -f, --filename PATH   a file or a folder; may be repeated
+  -f, --filename PATH   a file or a folder, whose subfolders do not count; may be repeated
   --namespace NAME      namespace of resources that name none (default: default)
   --help                this text
 `;
@@ -36,6 +36,10 @@ export function validateCommand(args: readonly string[], streams: Streams): Prom
     const problems = [...read.problems, ...checkManifests(read.manifests)];
     for (const problem of problems) streams.err(describeProblem(problem));
     const count = read.manifests.length;
+    if (count === 0 && problems.length === 0) {
+      streams.err('no resource found: -f takes files and folders, but not their subfolders');
+      return 1;
+    }
     const found = `${count} resource${count === 1 ? '' : 's'}`;
     if (problems.length === 0) streams.out(`${found}, no problems`);
     else streams.err(`${found}, ${problems.length} problem${problems.length === 1 ? '' : 's'}`);
