@@ -318,6 +318,27 @@ describe('AvailableStore', () => {
       });
     });
 
+    test('what other replicas have ended does not come back', async () => {
+      await create('fallback_memory').start();
+      const [ended, drifted, told] = ['ended', 'drifted', 'told'].map(newRecord);
+      if (!ended || !drifted || !told) throw new Error('three sessions');
+      for (const session of [ended, drifted, told]) await store.open(session);
+      await primary.remove(ended);
+      await primary.invalidate(drifted, 'drift', 9_000);
+      await primary.remove(told);
+      await store.find(ended, caller);
+      await store.find(drifted, caller);
+      store.forget(told);
+      primary.failure = down;
+      const entering = enter();
+      await vi.advanceTimersByTimeAsync(300);
+      await entering;
+      const states = [ended, drifted, told].map(async (session) => (await store.find(session, caller)).state);
+      expect(await Promise.all(states)).toEqual(['unknown', 'invalidated', 'unknown']);
+      store.forget(drifted); // in the outage nobody else can know
+      expect((await store.find(drifted, caller)).state).toBe('invalidated');
+    });
+
     test('a session that was pinned stays so, also if another replica did it', async () => {
       await create('fallback_memory').start();
       const [mine, read, others, unpinned] = ['mine', 'read', 'others', 'unpinned'].map(newRecord);

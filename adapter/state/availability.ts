@@ -37,6 +37,11 @@ export class AvailableStore implements StateStore {
     return this.#health.status();
   }
 
+  /** Another replica has said that the session ended. */
+  forget(key: SessionKey): void {
+    this.#health.mirror?.removed(key);
+  }
+
   async secret(name: string): Promise<string> {
     const secret = await this.#health.run((store) => store.secret(name));
     this.#health.mirror?.store.importSecrets([[name, secret]]);
@@ -58,13 +63,13 @@ export class AvailableStore implements StateStore {
 
   async find(key: SessionKey, caller: Caller): Promise<Found> {
     const found = await this.#health.run((store) => store.find(key, caller));
-    this.#health.mirror?.found(key, found);
+    this.#health.mirror?.found(key, caller, found);
     return found;
   }
 
   async touch(key: SessionKey, caller: Caller): Promise<Found> {
     const found = await this.#health.run((store) => store.touch(key, caller));
-    this.#health.mirror?.found(key, found);
+    this.#health.mirror?.found(key, caller, found);
     return found;
   }
 
@@ -74,7 +79,7 @@ export class AvailableStore implements StateStore {
     call: CallLease & { maxInFlight: number | null },
   ): Promise<Found | { state: 'limit' }> {
     const found = await this.#health.run((store) => store.enter(key, caller, call));
-    this.#health.mirror?.found(key, found);
+    this.#health.mirror?.found(key, caller, found);
     return found;
   }
 
@@ -92,7 +97,7 @@ export class AvailableStore implements StateStore {
     options: { maxActive: number | null },
   ): Promise<Found | { state: 'limit' }> {
     const found = await this.#health.run((store) => store.revive(key, caller, options));
-    this.#health.mirror?.found(key, found);
+    this.#health.mirror?.found(key, caller, found);
     return found;
   }
 

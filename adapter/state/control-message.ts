@@ -6,6 +6,7 @@ const session = { serverId: z.string(), sessionId: z.string() };
 const schema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('session-ended'), ...session }),
   z.object({ type: z.literal('upstream-closed'), ...session, generation: z.number() }),
+  z.object({ type: z.literal('stream-opened'), ...session, generation: z.number(), reader: z.string() }),
   z.object({ type: z.literal('drop-get'), ...session, except: z.string() }),
   z.object({ type: z.literal('cancelled'), ...session, requestId: z.string() }),
   z.object({ type: z.literal('notify'), ...session, text: z.string() }),

@@ -166,6 +166,11 @@ export class MemoryStore implements StateStore {
 
   async close(): Promise<void> {}
 
+  /** Whether this caller may know of the session. */
+  has(key: SessionKey, caller: Caller): boolean {
+    return rules.find(this.#table, key, caller).state !== 'unknown';
+  }
+
   /** All sessions and tombstones, for a snapshot. Leases and reservations belong to running requests and stay out. */
   export(): StoredSession[] {
     return this.#table.all().map(({ record, ending }) => ({ record, ending }));

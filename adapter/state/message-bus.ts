@@ -31,7 +31,10 @@ export interface MessageBus {
   /** Forgets the session's log and its running calls. */
   drop(key: BusKey): Promise<void>;
 
-  /** Notes a request that runs on this session, so that the reader of the stream can choose a carrier. */
+  /**
+   * Notes a request that runs on this session, so that the reader of the stream can choose a carrier. It counts for
+   * `CALL_LEASE_MS`, as its replica may die, and goes on when it is noted again.
+   */
   addCall(key: BusKey, call: RunningCall): Promise<void>;
   removeCall(key: BusKey, carrier: string): Promise<void>;
   /** The session's running requests, oldest first. */
@@ -41,6 +44,7 @@ export interface MessageBus {
 }
 
 export const MESSAGE_LOG_TTL_MS = 10 * 60_000;
+export const CALL_LEASE_MS = 30_000;
 
 /** How many messages a session's log keeps, so that a client that reconnects finds what it missed. */
 export const LOG_LENGTH = 500;
@@ -61,6 +65,14 @@ export type ControlMessage =
       readonly serverId: string;
       readonly sessionId: string;
       readonly generation: number;
+    }
+  /** The session's own stream was opened anew, by this reader, who gets its messages from now on. */
+  | {
+      readonly type: 'stream-opened';
+      readonly serverId: string;
+      readonly sessionId: string;
+      readonly generation: number;
+      readonly reader: string;
     }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
   | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string }

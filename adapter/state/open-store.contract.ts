@@ -155,11 +155,14 @@ describe('openStore with type redis', () => {
     test('fallback_memory goes on with the sessions it saw, and with its own bus, and returns', async () => {
       const state = await open({ unavailable_policy: 'fallback_memory' });
       const other = await open();
-      const [seen, unseen] = [newRecord(), newRecord()];
+      const [seen, unseen, over] = [newRecord(), newRecord(), newRecord()];
       await state.store.open(seen);
+      await state.store.open(over);
       await other.store.open(unseen);
       const received: string[] = [];
       state.bus.onControl((message) => received.push(message.sessionId));
+      await other.bus.publish(ended(over.sessionId));
+      await expect.poll(() => received.splice(0)).toEqual([over.sessionId]);
       const [before, during] = [busKey(), busKey()];
       const messages: string[] = [];
       await state.bus.follow(before, 'GET', null, ({ message }) => messages.push(message));
@@ -169,6 +172,7 @@ describe('openStore with type redis', () => {
         (await state.store.enter(seen, caller(), { id: 'c', until: Date.now() + 9_000, maxInFlight: 1 })).state,
       ).toBe('active');
       expect(await stateAt(state, unseen)).toBe('unknown');
+      expect(await stateAt(state, over)).toBe('unknown');
       expect(state.status()).toMatchObject({
         unavailable: false,
         fallback: true,

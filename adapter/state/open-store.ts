@@ -112,6 +112,9 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
     onListenerError: listenerError(hooks),
   });
   const store = available(primary, pingMs, { config, hooks });
+  redisBus.onControl((message) => {
+    if (message.type === 'session-ended') store.forget(message);
+  });
   const bus =
     unavailable_policy === 'fallback_memory'
       ? new AvailableBus(redisBus, memoryBus(hooks), () => store.fallbackActive)

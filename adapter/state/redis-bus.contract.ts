@@ -1,5 +1,5 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { BusKey, ControlMessage } from './message-bus.ts';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type BusKey, CALL_LEASE_MS, type ControlMessage } from './message-bus.ts';
 import type { RedisBus } from './redis-bus.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { StoreUnavailable } from './state-store.ts';
@@ -27,6 +27,7 @@ describe('RedisBus and its server', () => {
     ));
   });
   afterEach(async () => {
+    vi.useRealTimers();
     await close();
     await server.stop();
   });
@@ -120,6 +121,19 @@ describe('RedisBus and its server', () => {
     const keys = await server.use((redis) => redis.keys('*'));
     expect(keys).toHaveLength(2);
     for (const name of keys) expect(await server.use((redis) => redis.pttl(name)), name).toBeGreaterThan(0);
+  });
+
+  test('a call counts for 30 s, and longer while it is noted again', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    const call = { carrier: 'r:1', progressToken: null, toolCall: true, startedAt: 1 };
+    await bus.addCall(key, call);
+    vi.setSystemTime(Date.now() + CALL_LEASE_MS - 1);
+    expect(await bus.calls(key)).toEqual([call]);
+    await bus.addCall(key, call);
+    vi.setSystemTime(Date.now() + CALL_LEASE_MS - 1);
+    expect(await bus.calls(key)).toEqual([call]);
+    vi.setSystemTime(Date.now() + 1);
+    expect(await bus.calls(key)).toEqual([]);
   });
 
   test('messages of a newer release are passed over', async () => {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { parseControlMessage } from './control-message.ts';
 import { isLogId, logIdAfter } from './log-id.ts';
-import { LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import { CALL_LEASE_MS, LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
 import { redisScript } from './redis-connection.ts';
 import type { RedisConnection } from './redis-connection.ts';
@@ -19,8 +19,6 @@ const ADD_CALL = redisScript(`
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
-/** Longer than any call; for calls whose replica died, and sessions that nobody dropped. */
-const CALLS_TTL_MS = 24 * 3_600_000;
 const RETRY_MS = 250;
 
 const runningCall = z.object({
@@ -29,6 +27,8 @@ const runningCall = z.object({
   toolCall: z.boolean(),
   startedAt: z.number(),
 }) satisfies z.ZodType<RunningCall>;
+
+const leasedCall = z.object({ call: runningCall, until: z.number() });
 
 interface Follower {
   readonly carrier: string;
@@ -143,7 +143,8 @@ export class RedisBus implements MessageBus {
   }
 
   async addCall(key: BusKey, call: RunningCall): Promise<void> {
-    await this.#commands.script(ADD_CALL, [this.#keys.calls(key)], [call.carrier, JSON.stringify(call), CALLS_TTL_MS]);
+    const leased = JSON.stringify({ call, until: Date.now() + CALL_LEASE_MS });
+    await this.#commands.script(ADD_CALL, [this.#keys.calls(key)], [call.carrier, leased, CALL_LEASE_MS]);
   }
 
   async removeCall(key: BusKey, carrier: string): Promise<void> {
@@ -152,7 +153,12 @@ export class RedisBus implements MessageBus {
 
   async calls(key: BusKey): Promise<RunningCall[]> {
     const values = await this.#commands.run((redis) => redis.hvals(this.#keys.calls(key)));
-    return values.map((value) => runningCall.parse(JSON.parse(value))).sort((a, b) => a.startedAt - b.startedAt);
+    const now = Date.now();
+    return values
+      .map((value) => leasedCall.parse(JSON.parse(value)))
+      .filter(({ until }) => until > now)
+      .map(({ call }) => call)
+      .sort((a, b) => a.startedAt - b.startedAt);
   }
 
   async close(): Promise<void> {

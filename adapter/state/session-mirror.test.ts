@@ -20,13 +20,15 @@ const newRecord = (sessionId: string, changes: Partial<SessionRecord> = {}): Ses
   ...changes,
 });
 
+const caller = { principal: '', now: 2_000 };
+
 const ids = (mirror: SessionMirror): string[] => mirror.store.export().map(({ record }) => record.sessionId);
 
 test('it holds what was last seen of a session', () => {
   const mirror = new SessionMirror(9);
   mirror.opened(newRecord('one'));
-  mirror.found(newRecord('one'), { state: 'active', record: newRecord('one', { generation: 4 }) });
-  mirror.found(newRecord('two'), { state: 'tombstoned', record: newRecord('two'), expiresAt: 9_000 });
+  mirror.found(newRecord('one'), caller, { state: 'active', record: newRecord('one', { generation: 4 }) });
+  mirror.found(newRecord('two'), caller, { state: 'tombstoned', record: newRecord('two'), expiresAt: 9_000 });
   mirror.opened(newRecord('three'));
   mirror.ended(newRecord('three'), 8_000);
   mirror.opened(newRecord('four'));
@@ -42,17 +44,28 @@ test('it holds what was last seen of a session', () => {
 test('what says nothing about the session changes nothing', () => {
   const mirror = new SessionMirror(9);
   mirror.opened(newRecord('one'));
-  mirror.found(newRecord('one'), { state: 'limit' });
+  mirror.found(newRecord('one'), caller, { state: 'limit' });
   // Another principal's question: the session is still there.
-  mirror.found(newRecord('one'), { state: 'unknown' });
+  mirror.found(newRecord('one'), { principal: 'mallory', now: 2_000 }, { state: 'unknown' });
   expect(ids(mirror)).toEqual(['one']);
+});
+
+test('what was ended or invalidated elsewhere does not come back', async () => {
+  const mirror = new SessionMirror(9);
+  for (const id of ['ended', 'drifted']) mirror.opened(newRecord(id));
+  mirror.found(newRecord('ended'), caller, { state: 'unknown' });
+  const invalidated = { state: 'invalidated', reason: 'drift', expiresAt: 9_000 } as const;
+  mirror.found(newRecord('drifted'), caller, invalidated);
+  mirror.found(newRecord('not seen'), caller, invalidated);
+  expect(ids(mirror)).toEqual(['drifted']);
+  expect(await mirror.store.find(newRecord('drifted'), caller)).toEqual(invalidated);
 });
 
 test('beyond the limit the session that was not seen for the longest time goes', () => {
   const mirror = new SessionMirror(2);
   mirror.opened(newRecord('one'));
   mirror.opened(newRecord('two'));
-  mirror.found(newRecord('one'), { state: 'active', record: newRecord('one') });
+  mirror.found(newRecord('one'), caller, { state: 'active', record: newRecord('one') });
   mirror.opened(newRecord('three'));
   expect(ids(mirror).sort()).toEqual(['one', 'three']);
   mirror.removed(newRecord('one'));
@@ -67,8 +80,8 @@ test('what is pinned is known on when its session is seen again, and goes with i
   mirror.pinned(newRecord('unknown'), baseline);
   mirror.opened(newRecord('one'));
   mirror.pinned(record, baseline);
-  mirror.found(record, { state: 'active', record });
-  mirror.found(record, { state: 'tombstoned', record, expiresAt: 9e15 });
+  mirror.found(record, caller, { state: 'active', record });
+  mirror.found(record, caller, { state: 'tombstoned', record, expiresAt: 9e15 });
   mirror.opened(record);
   expect(await mirror.store.baseline(record)).toEqual(baseline);
   const other = { fingerprint: 'g', text: '["other"]' };

@@ -1,7 +1,7 @@
 import type { Baseline } from '../catalog/baseline.ts';
 import type { FileKey, FileRecord } from './file-records.ts';
 import { MemoryStore } from './memory-store.ts';
-import type { Found, SessionKey, SessionRecord } from './state-store.ts';
+import type { Caller, Found, SessionKey, SessionRecord } from './state-store.ts';
 import { keyText } from './stored-session.ts';
 
 /**
@@ -21,10 +21,12 @@ export class SessionMirror {
     this.#limit = limit;
   }
 
-  /** A store answered a request with this. */
-  found(key: SessionKey, found: Found | { state: 'limit' }): void {
+  /** A store answered this caller's request with this. To others a session is unknown that is there. */
+  found(key: SessionKey, caller: Caller, found: Found | { state: 'limit' }): void {
     if (found.state === 'active') this.opened(found.record);
     else if (found.state === 'tombstoned') this.ended(found.record, found.expiresAt);
+    else if (found.state === 'invalidated') void this.store.invalidate(key, found.reason, found.expiresAt);
+    else if (found.state === 'unknown' && this.store.has(key, caller)) this.removed(key);
   }
 
   opened(record: SessionRecord): void {
