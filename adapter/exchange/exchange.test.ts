@@ -17,6 +17,12 @@ const errorOf = (text: string): unknown => {
   const { error }: { error?: unknown } = JSON.parse(text);
   return error;
 };
+/** The messages of an event stream. */
+const messagesIn = (text: string): unknown[] =>
+  text
+    .split('\n')
+    .filter((line) => line.startsWith('data: '))
+    .map((line) => JSON.parse(line.slice('data: '.length)) as unknown);
 /** Until all that could happen by itself has happened. */
 const settle = async (): Promise<void> => {
   for (let i = 0; i < 5; i++) await new Promise((resolve) => setImmediate(resolve));
@@ -410,17 +416,35 @@ describe('an exchange', () => {
       expect(outcomes).toEqual(['ok']);
     });
 
-    test('lets the stream end without a response', async () => {
-      for (const holdHead of [false, true]) {
-        outcomes = [];
-        const { answer } = await start({ holdHead, onResponse: (text) => text });
-        upstream.last
-          .eventStream()
-          .data(`${frame(NOTIFICATION)}data: rest`)
-          .end();
-        expect(await (await answer()).whole()).toBe(`${frame(NOTIFICATION)}data: rest`);
-        expect(outcomes).toEqual(['ok']);
-      }
+    test.each<[string, Partial<Plan>, string]>([
+      ['that can be resumed', {}, frame(NOTIFICATION, '7')],
+      ['that answers nothing', { idTexts: [] }, frame(NOTIFICATION)],
+      ['that has brought its response', {}, `${frame(RESULT)}data: rest`],
+    ])('lets a stream end %s', async (_name, changes, sent) => {
+      const { answer } = await start({ onResponse: (text) => text, ...changes });
+      upstream.last.eventStream().data(sent).end();
+      expect(await (await answer()).whole()).toBe(sent);
+      expect(outcomes).toEqual(['ok']);
+    });
+
+    test('takes an end without the response for a break, where the stream cannot be resumed', async () => {
+      const { answer } = await start({ idTexts: ['1', '2'], onResponse: (text) => text });
+      upstream.last
+        .eventStream()
+        .data(frame(RESULT) + frame(NOTIFICATION))
+        .end();
+      const got = await (await answer()).whole();
+      expect(got.startsWith(frame(RESULT) + frame(NOTIFICATION))).toBe(true);
+      const [error, ...others] = messagesIn(got.slice((frame(RESULT) + frame(NOTIFICATION)).length));
+      expect([error, others]).toMatchObject([{ id: 2, error: { data: { code: 'upstream_failed' } } }, []]);
+      expect(outcomes).toEqual(['upstream_broke']);
+    });
+
+    test('takes it for a break also before the head', async () => {
+      const { answer } = await start({ holdHead: true, onResponse: (text) => text });
+      upstream.last.eventStream().data(frame(NOTIFICATION)).end();
+      const got = await answer();
+      expect([got.status, errorOf(await got.whole())]).toMatchObject([502, { data: { code: 'upstream_failed' } }]);
     });
 
     test('opens it before the first frame, unless the head depends on the response', async () => {
@@ -498,9 +522,10 @@ describe('an exchange', () => {
       upstream.last.eventStream().data(`event: message\ndata: ${data}`);
       const got = await answer();
       if (isPassed) await got.until('x'.repeat(300_000));
-      upstream.last.data(`€"}\n\n${frame(NOTIFICATION)}`).end();
+      const after = isPassed ? frame(NOTIFICATION) : frame(RESULT);
+      upstream.last.data(`€"}\n\n${after}`).end();
       const shown = isPassed ? `event: message\ndata: ${data}€"}\n\n` : frame('"seen"');
-      expect(await got.whole()).toBe(shown + frame(NOTIFICATION));
+      expect(await got.whole()).toBe(shown + after);
     });
   });
 
@@ -695,6 +720,46 @@ describe('an exchange', () => {
       const got = await answer();
       const errors: { id: unknown }[] = JSON.parse(await got.whole());
       expect([got.status, errors.map(({ id }) => id)]).toEqual([504, [1, 'b']]);
+    });
+
+    test('tells only what is unanswered, and cancels nothing else', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const asked: (readonly string[])[] = [];
+      const onTimeout = (unanswered: readonly string[]): AdapterError => {
+        asked.push(unanswered);
+        return new AdapterError('upstream_timeout');
+      };
+      const { answer } = await start({ timeoutMs: 1000, onTimeout, idTexts: ['1', '2'], onResponse: (text) => text });
+      upstream.last.eventStream().data(frame(RESULT));
+      await settle();
+      vi.advanceTimersByTime(1000);
+      expect(messagesIn(await (await answer()).whole())).toMatchObject([
+        { id: 1, result: {} },
+        { id: 2, error: { data: { code: 'upstream_timeout' } } },
+      ]);
+      expect([asked, outcomes]).toEqual([[['2']], ['upstream_timeout']]);
+    });
+
+    test('just ends a stream that stays open behind its response', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const onTimeout = (): never => expect.unreachable();
+      const { answer } = await start({ timeoutMs: 1000, onTimeout, onResponse: (text) => text });
+      upstream.last.eventStream().data(frame(RESULT));
+      await settle();
+      vi.advanceTimersByTime(1000);
+      expect(await (await answer()).whole()).toBe(frame(RESULT));
+      expect([outcomes, upstream.last.aborted]).toEqual([['ok'], true]);
+    });
+
+    test('says so while the response is still looked at', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const { answer } = await start({ timeoutMs: 1000, onResponse: () => new Promise(() => {}) });
+      upstream.last.eventStream().data(frame(RESULT));
+      await settle();
+      vi.advanceTimersByTime(1000);
+      expect(messagesIn(await (await answer()).whole())).toMatchObject([
+        { id: 1, error: { data: { code: 'upstream_timeout' } } },
+      ]);
     });
 
     test('has no time limit when it is null, and none after the end', async () => {
@@ -911,6 +976,49 @@ describe('an exchange', () => {
       late.exchange.finish('cancelled');
       expect(await (await late.answer()).whole()).toContain('"id":1,"error":{"code":-32800');
       expect(outcomes).toEqual(['cancelled']);
+    });
+
+    test('answers nothing twice', async () => {
+      for (const idTexts of [['1'], ['1', '2', '3']]) {
+        outcomes = [];
+        const { exchange, answer } = await start({ idTexts, onResponse: (text) => text });
+        upstream.last.eventStream().data(frame(RESULT));
+        await settle();
+        exchange.finish('session_ended');
+        const got = await (await answer()).whole();
+        expect(got.startsWith(frame(RESULT))).toBe(true);
+        const errors = messagesIn(got.slice(frame(RESULT).length)).flat();
+        expect(errors).toMatchObject(idTexts.slice(1).map((id) => ({ id: Number(id), error: {} })));
+        expect(outcomes).toEqual([errors.length === 0 ? 'ok' : 'session_ended']);
+      }
+    });
+
+    test('by a cancellation only when nothing else is awaited, after a grace', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const { exchange, answer } = await start({ idTexts: ['1', '2', '3'], onResponse: (text) => text });
+      upstream.last.eventStream();
+      exchange.cancel('2', 5000);
+      vi.advanceTimersByTime(5000);
+      expect([outcomes, upstream.last.aborted]).toEqual([[], false]);
+      upstream.last.data(frame(RESULT));
+      await settle();
+      exchange.cancel('3', 5000);
+      vi.advanceTimersByTime(4999);
+      expect(outcomes).toEqual([]);
+      vi.advanceTimersByTime(1);
+      const [first, ...others] = messagesIn(await (await answer()).whole()).flat();
+      expect(first).toMatchObject({ id: 1, result: {} });
+      expect(others).toMatchObject([2, 3].map((id) => ({ id, error: { data: { code: 'cancelled' } } })));
+      expect([outcomes, upstream.last.aborted]).toEqual([['cancelled'], true]);
+    });
+
+    test('by its upstream, unanswered, when it was cancelled', async () => {
+      const { exchange, answer } = await start({ onResponse: (text) => text });
+      upstream.last.eventStream().data(frame(NOTIFICATION));
+      exchange.cancel('1', 5000);
+      upstream.last.end();
+      expect(await (await answer()).whole()).toBe(frame(NOTIFICATION));
+      expect(outcomes).toEqual(['ok']);
     });
 
     test.each<[string, Partial<Plan>, string]>([

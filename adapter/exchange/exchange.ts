@@ -63,6 +63,10 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   #resumable = false;
   /** Ids of the requests whose responses have not been seen; those of a batch may come one by one. */
   #awaited: readonly string[];
+  /** The same until the responses have left, as far as they are read. */
+  #unanswered: readonly string[];
+  /** Ids of requests that the client has cancelled. */
+  #cancelled: string[] | undefined;
   /** Undefined while nothing of the body has left. */
   #stream: ReplyStream | undefined;
   #listChanged: ListChangedWatch | undefined;
@@ -83,6 +87,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#plan = plan;
     this.#res = plan.reply;
     this.#awaited = plan.idTexts;
+    this.#unanswered = plan.idTexts;
     this.#res.on('close', () => this.#onClose());
   }
 
@@ -120,11 +125,20 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#plan.upstream.send(request, this);
   }
 
-  /** Ends the exchange from outside: the session ended, the request was cancelled, the process stops. */
+  /** Ends the exchange from outside: the session ended, its requests were cancelled, the process stops. */
   finish(code: ErrorCode): void {
     if (this.#state === 'done') return;
     this.#control?.abort();
     this.#answerError(new AdapterError(code), code);
+  }
+
+  /** The client waits for this response no longer. When it waits for no other either, the exchange ends after `graceMs`. */
+  cancel(idText: string, graceMs: number): void {
+    (this.#cancelled ??= []).push(idText);
+    const end = (): void => {
+      if (!this.#isWaitedFor()) this.finish('cancelled');
+    };
+    setTimeout(end, graceMs).unref();
   }
 
   /** Ends a stream that the client can open again, without an error; a request that stays unanswered gets one. */
@@ -341,6 +355,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     // Messages before the response wait for it only while the head does.
     if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
     else this.#held += out;
+    this.#unanswered = this.#awaited;
   }
 
   /** A frame whose data comes in parts. */
@@ -355,6 +370,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (this.#plan.noted !== undefined) this.#plan.noted.isAnswered = true;
     this.#inParts = false;
     this.#write(FRAME_TAIL);
+    this.#unanswered = this.#awaited;
   }
 
   #takeHeld(): string {
@@ -376,6 +392,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   }
 
   #endFrames(): void | Promise<void> {
+    // The client would wait for it until its patience ends.
+    if (this.#isWaitedFor() && !this.#resumable) return this.#broke(new Error('the stream ended without it'), true);
     this.#writeStreamHead();
     const rest = this.#takeHeld() + (this.#splitter?.rest ?? '');
     if (rest !== '') this.#write(Buffer.from(rest));
@@ -594,16 +612,29 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
 
   #onTimeout(): void {
     if (this.#isDone()) return;
-    const answer = this.#plan.onTimeout();
     this.#control?.abort();
+    if (this.#isAnswered()) return void this.#done('ok');
+    const answer = this.#plan.onTimeout(this.#unanswered);
     if (typeof answer === 'string') this.#answerText(200, answer, 'timeout');
     else this.#answerError(answer, answer.code);
+  }
+
+  /** Whether all responses have left; never where none was asked for. */
+  #isAnswered(): boolean {
+    return this.#unanswered.length === 0 && this.#plan.idTexts.length > 0 && !this.#inParts;
+  }
+
+  /** Whether there is a response to come that the client has not cancelled. */
+  #isWaitedFor(): boolean {
+    const cancelled = this.#cancelled;
+    if (cancelled === undefined) return this.#unanswered.length > 0;
+    return this.#unanswered.some((idText) => !cancelled.includes(idText));
   }
 
   /** Whether the client loses nothing when its stream ends here: it can resume it, or no answer is left to come. */
   #mayJustEnd(): boolean {
     if (this.#inParts) return false;
-    return this.#res.headersSent && this.#eventStream && (this.#resumable || this.#awaited.length === 0);
+    return this.#res.headersSent && this.#eventStream && (this.#resumable || this.#unanswered.length === 0);
   }
 
   /** The connection to the upstream broke. A client that can resume the stream does so; others get an error. */
@@ -620,9 +651,11 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   }
 
   #answerError(error: AdapterError, outcome: Outcome, status: number = error.status): void {
+    // Nobody waits for it any more.
+    if (this.#isAnswered()) return void this.#done('ok');
     if (error.retryAfter !== undefined && !this.#res.headersSent)
       this.#res.setHeader('retry-after', String(error.retryAfter));
-    const ids = this.#plan.idTexts.length === 0 ? ['null'] : this.#plan.idTexts;
+    const ids = this.#unanswered.length === 0 ? ['null'] : this.#unanswered;
     const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText, error.data));
     this.#answerText(status, texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`, outcome);
   }

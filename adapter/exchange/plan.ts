@@ -25,8 +25,8 @@ export interface Plan {
   sessionId: string | undefined;
   /** Milliseconds until `onTimeout` is called; null waits as long as the client does. */
   readonly timeoutMs: number | null;
-  /** The answer when the time is over, as JSON text of a whole message. */
-  readonly onTimeout: () => string | AdapterError;
+  /** The answer to these requests when the time is over, as JSON text of a whole message. */
+  readonly onTimeout: (unanswered: readonly string[]) => string | AdapterError;
   /**
    * Sees the response message (JSON text) before the client does and returns what the client gets. When that is
    * streamed, the time limit is over once its first part leaves.

@@ -10,6 +10,7 @@ const one = (changes: Partial<Running> = {}): Running => ({
   idTexts: ['1'],
   isGet: false,
   finish: () => {},
+  cancel: () => {},
   endStream: () => {},
   notify: () => false,
   ...changes,

@@ -12,6 +12,8 @@ export interface Running extends Slotted {
   readonly idTexts: readonly string[];
   readonly isGet: boolean;
   finish(code: ErrorCode): void;
+  /** The client has cancelled one of its requests, which may be answered for `graceMs` all the same. */
+  cancel(idText: string, graceMs: number): void;
   endStream(): void;
   /** Puts a message of the adapter's own, as JSON text, into its event stream. False: it cannot be sent there. */
   notify(text: string): boolean;

@@ -130,8 +130,7 @@ export class Gateway {
         break;
       case 'cancelled':
         for (const exchange of exchanges) {
-          if (!exchange.idTexts.includes(message.requestId)) continue;
-          setTimeout(() => exchange.finish('cancelled'), CANCEL_GRACE_MS).unref();
+          if (exchange.idTexts.includes(message.requestId)) exchange.cancel(message.requestId, CANCEL_GRACE_MS);
         }
         break;
       case 'notify':
@@ -139,6 +138,7 @@ export class Gateway {
         for (const exchange of exchanges) if (exchange.isGet && exchange.notify(message.text)) break;
         break;
       case 'upstream-closed':
+      case 'stream-opened':
         break;
     }
   }

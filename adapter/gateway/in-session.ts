@@ -56,13 +56,14 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
       };
       return await callTool(call, step, exchange, () => leave(turn, leases));
     }
+    const requestId = cancelledRequest(first, body);
+    if (requestId !== undefined) {
+      // Told first, so that the end of the request's stream surprises nobody.
+      await parts.bus.publish({ type: 'cancelled', serverId: mount.serverId, sessionId, requestId }).catch(parts.known);
+    }
     const plan = sessionPlan(turn, asked, undefined);
     started = true;
     new Exchange(plan).start();
-    const requestId = cancelledRequest(first, body);
-    if (requestId !== undefined) {
-      parts.bus.publish({ type: 'cancelled', serverId: mount.serverId, sessionId, requestId }).catch(parts.known);
-    }
   } finally {
     if (!started) await leave(turn, leases);
   }
@@ -155,16 +156,16 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
     body: sent,
   });
   const isCall = calls.length > 0;
-  const limits = limitsOf(mount, calls);
   return planOf(turn, {
     request: request(),
     idTexts,
     sessionId: record.sessionId,
-    timeoutMs: isCall ? longest(limits) : requestTimeout(body),
-    onTimeout: () => {
-      if (!isCall) return new AdapterError('upstream_timeout');
-      void cancelUpstream(turn, current, idTexts);
-      return timeoutResults(mount, calls, limits);
+    timeoutMs: isCall ? longest(limitsOf(mount, calls)) : requestTimeout(body),
+    onTimeout: (unanswered) => {
+      const open = calls.filter((call) => unanswered.includes((call as Request).idText));
+      if (open.length === 0) return new AdapterError('upstream_timeout');
+      void cancelUpstream(turn, current, unanswered);
+      return timeoutResults(mount, open, limitsOf(mount, open));
     },
     onResponse: own === undefined ? listAnswer(turn, body, list, session) : own.onResponse,
     onStray: strayAnswer(turn, session),
