@@ -234,6 +234,38 @@ it('says what the API server refuses', async () => {
   expect(accepted.message).toMatch(/Deployment demo was refused by the API server: .*nonsense/);
 });
 
+it('says what the API server cannot do for now, and goes on when it can', { timeout: 90_000 }, async () => {
+  const webhooks: Resource = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    plural: 'validatingwebhookconfigurations',
+    namespaced: false,
+  };
+  const { apiVersion, kind } = webhooks;
+  const metadata = { name: `down-${namespace}` };
+  const webhook = {
+    name: 'down.example.com',
+    clientConfig: { url: 'https://127.0.0.1:1/' },
+    rules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['CREATE'], resources: ['services'] }],
+    namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': namespace } },
+    admissionReviewVersions: ['v1'],
+    sideEffects: 'None',
+  };
+  await real.api.create({ apiVersion, kind, metadata, webhooks: [webhook] }, webhooks);
+  const demo = resource();
+  await demo.apply(spec);
+  await expect
+    .poll(async () => (await demo.condition('Ready'))?.message, { timeout: 60_000 })
+    .toMatch(/^Service demo cannot be applied for now: .*failed calling webhook "down.example.com"/);
+  await demo.becomes('Reconciling', 'True/Progressing');
+  expect(await demo.get(DEPLOYMENTS)).toBeUndefined();
+
+  await real.api.delete(webhooks, metadata);
+  await demo.apply({ ...spec, replicas: 0 });
+  await eventually(() => demo.get(DEPLOYMENTS));
+  await demo.becomes('Accepted', 'True/Accepted');
+});
+
 it('changes nothing while paused, and still reports', async () => {
   const demo = await serving();
   await demo.apply({ ...spec, paused: true, config: { servers, core: { log_level: 'debug' } } });

@@ -39,6 +39,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const status = report(situation);
   const { changed } = await cluster.status.write(observed.resource, status, signal);
   for (const happening of happenings(changed)) cluster.events.record(observed.resource, happening);
+  if (applied?.failure !== undefined) throw applied.failure;
   return { requeueAfterMs: nextLook(situation, status, applied) };
 }
 
@@ -73,6 +74,7 @@ async function desired(
     serves: observed.serves,
     referencesRevision: revision,
     existingClaimModes: accessModes(observed),
+    unreadable: (namespace: string, name: string) => cluster.services.unreadable({ namespace, name }),
   };
   const found = new Map<string, Awaited<ReturnType<typeof cluster.services.get>>>();
   for (;;) {

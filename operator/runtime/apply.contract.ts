@@ -437,6 +437,33 @@ describe('what the API server refuses', () => {
     expect(writes()).toEqual([]);
   });
 
+  it('tells of an error that trying again may help against only when it lasts, and goes on trying', async () => {
+    const failure = new ApiError(500, 'InternalError', 'failed calling webhook "x"');
+    const webhook = { down: true };
+    const { run, writes, clock } = operator(async (verb) => {
+      if (webhook.down && verb === 'apply') throw failure;
+    });
+    await expect(run([configMap({ a: '1' }), service()])).rejects.toThrow(failure);
+    clock.now += 9_999;
+    await expect(run([configMap({ a: '1' }), service()])).rejects.toThrow(failure);
+    clock.now += 1;
+    const report = await run([configMap({ a: '1' }), service()]);
+    expect(report).toMatchObject({ settled: false, failure });
+    expect(report.objects).toEqual([
+      expect.objectContaining({
+        outcome: 'waiting',
+        message: 'ConfigMap demo-config cannot be applied for now: failed calling webhook "x"',
+      }),
+    ]);
+    writes();
+    await run([configMap({ a: '1' }), service()]);
+    expect(writes()).toHaveLength(1);
+    webhook.down = false;
+    expect((await run([configMap({ a: '1' }), service()])).settled).toBe(true);
+    webhook.down = true;
+    await expect(run([configMap({ a: '2' }), service()])).rejects.toThrow(failure);
+  });
+
   it('takes a null as a field that is not there', async () => {
     const { run, writes } = operator();
     expect((await run([deployment({ extra: { nodeSelector: null, tolerations: null } })])).settled).toBe(true);

@@ -3,7 +3,7 @@ import { HandOver, onto, type SharedField } from './hand-over.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
 import { type Ownership, prunable, standing } from './ownership.ts';
 import type { Key } from './reconciler.ts';
-import { DENIED_FOR_MS, isDenied, refusalOf } from './refusal.ts';
+import { DENIED_FOR_MS, failureOf, isDenied, refusalOf } from './refusal.ts';
 import { isOlder } from './resource-version.ts';
 import { withoutManagedFields, withoutNulls } from './without.ts';
 
@@ -52,6 +52,8 @@ export interface ApplyReport {
   readonly settled: boolean;
   /** When to try again; undefined when settled. */
   readonly requeueAfterMs?: number;
+  /** To be thrown once the status tells of it: trying again may help, but has not for a while. */
+  readonly failure?: ApiError;
 }
 
 /** What was applied to one object, and what came of it: while both stay, there is nothing to write. */
@@ -76,6 +78,8 @@ const WAIT_MS = 2_000;
 /** A quota or a policy may change without our being told. */
 const REFUSED_MS = 60_000;
 const CONFLICT_MS = 60_000;
+/** After so long an error is told of. */
+const LASTS_MS = 10_000;
 
 /**
  * Applies families of objects by server-side apply: own fields are taken, everything else on an object stays as others
@@ -90,6 +94,8 @@ export class Applier {
   readonly #handOver: HandOver;
   readonly #now: () => number;
   readonly #memory = new Map<string, Map<string, Memory>>();
+  /** Since when reconciles of a key have failed. */
+  readonly #failing = new Map<string, number>();
 
   constructor(options: {
     api: KubernetesApi;
@@ -107,7 +113,7 @@ export class Applier {
   /**
    * Applies in the order of the list, each only when those before it are in place, and then deletes what exists of the
    * family and is no longer in the list.
-   * @throws the error of the API server or the transport when trying again may help, or the reason of `signal`
+   * @throws the error of the transport, that of the API server as long as it is new, or the reason of `signal`
    */
   async apply(desired: readonly Desired[], family: Family, signal: AbortSignal): Promise<ApplyReport> {
     const memory = this.#memoryOf(family.key, desired);
@@ -117,12 +123,22 @@ export class Applier {
     for (const one of desired) {
       signal.throwIfAborted();
       const id = idOf(one.resource, one.object);
-      const applied: Applied = blocked
-        ? { ...nameOf(one), outcome: 'blocked' }
-        : await this.#applyOne(one, existing.get(id), family, memory, signal);
+      let applied: Applied = { ...nameOf(one), outcome: 'blocked' };
+      try {
+        if (!blocked) applied = await this.#applyOne(one, existing.get(id), family, memory, signal);
+      } catch (error) {
+        if (!this.#lasts(error, family.key)) throw error;
+        const message = failureOf(error, one.resource, one.object.metadata.name);
+        return {
+          objects: [...objects, { ...nameOf(one), outcome: 'waiting', message }],
+          settled: false,
+          failure: error,
+        };
+      }
       blocked ||= UNSETTLED.has(applied.outcome);
       objects.push(applied);
     }
+    this.#failing.delete(textOf(family.key));
     if (!blocked) objects.push(...(await this.#prune(desired, family, signal)));
     if (!blocked) return { objects, settled: true };
     const waits = objects.map(({ outcome }) => UNSETTLED.get(outcome)).filter((wait) => wait !== undefined);
@@ -142,7 +158,8 @@ export class Applier {
 
   /** To be called when the resource of this key is gone. */
   forget(key: Key): void {
-    this.#memory.delete(`${key.namespace}/${key.name}`);
+    this.#memory.delete(textOf(key));
+    this.#failing.delete(textOf(key));
   }
 
   /** Number of objects remembered. */
@@ -150,8 +167,16 @@ export class Applier {
     return [...this.#memory.values()].reduce((sum, one) => sum + one.size, 0);
   }
 
+  /** A control plane that restarts answers so for a moment, which is no news for a status. */
+  #lasts(error: unknown, key: Key): error is ApiError {
+    if (!(error instanceof ApiError)) return false;
+    const since = this.#failing.get(textOf(key)) ?? this.#now();
+    this.#failing.set(textOf(key), since);
+    return this.#now() - since >= LASTS_MS;
+  }
+
   #memoryOf(key: Key, desired: readonly Desired[]): Map<string, Memory> {
-    const id = `${key.namespace}/${key.name}`;
+    const id = textOf(key);
     const wanted = new Set(desired.map(({ resource, object }) => idOf(resource, object)));
     const kept = [...(this.#memory.get(id) ?? [])].filter(([child]) => wanted.has(child));
     const memory = new Map(kept);
@@ -301,6 +326,8 @@ function liveHash(live: KubernetesObject | undefined): string {
 function nameOf({ resource, object }: Existing): Pick<Applied, 'resource' | 'name'> {
   return { resource, name: object.metadata.name };
 }
+
+const textOf = ({ namespace, name }: Key): string => `${namespace}/${name}`;
 
 function idOf(resource: Resource, object: KubernetesObject): string {
   return `${resource.apiVersion}/${resource.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`;

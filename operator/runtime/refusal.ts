@@ -10,12 +10,19 @@ const MAX_LENGTH = 1_000;
 export function refusalOf(error: unknown, resource: Resource, name: string): string | undefined {
   if (!(error instanceof ApiError)) return undefined;
   if (!REFUSALS.has(error.code) && !MALFORMED.test(error.message)) return undefined;
-  const text = error.message.length > MAX_LENGTH ? `${error.message.slice(0, MAX_LENGTH)}…` : error.message;
   const advice = IMMUTABLE.test(error.message)
     ? '. This field cannot be changed on an object that exists: set it back, or delete the object to have it made anew'
     : '';
-  return `${resource.kind} ${name} was refused by the API server: ${text}${advice}`;
+  return `${resource.kind} ${name} was refused by the API server: ${shortened(error)}${advice}`;
 }
+
+/** Why it could not be applied, as a sentence that names the object, when trying again may help. */
+export function failureOf(error: ApiError, resource: Resource, name: string): string {
+  return `${resource.kind} ${name} cannot be applied for now: ${shortened(error)}`;
+}
+
+const shortened = ({ message }: ApiError): string =>
+  message.length > MAX_LENGTH ? `${message.slice(0, MAX_LENGTH)}…` : message;
 
 /**
  * Whether the API server says that we may not do this at all. It says so of everything for a moment after it has started,

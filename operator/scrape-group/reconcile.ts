@@ -46,6 +46,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     for (const situation of queue) await tell(situation, cluster, signal);
   };
   await Promise.all(Array.from({ length: TELLERS }, teller));
+  if (applied?.failure !== undefined) throw applied.failure;
   return { requeueAfterMs: nextLook(situations, observed.pods, applied) };
 }
 
@@ -84,6 +85,7 @@ async function desired(
     owners: ownership.owners,
     shards,
     referencesRevision: (shard) => revisions.get(shard),
+    unreadable: (namespace, name) => cluster.services.unreadable({ namespace, name }),
   };
   const found = new Map<string, KubernetesObject | undefined>();
   for (;;) {
