@@ -147,7 +147,10 @@ export function uploadPageScript(globals: PageGlobals): void {
         addCopyButtons();
         at('h1').focus();
       });
-      request.addEventListener('error', () => endBy('The connection was lost, and nothing was stored.', true));
+      // The answer may have been lost after the files were stored.
+      request.addEventListener('error', () =>
+        endBy('The connection was lost. It is not known whether the files were stored.', true),
+      );
       request.open('POST', globals.location.href);
       request.setRequestHeader('Accept', 'text/html');
       request.send(body);

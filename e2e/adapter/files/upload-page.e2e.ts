@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
+import { type AddressInfo, connect, createServer } from 'node:net';
 import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
@@ -76,6 +78,26 @@ async function drop(page: Page, names: readonly string[]): Promise<void> {
       browser.document.querySelector('#drop').dispatchEvent(event);
     }
   }, files);
+}
+
+/** Passes connections on, but cuts those where a POST is answered. */
+async function relayWithoutAnswers(port: number): Promise<AsyncDisposable & { readonly port: number }> {
+  const server = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1');
+    let posted = false;
+    client.on('data', (bytes) => {
+      posted ||= bytes.toString('latin1').startsWith('POST ');
+      upstream.write(bytes);
+    });
+    upstream.on('data', (bytes) => (posted ? client.destroy() : client.write(bytes)));
+    client.on('error', () => undefined).on('close', () => upstream.destroy());
+    upstream.on('error', () => undefined).on('close', () => client.destroy());
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  return {
+    port: (server.address() as AddressInfo).port,
+    [Symbol.asyncDispose]: async () => void server.close(),
+  };
 }
 
 /** Runs in the page: notes every text that the progress shows. */
@@ -193,6 +215,23 @@ describe('the page of an upload link', () => {
         await page.getByRole('heading', { name: 'This link cannot be used' }).waitFor();
       });
       expect(await lying(folder.path)).toEqual([]);
+    }));
+
+  test('does not claim to know what became of an upload whose answer was lost', () =>
+    withAdapter({}, async ({ adapter, folder, link }) => {
+      await using relay = await relayWithoutAnswers(adapter.port);
+      const url = new URL(await link());
+      url.port = String(relay.port);
+      await withTab(browser, {}, async (page) => {
+        await page.goto(url.href);
+        await page.locator('#files').setInputFiles(payload('one.bin'));
+        await press(page);
+        await eventually(() => problem(page)).toBe(
+          'The connection was lost. It is not known whether the files were stored.',
+        );
+        await expectAccessible(page);
+      });
+      expect((await lying(folder.path)).length).toBe(1);
     }));
 
   test('sends the hashes that a server requires', () =>
