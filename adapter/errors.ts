@@ -11,7 +11,7 @@ export const ERRORS = {
   forbidden_host: { status: 403, rpc: 403, detail: 'This host name is not served here.' },
   not_found: { status: 404, rpc: 404, detail: 'There is nothing at this path.' },
   method_not_allowed: { status: 405, rpc: 405, detail: 'This method is not allowed here.' },
-  request_timeout: { status: 408, rpc: 408, detail: 'Nothing more of the request came for a while.' },
+  request_timeout: { status: 408, rpc: 408, detail: 'Too little of the request came for a while.' },
   body_too_large: { status: 413, rpc: 413, detail: 'The request body is too large.' },
   unsupported_media_type: { status: 415, rpc: 415, detail: 'The body must be application/json.' },
   parse_error: { status: 400, rpc: PARSE_ERROR, detail: 'The body is not valid JSON.' },

@@ -77,21 +77,40 @@ async function idle(): Promise<void> {
   for (let i = 0; i < 200; i++) await turn();
 }
 
-describe('a client from which nothing comes', () => {
-  test('is given up after a minute', async () => {
+describe('a client from which too little comes', () => {
+  test.each([
+    ['nothing', 0],
+    ['a byte every second', 1],
+    ['a KiB every second', 1024],
+  ])('is given up after a minute: %s', async (_name, bytes) => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     const body = new PassThrough();
     const form = readForm(body, TYPE, handlers(), NEVER);
     const failed = expect(form).rejects.toMatchObject({ code: 'request_timeout' });
-    body.write(HEAD);
+    body.write(HEAD + 'x'.repeat(64 * 1024));
     await turn();
-    vi.advanceTimersByTime(59_000);
-    body.write('more');
-    await turn();
-    vi.advanceTimersByTime(59_000);
-    await turn();
+    for (let second = 1; second < 60; second++) {
+      vi.advanceTimersByTime(1_000);
+      body.write(Buffer.alloc(bytes));
+      await turn();
+    }
+    expect(vi.getTimerCount()).toBe(1);
     vi.advanceTimersByTime(1_001);
     await failed;
+  });
+
+  test('is read to the end when it is only slow', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+    const body = new PassThrough();
+    const form = readForm(body, TYPE, handlers(), NEVER);
+    body.write(HEAD);
+    for (let minute = 0; minute < 100; minute++) {
+      vi.advanceTimersByTime(59_000);
+      body.write(Buffer.alloc(64 * 1024));
+      await turn();
+    }
+    body.end(END);
+    await form;
   });
 
   test('is not blamed while it is we who do not read', async () => {
@@ -106,8 +125,10 @@ describe('a client from which nothing comes', () => {
     body.write(HEAD);
     for (let i = 0; i < 100; i++) body.write(Buffer.alloc(10_000));
     await turn();
-    vi.advanceTimersByTime(200_000);
+    vi.advanceTimersByTime(230_000);
     going.resolve();
+    await idle();
+    vi.advanceTimersByTime(59_000);
     body.end(END);
     await form;
   });

@@ -31,8 +31,9 @@ const MAX_HEADER_BYTES = 8 * 1024;
 const MAX_HEADERS_PER_PART = 32;
 /** Boundaries, headers and whatever stands between the parts; the largest form that is allowed needs a tenth of it. */
 const MAX_OVERHEAD_BYTES = 4 * 1024 * 1024;
-/** A client from which nothing comes for so long is gone. */
-const SILENCE_MS = 60_000;
+/** A client from which less comes in so long is gone, or only wants to keep the connection. */
+const LEAST_BYTES = 64 * 1024;
+const PATIENCE_MS = 60_000;
 const BUFFER_BYTES = 128 * 1024;
 const MULTIPART = /^multipart\/form-data\s*;/i;
 
@@ -58,6 +59,8 @@ export function readForm(
   let ended = false;
   let received = 0;
   let useful = 0;
+  /** Since the client was last given its time. */
+  let recent = 0;
   /** The chunk that the parser has. */
   let parsed: Buffer | undefined;
   /** Files wait for each other here: a chunk of the body may hold many small ones. */
@@ -65,7 +68,7 @@ export function readForm(
 
   const stop = (): void => {
     ended = true;
-    clearTimeout(silence);
+    clearTimeout(patience);
     body.off('data', onData).off('end', onEnd).off('error', onLost).off('close', onLost);
     signal.removeEventListener('abort', onAbort);
   };
@@ -83,17 +86,21 @@ export function readForm(
   const onEnd = (): void => {
     // From here on nothing more is awaited of the client; it may go, which `signal` says.
     body.off('error', onLost).off('close', onLost);
-    clearTimeout(silence);
+    clearTimeout(patience);
     parser.end();
   };
-  const silence = setTimeout(() => {
-    // While we do not read, the silence is ours.
-    if (body.isPaused()) silence.refresh();
+  const patience = setTimeout(() => {
+    // While we do not read, nothing can come.
+    if (body.isPaused()) patience.refresh();
     else fail(new AdapterError('request_timeout'));
-  }, SILENCE_MS);
+  }, PATIENCE_MS);
   const onData = (chunk: Buffer): void => {
-    silence.refresh();
     received += chunk.length;
+    recent += chunk.length;
+    if (recent >= LEAST_BYTES) {
+      recent = 0;
+      patience.refresh();
+    }
     parsed = chunk;
     if (!parser.write(chunk)) body.pause();
     if (received - useful > MAX_OVERHEAD_BYTES)
@@ -154,7 +161,7 @@ export function readForm(
       },
     });
   } catch (cause) {
-    clearTimeout(silence);
+    clearTimeout(patience);
     return Promise.reject(
       new AdapterError('invalid_multipart', 'The content type names no usable boundary.', { cause }),
     );
@@ -171,7 +178,9 @@ export function readForm(
     fail(new AdapterError('invalid_multipart', undefined, { cause }));
   });
   parser.on('drain', () => {
-    if (!ended) body.resume();
+    if (ended) return;
+    patience.refresh();
+    body.resume();
   });
   parser.on('finish', () => {
     void queue.then(() => {
