@@ -97,7 +97,7 @@ async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSig
   const isCounted = kept.isCounted(prepared.source.name, window.id);
   const gathered = new Gathered(now(), { sentBefore: window.mayRepeat, isCounted });
   const isFirst = budget.isWhole;
-  const time = { observed: BigInt(gathered.asked.getTime()) * 1_000_000n };
+  const time = { observed: BigInt(gathered.asked.getTime()) * 1_000_000n, window };
   try {
     for await (const page of pages(prepared.source, prepared.isRange ? window : undefined, fetch, signal)) {
       gathered.bytes += page.bytes;

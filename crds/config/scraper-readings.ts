@@ -48,7 +48,10 @@ export const CounterReading = z
   .strictObject({
     ...shape,
     cumulative: flag()
-      .describe('(new) The value is a running total; what it grew by is added, and a fall counts as a new start.')
+      .describe(
+        '(new) The value is a running total; what it grew by is added, and a fall counts as a new start. Records of one ' +
+          'answer are taken in the order of `timestampKey`, without it as they come, so then the oldest has to be first.',
+      )
       .prefault(false),
   })
   .transform(renamed);

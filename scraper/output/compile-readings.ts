@@ -1,12 +1,13 @@
 import type { Source } from '../../crds/config/scraper-source.ts';
 import { pythonFloat } from '../records/python-float.ts';
 import { pythonStr } from '../records/python-text.ts';
+import { compileRecordTime } from '../records/timestamp.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';
 import { AttributeNode } from './attribute-tree.ts';
 import { compileLogs } from './compile-logs.ts';
 import { type Contribution, createMetric, type Metric, type MetricKind, type PointTable } from './contribution.ts';
 import { refusal } from './names.ts';
-import type { Point } from './point.ts';
+import type { Point, Span } from './point.ts';
 
 export type Measured = Pick<
   Source,
@@ -23,8 +24,8 @@ export type Measured = Pick<
 >;
 
 /**
- * Adds what records say to a contribution. `observed` is the time of the scrape, in nanoseconds since 1970. May be called
- * for every page of a window.
+ * Adds what records say to a contribution. `observed` is the time of the scrape, in nanoseconds since 1970; `window` what
+ * was asked for. May be called for every page of a window.
  *
  * @throws ShapeMismatch when a path needs an answer that is an object
  */
@@ -32,7 +33,7 @@ export type AddReadings = (
   records: readonly unknown[],
   root: unknown,
   into: Contribution,
-  time: { readonly observed: bigint },
+  time: { readonly observed: bigint; readonly window?: { readonly start: Date; readonly end: Date } },
 ) => void;
 
 /** A metric, and how a record's value gets into a point of it. */
@@ -40,7 +41,7 @@ interface Reading {
   readonly metric: Metric;
   readonly valueOf: (record: unknown, root: unknown) => number | undefined;
   readonly isAllowed: (value: number) => boolean;
-  readonly addTo: (point: Point, value: number) => void;
+  readonly addTo: (point: Point, value: number, time: number | undefined, span: Span) => void;
   /** Whether it has all attributes of the source; otherwise only those of `labels`. */
   readonly shared: boolean;
   readonly labels: readonly { readonly name: string; readonly valueOf: ValuePath }[];
@@ -70,6 +71,7 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
   });
   const paths = source.attributes.map(({ dataKey }) => compilePath(dataKey));
   const names = ['source', ...source.attributes.map(({ name }) => name)];
+  const timeOf = readings.some(({ metric }) => metric.kind === 'runningTotal') ? compileTime(source) : () => undefined;
   const addLogs = source.emitLogs ? compileLogs(source, names, paths) : undefined;
 
   // A window comes in parts; finding its points again for each of them would take longer than all the rest.
@@ -77,8 +79,10 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
 
   return (records, root, into, time) => {
     const { tables, top } = begunOf(into, records.length);
+    const span = spanOf(time);
     for (const record of records) {
       let set = top;
+      const recordTime = timeOf(record, root);
       for (const path of paths) set = set.with(path(record, root));
       for (let place = 0; place < readings.length; place += 1) {
         const reading = readings[place] as Reading;
@@ -87,7 +91,7 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
         const node =
           reading.labels.length === 0 ? set : ownSet(reading, place, reading.shared ? set : top, record, root);
         const point = (node.points[place] ??= pointAt(reading, node, (tables[place] ??= into.table(reading.metric))));
-        reading.addTo(point, value);
+        reading.addTo(point, value, recordTime, span);
       }
     }
     addLogs?.(records, root, into, time);
@@ -113,6 +117,25 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
     return table.at(attributes, key);
   }
 }
+
+/** When a record was, in nanoseconds since 1970. */
+function compileTime({
+  timestampKey,
+  timestampFormat,
+}: Measured): (record: unknown, root: unknown) => number | undefined {
+  if (timestampKey === null) return () => undefined;
+  const path = compilePath(timestampKey);
+  const parse = compileRecordTime(timestampFormat);
+  return (record, root) => {
+    const time = parse(path(record, root));
+    return time === undefined ? undefined : Number(time);
+  };
+}
+
+const spanOf = ({ observed, window }: Parameters<AddReadings>[3]): Span =>
+  window === undefined
+    ? { start: Number(observed), end: Number(observed) }
+    : { start: window.start.getTime() * 1e6, end: window.end.getTime() * 1e6 };
 
 type Configured = Measured['gaugeReadings'][number];
 
@@ -147,7 +170,7 @@ const isGrowth = (value: number): boolean => value >= 0 && value < Infinity;
 const KINDS: Record<MetricKind, Pick<Reading, 'isAllowed' | 'addTo'>> = {
   gauge: { isAllowed: () => true, addTo: (point, value) => point.set(value) },
   counter: { isAllowed: isGrowth, addTo: (point, value) => point.add(value) },
-  runningTotal: { isAllowed: isGrowth, addTo: (point, value) => point.addTotal(value) },
+  runningTotal: { isAllowed: isGrowth, addTo: (point, value, time, span) => point.addTotal(value, time, span) },
   histogram: { isAllowed: isGrowth, addTo: (point, value) => point.record(value) },
 };
 

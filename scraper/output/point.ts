@@ -6,9 +6,11 @@ export class Point {
   readonly attributes: Attributes;
   /** A gauge's last value, or the sum. */
   value = 0;
-  /** Running totals: the first and the last that was read. */
+  /** Running totals: the earliest and the latest that was read, and of when they are, in nanoseconds since 1970. */
   first = 0;
   last = 0;
+  firstTime = Infinity;
+  lastTime = -Infinity;
   /** How many values have been read. */
   count = 0;
   min = Infinity;
@@ -33,11 +35,19 @@ export class Point {
     this.count += 1;
   }
 
-  /** A running total: what it has grown by counts. After a fall it has begun again at 0. */
-  addTotal(total: number): void {
-    if (this.count === 0) this.first = total;
-    else this.value += growth(this.last, total);
-    this.last = total;
+  /**
+   * A running total: what it has grown by counts. After a fall it has begun again at 0. Answers may begin with the newest
+   * record; what lies between two totals that were read says nothing new.
+   *
+   * @param time of the record; undefined: it is later than those before it, in this span
+   */
+  addTotal(total: number, time: number | undefined, span: Span): void {
+    const isLater = time === undefined || time > this.lastTime || (time === this.lastTime && total >= this.last);
+    const isEarlier = time !== undefined && (time < this.firstTime || (time === this.firstTime && total <= this.first));
+    if (this.count > 0 && isLater) this.value += growth(this.last, total);
+    else if (this.count > 0 && isEarlier) this.value += growth(total, this.first);
+    if (this.count === 0 || isLater) [this.last, this.lastTime] = [total, time ?? Math.max(this.lastTime, span.end)];
+    if (this.count === 0 || (isEarlier && !isLater)) [this.first, this.firstTime] = [total, time ?? span.start];
     this.count += 1;
   }
 
@@ -62,8 +72,8 @@ export class Point {
   plus(later: Point): this {
     if (later.count === 0) return this;
     this.value += later.value;
-    this.first = this.count === 0 ? later.first : this.first;
-    this.last = later.last;
+    if (this.count === 0) [this.first, this.firstTime] = [later.first, later.firstTime];
+    [this.last, this.lastTime] = [later.last, later.lastTime];
     this.count += later.count;
     this.min = Math.min(this.min, later.min);
     this.max = Math.max(this.max, later.max);
@@ -71,11 +81,33 @@ export class Point {
     return this;
   }
 
-  /** As `plus`, for running totals: the growth between the two also counts. */
-  plusTotals(later: Point): this {
-    if (this.count > 0 && later.count > 0) this.value += growth(this.last, later.first);
-    return this.plus(later);
+  /**
+   * As `plus`, for running totals, whose windows come in any order: the growth between the two also counts. Of a window
+   * that overlaps what has been read, only what lies outside.
+   */
+  plusTotals(other: Point): this {
+    if (this.count === 0 || other.count === 0) return this.plus(other);
+    if (other.firstTime >= this.lastTime) {
+      this.value += growth(this.last, other.first);
+      return this.plus(other);
+    }
+    this.count += other.count;
+    if (other.lastTime <= this.firstTime) {
+      this.value += other.value + growth(other.last, this.first);
+    } else {
+      if (other.firstTime < this.firstTime) this.value += growth(other.first, this.first);
+      if (other.lastTime > this.lastTime) this.value += growth(this.last, other.last);
+    }
+    if (other.firstTime < this.firstTime) [this.first, this.firstTime] = [other.first, other.firstTime];
+    if (other.lastTime > this.lastTime) [this.last, this.lastTime] = [other.last, other.lastTime];
+    return this;
   }
+}
+
+/** From when to when a record without a time of its own may be, in nanoseconds since 1970. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
 }
 
 const growth = (before: number, after: number): number => (after >= before ? after - before : after);
