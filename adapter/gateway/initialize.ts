@@ -3,10 +3,9 @@ import { AdapterError } from '../errors.ts';
 import { Exchange, type Plan } from '../exchange/exchange.ts';
 import { locate } from '../exchange/json-scan.ts';
 import type { Body, Request } from '../exchange/message.ts';
-import { newSessionId } from '../sessions/session-registry.ts';
+import { INITIALIZE_TIMEOUT_MS, newSessionId } from '../sessions/session-registry.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
 import { withCapabilities } from './capabilities.ts';
-import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { endUpstream, planOf, type Turn } from './turn.ts';
 
 /** Opens a session: takes a place, lets the upstream answer, and keeps what came of it under an id of our own. */
@@ -26,7 +25,7 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       body,
     },
     idTexts: [request.idText],
-    timeoutMs: REQUEST_TIMEOUT_MS,
+    timeoutMs: INITIALIZE_TIMEOUT_MS,
     onTimeout: () => new AdapterError('upstream_timeout'),
     holdHead: true,
     onResponse: async (text, head) => {

@@ -22,8 +22,10 @@ export interface Lease extends Slotted {
 /** A dead replica's calls stop counting after this long; living ones are extended three times as often. */
 const LEASE_MS = 30_000;
 const RENEW_MS = LEASE_MS / 3;
-/** How long `initialize` may take before its place counts as free again. */
-const RESERVATION_MS = 120_000;
+/** Generous: some servers start something when a session is opened. */
+export const INITIALIZE_TIMEOUT_MS = 300_000;
+/** A place is held while its session may still be opened, also by a store that is slow; after that its replica is dead. */
+const RESERVATION_MS = INITIALIZE_TIMEOUT_MS + 30_000;
 /** How exact the time of the last activity is where no limit depends on it. */
 const COARSE_ACTIVITY_MS = 60_000;
 const SESSION_ID = /^[0-9a-f]{32}$/;
