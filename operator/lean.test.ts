@@ -65,7 +65,10 @@ describe('what is kept of an object that the operator made', () => {
       clusterIP: '10.0.0.1',
       ports: [],
     });
-    expect(of('NetworkPolicy', { policyTypes: ['Egress'], egress: [] })['spec']).toEqual({ policyTypes: ['Egress'] });
+    expect(of('NetworkPolicy', { policyTypes: ['Egress'], egress: [], ingress: [] })['spec']).toEqual({
+      policyTypes: ['Egress'],
+      egress: [],
+    });
     expect(of('PersistentVolumeClaim', { storageClassName: 'a', resources: {} }, { phase: 'Bound' })).toMatchObject({
       spec: { storageClassName: 'a', resources: {} },
       status: { phase: 'Bound' },

@@ -33,7 +33,7 @@ function partOf(object: KubernetesObject): Record<string, unknown> {
     case 'Deployment':
       return { spec: leanDeploymentSpec(spec, isOfGroup(object)), status };
     case 'NetworkPolicy':
-      return { spec: part('policyTypes') };
+      return { spec: part('policyTypes', 'egress') };
     case 'PersistentVolumeClaim':
       return { spec: part('storageClassName', 'resources'), status };
     case 'Service':

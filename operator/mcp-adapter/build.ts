@@ -38,6 +38,8 @@ export interface BuildContext {
   readonly serves: { readonly httpRoutes: boolean; readonly serviceMonitors: boolean };
   /** Services that upstream URLs name, by namespace and name; undefined when unknown or unreadable. */
   readonly services: (namespace: string, name: string) => KubernetesObject | undefined;
+  /** Whether the operator has no right to read this one. */
+  readonly unreadable?: (namespace: string, name: string) => boolean;
   /** Annotation mcpadapter.io/references-revision to use. */
   readonly referencesRevision: string | undefined;
   /** Access modes of `spec.storage.existingClaim`; undefined when there is none or it is not known. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { egressRules, unknownConnections } from './egress.ts';
+import { egressRules, unknownConnections, widePorts } from './egress.ts';
 
 const service = (namespace: string, name: string, spec: object): KubernetesObject => ({
   apiVersion: 'v1',
@@ -41,7 +41,7 @@ const namespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kube
 const pods = (name: string, app: string) => ({ ...namespace(name), podSelector: { matchLabels: { app } } });
 const anywhere = [
   { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
-  { ipBlock: { cidr: '::/0', except: ['fe80::/10'] } },
+  { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128'] } },
 ];
 const rule = (to: object | readonly object[], port: number | string) => ({
   to: Array.isArray(to) ? to : [to],
@@ -81,11 +81,31 @@ describe('the pods of a Service', () => {
     expect(rules('empty')).toEqual([rule(namespace('tools'), 80), rule(anywhere, 80)]);
   });
 
-  test('that cannot be read are those of its namespace', () => {
+  test('that is not there yet are those of its namespace', () => {
     expect(rules('gone')).toEqual([rule(namespace('tools'), 80)]);
     expect(rules('gone.far.svc')).toEqual([rule(namespace('far'), 80)]);
     expect(rules('pod-0.gone.far.svc.cluster.local')).toEqual([rule(namespace('far'), 80)]);
     expect(rules('gone.far.svc.corp.example')).toEqual([rule(namespace('far'), 80), rule(anywhere, 80)]);
+  });
+});
+
+describe('the pods of a Service that may not be read', () => {
+  const egress = (...connections: (readonly [string, number])[]): unknown[] =>
+    egressRules(
+      'tools',
+      connections.map(([host, port]) => ({ field: 'f', target: { host, ports: [port] } })),
+      { podSecurity: 'restricted', services: () => undefined, unreadable: (namespace) => namespace === 'far' },
+    ).slice(1);
+  const anyPort = { to: [namespace('far')], ports: [{ protocol: 'TCP' }] };
+
+  test('listen on a port that nobody knows', () => {
+    expect(egress(['web.far.svc', 80])).toEqual([anyPort]);
+    expect(egress(['web.far.svc', 80], ['search.far.svc', 9000])).toEqual([anyPort]);
+    expect(egress(['web.far.svc.corp.example', 80])).toEqual([anyPort, rule(anywhere, 80)]);
+  });
+
+  test('is none of those that may', () => {
+    expect(egress(['web', 80])).toEqual([rule(namespace('tools'), 80)]);
   });
 });
 
@@ -150,4 +170,17 @@ test('OpenShift’s DNS listens elsewhere', () => {
 test('fields that hide where they lead are named', () => {
   const known = { field: 'a', target: { host: 'a', ports: [1] } };
   expect(unknownConnections([known, { field: 'b', target: undefined }])).toEqual(['b']);
+});
+
+test('ports at which any address may be reached are named, of the whole policy', () => {
+  const of = (...rules: object[]): unknown => widePorts({ spec: { egress: rules } });
+  expect(of(rule(namespace('a'), 80), rule({ ipBlock: { cidr: '192.0.2.1/32' } }, 81))).toEqual([]);
+  expect(of(rule(namespace('a'), 80), { to: anywhere, ports: [{ port: 443 }, { port: 8443 }] })).toEqual([
+    '443',
+    '8443',
+  ]);
+  expect(of(rule(anywhere, 443), rule({ ipBlock: { cidr: '::/0' } }, 443))).toEqual(['443']);
+  expect(of({ to: anywhere })).toEqual(['every port']);
+  expect(of({ ports: [{ port: 53 }] })).toEqual([]);
+  expect(widePorts(undefined)).toEqual([]);
 });

@@ -1,22 +1,32 @@
 /** Where the pods of an adapter may connect to: rules of a NetworkPolicy from the connections of its configuration. */
 import { BlockList, isIP } from 'node:net';
+import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import type { BuildContext } from './build.ts';
 import type { Connection, Target } from './connections.ts';
+import { listAt, textAt } from './raw.ts';
 import { type Place, serviceOf } from './service-names.ts';
 
 export type Port = number | string;
 
 export interface EgressRule {
   readonly to?: readonly object[];
-  readonly ports: readonly { readonly port: Port; readonly protocol: string }[];
+  /** A protocol without a port means each of its ports. */
+  readonly ports: readonly { readonly port?: Port; readonly protocol: string }[];
 }
 
-/** Any host but this machine's own network, where clouds keep their credentials. */
+/** Any host but this machine's own network and the addresses where clouds keep their credentials. */
 const ANYWHERE = [
   { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
-  { ipBlock: { cidr: '::/0', except: ['fe80::/10'] } },
+  { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128'] } },
 ];
+const WIDEST: ReadonlySet<string | undefined> = new Set(ANYWHERE.map(({ ipBlock }) => ipBlock.cidr));
+
+/** Stands for all of them; no connection has this one. */
+const EVERY_PORT = 0;
+
+/** OpenShift's DNS pods listen on the second one, behind the Service. */
+const DNS_PORTS = [53, 5353];
 
 /** Service behind a Service of type ExternalName, behind … */
 const MAX_ALIASES = 4;
@@ -35,37 +45,60 @@ export const unknownConnections = (connections: readonly Connection[]): string[]
 export function egressRules(
   namespace: string,
   connections: readonly Connection[],
-  { services, podSecurity }: Pick<BuildContext, 'services' | 'podSecurity'>,
+  context: Pick<BuildContext, 'services' | 'unreadable' | 'podSecurity'>,
 ): EgressRule[] {
   const rules = new Map<string, { to: readonly object[]; ports: Set<Port> }>();
   for (const { target } of connections) {
-    for (const { to, ports } of target === undefined ? [] : reach(namespace, target, services)) {
+    for (const { to, ports } of target === undefined ? [] : reach(namespace, target, context)) {
       const id = JSON.stringify(to);
       const rule = rules.get(id) ?? { to, ports: new Set() };
       for (const port of ports) rule.ports.add(port);
       rules.set(id, rule);
     }
   }
-  return [dns(podSecurity), ...[...rules.values()].map(({ to, ports }) => ({ to, ports: tcp(ports) }))];
+  return [dns(context.podSecurity), ...[...rules.values()].map(({ to, ports }) => ({ to, ports: tcp(ports) }))];
 }
 
-/** OpenShift's DNS pods listen on a port of their own behind the Service. */
+/**
+ * Ports at which a NetworkPolicy allows any address, as texts, but for DNS: hosts outside the cluster have names, and
+ * policies know only addresses.
+ */
+export function widePorts(policy: unknown): string[] {
+  const found = listAt(policy, 'spec', 'egress').flatMap((rule) => {
+    const to = listAt(rule, 'to');
+    const ports = listAt(rule, 'ports').map((one) => valueAt(one, ['port']) ?? 'every port');
+    if (to.length === 0) return (ports.length > 0 ? ports : ['every port']).filter((port) => !isDns(port));
+    const isWide = to.some((peer) => WIDEST.has(textAt(peer, 'ipBlock', 'cidr')));
+    return isWide ? (ports.length > 0 ? ports : ['every port']) : [];
+  });
+  return [...new Set(found.map(String))].sort(inOrder);
+}
+
+const isDns = (port: unknown): boolean => DNS_PORTS.some((one) => one === port);
+
 function dns(podSecurity: BuildContext['podSecurity']): EgressRule {
-  const ports = podSecurity === 'openshift' ? [53, 5353] : [53];
+  const ports = podSecurity === 'openshift' ? DNS_PORTS : DNS_PORTS.slice(0, 1);
   return { ports: ports.flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) };
 }
 
-const tcp = (ports: Iterable<Port>) =>
-  [...ports]
-    .sort((a, b) => String(a).localeCompare(String(b), 'en', { numeric: true }))
-    .map((port) => ({ port, protocol: 'TCP' }));
+const tcp = (ports: ReadonlySet<Port>): EgressRule['ports'] =>
+  ports.has(EVERY_PORT)
+    ? [{ protocol: 'TCP' }]
+    : [...ports].sort((a, b) => inOrder(String(a), String(b))).map((port) => ({ port, protocol: 'TCP' }));
+
+const inOrder = (a: string, b: string): number => a.localeCompare(b, 'en', { numeric: true });
 
 interface Reach {
   readonly to: readonly object[];
   readonly ports: readonly Port[];
 }
 
-function reach(namespace: string, { host, ports }: Target, services: BuildContext['services'], depth = 0): Reach[] {
+function reach(
+  namespace: string,
+  { host, ports }: Target,
+  context: Pick<BuildContext, 'services' | 'unreadable'>,
+  depth = 0,
+): Reach[] {
   const family = isIP(host);
   if (family !== 0) {
     if (LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6')) return [];
@@ -73,20 +106,22 @@ function reach(namespace: string, { host, ports }: Target, services: BuildContex
   }
   if (host === 'localhost' || host.endsWith('.localhost')) return [];
 
-  const { place, service, certain } = serviceOf(namespace, host, services);
+  const { place, service, certain } = serviceOf(namespace, host, context.services);
   if (service !== undefined && place !== undefined) {
     const { type, externalName } = specOf(service);
     if (type === 'ExternalName' && typeof externalName === 'string' && depth < MAX_ALIASES) {
       const alias = externalName.toLowerCase().replace(/\.$/, '');
       // A name in DNS, where short names of Services mean nothing.
       return alias.includes('.')
-        ? reach(namespace, { host: alias, ports }, services, depth + 1)
+        ? reach(namespace, { host: alias, ports }, context, depth + 1)
         : [{ to: ANYWHERE, ports }];
     }
     return behind(place, service, ports);
   }
+  // Policies see the port of the pods, which only the Service knows.
+  const inside = place !== undefined && context.unreadable?.(place.namespace, place.name) ? [EVERY_PORT] : ports;
   return [
-    ...(place === undefined ? [] : [{ to: [wholeNamespace(place.namespace)], ports }]),
+    ...(place === undefined ? [] : [{ to: [wholeNamespace(place.namespace)], ports: inside }]),
     ...(certain ? [] : [{ to: ANYWHERE, ports }]),
   ];
 }

@@ -24,7 +24,7 @@ function lookup() {
     return answer.give instanceof Error ? Promise.reject(answer.give) : Promise.resolve(answer.give);
   };
   const made = new Lookup({ api: { get }, resource: SERVICES, keepMs: 5_000, now: () => answer.now });
-  return { answer, read: () => made.get(KEY, signal) };
+  return { answer, read: () => made.get(KEY, signal), unreadable: () => made.unreadable(KEY) };
 }
 
 it('asks again only after a while', async () => {
@@ -76,4 +76,25 @@ it('takes a name that no object can have for missing, and fails with what passes
   answer.now = 5_000;
   answer.give = new ApiError(503, 'ServiceUnavailable', 'starting');
   await expect(read()).rejects.toThrow('starting');
+});
+
+it('tells what may not be read from what is not there', async () => {
+  const { answer, read, unreadable } = lookup();
+  expect(unreadable()).toBe(false);
+  answer.give = undefined;
+  await read();
+  expect(unreadable()).toBe(false);
+  answer.give = denied;
+  answer.now = 5_000;
+  await read();
+  expect(unreadable()).toBe(true);
+  answer.give = SERVICE;
+  answer.now = 6_000;
+  await read();
+  expect(unreadable()).toBe(false);
+  // What was known still holds.
+  answer.give = denied;
+  answer.now = 11_000;
+  await read();
+  expect(unreadable()).toBe(false);
 });

@@ -49,6 +49,12 @@ export class Lookup {
     return next.object;
   }
 
+  /** Whether what was read last may not be read, so that it is not known whether it is there. */
+  unreadable(key: Key): boolean {
+    const known = this.#known.get(`${key.namespace}/${key.name}`);
+    return known?.deniedSince !== undefined && known.object === undefined;
+  }
+
   async #read(key: Key, known: Known | undefined, signal: AbortSignal): Promise<Known> {
     const keep = (object: KubernetesObject | undefined): Known => ({
       object,

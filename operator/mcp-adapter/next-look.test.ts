@@ -13,7 +13,7 @@ const serving: Situation = {
   deployment: deploymentWith(),
   service: undefined,
   storage: { kind: 'temporary' },
-  network: { kind: 'restricted' },
+  network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [],
   handshake: { ok: true },

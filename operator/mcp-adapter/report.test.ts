@@ -20,7 +20,7 @@ const serving: Situation = {
   deployment: deploymentWith(),
   service,
   storage: { kind: 'temporary' },
-  network: { kind: 'restricted' },
+  network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [healthWith(['files'])],
   handshake: { ok: true },
@@ -552,7 +552,9 @@ describe('upstreams and the state store', () => {
 describe('the network policy', () => {
   it.each<[Situation['network'], string, string]>([
     [{ kind: 'off' }, 'False/Disabled', 'no NetworkPolicy'],
-    [{ kind: 'restricted' }, 'True/Restricted', 'names every host'],
+    [{ kind: 'restricted', widePorts: [] }, 'True/Restricted', 'names every host'],
+    [{ kind: 'restricted', widePorts: ['443', '8443'] }, 'True/PortsOnly', 'any address at these ports'],
+    [{ kind: 'restricted', widePorts: ['443', '8443'] }, 'True/PortsOnly', ': 443, 8443. '],
     [
       { kind: 'open', fields: ['servers[0].upstream.url'] },
       'False/UnknownUpstream',

@@ -29,7 +29,8 @@ export type Verdict =
 /** What a NetworkPolicy allows the pods. */
 export type NetworkState =
   | { readonly kind: 'off' }
-  | { readonly kind: 'restricted' }
+  /** `widePorts`: where it allows any address. */
+  | { readonly kind: 'restricted'; readonly widePorts: readonly string[] }
   | { readonly kind: 'open'; readonly fields: readonly string[] };
 
 export interface Situation {
@@ -202,12 +203,7 @@ function networkFinding(network: NetworkState): Finding {
     case 'off':
       return { type, status: 'False', reason: 'Disabled', message: 'There is no NetworkPolicy for the pods' };
     case 'restricted':
-      return {
-        type,
-        status: 'True',
-        reason: 'Restricted',
-        message: 'The NetworkPolicy names every host that pods may connect to; the network plugin has to enforce it',
-      };
+      return restrictedFinding(network.widePorts);
     default: {
       const which = network.fields.length > 0 ? `${network.fields.join(', ')} ` : 'A host ';
       const message =
@@ -216,6 +212,19 @@ function networkFinding(network: NetworkState): Finding {
       return { type, status: 'False', reason: 'UnknownUpstream', message };
     }
   }
+}
+
+/** Condition NetworkPolicyEnforced of pods whose connections are restricted. @param widePorts where to any address */
+export function restrictedFinding(widePorts: readonly string[]): Finding {
+  const finding = { type: 'NetworkPolicyEnforced', status: 'True' } as const;
+  if (widePorts.length === 0) {
+    const message = 'The NetworkPolicy names every host that pods may connect to; the network plugin has to enforce it';
+    return { ...finding, reason: 'Restricted', message };
+  }
+  const message =
+    `The NetworkPolicy allows any address at these ports, because it cannot name hosts outside the cluster: ` +
+    `${widePorts.join(', ')}. It names every other host; the network plugin has to enforce it`;
+  return { ...finding, reason: 'PortsOnly', message };
 }
 
 const PAUSED: Finding = {

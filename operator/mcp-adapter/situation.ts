@@ -8,7 +8,7 @@ import { publicUrl, serviceOrigin } from './address.ts';
 import type { Checked } from './check.ts';
 import type { Cluster } from './cluster.ts';
 import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
-import { unknownConnections } from './egress.ts';
+import { unknownConnections, widePorts } from './egress.ts';
 import { type Observed, ownChild } from './observe.ts';
 import { listAt, textAt } from './raw.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './ready.ts';
@@ -66,7 +66,8 @@ function storageOf(outcome: Outcome): StorageState {
 
 function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {
   if (policy === undefined) return { kind: 'off' };
-  if (listAt(policy, 'spec', 'policyTypes').includes('Egress')) return { kind: 'restricted' };
+  const isRestricted = listAt(policy, 'spec', 'policyTypes').includes('Egress');
+  if (isRestricted) return { kind: 'restricted', widePorts: widePorts(policy) };
   const fields = config === undefined ? [] : unknownConnections(config.connections);
   return { kind: 'open', fields: fields.map((field) => `spec.config.${field}`) };
 }

@@ -36,6 +36,8 @@ export interface BuildContext {
   readonly podSecurity: 'restricted' | 'openshift';
   /** Services that URLs name, by namespace and name; undefined when unknown or unreadable. */
   readonly services: (namespace: string, name: string) => KubernetesObject | undefined;
+  /** Whether the operator has no right to read this one. */
+  readonly unreadable?: (namespace: string, name: string) => boolean;
   /** Number of shards that exist. */
   readonly shards: number;
   /** Annotation mcpadapter.io/references-revision to use in a shard. */

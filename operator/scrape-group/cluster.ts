@@ -16,7 +16,7 @@ export interface Cluster {
   /** Objects that the operator made, by kind, indexed by the label of their group. */
   readonly children: readonly { readonly resource: Resource; readonly cache: Cache }[];
   /** Services that URLs name; nothing where they cannot be read. */
-  readonly services: Pick<Lookup, 'get'>;
+  readonly services: Pick<Lookup, 'get' | 'unreadable'>;
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;

@@ -11,7 +11,7 @@ import { shardSelector } from './names.ts';
  */
 export function networkPolicy(
   plan: ShardPlan,
-  context: Pick<BuildContext, 'services' | 'podSecurity'>,
+  context: Pick<BuildContext, 'services' | 'unreadable' | 'podSecurity'>,
 ): KubernetesObject {
   const { port, connections } = plan.effective;
   const restricted = unknownConnections(connections).length === 0;

@@ -29,6 +29,7 @@ const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceSta
   health,
   losesState: false,
   unknownHosts: [],
+  widePorts: [],
   intervalMs: 60_000,
   ...changes,
 });
@@ -160,6 +161,7 @@ describe('the status of a source', () => {
       undefined,
       ['NetworkPolicyEnforced=False/UnknownUpstream'],
     ],
+    ['reaches hosts outside', { widePorts: ['443'] }, undefined, ['NetworkPolicyEnforced=True/PortsOnly']],
   ])('says when it %s', (_, changes, status, expected) => {
     expect(told(changes, status)).toEqual(expect.arrayContaining(expected));
     expect(told(changes, status).filter((one) => /^(Reconciling|Stalled)=/.test(one)).length).toBeLessThanOrEqual(1);

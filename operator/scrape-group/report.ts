@@ -1,5 +1,6 @@
 /** Pure: what was observed of a group → the status of one of its sources. */
 import type { ApiScrapeSource, ApiScrapeSourceStatus } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { restrictedFinding } from '../mcp-adapter/report.ts';
 import { type PodProblem, shortened } from '../mcp-adapter/pod-problems.ts';
 import type { Rollout } from '../mcp-adapter/rollout.ts';
 import type { Finding } from '../runtime/conditions.ts';
@@ -28,6 +29,8 @@ export interface Situation {
   readonly losesState: boolean;
   /** Fields whose connections cannot be known; undefined while the pods are left as they are. */
   readonly unknownHosts: readonly string[] | undefined;
+  /** Where the NetworkPolicy allows any address. */
+  readonly widePorts: readonly string[];
   /** Times move in the status only so often. */
   readonly intervalMs: number;
 }
@@ -189,17 +192,13 @@ function scrapedFinding({ rollout, refusal }: Situation, { lastScrapeTime, lastE
 
 const MAX_FIELDS = 3;
 
-function networkFinding({ unknownHosts }: Situation, before: ApiScrapeSourceStatus): Finding | undefined {
+function networkFinding({ unknownHosts, widePorts }: Situation, before: ApiScrapeSourceStatus): Finding | undefined {
   const type = 'NetworkPolicyEnforced';
   if (unknownHosts === undefined) {
     const known = before.conditions?.find((condition) => condition.type === type);
     return known && { type, status: known.status, reason: known.reason, message: known.message };
   }
-  if (unknownHosts.length === 0) {
-    const message =
-      'The NetworkPolicy names every host that the pods may connect to; the network plugin has to enforce it';
-    return { type, status: 'True', reason: 'Restricted', message };
-  }
+  if (unknownHosts.length === 0) return restrictedFinding(widePorts);
   const fields = unknownHosts.slice(0, MAX_FIELDS).join(', ') + (unknownHosts.length > MAX_FIELDS ? ', …' : '');
   const message =
     `Connections of the pods are not restricted, because hosts depend on a Secret or ConfigMap (${fields}). ` +

@@ -1,12 +1,12 @@
 /** Puts together what the reports of a group's sources are made from. */
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { unknownConnections } from '../mcp-adapter/egress.ts';
+import { unknownConnections, widePorts } from '../mcp-adapter/egress.ts';
 import { podProblem } from '../mcp-adapter/pod-problems.ts';
 import { newestPods } from '../mcp-adapter/revision.ts';
 import { rolloutOf } from '../mcp-adapter/rollout.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { DEPLOYMENTS } from '../runtime/resources.ts';
+import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import { DEPLOYMENTS, NETWORK_POLICIES } from '../runtime/resources.ts';
 import type { ShardPlan } from './build.ts';
 import type { Cluster } from './cluster.ts';
 import { fileHash } from './config-map.ts';
@@ -60,7 +60,7 @@ function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: und
   const { observed, applied } = outcome;
   const { shard, file } = one;
   const name = shardName(observed.key.name, shard);
-  const deployment = live(outcome, name);
+  const deployment = live(outcome, DEPLOYMENTS, name);
   const newest = newestPods(deployment, podsOf(observed, shard));
   const names = new Set(newest.map(({ metadata }) => metadata.name));
   const health = observed.health.filter(({ pod }) => names.has(pod));
@@ -73,16 +73,17 @@ function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: und
         : health.every(({ configHash }) => configHash === fileHash(file)),
     unknownHosts:
       applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
+    widePorts: widePorts(live(outcome, NETWORK_POLICIES, name)),
     health: sourcesOf(health),
     losesState: file !== undefined && stateIsTemporary(one),
   };
 }
 
-/** The Deployment as it is after applying. */
-function live({ observed, applied }: Outcome, name: string): KubernetesObject | undefined {
-  const written = applied?.objects.find((one) => one.resource === DEPLOYMENTS && one.name === name);
+/** An object of the group as it is after applying. */
+function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {
+  const written = applied?.objects.find((one) => one.resource === resource && one.name === name);
   const isOurs = written?.outcome !== 'conflict' && written?.outcome !== 'blocked';
-  return (isOurs ? written?.object : undefined) ?? ownChild(observed, DEPLOYMENTS, name);
+  return (isOurs ? written?.object : undefined) ?? ownChild(observed, resource, name);
 }
 
 function failureOf(applied: ApplyReport | undefined): Situation['failure'] {
