@@ -3,7 +3,16 @@ import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
 
 import { type Message, parseBody, progressToken } from '../exchange/message.ts';
-import type { BusKey, ControlMessage, LogEntry, MessageBus } from '../state/message-bus.ts';
+import {
+  type BusKey,
+  CALL_LEASE_MS,
+  type ControlMessage,
+  LOG_BYTES,
+  type LogEntry,
+  type MessageBus,
+  MESSAGE_LOG_TTL_MS,
+  type RunningCall,
+} from '../state/message-bus.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { eventId, parseEventId, requestCarrier, STREAM_CARRIER } from './carrier.ts';
 import { messageFrame } from '../exchange/sse-frames.ts';
@@ -18,6 +27,9 @@ const OWNER_LEASE_MS = 5_000;
 const TICK_MS = 1_500;
 /** Longer than another replica may take to open the session anew, once it has seen that the lease had lapsed. */
 const DOUBT_MS = 60_000;
+/** Who holds the lock that says that nobody has read the session's own stream yet. */
+const UNREAD = 'unread';
+const FROM_THE_START = '0-0';
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
 
 interface Options {
@@ -37,10 +49,17 @@ interface Owned {
   doubtedUntil: number;
 }
 
+/** A request that runs on this replica. */
+interface Call {
+  readonly key: BusKey;
+  readonly running: RunningCall;
+}
+
 /** Somebody who waits for messages of a session's stream. */
 interface Waiter {
   readonly key: BusKey;
-  fail(error: Error): void;
+  readonly carrier: string;
+  readonly exchange: Exchange;
 }
 
 /**
@@ -58,7 +77,9 @@ export class LegacySseUpstream implements Upstream {
   readonly #replica = randomUUID();
   readonly #owned = new Map<string, Owned>();
   readonly #waiters = new Set<Waiter>();
+  readonly #calls = new Set<Call>();
   readonly #timer: NodeJS.Timeout;
+  readonly #callTimer: NodeJS.Timeout;
   readonly #unsubscribe: () => void;
 
   constructor(options: Options) {
@@ -74,6 +95,7 @@ export class LegacySseUpstream implements Upstream {
       connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls },
     });
     this.#timer = setInterval(() => void this.#tick(), TICK_MS).unref();
+    this.#callTimer = setInterval(() => this.#renewCalls(), CALL_LEASE_MS / 3).unref();
     this.#unsubscribe = this.#bus.onControl((message) => this.#onControl(message));
   }
 
@@ -115,6 +137,7 @@ export class LegacySseUpstream implements Upstream {
     }
     this.#owned.set(keyText(key), { key, connection, renewedAt: performance.now(), doubtedUntil: 0 });
     await this.#store.tryLock(ownerLock(key), this.#replica, OWNER_LEASE_MS);
+    await this.#store.tryLock(unreadLock(key), UNREAD, MESSAGE_LOG_TTL_MS);
     // An owner that only seemed dead, because the store was, would hold the stream before this one for ever.
     if (key.generation > 0) {
       this.#bus.publish({ type: 'upstream-closed', ...key, generation: key.generation - 1 }).catch(ignore);
@@ -131,21 +154,25 @@ export class LegacySseUpstream implements Upstream {
 
   async #post(key: BusKey, endpoint: string, request: UpstreamRequest, exchange: Exchange): Promise<void> {
     const messages = request.body?.messages ?? [];
-    const carriers: string[] = [];
+    const calls: Call[] = [];
     for (const message of messages) {
       if (message.kind !== 'request') continue;
       const carrier = requestCarrier(message.idText);
-      carriers.push(carrier);
       const toolCall = message.method === 'tools/call';
-      await this.#bus.addCall(key, { carrier, progressToken: progressToken(message), toolCall, startedAt: Date.now() });
+      const running = { carrier, progressToken: progressToken(message), toolCall, startedAt: Date.now() };
+      await this.#bus.addCall(key, running);
+      calls.push({ key, running });
     }
+    for (const call of calls) this.#calls.add(call);
     exchange.onEnd(async () => {
-      for (const carrier of carriers) await this.#bus.removeCall(key, carrier);
+      for (const call of calls) this.#calls.delete(call);
+      for (const { running } of calls) await this.#bus.removeCall(key, running.carrier);
     });
     // Followed before the request leaves: the answer may be faster than this call returns.
-    let open = carriers.length;
-    for (const carrier of carriers) {
-      await this.#follow(key, carrier, null, exchange, () => {
+    let open = calls.length;
+    for (const call of calls) {
+      await this.#follow(key, call.running.carrier, null, exchange, () => {
+        this.#calls.delete(call);
         if (--open === 0) exchange.end();
       });
     }
@@ -159,7 +186,7 @@ export class LegacySseUpstream implements Upstream {
     });
     await response.body.dump();
     if (response.statusCode >= 300) return exchange.refuse(response.statusCode);
-    if (carriers.length > 0) exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: endpoint });
+    if (calls.length > 0) exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: endpoint });
     else {
       exchange.begin({ status: 202, headers: {}, upstreamSessionId: endpoint });
       exchange.end();
@@ -170,9 +197,18 @@ export class LegacySseUpstream implements Upstream {
   async #stream(key: BusKey, lastEventId: string | undefined, exchange: Exchange): Promise<void> {
     const from = lastEventId === undefined ? undefined : parseEventId(lastEventId);
     const carrier = from?.carrier ?? STREAM_CARRIER;
+    const after = from?.id ?? ((await this.#takeUnread(key)) ? FROM_THE_START : null);
     // Followed before the head is sent: what happens after the client has seen it must not be missed.
-    await this.#follow(key, carrier, from?.id ?? null, exchange, () => exchange.end());
+    await this.#follow(key, carrier, after, exchange, () => exchange.end());
+    if (from === undefined) await this.#bus.publish({ type: 'stream-opened', ...key, reader: exchange.id });
     exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: null });
+  }
+
+  /** True for the first who reads the session's own stream: a server may have asked something before that is there. */
+  async #takeUnread(key: BusKey): Promise<boolean> {
+    if ((await this.#store.lockHolder(unreadLock(key))) === undefined) return false;
+    await this.#store.unlock(unreadLock(key), UNREAD);
+    return true;
   }
 
   async #follow(
@@ -182,7 +218,7 @@ export class LegacySseUpstream implements Upstream {
     exchange: Exchange,
     onResponse: () => void,
   ): Promise<void> {
-    const waiter: Waiter = { key, fail: (error) => exchange.fail(error, true) };
+    const waiter: Waiter = { key, carrier, exchange };
     this.#waiters.add(waiter);
     let finished = false;
     const stop = await this.#bus.follow(key, carrier, after, (entry: LogEntry) => {
@@ -205,8 +241,11 @@ export class LegacySseUpstream implements Upstream {
     if ('code' in body) return;
     for (const message of body.messages) {
       const carrier = await this.#carrierOf(key, message);
+      const appended = this.#bus.append(key, { carrier, message: text });
+      // What comes after an answer must find another stream, also while the replica of that call is busy, or dead.
+      const removed = message.kind === 'response' ? this.#bus.removeCall(key, carrier) : undefined;
+      await Promise.all([appended, removed]);
       // A batch stays together under the carrier of its first message: its bytes are not taken apart.
-      await this.#bus.append(key, { carrier, message: text });
       if (body.batch) break;
     }
   }
@@ -237,14 +276,19 @@ export class LegacySseUpstream implements Upstream {
     if (message.type === 'upstream-closed') {
       this.#owned.get(keyText(message))?.connection.close();
       this.#failWaiters(message);
+    } else if (message.type === 'stream-opened') {
+      for (const { carrier, exchange } of this.#waitersOf(message))
+        if (carrier === STREAM_CARRIER && exchange.id !== message.reader) exchange.end();
     }
   }
 
   #failWaiters(key: BusKey): void {
-    for (const waiter of this.#waiters) {
-      if (keyText(waiter.key) !== keyText(key)) continue;
-      waiter.fail(new Error('the upstream server has closed its event stream'));
-    }
+    for (const { exchange } of this.#waitersOf(key))
+      exchange.fail(new Error('the upstream server has closed its event stream'), true);
+  }
+
+  #waitersOf(key: BusKey): Waiter[] {
+    return [...this.#waiters].filter((waiter) => keyText(waiter.key) === keyText(key));
   }
 
   /** Extends the leases of the owned streams, and finds out about owners that have died. */
@@ -270,6 +314,11 @@ export class LegacySseUpstream implements Upstream {
     if ((await this.#store.lockHolder(ownerLock(next))) !== undefined) owned.connection.close();
   }
 
+  /** The calls of a replica that has died must not take messages for long. */
+  #renewCalls(): void {
+    for (const { key, running } of this.#calls) this.#bus.addCall(key, running).catch(ignore);
+  }
+
   knowsEvent(eventId: string): boolean {
     return parseEventId(eventId) !== undefined;
   }
@@ -279,23 +328,28 @@ export class LegacySseUpstream implements Upstream {
     const owned = this.#owned.get(keyText(key));
     if (owned !== undefined) owned.connection.close();
     else await this.#bus.publish({ type: 'upstream-closed', ...key });
-    await this.#bus.drop(key);
+    await Promise.all([this.#bus.drop(key), this.#store.unlock(unreadLock(key), UNREAD)]);
   }
 
   async close(): Promise<void> {
     clearInterval(this.#timer);
+    clearInterval(this.#callTimer);
     for (const { connection } of this.#owned.values()) connection.close();
     this.#unsubscribe();
     await this.#pool.destroy();
   }
 }
 
-/** The client's side of one exchange: keeps the order head, data, end, and cleans up once. */
+/** The client's side of one exchange: keeps the order head, data, end, waits for a slow client, and cleans up once. */
 class Exchange {
+  readonly id = randomUUID();
   readonly #sink: ResponseSink;
   readonly #cleanups: (() => Promise<void>)[] = [];
   readonly #abort = new AbortController();
+  /** What came before the head, or while the client is slow. */
   #held: string[] = [];
+  #heldChars = 0;
+  #paused = false;
   #begun = false;
   #ending = false;
   #done = false;
@@ -308,9 +362,14 @@ class Exchange {
     return this.#abort.signal;
   }
 
-  /** Messages come through the bus; a slow client's are buffered on its socket. */
-  pause(): void {}
-  resume(): void {}
+  pause(): void {
+    this.#paused = true;
+  }
+
+  resume(): void {
+    this.#paused = false;
+    this.#flush();
+  }
 
   abort(): void {
     this.#finish();
@@ -320,19 +379,36 @@ class Exchange {
     if (this.#done || this.#begun) return;
     this.#begun = true;
     this.#sink.onHead(head);
-    for (const text of this.#held.splice(0)) this.#sink.onData(Buffer.from(text));
-    if (this.#ending) this.end();
+    this.#flush();
   }
 
   data(text: string): void {
-    if (this.#done) return;
-    if (this.#begun) this.#sink.onData(Buffer.from(text));
-    else this.#held.push(text);
+    if (this.#done || this.#ending) return;
+    // The log has no more than that either; what it has, a client that comes back finds there.
+    if (this.#paused && this.#heldChars >= LOG_BYTES) return this.#close();
+    this.#held.push(text);
+    this.#heldChars += text.length;
+    this.#flush();
   }
 
   end(): void {
     this.#ending = true;
-    if (this.#done || !this.#begun) return;
+    this.#flush();
+  }
+
+  #flush(): void {
+    while (this.#begun && !this.#paused && !this.#done) {
+      const text = this.#held.shift();
+      if (text === undefined) {
+        if (this.#ending) this.#close();
+        return;
+      }
+      this.#heldChars -= text.length;
+      this.#sink.onData(Buffer.from(text));
+    }
+  }
+
+  #close(): void {
     this.#finish();
     this.#sink.onEnd();
   }
@@ -357,6 +433,7 @@ class Exchange {
 
   #finish(): void {
     this.#done = true;
+    this.#held = [];
     this.#abort.abort();
     for (const cleanup of this.#cleanups.splice(0)) cleanup().catch(ignore);
   }
@@ -379,6 +456,10 @@ function keyText(key: BusKey): string {
 
 function ownerLock(key: BusKey): string {
   return `sse:${key.serverId}:${key.sessionId}:${key.generation}`;
+}
+
+function unreadLock(key: BusKey): string {
+  return `sse-unread:${key.serverId}:${key.sessionId}:${key.generation}`;
 }
 
 function ignore(): void {
