@@ -124,7 +124,11 @@ describe('the health object', () => {
     upstream.answers = false;
     await mount.ping?.reach();
     expect(unreachedServers(mounts)).toEqual(['s1']);
-    expect(health({ unreached: ['s1'] }).adapter_wiring).toEqual({ status_by_server: { s1: false }, ready: false });
+    expect(health({ unreached: ['s1'] })).toMatchObject({
+      status: 'degraded',
+      degraded_reason: 'adapter_wiring_incomplete',
+      adapter_wiring: { status_by_server: { s1: false }, ready: false },
+    });
     for (const answers of [true, false]) {
       upstream.answers = answers;
       await mount.ping?.reach();
@@ -137,6 +141,9 @@ describe('the health object', () => {
     expect(health({ servers })).toMatchObject({ status: 'degraded', degraded_reason: 'upstream_unhealthy' });
     const persistence = { ...PERSISTENCE, degradedReason: 'persistence_unavailable_during_ping' };
     expect(health({ servers, persistence })).toMatchObject({ degraded_reason: 'upstream_unhealthy' });
+    const unreached = ['s1'];
+    expect(health({ servers, unreached })).toMatchObject({ degraded_reason: 'upstream_unhealthy' });
+    expect(health({ persistence, unreached })).toMatchObject({ degraded_reason: 'adapter_wiring_incomplete' });
     expect(health({ persistence })).toMatchObject({
       status: 'degraded',
       degraded_reason: 'persistence_unavailable_during_ping',

@@ -73,8 +73,9 @@ export function healthObject(parts: {
   unreached?: readonly string[];
 }): HealthObject {
   const unhealthy = parts.servers.some((server) => server.status === 'degraded');
-  const reason = unhealthy ? 'upstream_unhealthy' : parts.persistence.degradedReason;
   const { unreached = [] } = parts;
+  const unwired = unreached.length > 0 ? 'adapter_wiring_incomplete' : null;
+  const reason = unhealthy ? 'upstream_unhealthy' : (unwired ?? parts.persistence.degradedReason);
   const wiring = Object.fromEntries(parts.servers.map(({ server_id: id }) => [id, !unreached.includes(id)]));
   const inventory =
     parts.inventory === undefined

@@ -151,7 +151,7 @@ describe('an upstream that is down', () => {
     const ping = { enabled: true, interval_seconds: 0.02, failure_threshold: 1, open_cooldown_seconds: 40 };
     await using at = await start({ core: { upstream_ping: ping } });
     const door = await open(at.adapter);
-    expect(await drain(fetch(`${at.adapter.url}/healthz`))).toBe(200);
+    await eventually(() => drain(fetch(`${at.adapter.url}/healthz`))).toBe(200);
     await at.upstream.die();
     await eventually(() => drain(fetch(`${at.adapter.url}/healthz`))).toBe(503);
     await eventually(() => drain(door.request('ping'))).toBe(503);
