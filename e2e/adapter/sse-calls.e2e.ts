@@ -111,6 +111,22 @@ describe('a server of HTTP+SSE, whose stream one of two replicas reads for both'
     }
   });
 
+  test('may ask something before the session has a stream, of which the last one gets what comes', async () => {
+    const { a, b } = deployment;
+    const session = await openSession(a);
+    const [upstreamSession] = [...upstream.sessions.values()].slice(-1);
+    const send = (message: object): void =>
+      upstreamSession?.getStream.send(JSON.stringify({ jsonrpc: '2.0', ...message }));
+    send({ id: 'early', method: 'roots/list' });
+    await session.at(b).tool('echo');
+    const first = new EventReader(await session.at(b).stream({ signal }));
+    expect(await first.message()).toMatchObject({ id: 'early' });
+    const second = new EventReader(await session.at(a).stream({ signal }));
+    expect(await first.rest()).toEqual([]);
+    send(note('late'));
+    expect(await second.message()).toMatchObject(note('late'));
+  });
+
   test('is told of a cancellation through the other replica', async () => {
     const { a, b } = deployment;
     const session = await openSession(a);
