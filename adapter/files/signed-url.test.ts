@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import {
   downloadQuery,
+  openSession,
   readUploadQuery,
+  sealSession,
   type SignedUpload,
   uploadQuery,
   verifyDownload,
@@ -155,5 +157,30 @@ describe('signed download URLs', () => {
   test('an upload URL opens no download', () => {
     const sig = uploadQuery(SECRET, { ...upload, exp: EXP, nonce }).slice(-64);
     expect(verdict({}, 0, `mcp_artifact_exp=${EXP}&mcp_artifact_sig=${sig}`)).toBe('invalid');
+  });
+});
+
+describe('a session in a URL', () => {
+  const { sessionId } = upload;
+  const sealed = sealSession(SECRET, sessionId);
+
+  test('is known to who has the secret only, and looks different each time', () => {
+    expect(sealed).toMatch(/^[\w-]{59}$/);
+    expect(Buffer.from(sealed, 'base64url').toString('hex')).not.toContain(sessionId);
+    expect(sealSession(SECRET, sessionId)).not.toBe(sealed);
+    expect(openSession(SECRET, sealed)).toBe(sessionId);
+    expect(openSession('other', sealed)).toBeUndefined();
+  });
+
+  test.each([
+    '',
+    'x',
+    sessionId,
+    sealed.slice(1),
+    `${sealed}AAAA`,
+    (sealed.startsWith('A') ? 'B' : 'A') + sealed.slice(1),
+    'A'.repeat(59),
+  ])('is none when it was changed: %s', (changed) => {
+    expect(openSession(SECRET, changed)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes, timingSafeEqual } from 'node:crypto';
 
 /** What a signed upload URL is for. */
 export interface UploadClaim {
@@ -24,6 +24,10 @@ export type Verdict = 'valid' | 'expired' | 'invalid';
 const EXPIRY = /^[0-9]{1,12}$/;
 const NONCE = /^[0-9a-f]{32}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
+const CIPHER = 'aes-256-gcm';
+const KEY_BYTES = 32;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
 
 /**
  * The query of a signed upload URL, without `?`. `exp` is in seconds since the epoch; the nonce makes it single-use.
@@ -54,6 +58,31 @@ export function uploadQueryProblem(query: URLSearchParams): 'missing_fields' | '
 export function verifyUpload(secret: string, claim: UploadClaim, signed: SignedUpload, now: number): Verdict {
   const { exp, nonce, sig } = signed;
   return verdict(isSignature(secret, [claim.serverId, claim.sessionId, exp, nonce], sig), exp, now);
+}
+
+/**
+ * The id of a session as it stands in download URLs: those are passed on and logged, and without authentication the id
+ * is all that it takes to use the session.
+ */
+export function sealSession(secret: string, sessionId: string): string {
+  const iv = randomBytes(IV_BYTES);
+  const cipher = createCipheriv(CIPHER, sealingKey(secret), iv, { authTagLength: TAG_BYTES });
+  const sealed = [iv, cipher.update(sessionId, 'hex'), cipher.final(), cipher.getAuthTag()];
+  return Buffer.concat(sealed).toString('base64url');
+}
+
+/** Undefined: it was not sealed with this secret. */
+export function openSession(secret: string, sealed: string): string | undefined {
+  const bytes = Buffer.from(sealed, 'base64url');
+  if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
+  const iv = bytes.subarray(0, IV_BYTES);
+  const decipher = createDecipheriv(CIPHER, sealingKey(secret), iv, { authTagLength: TAG_BYTES });
+  decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
+  try {
+    return decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES), undefined, 'hex') + decipher.final('hex');
+  } catch {
+    return undefined;
+  }
 }
 
 /** The query of a signed download URL, without `?`, good for any number of downloads until `exp` (seconds). */
@@ -105,3 +134,6 @@ function isSignature(secret: string, parts: readonly string[], given: string): b
 function signature(secret: string, parts: readonly string[]): string {
   return createHmac('sha256', secret).update(parts.join('\n')).digest('hex');
 }
+
+const sealingKey = (secret: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', 'session in a URL', KEY_BYTES));

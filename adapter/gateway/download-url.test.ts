@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { verifyDownload } from '../files/signed-url.ts';
+import { openSession, verifyDownload } from '../files/signed-url.ts';
 import { fileRecord } from '../files/testing/stored-files.ts';
 import { downloadUrl } from './download-url.ts';
 
@@ -15,14 +15,21 @@ test('a download URL is signed for whole seconds, at least one', async () => {
     [1.5, 1002],
   ] as const) {
     const url = new URL(await downloadUrl({ ...here, ttlSeconds }, file, 'https://host/base', NOW));
-    expect(url.origin + url.pathname).toBe(
-      `https://host/base/artifacts/srv%20%C3%A9/${file.sessionId}/${file.fileId}/a.txt`,
-    );
+    const parts = (url.origin + url.pathname).split('/');
+    const [session = ''] = parts.splice(-3, 1);
+    expect(parts.join('/')).toBe(`https://host/base/artifacts/srv%20%C3%A9/${file.fileId}/a.txt`);
+    expect(openSession('secret', session)).toBe(file.sessionId);
     expect(url.searchParams.get('mcp_artifact_exp')).toBe(String(exp));
     const claim = { serverId: 'srv é', sessionId: file.sessionId, artifactId: file.fileId, filename: 'a.txt' };
     expect(verifyDownload('secret', claim, url.searchParams, NOW)).toBe('valid');
     expect(verifyDownload('secret', claim, url.searchParams, (exp + 1) * 1000)).toBe('expired');
   }
+});
+
+test('a download URL does not tell the session', async () => {
+  const urls = await Promise.all([1, 2].map(() => downloadUrl({ ...here, ttlSeconds: 60 }, file, 'https://host', NOW)));
+  expect(urls.join(' ')).not.toContain(file.sessionId);
+  expect(urls[0]).not.toBe(urls[1]);
 });
 
 test('where the bytes have a second home, the URL leads there', async () => {

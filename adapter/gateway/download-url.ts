@@ -1,5 +1,5 @@
 import type { FileStore } from '../files/file-store.ts';
-import { downloadQuery } from '../files/signed-url.ts';
+import { downloadQuery, sealSession } from '../files/signed-url.ts';
 import type { FileRecord } from '../state/file-records.ts';
 
 export interface DownloadUrlOptions {
@@ -22,6 +22,7 @@ export async function downloadUrl(
   if (direct !== undefined) return direct;
   const { serverId, sessionId, fileId: artifactId, filename } = file;
   const exp = Math.floor(now / 1000) + ttlSeconds;
-  const path = [serverId, sessionId, artifactId, filename].map((part) => encodeURIComponent(part)).join('/');
+  const parts = [serverId, sealSession(secret, sessionId), artifactId, filename];
+  const path = parts.map((part) => encodeURIComponent(part)).join('/');
   return `${base}/artifacts/${path}?${downloadQuery(secret, { serverId, sessionId, artifactId, filename, exp })}`;
 }

@@ -125,13 +125,25 @@ describe('a download', () => {
     expect((await fetch(await signed())).status).toBe(200);
   });
 
+  test('by a signed URL tells nobody the session, and is logged as its own', async () => {
+    await start();
+    const url = await signed();
+    expect(url).not.toContain(session.sessionId);
+    await (await fetch(url)).text();
+    // The session's id is what else would be needed.
+    expect(await refusal(await fetch(url.split('?')[0] ?? ''))).toEqual([400, 'missing_session']);
+    await vi.waitFor(() => expect(logged).toContain(session.sessionId.slice(0, 8)));
+    expect(logged).not.toContain(session.sessionId);
+  });
+
   test('works without the name in the path, and with the name', async () => {
     await start();
     expect(await (await fetch(pathOf(), own())).text()).toBe(TEXT);
     expect(await (await fetch(`${pathOf()}/fox.txt`, own())).text()).toBe(TEXT);
     expect(await (await fetch(`${pathOf()}?session_id=${session.sessionId}`)).text()).toBe(TEXT);
-    const query = new URL(await signed()).search;
-    expect(await (await fetch(pathOf() + query)).text()).toBe(TEXT);
+    const { pathname, search } = new URL(await signed());
+    expect(await (await fetch(pathOf() + search)).text()).toBe(TEXT);
+    expect(await (await fetch(base + pathname.replace('/fox.txt', '') + search)).text()).toBe(TEXT);
   });
 
   test('keeps the artifact, as reading does', async () => {
@@ -248,7 +260,9 @@ describe('a download is refused', () => {
       [pathOf(other) + url.search, {}, [401, 'download_url_invalid']],
       [moved(url.pathname.replace('/s1/', '/s2/')), {}, [401, 'download_url_invalid']],
       [moved(url.pathname.replace('file.txt', 'other.txt')), {}, [401, 'download_url_invalid']],
-      [moved(url.pathname.replace(session.sessionId, newId())), {}, [401, 'download_url_invalid']],
+      [moved(url.pathname.replace(/(?<=\/s1\/)[^/]+/, newId())), {}, [401, 'download_url_invalid']],
+      [moved(url.pathname.replace(/(?<=\/s1\/)./, '~')), {}, [401, 'download_url_invalid']],
+      [moved(new URL(await signed(other)).pathname), {}, [401, 'download_url_invalid']],
       [pathOf({ ...file, fileId: newId() }) + url.search, {}, [401, 'download_url_invalid']],
     ];
     for (const [at, init, expected] of refused) {

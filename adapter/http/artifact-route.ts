@@ -8,7 +8,7 @@ import type { FileStore } from '../files/file-store.ts';
 import { contentType } from '../files/media-type.ts';
 import { isId } from '../files/paths.ts';
 import { FileRefused, type OpenedFile } from '../files/places.ts';
-import { type Verdict, verifyDownload } from '../files/signed-url.ts';
+import { openSession, type Verdict, verifyDownload } from '../files/signed-url.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import { downloadFailure } from '../telemetry/outcome-labels.ts';
@@ -37,6 +37,7 @@ export interface ArtifactRouteOptions {
 
 interface Params {
   readonly server: string;
+  /** The session's id, sealed in signed URLs. */
   readonly session: string;
   readonly artifact: string;
   /** The file's name. */
@@ -59,7 +60,8 @@ const EXPIRED: Record<Exclude<Verdict, 'valid'>, string> = {
 
 /**
  * `GET /artifacts/{server}/{session}/{artifact}[/{filename}]` (specification, section 4): with a signed URL, or with the
- * token and the session. Whatever is not the caller's own is not there (404).
+ * token and the session. In signed URLs, the id of the session is sealed. Whatever is not the caller's own is not there
+ * (404).
  */
 export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOptions): void {
   const path = '/artifacts/:server/:session/:artifact';
@@ -109,7 +111,8 @@ async function download(
   told: Told,
 ): Promise<void> {
   const { records, files, ttlMs } = options;
-  const { server: serverId, session: sessionId, artifact: fileId, '*': filename } = request.params;
+  const { server: serverId, artifact: fileId, '*': filename } = request.params;
+  const sessionId = sessionOf(options, request);
   const key = { serverId, sessionId, kind: 'artifact', fileId } as const;
   const isServer = options.serverIds.includes(serverId);
   const isKnown = isServer && isId(sessionId) && isId(fileId);
@@ -120,7 +123,7 @@ async function download(
 
   // Only a URL without the name has to be looked up to know what was signed.
   const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
-  told.authMode = await admit(options, request, signedName);
+  told.authMode = await admit(options, request, { sessionId, filename: signedName });
   if (!isServer) throw new AdapterError('unknown_server');
   request.facts.sessionId = sessionId;
 
@@ -141,13 +144,17 @@ async function download(
   told.bytes = await send(options, request, reply, file, opened);
 }
 
+function sessionOf({ secret }: ArtifactRouteOptions, { params }: Download): string {
+  return isId(params.session) ? params.session : (openSession(secret, params.session) ?? params.session);
+}
+
 /** Throws unless the caller may have this artifact, if there is one. */
 async function admit(
   { secret, sessions }: ArtifactRouteOptions,
   request: Download,
-  filename: string,
+  { sessionId, filename }: { sessionId: string; filename: string },
 ): Promise<Told['authMode']> {
-  const { server: serverId, session: sessionId, artifact: artifactId } = request.params;
+  const { server: serverId, artifact: artifactId } = request.params;
   const query = queryOf(request);
   const verdict = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, Date.now());
   if (verdict === 'valid') {
