@@ -193,10 +193,28 @@ describe('what people ask for', () => {
     await vi.waitFor(() => expect(statusOf(scraping, 'a')).toMatchObject({ deadWindows: 1, running: false }), SOON);
     expect(kit.requests('a')).toBe(6);
     kit.api.answer = json([]);
-    expect(await scraping.retryDead('a')).toBe(1);
+    expect(await scraping.retryDead('a')).toEqual({ windows: 1, left: 0 });
     await vi.waitFor(() => expect(statusOf(scraping, 'a')).toMatchObject({ deadWindows: 0, openWindows: 0 }), SOON);
     expect(kit.requests('a')).toBe(12);
   });
+});
+
+test('a year that was set aside is opened again in parts, however short the windows are now', async () => {
+  await using kit = await ScrapingKit.start();
+  const firstScrapeStart = new Date(Date.now() - 365 * 86_400_000).toISOString();
+  const rangeKeys = { startKey: 'from', endKey: 'to', firstScrapeStart };
+  const scrape = range({ rangeKeys, retry: { maxAttempts: 1 } });
+  const fields = { name: 'a', frequency: '1d' };
+  const scraping = await kit.create(kit.config([{ ...fields, scrape }]));
+  kit.api.answer = json({}, 404);
+  await scraping.start();
+  await vi.waitFor(() => expect(statusOf(scraping, 'a')).toMatchObject({ deadWindows: 1, running: false }), SOON);
+  kit.api.answer = json([]);
+  await scraping.pause('a');
+  const short = { ...scrape, parallelWindow: { unit: 'minutes', value: 1 } };
+  scraping.replace(loaded(kit.config([{ ...fields, scrape: short }])));
+  expect(await scraping.retryDead('a')).toEqual({ windows: 1, left: 1 });
+  await vi.waitFor(() => expect(statusOf(scraping, 'a')).toMatchObject({ openWindows: 10_000, deadWindows: 1 }), SOON);
 });
 
 describe('the state', () => {

@@ -12,8 +12,8 @@ import { type LedgerWindow, type WindowRange } from './state/ledger.ts';
 import { Refused, type RunRecord, type SourceStatus, type TriggerResult } from './status.ts';
 import { tidyMemory } from './tidy-memory.ts';
 
-/** Most windows of one backfill. */
-const MAX_BACKFILL = 10_000;
+/** Most windows that are opened at a time: by a backfill, or by another try of what was set aside. */
+const MAX_WINDOWS = 10_000;
 const CLOSE_MS = 5_000;
 /** After a start or a change everything runs at once; then it is quiet. */
 const TIDY_MS = 10_000;
@@ -95,8 +95,8 @@ export class LiveScraping implements Scraping {
     if (!(range.start < range.end)) throw new Refused('start must be before end');
     if (range.end > now()) throw new Refused('end must not lie in the future');
     const size = prepared.windowSize;
-    const windows = split({ from: range.start, to: range.end, size, limit: MAX_BACKFILL + 1 });
-    if (windows.length > MAX_BACKFILL) throw new Refused(`more than ${MAX_BACKFILL} windows; give a shorter range`);
+    const windows = split({ from: range.start, to: range.end, size, limit: MAX_WINDOWS + 1 });
+    if (windows.length > MAX_WINDOWS) throw new Refused(`more than ${MAX_WINDOWS} windows; give a shorter range`);
     const added = await state.ledger.backfill(name, windows, now());
     this.#wake(entry);
     return added;
@@ -115,13 +115,19 @@ export class LiveScraping implements Scraping {
     if (entry.isOwner) void entry.runner?.run('admin');
   }
 
-  async retryDead(name: string): Promise<number> {
+  async retryDead(name: string): Promise<{ readonly windows: number; readonly left: number }> {
     const entry = this.#entry(name);
     const size = entry.prepared?.windowSize ?? null;
     const { now, state } = this.#parts;
-    const opened = await state.ledger.retryDead(name, now(), (range) => parts(range, size));
+    let room = MAX_WINDOWS;
+    const windows = await state.ledger.retryDead(name, now(), (range) => {
+      const ranges = parts(range, size, room);
+      room -= ranges.length;
+      return ranges;
+    });
     this.#wake(entry);
-    return opened;
+    const left = (await state.ledger.source(name))?.deadWindows ?? 0;
+    return { windows, left };
   }
 
   pods(): { readonly self: string; readonly live: readonly string[] } {
@@ -244,8 +250,8 @@ export class LiveScraping implements Scraping {
   }
 }
 
-const parts = ({ start, end }: WindowRange, size: number | null): readonly WindowRange[] =>
-  start < end ? split({ from: start, to: end, size }) : [{ start, end }];
+const parts = ({ start, end }: WindowRange, size: number | null, limit: number): readonly WindowRange[] =>
+  start < end ? split({ from: start, to: end, size, limit }) : [{ start, end }];
 
 /** What decides which metrics there are. */
 const readingsOf = (source: SourceEntry['source']): string =>

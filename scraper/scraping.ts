@@ -27,8 +27,11 @@ export interface Scraping {
   /** On any pod; the owner heeds it at its next tick, or at once when it is this pod. @throws StateUnavailable */
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
-  /** Opens windows again that were set aside. Returns their number. @throws StateUnavailable */
-  retryDead(name: string): Promise<number>;
+  /**
+   * Opens windows again that were set aside, not more than a backfill may have. Returns their number, and how many are
+   * still set aside. @throws StateUnavailable
+   */
+  retryDead(name: string): Promise<{ readonly windows: number; readonly left: number }>;
   /** This pod and all that are alive; none while the state is not open yet. */
   pods(): { readonly self: string; readonly live: readonly string[] };
   /** What must not appear in any output: of the configuration in use, of earlier ones, and tokens. */

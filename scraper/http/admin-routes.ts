@@ -100,8 +100,7 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
       return ok({ status: 'resumed', source: name });
     }),
     post('/sources/{name}/retry', async (_, { name }) => {
-      const windows = await scraping.retryDead(name);
-      return ok({ status: 'retried', source: name, windows });
+      return ok({ status: 'retried', source: name, ...(await scraping.retryDead(name)) });
     }),
   ];
 }

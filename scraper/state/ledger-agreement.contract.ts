@@ -57,8 +57,9 @@ function anyStep(random: () => number, now: Date, plannedUntil: Date | undefined
   if (choice < 72) return (ledger, fence) => ledger.failed('s', some, { error, nextAttemptAt: 'dead', now }, fence);
   if (choice < 74) return (ledger) => ledger.retryDead('s', now);
   if (choice < 76) {
+    const most = below(8);
     const split = ({ start, end }: WindowRange): WindowRange[] =>
-      minutes(start.getTime(), (end.getTime() - start.getTime()) / MINUTE);
+      minutes(start.getTime(), (end.getTime() - start.getTime()) / MINUTE).slice(0, most);
     return (ledger) => ledger.retryDead('s', now, split);
   }
   if (choice < 78) return (ledger) => (random() < 0.5 ? ledger.pause('s') : ledger.resume('s'));

@@ -284,6 +284,20 @@ for (const technology of ledgers) {
         expect(await watermark()).toEqual(at(3));
       });
 
+      test('and what a retry leaves out at their end stays set aside', async () => {
+        await plan(minutes(0, 4), undefined, 4);
+        for (const start of [0, 1, 2, 3]) await die(scheduled(start));
+        expect(await b.retryDead('s', at(60), () => minutes(0, 2))).toBe(1);
+        expect(await dueIds(at(60))).toEqual([0, 1].map((start) => scheduled(start)));
+        const rest = await stateOf(scheduled(2, 4));
+        expect(rest).toMatchObject({ state: 'dead', attempts: 1, error: expect.any(String) });
+        expect(await b.retryDead('s', at(60), () => [])).toBe(0);
+        expect(await stateOf(scheduled(2, 4))).toEqual(rest);
+        expect(await watermark()).toEqual(at(0));
+        expect(await b.retryDead('s', at(60))).toBe(1);
+        expect(await dueIds(at(60))).toEqual([...[0, 1].map((start) => scheduled(start)), scheduled(2, 4)]);
+      });
+
       test('of committed windows the last hundred', async () => {
         await plan(minutes(0, 130), undefined, 130);
         for (let start = 0; start < 130; start += 1) await commit(scheduled(start), { now: at(200 + start) });

@@ -42,7 +42,10 @@ export interface Ledger {
   /** Remembers that nothing is to be scraped. It is for the caller to heed it; windows can be committed all the same. */
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
-  /** Opens dead windows again, each cut into what `split` says. Returns the number of windows that were dead. */
+  /**
+   * Opens dead windows again, each cut into what `split` says; what this leaves out at the end stays dead. Returns the
+   * number of windows that were dead and of which something was opened.
+   */
   retryDead(name: string, now: Date, split?: (range: WindowRange) => readonly WindowRange[]): Promise<number>;
   /**
    * Windows of all states, latest first. Of committed ones only the last hundred are known. Dead ones that touch have

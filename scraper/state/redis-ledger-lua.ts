@@ -218,12 +218,18 @@ export const DEAD = redisScript(`
   end
   return found`);
 
-/** 1–7 · id, now, the windows that take its place → 1, or 0 when it is not dead any more */
+/** 1–7 · id, now, the windows that take its place from its start on → 1, or 0 when it is not dead any more */
 export const REOPEN = step(`
   local w = read(ARGV[1])
-  if not w or w.state ~= 'dead' then return 0 end
+  if not w or w.state ~= 'dead' or ARGV[3] == '' then return 0 end
   drop(ARGV[1])
-  for start, stop in string.gmatch(ARGV[3], '(%-?%d+),(%-?%d+)') do open(w.kind, start, stop, ARGV[2], w.may) end
+  for start, stop in string.gmatch(ARGV[3], '(%-?%d+),(%-?%d+)') do
+    open(w.kind, start, stop, ARGV[2], w.may)
+    w.start = stop
+  end
+  local rest = w.kind .. ':' .. w.start .. '-' .. w.stop
+  local other = read(rest)
+  if tonumber(w.start) < tonumber(w.stop) and (not other or other.state == 'committed') then put(rest, w) end
   keep()
   return 1`);
 

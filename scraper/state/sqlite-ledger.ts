@@ -111,12 +111,19 @@ export class SqliteLedger implements Ledger {
     split: (range: WindowRange) => readonly WindowRange[] = (range) => [range],
   ): Promise<number> {
     return this.#database.write(() => {
-      const dead = this.#sql.dead.all(name).map(asWindow);
-      for (const window of dead) {
+      let count = 0;
+      for (const window of this.#sql.dead.all(name).map(asWindow)) {
+        const ranges = split(window);
+        const start = ranges.at(-1)?.end;
+        if (start === undefined) continue;
+        count += 1;
         this.#sql.remove.run(name, window.id);
-        for (const range of split(window)) this.#open(name, window.kind, range, now.getTime(), window.mayRepeat);
+        for (const range of ranges) this.#open(name, window.kind, range, now.getTime(), window.mayRepeat);
+        const rest = { start, end: window.end };
+        const other = this.#sql.window.get(name, windowId(window.kind, rest))?.['state'] ?? 'committed';
+        if (start < window.end && other === 'committed') this.#setAside(name, window, rest);
       }
-      return dead.length;
+      return count;
     });
   }
 
@@ -209,10 +216,13 @@ export class SqliteLedger implements Ledger {
     };
     for (const row of all) this.#sql.remove.run(name, row['id'] ?? null);
     const mayRepeat = all.some((row) => row['may_repeat'] === 1);
-    const { at = null, attempts = null, error = null } = window;
-    const joined = asWindow(window).kind;
-    this.#open(name, joined, range, Number(at), mayRepeat);
-    this.#sql.setDead.run(Number(attempts), error, name, windowId(joined, range));
+    this.#setAside(name, { ...asWindow(window), mayRepeat }, range);
+  }
+
+  /** A dead window like another one, of another range. */
+  #setAside(name: string, { kind, at, attempts, error, mayRepeat }: LedgerWindow, range: WindowRange): void {
+    this.#open(name, kind, range, at.getTime(), mayRepeat);
+    this.#sql.setDead.run(attempts, error ?? null, name, windowId(kind, range));
   }
 }
 

@@ -85,9 +85,9 @@ export class ScrapingDouble implements Scraping {
   async resume(name: string): Promise<void> {
     this.#note('resume', name);
   }
-  async retryDead(name: string): Promise<number> {
+  async retryDead(name: string): Promise<{ windows: number; left: number }> {
     this.#note('retryDead', name);
-    return 2;
+    return { windows: 2, left: 1 };
   }
 
   #note(...call: unknown[]): void {
