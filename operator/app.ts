@@ -6,7 +6,7 @@ import type { ControllerParts } from './controller-parts.ts';
 import type { Logger } from './logger.ts';
 import { mcpAdapterController } from './mcp-adapter/controller.ts';
 import type { Options } from './options.ts';
-import { type OutdatedCrd, outdatedCrds } from './outdated-crds.ts';
+import { type CrdState, crdStates } from './outdated-crds.ts';
 import { ApiClient } from './runtime/api-client.ts';
 import type { ControllerHooks } from './runtime/controller.ts';
 import type { Credentials } from './runtime/credentials.ts';
@@ -46,14 +46,14 @@ export interface Operator {
 /** Puts the operator together. Nothing is started. */
 export function createOperator({ options, credentials, log, version, instance = hostname() }: OperatorParts): Operator {
   const identity = `${instance}_${randomUUID()}`;
-  const state = { ready: false, outdated: [] as readonly OutdatedCrd[], leading: () => false };
+  const state = { ready: false, crds: [] as readonly CrdState[], leading: () => false };
   const userAgent = `mcp-operator/${version}`;
   const client = new ApiClient({ credentials, userAgent });
   /** The lease has connections of its own: behind slow writes a renewal would come too late. */
   const leaseClient = new ApiClient({ credentials, userAgent });
   const metrics = new PrometheusMetrics({
     leading: () => state.leading(),
-    conditions: () => conditionsOf(caches, state.outdated),
+    conditions: () => conditionsOf(caches, state.crds),
   });
   const now = (): number => performance.now();
   const api = measuredApi(client, metrics, now);
@@ -110,7 +110,7 @@ export function createOperator({ options, credentials, log, version, instance = 
         state.ready = true;
         log.info('the caches are complete');
       });
-      const checking = watchCrds(api, log, signal, (outdated) => (state.outdated = outdated));
+      const checking = watchCrds(api, log, signal, (crds) => (state.crds = crds));
       if (options.leaderElection) {
         state.leading = () => election.leading();
         await election.run((until) => lead(() => election.leading(), until, signal), signal);
@@ -139,14 +139,15 @@ async function watchCrds(
   api: KubernetesApi,
   log: Logger,
   signal: AbortSignal,
-  onResult: (outdated: readonly OutdatedCrd[]) => void,
+  onResult: (crds: readonly CrdState[]) => void,
 ): Promise<void> {
   let said = '[]';
   while (!signal.aborted) {
     let pause = CRD_CHECK_MS;
     try {
-      const outdated = await outdatedCrds(api, signal);
-      onResult(outdated);
+      const crds = await crdStates(api, signal);
+      onResult(crds);
+      const outdated = crds.flatMap(({ kind, current, missing }) => (current === 'False' ? [{ kind, missing }] : []));
       const text = JSON.stringify(outdated);
       if (text !== said) {
         for (const crd of outdated)
@@ -163,11 +164,11 @@ async function watchCrds(
 }
 
 /** CRDs are counted with the conditions: `CrdCurrent` of the kind is `False` while its CRD is outdated. */
-function conditionsOf({ adapters, sources }: Caches, outdated: readonly OutdatedCrd[]): ConditionCount[] {
+function conditionsOf({ adapters, sources }: Caches, crds: readonly CrdState[]): ConditionCount[] {
   const ofCrd = (kind: string): ConditionCount => ({
     kind,
     condition: 'CrdCurrent',
-    status: outdated.some((crd) => crd.kind === kind) ? 'False' : 'True',
+    status: crds.find((crd) => crd.kind === kind)?.current ?? 'Unknown',
     count: 1,
   });
   return [

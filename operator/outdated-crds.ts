@@ -1,76 +1,75 @@
-import { AdapterConfig } from '../crds/config/adapter.ts';
-import { type Path, valueAt } from '../crds/config/tree.ts';
+import { valueAt } from '../crds/config/tree.ts';
+import { apiScrapeSourceCrd } from '../crds/generate/api-scrape-source-crd.ts';
+import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
 import { VERSION } from '../crds/v1alpha1/api.ts';
-import { ApiScrapeSourceSpec, ApiScrapeSourceStatus } from '../crds/v1alpha1/api-scrape-source.ts';
-import { McpAdapterSpec, McpAdapterStatus } from '../crds/v1alpha1/mcp-adapter.ts';
-import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './runtime/kubernetes.ts';
+import { isObject, listAt } from './mcp-adapter/raw.ts';
+import { ApiError, type KubernetesApi } from './runtime/kubernetes.ts';
 import { API_SCRAPE_SOURCES, CUSTOM_RESOURCE_DEFINITIONS, MCP_ADAPTERS } from './runtime/resources.ts';
 
-/** A CRD in the cluster that lacks fields this program uses: the API server drops them from what users write. */
-export interface OutdatedCrd {
+/** Whether a CRD in the cluster has every field that this program uses: the API server drops the others from what users write. */
+export interface CrdState {
   readonly kind: string;
-  /** Paths such as `spec.replicas`; empty when this version of the kind is not served at all. */
+  /** `Unknown` where the operator may not read it. */
+  readonly current: 'True' | 'False' | 'Unknown';
+  /** Paths such as `spec.replicas`; empty also when this version of the kind is not served at all. */
   readonly missing: readonly string[];
 }
 
-/** Sections whose fields are compared, and the names that they must have. */
-const EXPECTED: readonly (readonly [Resource, readonly (readonly [Path, readonly string[]])[]])[] = [
-  [
-    MCP_ADAPTERS,
-    [
-      [['spec'], Object.keys(McpAdapterSpec.shape)],
-      [['spec', 'config'], Object.keys(AdapterConfig.shape)],
-      [['status'], Object.keys(McpAdapterStatus.shape)],
-    ],
-  ],
-  [
-    API_SCRAPE_SOURCES,
-    [
-      [['spec'], Object.keys(ApiScrapeSourceSpec.shape)],
-      [['status'], Object.keys(ApiScrapeSourceStatus.shape)],
-    ],
-  ],
+const MADE = [
+  { resource: MCP_ADAPTERS, make: mcpAdapterCrd },
+  { resource: API_SCRAPE_SOURCES, make: apiScrapeSourceCrd },
 ];
 
 /**
- * CRDs of ours that are older than this program. Nothing where the operator may not read them.
+ * Compares the CRDs of the cluster with those of this program.
  * @throws the error of the API server or the transport
  */
-export async function outdatedCrds(api: Pick<KubernetesApi, 'get'>, signal: AbortSignal): Promise<OutdatedCrd[]> {
-  const found: OutdatedCrd[] = [];
-  for (const [{ kind, plural, apiVersion }, sections] of EXPECTED) {
+export async function crdStates(api: Pick<KubernetesApi, 'get'>, signal: AbortSignal): Promise<CrdState[]> {
+  const states: CrdState[] = [];
+  for (const { resource, make } of MADE) {
+    const { kind, plural, apiVersion } = resource;
     const name = `${plural}.${apiVersion.split('/')[0]}`;
     try {
-      const crd = await api.get(CUSTOM_RESOURCE_DEFINITIONS, { name }, signal);
-      const missing = missingFields(crd, sections);
-      if (missing === undefined) found.push({ kind, missing: [] });
-      else if (missing.length > 0) found.push({ kind, missing });
+      const actual = schemaOf(await api.get(CUSTOM_RESOURCE_DEFINITIONS, { name }, signal));
+      const missing = actual === undefined ? [] : missingFields(withoutCommon(schemaOf(make())), actual);
+      states.push({ kind, current: actual !== undefined && missing.length === 0 ? 'True' : 'False', missing });
     } catch (error) {
       // Roles of single namespaces cannot allow it.
       if (!(error instanceof ApiError && error.code === 403)) throw error;
+      states.push({ kind, current: 'Unknown', missing: [] });
     }
   }
-  return found;
+  return states;
 }
 
 /** Undefined when the version that this program speaks is not served. */
-function missingFields(
-  crd: KubernetesObject | undefined,
-  sections: readonly (readonly [Path, readonly string[]])[],
-): string[] | undefined {
-  const versions = valueAt(crd, ['spec', 'versions']);
-  const list: readonly unknown[] = Array.isArray(versions) ? versions : [];
-  const version = list.find((one) => valueAt(one, ['name']) === VERSION && valueAt(one, ['served']) === true);
-  if (version === undefined) return undefined;
-  const schema = valueAt(version, ['schema', 'openAPIV3Schema']);
-  return sections.flatMap(([path, names]) => {
-    const section = valueAt(
-      schema,
-      path.flatMap((name) => ['properties', name]),
-    );
-    if (section === undefined || valueAt(section, ['x-kubernetes-preserve-unknown-fields']) === true) return [];
-    return names
-      .filter((name) => valueAt(section, ['properties', name]) === undefined)
-      .map((name) => [...path, name].join('.'));
+function schemaOf(crd: unknown): unknown {
+  const version = listAt(crd, 'spec', 'versions').find(
+    (one) => valueAt(one, ['name']) === VERSION && valueAt(one, ['served']) === true,
+  );
+  return valueAt(version, ['schema', 'openAPIV3Schema']);
+}
+
+/** What every kind has need not stand in a schema. */
+function withoutCommon(schema: unknown): unknown {
+  const own = ['spec', 'status'].map((name) => [name, valueAt(schema, ['properties', name])] as const);
+  return { properties: Object.fromEntries(own) };
+}
+
+/** The outermost fields of `expected` that the API server would drop. */
+function missingFields(expected: unknown, actual: unknown, path = ''): string[] {
+  const keepsAll = valueAt(actual, ['x-kubernetes-preserve-unknown-fields']) === true;
+  const properties = valueAt(expected, ['properties']);
+  const ofMembers = Object.entries(isObject(properties) ? properties : {}).flatMap(([name, schema]) => {
+    const found = valueAt(actual, ['properties', name]);
+    const place = path === '' ? name : `${path}.${name}`;
+    if (found === undefined) return keepsAll ? [] : [place];
+    return missingFields(schema, found, place);
   });
+  const ofEntries = ['items', 'additionalProperties'].flatMap((entries) => {
+    const schema = valueAt(expected, [entries]);
+    const found = valueAt(actual, [entries]);
+    return isObject(schema) && !(keepsAll && found === undefined) ? missingFields(schema, found, `${path}[]`) : [];
+  });
+  return [...ofMembers, ...ofEntries];
 }
