@@ -28,8 +28,10 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
     timeoutMs: INITIALIZE_TIMEOUT_MS,
     onTimeout: () => new AdapterError('upstream_timeout'),
     holdHead: true,
-    onResponse: async (text, head) => {
+    onHead: (head) => {
       ({ upstreamSessionId } = head);
+    },
+    onResponse: async (text) => {
       const protocolVersion = negotiated(text);
       if (protocolVersion === undefined) return text;
       await parts.sessions.open(newRecord(key, incoming.principal, upstreamSessionId, protocolVersion, body));

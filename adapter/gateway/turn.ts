@@ -8,7 +8,7 @@ import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import type { Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
+import type { ResponseHead, Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { type Admitted, rejectedHead } from './admission.ts';
@@ -75,6 +75,8 @@ export interface OwnPlan {
   readonly onStray?: Plan['onStray'];
   readonly holdHead?: boolean;
   readonly again?: Plan['again'];
+  /** Sees the head of the upstream's answer. */
+  readonly onHead?: (head: ResponseHead) => void;
   readonly onAnswered?: Plan['onAnswered'];
   readonly onListChanged?: Plan['onListChanged'];
   readonly onFinish: Plan['onFinish'];
@@ -102,6 +104,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     holdHead: own.holdHead ?? false,
     again: own.again,
     onHead: (head) => {
+      own.onHead?.(head);
       admitted.answered(head.status);
       return rejectedHead(mount, head);
     },

@@ -3,12 +3,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { AdapterError } from '../errors.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import { handshake } from '../upstream/handshake.ts';
+import { endUnused, handshake } from '../upstream/handshake.ts';
 import { reason } from '../upstream/ping-loop.ts';
-import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
+import type { Upstream } from '../upstream/upstream.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 20_000;
-const END_TIMEOUT_MS = 5_000;
 const LOCK_MS = 60_000;
 const POLL_MS = 20;
 
@@ -70,20 +69,14 @@ export class UpstreamSessions {
     try {
       opened = await handshake(upstream, session, headers, record, HANDSHAKE_TIMEOUT_MS);
     } catch (error) {
-      this.#forget(upstream, session, headers);
       throw new AdapterError('upstream_failed', `The upstream session could not be opened again: ${reason(error)}`, {
         cause: error,
       });
     }
     if (await this.#store.replaceUpstream(record, record.generation, opened))
       return { ...record, ...opened, generation };
-    this.#forget(upstream, { ...session, upstreamSessionId: opened.upstreamSessionId }, headers);
+    endUnused(upstream, { ...session, upstreamSessionId: opened.upstreamSessionId }, headers);
     throw new AdapterError('session_not_found');
-  }
-
-  /** Nobody will use it; if it cannot be told, the upstream expires it by itself. */
-  #forget(upstream: Upstream, session: UpstreamSession, headers: readonly string[]): void {
-    upstream.endSession(session, headers, END_TIMEOUT_MS).catch(() => undefined);
   }
 
   async #read(record: SessionRecord): Promise<SessionRecord> {

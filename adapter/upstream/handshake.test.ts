@@ -93,9 +93,35 @@ describe('a handshake', () => {
     expect(http.requests).toHaveLength(1);
   });
 
-  test('fails when the upstream falls silent on the way', async () => {
-    const { handler } = http;
-    http.handler = (request, res) => request.message.method === 'initialize' && handler(request, res);
-    await expect(open({}, 50)).rejects.toThrow('no answer to notifications/initialized');
+  test.each<[string, HttpUpstream['handler'], string]>([
+    [
+      'in its answer',
+      (_request, res) => {
+        res.writeHead(200, { 'content-type': 'text/event-stream', 'mcp-session-id': 'up-2' }).flushHeaders();
+      },
+      'no answer to initialize',
+    ],
+    [
+      'after its answer',
+      (request, res) => {
+        if (request.message.method !== 'initialize') return;
+        answerResult(request, res, { protocolVersion: '2025-03-26' }, { 'mcp-session-id': 'up-2' });
+      },
+      'no answer to notifications/initialized',
+    ],
+    [
+      'about its version',
+      (request, res) => answerResult(request, res, {}, { 'mcp-session-id': 'up-2' }),
+      'initialize was answered with HTTP 200',
+    ],
+  ])('ends the session that it has opened when the upstream falls silent %s', async (_name, handler, message) => {
+    const ended = Promise.withResolvers<unknown>();
+    http.handler = (request, res) => {
+      if (request.method !== 'DELETE') return handler(request, res);
+      ended.resolve(request.headers['mcp-session-id']);
+      res.writeHead(200).end();
+    };
+    await expect(open({}, 50)).rejects.toThrow(message);
+    expect(await ended.promise).toBe('up-2');
   });
 });

@@ -1,6 +1,8 @@
 import { type OwnAnswer, ownRequest } from './own-request.ts';
 import type { Upstream, UpstreamSession } from './upstream.ts';
 
+const END_TIMEOUT_MS = 5_000;
+
 /** Everything that makes a new upstream session equal to the one that was lost. */
 export interface Handshake {
   readonly initializeParams: string;
@@ -27,7 +29,8 @@ export class HandshakeFailed extends Error {
 
 /**
  * Opens an upstream session: initialize, initialized, then the log level and subscriptions that the client had set.
- * `headers` are without the protocol's. A log level or subscription that is refused now does not undo the session.
+ * `headers` are without the protocol's. A log level or subscription that is refused now does not undo the session; where
+ * it does not come about, what the upstream has opened is ended.
  */
 export async function handshake(
   upstream: Upstream,
@@ -36,28 +39,40 @@ export async function handshake(
   state: Handshake,
   timeoutMs: number,
 ): Promise<Opened> {
-  const opening = { ...session, upstreamSessionId: undefined };
-  const answer = await ownRequest(upstream, {
-    session: opening,
-    headers,
-    message: { method: 'initialize', params: state.initializeParams },
-    timeoutMs,
-  });
-  const protocolVersion = answer.message?.result?.['protocolVersion'];
-  if (typeof protocolVersion !== 'string') throw new HandshakeFailed(reasonOf(answer), answer.status);
-  const opened = { ...session, upstreamSessionId: answer.upstreamSessionId };
-  const sendHeaders = [...headers, 'mcp-protocol-version', protocolVersion];
-  const send = (method: string, params: string | undefined, notification: boolean): Promise<OwnAnswer> =>
-    ownRequest(upstream, {
+  let opened: UpstreamSession = { ...session, upstreamSessionId: undefined };
+  try {
+    const answer = await ownRequest(upstream, {
       session: opened,
-      headers: sendHeaders,
-      message: { method, params, notification },
+      headers,
+      message: { method: 'initialize', params: state.initializeParams },
       timeoutMs,
+      onHead: ({ upstreamSessionId }) => {
+        opened = { ...session, upstreamSessionId };
+      },
     });
-  await send('notifications/initialized', undefined, true);
-  if (state.logLevel !== null) await send('logging/setLevel', state.logLevel, false);
-  for (const uri of state.subscriptions) await send('resources/subscribe', JSON.stringify({ uri }), false);
-  return { upstreamSessionId: answer.upstreamSessionId, protocolVersion };
+    const protocolVersion = answer.message?.result?.['protocolVersion'];
+    if (typeof protocolVersion !== 'string') throw new HandshakeFailed(reasonOf(answer), answer.status);
+    const sendHeaders = [...headers, 'mcp-protocol-version', protocolVersion];
+    const send = (method: string, params: string | undefined, notification: boolean): Promise<OwnAnswer> =>
+      ownRequest(upstream, {
+        session: opened,
+        headers: sendHeaders,
+        message: { method, params, notification },
+        timeoutMs,
+      });
+    await send('notifications/initialized', undefined, true);
+    if (state.logLevel !== null) await send('logging/setLevel', state.logLevel, false);
+    for (const uri of state.subscriptions) await send('resources/subscribe', JSON.stringify({ uri }), false);
+    return { upstreamSessionId: answer.upstreamSessionId, protocolVersion };
+  } catch (error) {
+    endUnused(upstream, opened, headers);
+    throw error;
+  }
+}
+
+/** Ends a session that nobody will use; if it cannot be told, the upstream expires it by itself. */
+export function endUnused(upstream: Upstream, session: UpstreamSession, headers: readonly string[]): void {
+  upstream.endSession(session, headers, END_TIMEOUT_MS).catch(() => undefined);
 }
 
 function reasonOf(answer: OwnAnswer): string {

@@ -52,12 +52,14 @@ export function ownRequest(
     readonly message: OwnMessage;
     readonly timeoutMs: number;
     readonly signal?: AbortSignal | undefined;
+    /** Sees the head of the answer, which may be all that comes. */
+    readonly onHead?: (head: ResponseHead) => void;
   },
 ): Promise<OwnAnswer> {
   const { signal } = request;
   const body = ownBody(request.message);
   const { promise, resolve, reject } = Promise.withResolvers<OwnAnswer>();
-  const sink = new Collector(body.idText, resolve, reject);
+  const sink = new Collector(body.idText, request.onHead, resolve, reject);
   const timer = setTimeout(() => {
     sink.abort();
     reject(new Error(`no answer to ${request.message.method} within ${request.timeoutMs / 1000} s`));
@@ -79,6 +81,7 @@ export function ownRequest(
 
 class Collector implements ResponseSink {
   readonly #idText: string;
+  readonly #onHead: ((head: ResponseHead) => void) | undefined;
   readonly #resolve: (answer: OwnAnswer) => void;
   readonly #reject: (error: Error) => void;
   #control: ResponseControl | undefined;
@@ -88,8 +91,14 @@ class Collector implements ResponseSink {
   #chunks: Buffer[] = [];
   #size = 0;
 
-  constructor(idText: string, resolve: (answer: OwnAnswer) => void, reject: (error: Error) => void) {
+  constructor(
+    idText: string,
+    onHead: ((head: ResponseHead) => void) | undefined,
+    resolve: (answer: OwnAnswer) => void,
+    reject: (error: Error) => void,
+  ) {
     this.#idText = idText;
+    this.#onHead = onHead;
     this.#resolve = resolve;
     this.#reject = reject;
   }
@@ -107,6 +116,7 @@ class Collector implements ResponseSink {
 
   onHead(head: ResponseHead): void {
     this.#head = head;
+    this.#onHead?.(head);
     if (head.headers['content-type']?.startsWith('text/event-stream')) this.#splitter = new FrameSplitter();
   }
 

@@ -1,9 +1,11 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { asObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
+import { startRawUpstream } from '../support/raw-upstream.ts';
 import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
 import { EventReader } from './kit/events.ts';
-import { drain, openSession, type Session, textOf } from './kit/session.ts';
+import { drain, initialize, openSession, type Session, textOf } from './kit/session.ts';
+import { startInProcess } from './kit/in-process.ts';
 import { within } from './kit/within.ts';
 
 /** Long enough for a busy machine, and shorter than what must not be waited for. */
@@ -150,4 +152,21 @@ describe('a call that is ended through the other replica', { timeout: 30_000 }, 
       expect(await (await spared).text()).toContain('done');
     });
   });
+});
+
+test('a client that leaves while its session is opened leaves none behind upstream', async () => {
+  await using upstream = await startRawUpstream(({ method }, res) => {
+    if (method === 'DELETE') res.writeHead(200).end();
+    else res.writeHead(200, { 'content-type': 'text/event-stream', 'mcp-session-id': 'opened' }).flushHeaders();
+  });
+  await using adapter = await startInProcess({ servers: [mounted('up', `${upstream.url}/mcp`)] });
+  const client = new AbortController();
+  const opening = initialize(adapter, { signal: client.signal });
+  await upstream.waitForRequest(({ method }) => method === 'POST');
+  // By then the head has come.
+  await drain(fetch(`${adapter.url}/healthz`));
+  client.abort();
+  await expect(opening).rejects.toThrow('aborted');
+  const deletion = await upstream.waitForRequest(({ method }) => method === 'DELETE');
+  expect(deletion.headers['mcp-session-id']).toBe('opened');
 });
