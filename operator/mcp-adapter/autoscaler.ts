@@ -1,7 +1,7 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { AUTOSCALERS, DEPLOYMENTS } from '../runtime/resources.ts';
-import { TARGET_CPU_PERCENT } from './defaults.ts';
+import { CONTAINER, TARGET_CPU_PERCENT } from './defaults.ts';
 import { childMetadata } from './labels.ts';
 
 export function autoscaler(adapter: McpAdapter): KubernetesObject | undefined {
@@ -17,10 +17,14 @@ export function autoscaler(adapter: McpAdapter): KubernetesObject | undefined {
       scaleTargetRef: { apiVersion: DEPLOYMENTS.apiVersion, kind: DEPLOYMENTS.kind, name: adapter.metadata.name },
       minReplicas,
       maxReplicas,
-      metrics: metrics?.length
-        ? [...metrics]
-        : [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization } } }],
+      metrics: metrics?.length ? [...metrics] : [cpuOfAdapter(averageUtilization)],
       ...(behavior === undefined ? {} : { behavior }),
     },
   };
 }
+
+/** Of the adapter alone: that of whole pods is unknown as soon as one of their containers requests none. */
+const cpuOfAdapter = (averageUtilization: number): object => ({
+  type: 'ContainerResource',
+  containerResource: { container: CONTAINER, name: 'cpu', target: { type: 'Utilization', averageUtilization } },
+});

@@ -8,6 +8,10 @@ const mounted = (mountPath: string, name = 'adapter') => ({
   podOverlay: { spec: { containers: [{ name, volumeMounts: [{ name: 'state', mountPath }] }] } },
 });
 
+const requesting = (name: string, cpu: unknown) => ({
+  podOverlay: { spec: { containers: [{ name, resources: { requests: { cpu } } }] } },
+});
+
 test('a state file in the storage is nothing to warn of', () => {
   expect(warningsOf({}, fine)).toEqual([]);
 });
@@ -43,4 +47,20 @@ test('an audit log that is lost with its pod is told, unless its folder is mount
   const config = { ...fine, auditPathOutside: '/audit/calls.jsonl' };
   expect(warningsOf({}, config)).toEqual([expect.stringContaining('telemetry.audit_log.path')]);
   expect(warningsOf(mounted('/audit'), config)).toEqual([]);
+});
+
+test.each<[string, Parameters<typeof warningsOf>[0], boolean]>([
+  ['the default request', {}, false],
+  ['a request', { resources: { requests: { cpu: '1' } } }, false],
+  ['a limit, which is the request, too', { resources: { limits: { cpu: 1 } } }, false],
+  ['memory only', { resources: { limits: { memory: '1Gi' } } }, true],
+  ['a request laid over', { resources: {}, ...requesting('adapter', '1') }, false],
+  ['a request of a sidecar', { resources: {}, ...requesting('sidecar', '1') }, true],
+  ['a request taken away', requesting('adapter', null), true],
+])('an autoscaler by CPU needs a request of the adapter: %s', (_, spec, expected) => {
+  const autoscaling = { maxReplicas: 4 };
+  const warnings = warningsOf({ ...spec, autoscaling }, fine);
+  expect(warnings.map((text) => text.includes('spec.resources.requests.cpu'))).toEqual(expected ? [true] : []);
+  expect(warningsOf(spec, fine)).toEqual([]);
+  expect(warningsOf({ ...spec, autoscaling: { ...autoscaling, metrics: [{ type: 'Pods' }] } }, fine)).toEqual([]);
 });

@@ -1,14 +1,21 @@
 /** What of a specification works, but perhaps not as meant. */
+import { valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
-import { CONTAINER } from './defaults.ts';
+import { CONTAINER, RESOURCES } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
+import { overlay } from './overlay.ts';
 import { listAt, textAt } from './raw.ts';
 
 export function warningsOf(
-  spec: Pick<McpAdapterSpec, 'podOverlay' | 'serviceMonitor'>,
+  spec: Pick<McpAdapterSpec, 'podOverlay' | 'serviceMonitor' | 'autoscaling' | 'resources'>,
   config: Pick<EffectiveConfig, 'statePathOutside' | 'auditPathOutside' | 'metrics'>,
 ): string[] {
-  return [...lostState(spec, config), ...lostAudit(spec, config), ...idleMonitor(spec, config)];
+  return [
+    ...lostState(spec, config),
+    ...lostAudit(spec, config),
+    ...idleMonitor(spec, config),
+    ...idleAutoscaler(spec),
+  ];
 }
 
 function lostState(
@@ -46,10 +53,29 @@ function idleMonitor(
   ];
 }
 
+/** The autoscaler counts in parts of what is requested. */
+function idleAutoscaler({
+  autoscaling,
+  resources = RESOURCES,
+  podOverlay,
+}: Pick<McpAdapterSpec, 'autoscaling' | 'resources' | 'podOverlay'>): string[] {
+  if (autoscaling === undefined || (autoscaling.metrics?.length ?? 0) > 0) return [];
+  const actual = ours(podOverlay).reduce<unknown>((base, one) => overlay(base, one), { resources });
+  const isRequested = ['requests', 'limits'].some((kind) => valueAt(actual, ['resources', kind, 'cpu']) !== undefined);
+  if (isRequested) return [];
+  return [
+    'The autoscaler cannot count the CPU of pods whose adapter requests none: set spec.resources.requests.cpu, or ' +
+      'spec.autoscaling.metrics',
+  ];
+}
+
+/** What is laid over the container of the adapter. */
+const ours = (podOverlay: unknown): unknown[] =>
+  listAt(podOverlay, 'spec', 'containers').filter((container) => textAt(container, 'name') === CONTAINER);
+
 /** Folders and files that the user mounts into the adapter. */
 const mountsOf = (podOverlay: unknown): string[] =>
-  listAt(podOverlay, 'spec', 'containers')
-    .filter((container) => textAt(container, 'name') === CONTAINER)
+  ours(podOverlay)
     .flatMap((container) => listAt(container, 'volumeMounts'))
     .map((mount) => (textAt(mount, 'mountPath') ?? '').replace(/\/+$/, ''))
     .filter((path) => path !== '');
