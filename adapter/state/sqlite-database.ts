@@ -128,6 +128,9 @@ function prepareDatabase(database: DatabaseSync, wal: boolean): void {
           `this release knows ${SCHEMAS.length}`,
       );
     }
+    if (version === 0 && database.prepare('SELECT 1 FROM sqlite_schema').get() !== undefined) {
+      throw new Error(`${database.location()} was written by another program; move it away`);
+    }
     for (const schema of SCHEMAS.slice(version)) database.exec(schema);
     database.exec(`PRAGMA user_version = ${SCHEMAS.length}; COMMIT`);
   } catch (error) {

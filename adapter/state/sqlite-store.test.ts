@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { openDatabase, sqliteFault } from './sqlite-database.ts';
@@ -331,6 +331,14 @@ describe('SqliteStore', () => {
   });
 
   describe('a file that cannot be used', () => {
+    test('is refused when another program wrote it, and left as it is', async () => {
+      await mkdir(dirname(path), { recursive: true });
+      inFile((database) => database.exec('CREATE TABLE sessions (server_id TEXT, payload TEXT)'));
+      await expect(openStore().ping()).rejects.toThrow(/another program.*move it away/);
+      const tables = inFile((database) => database.prepare('SELECT name FROM sqlite_schema').all());
+      expect(tables).toMatchObject([{ name: 'sessions' }]);
+    });
+
     test('is refused when a newer release wrote it, and left as it is', async () => {
       await openStore().ping();
       inFile((database) => database.exec('PRAGMA user_version = 99'));
