@@ -47,6 +47,16 @@ const auth: Case[] = [
     problems: [['core.auth.token', 'control characters']],
   },
   {
+    name: 'a token that no header can hold',
+    values: { 'core.auth': { enabled: true, token: 'geheim€' } },
+    problems: [['core.auth.token', 'beyond ASCII']],
+  },
+  {
+    name: 'a token that clients write differently',
+    values: { 'core.auth': { enabled: true, token: 'gehüim' } },
+    problems: [['core.auth.token', 'beyond ASCII']],
+  },
+  {
     name: 'a signing secret instead of a token',
     values: { 'core.auth': { enabled: true, signing_secret: 's' } },
     problems: [['core.auth.token', 'is required']],
@@ -178,14 +188,9 @@ const servers: Case[] = [
     problems: [['servers[1].mount_path', 'is the same as servers[0].mount_path (/a)']],
   },
   {
-    name: 'a path below another',
-    values: { servers: [server('a', '/mcp'), server('b', '/mcp/b')] },
-    problems: [['servers[1].mount_path', 'overlaps with servers[0].mount_path (/mcp)']],
-  },
-  {
-    name: 'a path above another',
-    values: { servers: [server('a', '/mcp/a'), server('b', '/mcp')] },
-    problems: [['servers[1].mount_path', 'overlaps with servers[0].mount_path (/mcp/a)']],
+    name: 'paths below and above others',
+    values: { servers: [server('a', '/mcp/a'), server('b', '/mcp'), server('c', '/mcp/a/c')] },
+    problems: [],
   },
   {
     name: 'paths that only start alike',
@@ -196,18 +201,23 @@ const servers: Case[] = [
   ...['/upload', '/upload/x', '/artifacts', '/artifacts/a', '/healthz', '/healthz/x', '/livez', '/readyz'].map(
     (path) => ({
       name: `a mount at ${path}`,
-      values: { 'servers[0].mount_path': path },
+      values: { 'servers[0].mount_path': path, 'core.allow_artifacts_download': true },
       problems: [['servers[0].mount_path', path.split('/')[1] ?? '']] satisfies Case['problems'],
     }),
   ),
+  ...['/artifacts', '/artifacts/a'].map((path) => ({
+    name: `a mount at ${path} without downloads`,
+    values: { 'servers[0].mount_path': path },
+    problems: [],
+  })),
   {
     name: 'uploads below a mount',
     values: { 'core.upload_path': '/mcp/upload' },
-    problems: [['servers[0].mount_path', 'overlaps with core.upload_path (/mcp/upload)']],
+    problems: [['servers[0].mount_path', 'lies below or above core.upload_path (/mcp/upload)']],
   },
   {
     name: 'uploads at a path of the adapter',
-    values: { 'core.upload_path': 'artifacts' },
+    values: { 'core.upload_path': 'artifacts', 'core.allow_artifacts_download': true },
     problems: [['core.upload_path', 'is the same as /artifacts, which the adapter serves itself']],
   },
   {

@@ -13,8 +13,9 @@ const authNeedsToken: Rule = (config) => {
   if (token === null || (typeof token === 'string' && token.trim() === '')) {
     return [{ path, message: 'is required and must not be blank when core.auth.enabled is true' }];
   }
-  if (typeof token === 'string' && (token !== token.trim() || /\p{Cc}/u.test(token))) {
-    const message = 'has white space around it or control characters in it, so that no header can ever equal it';
+  if (typeof token === 'string' && (token !== token.trim() || /[^ -~]/.test(token))) {
+    const message =
+      'has white space around it, control characters in it or characters beyond ASCII, which not every client can send';
     return [{ path, message }];
   }
   return [];
@@ -104,28 +105,44 @@ const uniqueIds: Rule = (config) => {
 };
 
 /** Paths that the adapter serves itself. */
-const OWN_PATHS = ['/artifacts', '/healthz', '/livez', '/readyz'];
+const OWN_PATHS = ['/healthz', '/livez', '/readyz'];
 
-/** Every path belongs to one part of the adapter, with all that lies below it. */
+/** A path of the file or of the adapter. To all but mounts belongs what lies below them, too. */
+interface Place {
+  readonly path: string;
+  readonly by: string;
+  readonly isMount: boolean;
+}
+
+/** Every path belongs to one part of the adapter. */
 const separatePaths: Rule = (config) => {
-  const taken = OWN_PATHS.map((path) => ({ path, by: `${path}, which the adapter serves itself` }));
-  const claim = (at: Path, path: unknown, name: string): Violation[] => {
+  const downloads = at(config, 'core', 'allow_artifacts_download') === true ? ['/artifacts'] : [];
+  const taken: Place[] = [...downloads, ...OWN_PATHS].map((path) => ({
+    path,
+    by: `${path}, which the adapter serves itself`,
+    isMount: false,
+  }));
+  const claim = (at: Path, path: unknown, name: string, isMount: boolean): Violation[] => {
     if (!isText(path) || !path.startsWith('/')) return [];
-    const other = taken.find((one) => overlap(one.path, path));
-    taken.push({ path, by: `${name} (${path})` });
+    const place: Place = { path, by: `${name} (${path})`, isMount };
+    const other = taken.find((one) => collide(one, place));
+    taken.push(place);
     if (other === undefined) return [];
-    const relation = other.path === path ? 'is the same as' : 'overlaps with';
-    return [{ path: at, message: `${relation} ${other.by}; paths must be different and not lie below one another` }];
+    const problem = other.path === path ? 'is the same as' : 'lies below or above';
+    return [{ path: at, message: `${problem} ${other.by}; every path must belong to one part of the adapter` }];
   };
   return [
-    ...claim(['core', 'upload_path'], at(config, 'core', 'upload_path'), 'core.upload_path'),
+    ...claim(['core', 'upload_path'], at(config, 'core', 'upload_path'), 'core.upload_path', false),
     ...list(config, 'servers').flatMap((server, index) =>
-      claim(['servers', index, 'mount_path'], at(server, 'mount_path'), `servers[${index}].mount_path`),
+      claim(['servers', index, 'mount_path'], at(server, 'mount_path'), `servers[${index}].mount_path`, true),
     ),
   ];
 };
 
-const overlap = (a: string, b: string): boolean => a === b || a.startsWith(`${b}/`) || b.startsWith(`${a}/`);
+function collide(a: Place, b: Place): boolean {
+  if (a.path === b.path) return true;
+  return !(a.isMount && b.isMount) && (a.path.startsWith(`${b.path}/`) || b.path.startsWith(`${a.path}/`));
+}
 
 const handlesMatchUploads: Rule = (config) => {
   const expected = at(config, 'uploads', 'uri_scheme');

@@ -41,7 +41,8 @@ export const ServerConfig = z.strictObject({
     'Unique name of the server, used in upload paths, tool names, health, logs and messages.',
   ),
   mount_path: httpPath().describe(
-    'Path at which clients reach the server; unique, and not `/`. A leading slash is added, a trailing one removed.',
+    'Path at which clients reach the server; unique, not `/`, and not below or above `core.upload_path`, the health ' +
+      'checks and, with downloads, `/artifacts`. A leading slash is added, a trailing one removed.',
   ),
   upstream: Upstream.describe('The MCP server behind the adapter.'),
   tool_defaults: maybeEmpty(inherit(ToolDefaults, 'core.defaults').prefault({})).describe(

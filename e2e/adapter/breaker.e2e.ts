@@ -230,13 +230,14 @@ describe('the circuit breaker', () => {
   test('of one server says nothing about another', async () => {
     await using alive = await startScriptedUpstream();
     await using dead = await startScriptedUpstream();
-    const servers = [mounted('up', alive.url), mounted('dead', dead.url)];
+    const path = '/mcp/up/dead'; // below the other's
+    const servers = [mounted('up', alive.url), { ...mounted('dead', dead.url), mount_path: path }];
     await using adapter = await startInProcess({
       core: { upstream_ping: { ...PING, open_cooldown_seconds: 60 } },
       servers,
     });
     await dead.die();
-    await eventually(() => drain(initialize(adapter, { path: '/mcp/dead' }))).toBe(503);
+    await eventually(() => drain(initialize(adapter, { path }))).toBe(503);
     expect(await drain(initialize(adapter))).toBe(200);
     const { body } = await health(adapter);
     expect(body).toMatchObject({

@@ -139,9 +139,9 @@ describe('what is refused, with the field and what to do', () => {
       'spec.config.servers[1].mount_path is the same as servers[0].mount_path',
     ],
     [
-      'a server below another',
-      { 'spec.config.servers': [server, { ...server, id: 'b', mount_path: '/mcp/b' }] },
-      'spec.config.servers[1].mount_path overlaps with',
+      'a server where uploads go',
+      { 'spec.config.servers': [server, { ...server, id: 'b', mount_path: '/upload/b' }] },
+      'spec.config.servers[1].mount_path lies below or above core.upload_path',
     ],
     [
       'authentication without a token',
