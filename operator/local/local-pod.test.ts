@@ -91,6 +91,14 @@ describe('a pod on this machine', () => {
     expect(config).toContain('n: 8931');
   });
 
+  test('has the sidecars among the init containers last, so that they end last', () => {
+    const both = deployment(MOUNTS);
+    const { spec } = (both['spec'] as { template: { spec: Record<string, unknown> } }).template;
+    spec['initContainers'] = [{ name: 'upstream', command: ['up'], restartPolicy: 'Always' }];
+    const { containers } = localPod(both, [CONFIG_MAP], world());
+    expect(containers.map(({ name }) => name)).toEqual(['adapter', 'upstream']);
+  });
+
   test('takes variables from Secrets and ConfigMaps among the files, else from the environment', () => {
     const data = (kind: string, name: string) =>
       kind === 'Secret' && name === 's' ? { k: 'v', other: 'o' } : undefined;

@@ -16,6 +16,7 @@ export interface LocalContainer {
 export interface LocalPod {
   /** Of the Deployment. */
   readonly name: string;
+  /** In the order in which they end. */
   readonly containers: readonly LocalContainer[];
   /** Folders to make. */
   readonly folders: readonly string[];
@@ -79,7 +80,7 @@ interface PodSpec {
  */
 export function localPod(deployment: KubernetesObject, ours: readonly KubernetesObject[], world: LocalWorld): LocalPod {
   const { spec } = (deployment['spec'] as { template: { spec: PodSpec } }).template;
-  const containers = [...(spec.initContainers ?? []), ...spec.containers];
+  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
   const problems: string[] = [];
   const places = folderOfMounts(containers, world.folder);
   const ports = new Map(

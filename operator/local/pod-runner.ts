@@ -44,7 +44,7 @@ export class PodRunner {
     this.#loops = this.#pod.containers.map((container) => this.#keepRunning(container));
   }
 
-  /** Ends the first container last: sidecars serve it. */
+  /** Ends one container after the other: sidecars serve the first. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     for (const { name } of this.#pod.containers) await this.#running.get(name)?.stop(STOP_MS);
