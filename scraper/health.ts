@@ -3,6 +3,7 @@ import type { SourceStatus } from './status.ts';
 /** What is known of one source. Times are ISO 8601; null: not yet. */
 export interface SourceHealth {
   readonly name: string;
+  /** When the last run began. */
   readonly last_scrape: string | null;
   readonly last_success: string | null;
   /** Everything before this time was exported. */

@@ -48,7 +48,7 @@ export const ApiScrapeSourceStatus = z.strictObject({
   observedGeneration: z.int().optional().describe('Generation of the spec that this status is about.'),
   conditions: z.array(Condition).optional().describe('What holds, and why.'),
   group: z.string().optional().describe('The group that runs the source.'),
-  lastScrapeTime: z.iso.datetime().optional().describe('When the last scrape ended.'),
+  lastScrapeTime: z.iso.datetime().optional().describe('When the last scrape began.'),
   lastSuccessTime: z.iso.datetime().optional().describe('When the last successful scrape ended.'),
   watermark: z.iso
     .datetime()
@@ -56,6 +56,10 @@ export const ApiScrapeSourceStatus = z.strictObject({
     .describe('Everything before this time was exported, as far back as the store of the group reaches.'),
   records: z.int().optional().describe('Number of records of the last scrape.'),
   lastError: z.string().optional().describe('Why the last scrape failed; absent after a success.'),
+  deadWindows: z
+    .int()
+    .optional()
+    .describe('Windows of a range source that were set aside after too many attempts; absent when there are none.'),
 });
 export type ApiScrapeSourceStatus = z.output<typeof ApiScrapeSourceStatus>;
 

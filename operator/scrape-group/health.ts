@@ -24,6 +24,8 @@ export interface SourceHealth {
   readonly records: number | undefined;
   /** Of the last scrape; undefined when it succeeded. */
   readonly lastError: string | undefined;
+  /** Windows that were set aside after too many attempts. */
+  readonly deadWindows: number | undefined;
 }
 
 /** Asks pods how they are; those that do not answer are left out. */
@@ -100,6 +102,7 @@ export function parseHealth(pod: string, body: unknown): ScraperHealth | undefin
           watermark: timeAt(source, 'watermark'),
           records: numberAt(source, 'records'),
           lastError: textAt(source, 'last_error'),
+          deadWindows: numberAt(source, 'dead_windows'),
         },
       ];
     }),

@@ -14,6 +14,7 @@ const health = {
   watermark: undefined,
   records: 3,
   lastError: undefined,
+  deadWindows: 0,
 };
 
 const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceStatus): Situation => ({
@@ -233,6 +234,23 @@ test('a source that cannot be scraped is not healthy, and says why', () => {
   });
 });
 
+test('a source with windows that were set aside is not healthy until they are scraped; moments are ordinary', () => {
+  const ranged = { ...health, watermark: '2026-01-01T00:00:00Z', deadWindows: 7 } as object;
+  const status = { lastScrapeTime: '2026-01-01T00:09:59Z', records: 1 };
+  const { deadWindows, conditions } = report(situation({ health: ranged as typeof health }, status));
+  expect(deadWindows).toBe(7);
+  expect(conditions.find(({ type }) => type === 'SourcesHealthy')).toMatchObject({
+    status: 'False',
+    reason: 'WindowsSetAside',
+    message: expect.stringContaining('7 windows'),
+  });
+  const mended = { ...ranged, deadWindows: 0 } as typeof health;
+  expect(report(situation({ health: mended }, { ...status, deadWindows: 7 })).deadWindows).toBeUndefined();
+  const instant = report(situation({ health: { ...health, deadWindows: 7 } }));
+  expect(instant.deadWindows).toBeUndefined();
+  expect(told({ health: { ...health, deadWindows: 7 } })).toContain('SourcesHealthy=True/Scraped');
+});
+
 describe('what pods say', () => {
   test('is read with care', () => {
     expect(parseHealth('p', { status: 'ok' })).toBeUndefined();
@@ -249,8 +267,11 @@ describe('what pods say', () => {
         watermark: undefined,
         records: undefined,
         lastError: undefined,
+        deadWindows: undefined,
       },
     ]);
+    const { sources } = parseHealth('p', { sources: [{ name: 'a', dead_windows: 7 }] })!;
+    expect(sources[0]).toMatchObject({ deadWindows: 7 });
   });
 
   test('counts from the pod that scraped a source last', () => {

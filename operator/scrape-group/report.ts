@@ -59,15 +59,18 @@ export function report(situation: Situation): Report {
   };
 }
 
-type Shown = Pick<ApiScrapeSourceStatus, 'lastScrapeTime' | 'lastSuccessTime' | 'watermark' | 'records' | 'lastError'>;
+type Shown = Pick<
+  ApiScrapeSourceStatus,
+  'lastScrapeTime' | 'lastSuccessTime' | 'watermark' | 'records' | 'lastError' | 'deadWindows'
+>;
 
 /**
- * What the status says of the last scrape. Between two intervals it stays as it was, unless an error has come or gone:
+ * What the status says of the last scrape. Between two intervals it stays as it was, unless an error, or a window that is set aside, has come or gone:
  * thousands of sources that are scraped every few seconds must not make as many writes.
  */
 function shownHealth({ source, health, intervalMs }: Situation): Shown {
-  const { lastScrapeTime, lastSuccessTime, watermark, records, lastError } = source.status ?? {};
-  const before: Shown = { lastScrapeTime, lastSuccessTime, watermark, records, lastError };
+  const { lastScrapeTime, lastSuccessTime, watermark, records, lastError, deadWindows } = source.status ?? {};
+  const before: Shown = { lastScrapeTime, lastSuccessTime, watermark, records, lastError, deadWindows };
   if (health === undefined) return before;
   const now: Shown = {
     lastScrapeTime: health.lastScrape,
@@ -75,11 +78,16 @@ function shownHealth({ source, health, intervalMs }: Situation): Shown {
     watermark: health.watermark,
     records: health.records,
     lastError: health.lastError === undefined ? undefined : shortened(health.lastError),
+    // A source without a watermark has moments, which a later one replaces.
+    deadWindows: health.watermark === undefined ? undefined : health.deadWindows || undefined,
   };
   // A pod that has just started has scraped nothing yet; what its predecessor did still holds. One that cannot scrape at
   // all says why.
   if (now.lastScrapeTime === undefined) return { ...before, lastError: now.lastError ?? before.lastError };
-  const news = (now.lastError === undefined) !== (lastError === undefined) || lastScrapeTime === undefined;
+  const news =
+    (now.lastError === undefined) !== (lastError === undefined) ||
+    (now.deadWindows === undefined) !== (deadWindows === undefined) ||
+    lastScrapeTime === undefined;
   return news || Date.parse(now.lastScrapeTime) - Date.parse(lastScrapeTime ?? '') >= intervalMs ? now : before;
 }
 
@@ -177,7 +185,7 @@ function progressFinding({ rollout }: Situation, ready: Finding): Finding {
   }
 }
 
-function scrapedFinding({ rollout, refusal }: Situation, { lastScrapeTime, lastError }: Shown): Finding {
+function scrapedFinding({ rollout, refusal }: Situation, { lastScrapeTime, lastError, deadWindows }: Shown): Finding {
   const type = 'SourcesHealthy';
   const runs = rollout.wanted > 0 && (refusal === undefined || refusal.held);
   if (!runs || (lastScrapeTime === undefined && lastError === undefined)) {
@@ -186,6 +194,12 @@ function scrapedFinding({ rollout, refusal }: Situation, { lastScrapeTime, lastE
   if (lastError !== undefined) {
     const what = lastScrapeTime === undefined ? 'It cannot be scraped' : 'The last scrape failed';
     return { type, status: 'False', reason: 'ScrapeFailed', message: `${what}: ${lastError}` };
+  }
+  if (deadWindows !== undefined) {
+    const message =
+      `${deadWindows} windows of time were set aside after too many attempts, and are not scraped until somebody asks for ` +
+      'them again: POST /sources/NAME/retry of the admin API';
+    return { type, status: 'False', reason: 'WindowsSetAside', message };
   }
   return { type, status: 'True', reason: 'Scraped', message: 'The last scrape succeeded' };
 }
