@@ -14,6 +14,9 @@ const { scripts } = z
 const blocks = (text: string, language: string): string[] =>
   [...text.matchAll(/^```(\w+)\n(.*?)^```/gms)].filter(([, name]) => name === language).map(([, , body = '']) => body);
 
+const scriptsNamed = (text: string): string[] =>
+  [...text.matchAll(/\bnpm (?:run (?:-s )?([\w-]+)|(start|test)\b)/g)].map(([, name, own]) => name ?? own ?? '');
+
 describe('README.md', () => {
   test('shows configurations that are valid', () => {
     const env = { ADAPTER_TOKEN: 'token', REDIS_PASSWORD: 'password' };
@@ -41,6 +44,41 @@ test('all pages are looked at', () => {
   expect(pages).toEqual(expect.arrayContaining(['README.md', 'CONTRIBUTING.md', 'scraper/README.md']));
 });
 
+test('the npm scripts that users are told to run work in a fresh clone', () => {
+  const told = ['README.md', 'operator/README.md', 'scraper/README.md'].flatMap((page) =>
+    scriptsNamed(readFileSync(join(ROOT, page), 'utf8')),
+  );
+  expect(told).toEqual(expect.arrayContaining(['start', 'test', 'adapter', 'operator', 'scraper', 'client', 'build']));
+  expect(told.filter((name) => scripts[`pre${name}`] !== 'sh scripts/setup.sh')).toEqual([]);
+});
+
+test('the image that users are told to build is the one that the chart asks for', () => {
+  const version = /^appVersion: (.*)$/m.exec(readFileSync(join(ROOT, 'helm/mcp-operator/Chart.yaml'), 'utf8'))?.[1];
+  const built = ['README.md', 'operator/README.md'].flatMap((page) =>
+    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/docker build -t (\S+) \. && docker push (\S+)/g)].map(
+      ([, ...images]) => images,
+    ),
+  );
+  const image = `registry.example.com/mcp-adapter:${version}`;
+  expect(built).toEqual([
+    [image, image],
+    [image, image],
+  ]);
+});
+
+test('commands of programs are named as they can be run', () => {
+  const bare = pages
+    .filter((page) => page !== 'CHANGELOG.md')
+    .flatMap((page) =>
+      [
+        ...readFileSync(join(ROOT, page), 'utf8').matchAll(
+          /`(?:mcp-operator|mcp-adapter|otel-api-scraper) [-a-z][^`]*`/g,
+        ),
+      ].map(([command]) => `${page}: ${command}`),
+    );
+  expect(bare).toEqual([]);
+});
+
 describe.for(pages)('%s', (page) => {
   const text = readFileSync(join(ROOT, page), 'utf8');
 
@@ -50,9 +88,6 @@ describe.for(pages)('%s', (page) => {
   });
 
   test('names npm scripts that exist', () => {
-    const named = [...text.matchAll(/\bnpm (?:run (?:-s )?([\w-]+)|(start|test)\b)/g)].map(
-      ([, name, own]) => name ?? own ?? '',
-    );
-    expect(named.filter((name) => !(name in scripts))).toEqual([]);
+    expect(scriptsNamed(text).filter((name) => !(name in scripts))).toEqual([]);
   });
 });

@@ -13,8 +13,10 @@ fi
 
 echo 'setup: npm ci installs the dependencies and Node 24 into node_modules/ (about a minute, only this once)' >&2
 # The error level leaves out warnings that the Node which runs npm is older than what packages want: it is not the
-# Node that will run them. The others undo settings of the user with which the installation would lack parts.
-npm ci --loglevel=error --no-audit --no-fund --include=dev --no-engine-strict --no-ignore-scripts >&2 || {
+# Node that will run them. The others undo settings of the user with which the installation would lack parts. Of all
+# packages only `node` runs its install script, which fetches Node.
+quiet='--loglevel=error --no-audit --no-fund --no-engine-strict'
+{ npm ci $quiet --include=dev --ignore-scripts && npm rebuild $quiet --no-ignore-scripts node; } >&2 || {
   echo 'setup: npm ci failed; the lines above say why. It needs npm 10 or newer and access to the npm registry.' >&2
   exit 1
 }
