@@ -15,11 +15,18 @@ const OWN_LABELS = ['app.kubernetes.io/name', 'app.kubernetes.io/component', 'ap
  * What an overlay must not do: break the way pods are found, or the way its lists merge. Whether the rest is a valid
  * PodSpec is for the API server to say, which knows the fields of its own version.
  */
-export function overlayProblems(resource: unknown): Problem[] {
-  return [...ownKeys(resource), ...unnamed(resource), ...impossible(resource)].map(({ at, message }) => ({
+export function overlayProblems(resource: unknown, main: MainContainer): Problem[] {
+  return [...ownKeys(resource), ...unnamed(resource), ...impossible(resource, main)].map(({ at, message }) => ({
     path: dottedPath([...OVERLAY, ...at]),
     message,
   }));
+}
+
+/** The container that runs the program. */
+export interface MainContainer {
+  readonly name: string;
+  /** The field that its port `http` comes from. */
+  readonly port: string;
 }
 
 interface Violation {
@@ -56,7 +63,7 @@ function unnamed(resource: unknown): Violation[] {
   });
 }
 
-function impossible(resource: unknown): Violation[] {
+function impossible(resource: unknown, main: MainContainer): Violation[] {
   const problems: Violation[] = [];
   const restart = textAt(resource, ...OVERLAY, 'spec', 'restartPolicy');
   if (restart !== undefined && restart !== 'Always') {
@@ -66,9 +73,9 @@ function impossible(resource: unknown): Violation[] {
     problems.push({ at: ['spec', 'ephemeralContainers'], message: 'cannot be part of a Deployment' });
   }
   listAt(resource, ...OVERLAY, 'spec', 'containers').forEach((container, index) => {
-    if (textAt(container, 'name') !== 'adapter') return;
+    if (textAt(container, 'name') !== main.name) return;
     if (listAt(container, 'ports').some((port) => textAt(port, 'name') === 'http')) {
-      const message = 'must leave the port http alone: it is config.core.port';
+      const message = `must leave the port http alone: it is ${main.port}`;
       problems.push({ at: ['spec', 'containers', index, 'ports'], message });
     }
   });

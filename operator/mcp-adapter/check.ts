@@ -8,6 +8,7 @@ import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { overlayProblems } from './check-overlay.ts';
 import { ruleProblems } from './check-rules.ts';
 import { undeclaredVariables } from './check-variables.ts';
+import { CONTAINER } from './defaults.ts';
 
 /** Why a resource is not accepted; reasons of the condition `Accepted`. */
 export type RefusalReason = 'InvalidSpec' | 'UndeclaredVariable' | 'ApiMissing';
@@ -37,7 +38,7 @@ export function check(resource: KubernetesObject, served: Served): Checked {
     ...shapeProblems(resource),
     ...configProblems(valueAt(resource, ['spec', 'config'])),
     ...ruleProblems(resource, served.existingClaimModes),
-    ...overlayProblems(resource),
+    ...overlayProblems(resource, { name: CONTAINER, port: 'config.core.port' }),
   ];
   const undeclared = undeclaredVariables(resource);
   const missing = missingApis(resource, served);

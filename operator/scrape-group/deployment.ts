@@ -1,6 +1,7 @@
 import { REFERENCES_REVISION, RESTARTED_AT, CONFIG_HASH } from '../mcp-adapter/labels.ts';
 import { overlay } from '../mcp-adapter/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../mcp-adapter/references.ts';
+import { withSidecarDefaults } from '../mcp-adapter/sidecars.ts';
 import { spread } from '../mcp-adapter/spread.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
 import { hashOf } from '../runtime/content-hash.ts';
@@ -57,7 +58,11 @@ function podTemplate(plan: ShardPlan, context: Context): object {
         ...(plan.restartedAt === undefined ? {} : { [RESTARTED_AT]: plan.restartedAt }),
       },
     },
-    spec: overlay(podSpec(plan, context), podOverlay?.spec ?? {}),
+    spec: withSidecarDefaults(
+      overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+      CONTAINER,
+      plan.pod.image ?? context.image,
+    ),
   };
 }
 

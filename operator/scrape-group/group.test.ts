@@ -294,6 +294,13 @@ describe('a source that cannot run', () => {
       'bad: InvalidSpec: spec.podOverlay.metadata.labels',
     ],
     [
+      'another port named http',
+      source('bad', {
+        podOverlay: { spec: { containers: [{ name: 'scraper', ports: [{ name: 'http', containerPort: 1 }] }] } },
+      }),
+      'bad: InvalidSpec: spec.podOverlay.spec.containers[0].ports must leave the port http alone: it is scraper.servicePort',
+    ],
+    [
       'half a megabyte',
       source('bad', { source: { endpoint: 'x'.repeat(600_000) } }),
       'bad: InvalidSpec: spec.source must be at most 512 KiB',
