@@ -23,11 +23,6 @@ it('is alive from the start, and ready when the operator is', async () => {
   expect(await ask(`${url}/readyz`)).toBe('200 ok\n');
 });
 
-it('says when only a restart can help', async () => {
-  const url = await start({ stuck: () => 'a watch has not moved for 10 minutes' });
-  expect(await ask(`${url}/livez`)).toBe('503 a watch has not moved for 10 minutes\n');
-});
-
 it('serves metrics as Prometheus asks for them', async () => {
   const url = await start();
   const response = await fetch(`${url}/metrics`);

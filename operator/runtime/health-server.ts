@@ -5,8 +5,6 @@ import type { AddressInfo } from 'node:net';
 export interface HealthSources {
   /** Why the process is not ready, or undefined when it is. */
   readonly notReady: () => string | undefined;
-  /** Why the process can only be helped by a restart, or undefined. */
-  readonly stuck?: () => string | undefined;
   /** In Prometheus' text format. */
   readonly metrics: () => Promise<string>;
 }
@@ -55,7 +53,7 @@ export class HealthServer {
       return send(response, 405, 'only GET\n');
     }
     try {
-      if (path === '/livez') return verdict(response, this.#sources.stuck?.());
+      if (path === '/livez') return send(response, 200, OK);
       if (path === '/readyz') return verdict(response, this.#sources.notReady());
       if (path === '/metrics') return send(response, 200, await this.#sources.metrics(), METRICS);
       return send(response, 404, 'not found\n');
@@ -65,11 +63,12 @@ export class HealthServer {
   }
 }
 
+const OK = 'ok\n';
 const TEXT = 'text/plain; charset=utf-8';
 const METRICS = 'text/plain; version=0.0.4; charset=utf-8';
 
 function verdict(response: ServerResponse, problem: string | undefined): void {
-  if (problem === undefined) send(response, 200, 'ok\n');
+  if (problem === undefined) send(response, 200, OK);
   else send(response, 503, `${problem}\n`);
 }
 
