@@ -45,6 +45,7 @@ const NO_URL_SECONDS = 0;
 const NO_FILES = {
   open: () => Promise.reject(new AdapterError('uploads_disabled')),
   url: () => Promise.resolve(undefined),
+  stage: { toolPathOf: () => '' },
 };
 
 /** What files add to the tools and resources of a server. */
