@@ -53,6 +53,29 @@ describe('the chart', () => {
     await expect(text).toMatchFileSnapshot(join(TESTDATA, `${name}.yaml`));
   });
 
+  test('never has two operators that both lead', async ({ helm }) => {
+    const strategy = async (values: object): Promise<unknown> =>
+      (await helm.objects(values)).find(({ kind }) => kind === 'Deployment')?.['spec'];
+    expect(await strategy({})).not.toHaveProperty('strategy');
+    expect(await strategy({ operator: { leaderElection: false } })).toMatchObject({ strategy: { type: 'Recreate' } });
+  });
+
+  test('lets the pod of `helm test` in, whomever else it shuts out', async ({ helm }) => {
+    const policies = async (values: object): Promise<unknown[]> =>
+      (await helm.objects({ networkPolicy: { enabled: true, ...values } }))
+        .filter(({ kind }) => kind === 'NetworkPolicy')
+        .map(({ spec }) => spec);
+    const from = { namespaceSelector: { matchLabels: { name: 'monitoring' } } };
+    const tester = {
+      podSelector: {
+        matchLabels: { 'app.kubernetes.io/name': 'mcp-operator-test', 'app.kubernetes.io/instance': 'mcp-operator' },
+      },
+    };
+    const ports = [{ port: 'metrics' }];
+    expect(await policies({})).toMatchObject([{ ingress: [{ ports }] }]);
+    expect(await policies({ from: [from] })).toMatchObject([{ ingress: [{ ports, from: [from, tester] }] }]);
+  });
+
   test('brings the CRDs, which stay when it is uninstalled, unless it is told not to', async ({ helm }) => {
     const crds = (await helm.objects()).filter(isCrd);
     expect(crds.map(({ metadata }) => metadata.name).sort()).toEqual([
