@@ -4,6 +4,7 @@ import { AdapterError, knownError } from '../errors.ts';
 import { Exchange, type Outcome, type Plan } from './exchange.ts';
 import { KeepAlive } from './keep-alive.ts';
 import { RunningExchanges } from './running.ts';
+import { AFTER_LIMIT_MS } from './plan.ts';
 import { testPlan } from './testing/test-plan.ts';
 import { FakeUpstream } from './testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from './testing/reply-server.ts';
@@ -751,12 +752,32 @@ describe('an exchange', () => {
       expect([outcomes, upstream.last.aborted]).toEqual([['ok'], true]);
     });
 
-    test('says so while the response is still looked at', async () => {
+    test.each<[string, (one: FakeUpstream['last']) => void]>([
+      ['a body', (one) => one.json().data(RESULT).end()],
+      ['a stream', (one) => void one.eventStream().data(frame(RESULT))],
+    ])('leaves time for what is made of a response that came before: %s', async (_name, proceed) => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      const made = Promise.withResolvers<string>();
+      const onTimeout = (): never => expect.unreachable();
+      const { answer } = await start({ timeoutMs: 1000, onTimeout, onResponse: () => made.promise });
+      proceed(upstream.last);
+      await settle();
+      vi.advanceTimersByTime(1000 + AFTER_LIMIT_MS - 1);
+      made.resolve(RESULT);
+      await settle();
+      upstream.last.end();
+      expect(await (await answer()).whole()).toContain(RESULT);
+      expect(outcomes).toEqual(['ok']);
+    });
+
+    test('says so when the response is looked at for too long', async () => {
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
       const { answer } = await start({ timeoutMs: 1000, onResponse: () => new Promise(() => {}) });
       upstream.last.eventStream().data(frame(RESULT));
       await settle();
-      vi.advanceTimersByTime(1000);
+      vi.advanceTimersByTime(1000 + AFTER_LIMIT_MS - 1);
+      expect(outcomes).toEqual([]);
+      vi.advanceTimersByTime(1);
       expect(messagesIn(await (await answer()).whole())).toMatchObject([
         { id: 1, error: { data: { code: 'upstream_timeout' } } },
       ]);

@@ -10,7 +10,7 @@ import type { QuietStream } from './keep-alive.ts';
 import { ListChangedWatch, saysListChanged } from './list-changed.ts';
 import { isResponseTo } from './message.ts';
 import { beginsOwnResponse, isOwnResponse } from './own-response.ts';
-import type { Outcome, Plan } from './plan.ts';
+import { AFTER_LIMIT_MS, type Outcome, type Plan } from './plan.ts';
 import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
 import { asData, type Frame, FrameSplitter, openFrame, withData } from './sse-frames.ts';
@@ -56,6 +56,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   #size = 0;
   #splitter: FrameSplitter | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #isAfterLimit = false;
   /** Reasons to hold the upstream's data back: a slow client, asynchronous work. */
   #holds = 0;
   #work: Promise<void> | undefined;
@@ -439,6 +440,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     const { onResponse, onStray } = this.#plan;
     const isRead = head.status >= 200 && head.status < 300;
     if (!isRead || (onResponse === undefined && !this.#isStray())) return this.#endWith(head, this.#chunks);
+    // Nothing more can come.
+    this.#awaited = [];
     const text = this.#collected();
     const answer = onResponse === undefined ? (onStray?.(text) ?? text) : onResponse(text, head);
     if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, text, shown));
@@ -612,6 +615,11 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
 
   #onTimeout(): void {
     if (this.#isDone()) return;
+    if (!this.#isAfterLimit && this.#awaited.length === 0 && this.#unanswered.length > 0) {
+      this.#isAfterLimit = true;
+      this.#timer = setTimeout(() => this.#onTimeout(), AFTER_LIMIT_MS);
+      return;
+    }
     this.#control?.abort();
     if (this.#isAnswered()) return void this.#done('ok');
     const answer = this.#plan.onTimeout(this.#unanswered);

@@ -7,6 +7,12 @@ import type { Answer } from './answer.ts';
 import type { KeepAlive } from './keep-alive.ts';
 import type { RunningExchanges } from './running.ts';
 
+/**
+ * How long what is made of a complete answer may take beyond the time limit: it is the upstream's. Less than what leases
+ * of files leave.
+ */
+export const AFTER_LIMIT_MS = 50_000;
+
 /** What one exchange is to do; everything that differs between kinds of messages. */
 export interface Plan {
   /** Tells this exchange from others of its session; '' where nobody asks. */
@@ -23,7 +29,10 @@ export interface Plan {
   readonly idTexts: readonly string[];
   /** Sent as Mcp-Session-Id; `initialize` sets it when the session is open. */
   sessionId: string | undefined;
-  /** Milliseconds until `onTimeout` is called; null waits as long as the client does. */
+  /**
+   * Milliseconds until `onTimeout` is called; null waits as long as the client does. An upstream that has answered by
+   * then was in time: AFTER_LIMIT_MS are left for `onResponse`.
+   */
   readonly timeoutMs: number | null;
   /** The answer to these requests when the time is over, as JSON text of a whole message. */
   readonly onTimeout: (unanswered: readonly string[]) => string | AdapterError;

@@ -1,5 +1,7 @@
+import { timerMs } from '../../crds/config/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
+import { AFTER_LIMIT_MS } from '../exchange/plan.ts';
 import { FileRefused, type OpenedFile, StorageFault } from '../files/places.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
@@ -7,12 +9,14 @@ import type { ProducerOptions, ProducerSettings } from './artifact-producer.ts';
 import { OPEN_PLACE, withAdditions } from './artifact-result.ts';
 import { artifactUri } from './artifact-uri.ts';
 import { leaseUntil } from './file-use.ts';
-import { findOutput } from './find-output.ts';
+import { findOutput, type FoundOutput } from './find-output.ts';
 import { keepArtifact } from './keep-artifact.ts';
 import type { ToolResult } from './locate-output.ts';
 import type { ToolCall } from './tool-step.ts';
 
 const RENEW_MS = 20_000;
+/** How long before the exchange ends a capture is given up, so that its end is heard of. */
+const MARGIN_MS = 5_000;
 /** The first revision with resource links in results. */
 const LINK_REVISION = '2025-06-18';
 const QUOTAS = new Set(['session_quota', 'storage_quota']);
@@ -93,12 +97,7 @@ export class ArtifactCapture {
     const found = await findOutput({ ...this.#settings, stage }, this.#pending, this.#wasGiven, result);
     if (found === undefined) return undefined;
     this.#mayLie = true;
-    const file = await keepArtifact(this.#options, this.#pending, found, {
-      wasGiven: this.#wasGiven,
-      now: () => Date.now(),
-      leaseUntil: () => Math.max(this.#pending.leaseUntil, leaseUntil(Date.now(), null)),
-      signal: this.#ended.signal,
-    });
+    const file = await this.#keep(found);
     // From here on it is there for everybody; a client that is gone will not have heard of it.
     if (this.#ended.signal.aborted) return undefined;
     this.#kept = file;
@@ -116,6 +115,23 @@ export class ArtifactCapture {
       artifact_id: file.fileId,
       filename: file.filename,
       mime_type: file.mimeType,
+  async #keep(found: FoundOutput): Promise<FileRecord> {
+    const { createdAt } = this.#pending;
+    const end = createdAt + (this.#call.timeoutMs ?? Number.POSITIVE_INFINITY) + AFTER_LIMIT_MS - MARGIN_MS;
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(tooLong()), timerMs((end - Date.now()) / 1000));
+    try {
+      return await keepArtifact(this.#options, this.#pending, found, {
+        wasGiven: this.#wasGiven,
+        now: () => Date.now(),
+        leaseUntil: () => Math.max(this.#pending.leaseUntil, leaseUntil(Date.now(), null)),
+        signal: AbortSignal.any([this.#ended.signal, late.signal]),
+      });
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
       size_bytes: file.sizeBytes,
       expose_as_resource: file.exposed,
       ...(url === undefined ? {} : { download_url: url }),
@@ -201,6 +217,9 @@ function successful(text: string): ToolResult | undefined {
   let message: { result?: unknown };
   try {
     message = JSON.parse(text) as typeof message;
+const tooLong = (): AdapterError =>
+  new AdapterError('storage_unavailable', 'It took too long to keep the file of the tool.');
+
   } catch {
     return undefined;
   }

@@ -7,10 +7,13 @@ import { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
 import { Artifacts } from '../../crds/config/artifacts.ts';
 import { knownError } from '../errors.ts';
 import { parseBody, type Request } from '../exchange/message.ts';
+import { AFTER_LIMIT_MS } from '../exchange/plan.ts';
 import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
+import { FileStore } from '../files/file-store.ts';
 import { StorageFault } from '../files/places.ts';
 import { ProcessLocks } from '../files/process-lock.ts';
 import { Quotas, type QuotaLimits } from '../files/quotas.ts';
+import type { SecondHome } from '../files/second-home.ts';
 import { fileRecord, newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -480,6 +483,62 @@ describe('limits', () => {
       _meta: { artifact_error: { code: 'artifact_limit', detail: text } },
     });
     if (first?.kind === 'forward') await first.onEnd?.('ok');
+describe('a file that takes long to be kept', () => {
+  /** A second home that is done when `until` is. */
+  const slowly = (until: Promise<unknown>, onPut: () => void): SecondHome => ({
+    put: async (_file, _source, signal) => {
+      const aborted = Promise.withResolvers<never>();
+      signal?.addEventListener('abort', () => aborted.reject(signal.reason));
+      onPut();
+      await Promise.race([until, aborted.promise]);
+    },
+    url: () => Promise.reject(new Error('not asked for')),
+    get: () => Promise.reject(new Error('not asked for')),
+    has: async () => true,
+    remove: async () => undefined,
+    items: () => expect.unreachable(),
+    check: async () => undefined,
+    close: () => undefined,
+  });
+
+  /** What the client gets of a tool that has answered within its last second; the file is being copied. */
+  async function begin(until: Promise<unknown>): Promise<{ shown: Promise<Shown> }> {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const { stage, store, events } = files;
+    const begun = Promise.withResolvers<void>();
+    const second = slowly(until, begun.resolve);
+    const bytes = new FileStore({ stage, second, records: store.files, events, onError: () => undefined });
+    const prepared = await prepare({ entry: GIVEN, options: { files: bytes } });
+    await writeFile(pathIn(prepared), PNG);
+    vi.advanceTimersByTime(59_000);
+    const shown = finish(prepared);
+    await begun.promise;
+    return { shown };
+  }
+
+  test('is an artifact also when the time of the tool is over meanwhile', async () => {
+    const copied = Promise.withResolvers<void>();
+    const { shown } = await begin(copied.promise);
+    vi.advanceTimersByTime(1_000 + AFTER_LIMIT_MS - 10_000);
+    copied.resolve();
+    expect((await shown)._meta?.artifact).toMatchObject({ size_bytes: PNG.length });
+    expect(await artifacts()).toHaveLength(1);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('is given up before the exchange is: the tool has succeeded, and its result says what is missing', async () => {
+    const { shown } = await begin(new Promise(() => undefined));
+    vi.advanceTimersByTime(1_000 + AFTER_LIMIT_MS - 1);
+    const { content, isError, _meta } = await shown;
+    expect([content, isError]).toEqual([OK.content, undefined]);
+    expect(_meta?.artifact_error).toEqual({
+      code: 'storage_unavailable',
+      detail: 'It took too long to keep the file of the tool.',
+    });
+    await expectNothingLeft();
+  });
+});
+
     expect((await step?.prepare(call({})))?.kind).toBe('forward');
   });
 
