@@ -428,6 +428,29 @@ describe('an exchange', () => {
       expect(outcomes).toEqual(['ok']);
     });
 
+    test.each<[string, string, (open: OpenReply, one: FakeUpstream['last']) => unknown, boolean]>([
+      ['its end', frame(NOTIFICATION, '7'), (_open, one) => one.end(), true],
+      ['its break', frame(NOTIFICATION, '7'), (_open, one) => one.fail(true), true],
+      ['its client’s leaving', frame(NOTIFICATION, '7'), ({ hangUp }) => hangUp(), true],
+      ['its end with the response', frame(RESULT, '7'), (_open, one) => one.end(), false],
+      ['the end of one without ids', frame(NOTIFICATION), (_open, one) => one.end(), false],
+      ['the leaving of the client of one without ids', frame(NOTIFICATION), ({ hangUp }) => hangUp(), false],
+    ])('tells at %s whether the call may be taken up again', async (_name, sent, end, expected) => {
+      const told: boolean[] = [];
+      const opened = await start({
+        onResponse: (text) => text,
+        onFinish: (_outcome, goesOn) => {
+          told.push(goesOn);
+          return undefined;
+        },
+      });
+      const one = upstream.last.eventStream().data(sent);
+      await (await opened.answer()).until(sent.trim());
+      await end(opened, one);
+      await settle();
+      expect(told).toEqual([expected]);
+    });
+
     test('takes an end without the response for a break, where the stream cannot be resumed', async () => {
       const { answer } = await start({ idTexts: ['1', '2'], onResponse: (text) => text });
       upstream.last

@@ -583,7 +583,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
       this.#watch?.end();
       if (this.#askedAt > 0) noted.upstreamMs = performance.now() - this.#askedAt;
     }
-    return this.#plan.onFinish(outcome);
+    return this.#plan.onFinish(outcome, this.#goesOn(outcome));
   }
 
   #done(outcome: Outcome): void | Promise<void> {
@@ -637,6 +637,12 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     const cancelled = this.#cancelled;
     if (cancelled === undefined) return this.#unanswered.length > 0;
     return this.#unanswered.some((idText) => !cancelled.includes(idText));
+  }
+
+  /** Whether an exchange that ends so is one that the client can resume, because its responses are still to come. */
+  #goesOn(outcome: Outcome): boolean {
+    if (!this.#resumable || this.#awaited.length === 0 || !this.#isWaitedFor()) return false;
+    return outcome === 'ok' || outcome === 'upstream_broke' || outcome === 'client_closed';
   }
 
   /** Whether the client loses nothing when its stream ends here: it can resume it, or no answer is left to come. */

@@ -67,8 +67,11 @@ export interface Plan {
   readonly noted: Noted | undefined;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
-  /** Called once, when the client's exchange is over. Awaited before the last byte leaves. */
-  readonly onFinish: (outcome: Outcome) => Promise<void> | undefined;
+  /**
+   * Called once, when the client's exchange is over. Awaited before the last byte leaves. `goesOn`: without a response, on
+   * a stream that the client can take up again.
+   */
+  readonly onFinish: (outcome: Outcome, goesOn: boolean) => Promise<void> | undefined;
 }
 
 export type Outcome = 'ok' | 'timeout' | 'client_closed' | 'upstream_broke' | ErrorCode;

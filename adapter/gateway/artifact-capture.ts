@@ -8,7 +8,7 @@ import { type ContentForm, contentForm, fileContent } from './artifact-content.t
 import type { ProducerOptions, ProducerSettings } from './artifact-producer.ts';
 import { OPEN_PLACE, withAdditions } from './artifact-result.ts';
 import { artifactUri } from './artifact-uri.ts';
-import { leaseUntil } from './file-use.ts';
+import { leaseUntil, leaseWithoutExchange } from './file-use.ts';
 import { findOutput, type FoundOutput } from './find-output.ts';
 import { keepArtifact } from './keep-artifact.ts';
 import type { ToolResult } from './locate-output.ts';
@@ -27,7 +27,8 @@ const FULL = new Set(['ENOSPC', 'EDQUOT']);
  * The file of one tool call, from the pending record that was begun before the call to the artifact in the result.
  *
  *     pending ──answer──▶ capturing ──▶ kept
- *        └───end────────────┴─ end ───▶ dropped: no record, no bytes
+ *        ├───end────────────┴─ end ───▶ dropped: no record, no bytes
+ *        └──leave────────────────────▶ left: expires with its lease
  */
 export class ArtifactCapture {
   readonly #options: ProducerOptions;
@@ -89,6 +90,14 @@ export class ArtifactCapture {
     const closed = this.#opened?.close();
     if (this.#kept === undefined && !this.#isCapturing) await this.#drop();
     await closed?.catch(() => undefined);
+  }
+
+  /** The call goes on without this exchange, and its tool may write until the lease ends. Never fails. */
+  async leave(): Promise<void> {
+    this.#ended.abort();
+    clearInterval(this.#renewal);
+    const { records } = this.#options;
+    await leaseWithoutExchange(records, [this.#pending], this.#call.timeoutMs);
   }
 
   async #capture(result: ToolResult): Promise<FileRecord | undefined> {

@@ -141,6 +141,21 @@ const GIVEN = { output_path_argument: 'filename' };
 const REGEX = { output_locator: { mode: 'regex' } };
 
 describe('a tool that is told where to write', () => {
+  test.each([60_000, null])(
+    'goes on writing when its call is taken up again elsewhere (limit: %s)',
+    async (timeoutMs) => {
+      const prepared = await prepare({ entry: GIVEN }, call({ filename: 'a.txt' }, { timeoutMs }));
+      const path = pathIn(prepared);
+      await prepared.onEnd?.('ok', true);
+      await writeFile(path, 'late');
+      const now = Date.now();
+      const expire = (at: number): Promise<FileRecord[]> =>
+        files.store.files.expire({ now: at, uploadTtlMs: null, artifactTtlMs: null, limit: 10 });
+      expect(await expire(now + 110_000)).toEqual([]);
+      expect(await expire(now + 3_600_000)).toMatchObject([{ kind: 'artifact', state: 'pending' }]);
+    },
+  );
+
   test('gets a path in the folder of its session, with the name that the client wants, and its file is named in the result', async () => {
     const prepared = await prepare({ entry: GIVEN }, call({ filename: '../other/my shot.png', full: true }));
     const path = pathIn(prepared);

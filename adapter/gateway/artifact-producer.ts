@@ -100,7 +100,7 @@ class ProducerStep implements ToolStep {
         kind: 'forward',
         body,
         onResponse: (text) => capture.answer(text),
-        onEnd: () => capture.end(),
+        onEnd: (_outcome, goesOn) => (goesOn === true ? capture.leave() : capture.end()),
       };
     } catch (error) {
       await capture.end();

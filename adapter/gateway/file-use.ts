@@ -3,10 +3,25 @@ import type { FileKey, FileRecords } from '../state/file-records.ts';
 /** How long a lease outlives the work that it covers, and how long one lasts that is renewed. */
 const LEASE_MS = 60_000;
 const RENEW_MS = LEASE_MS / 3;
+/** How long a call without a time limit may go on when nobody is connected that could renew its leases. */
+const RESUMED_MS = 600_000;
 
 /** Until when a file is kept that is used for at most so long (null: renewed as long as it takes). */
 export function leaseUntil(now: number, timeoutMs: number | null): number {
   return now + (timeoutMs ?? 0) + LEASE_MS;
+}
+
+/** Extends the lease of files of a call that goes on while no exchange belongs to it. Never fails. */
+export async function leaseWithoutExchange(
+  records: Pick<FileRecords, 'lease'>,
+  keys: readonly FileKey[],
+  timeoutMs: number | null,
+): Promise<void> {
+  try {
+    await records.lease(keys, leaseUntil(Date.now(), timeoutMs ?? RESUMED_MS));
+  } catch {
+    // What there is of it lasts for a while.
+  }
 }
 
 /** Files that a call uses: they neither expire nor are evicted until it ends. */
@@ -33,6 +48,13 @@ export class FileUse {
     } catch {
       // See above.
     }
+  }
+
+  /** The call goes on without its exchange: its files are kept for as long as it may take. Never fails. */
+  async leave(timeoutMs: number | null): Promise<void> {
+    this.#isOver = true;
+    clearInterval(this.#timer);
+    await leaseWithoutExchange(this.#records, this.#keys, timeoutMs);
   }
 
   #renew(): void {

@@ -1,5 +1,5 @@
 import { AdapterError } from '../errors.ts';
-import { Exchange, type Outcome, type Plan } from '../exchange/exchange.ts';
+import { Exchange, type Plan } from '../exchange/exchange.ts';
 import { locate } from '../exchange/json-scan.ts';
 import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
 import type { Lease } from '../sessions/session-registry.ts';
@@ -176,7 +176,10 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       current = await renew(turn, current);
       return request();
     }),
-    onFinish: own?.onEnd === undefined ? () => leave(turn, leases) : (outcome) => endCall(turn, leases, own, outcome),
+    onFinish:
+      own?.onEnd === undefined
+        ? () => leave(turn, leases)
+        : (outcome, goesOn) => endCall(turn, leases, own.onEnd?.(outcome, goesOn)),
   });
 }
 
@@ -184,8 +187,8 @@ function limitsOf(mount: Mount, calls: readonly Message[]): (number | null)[] {
   return calls.map((one) => mount.timeoutOf(toolName(one)));
 }
 
-async function endCall(turn: Turn, leases: readonly Lease[], own: ForwardedCall, outcome: Outcome): Promise<void> {
-  await own.onEnd?.(outcome);
+async function endCall(turn: Turn, leases: readonly Lease[], stepEnds: Promise<void> | undefined): Promise<void> {
+  await stepEnds;
   await leave(turn, leases);
 }
 

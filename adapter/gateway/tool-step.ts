@@ -39,6 +39,9 @@ export type PreparedCall =
       readonly body: Body;
       /** Sees the JSON text of the response message and says what the client gets. */
       readonly onResponse?: (text: string, head: ResponseHead) => Promise<Answer> | Answer;
-      /** Called once, when the exchange is over, however it ended. Never fails. */
-      readonly onEnd?: (outcome: Outcome) => Promise<void> | undefined;
+      /**
+       * Called once, when the exchange is over, however it ended. `goesOn`: the call runs on, and its response comes on
+       * another stream. Never fails.
+       */
+      readonly onEnd?: (outcome: Outcome, goesOn?: boolean) => Promise<void> | undefined;
     };

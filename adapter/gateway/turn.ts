@@ -112,10 +112,10 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     onListChanged: own.onListChanged,
     known: parts.known,
     noted: parts.telemetry.isOn && own.idTexts.length > 0 ? incoming.facts : undefined,
-    onFinish: (outcome: Outcome) => {
+    onFinish: (outcome: Outcome, goesOn: boolean) => {
       incoming.facts.outcome = outcome;
       admitted.finished(outcome);
-      return own.onFinish(outcome);
+      return own.onFinish(outcome, goesOn);
     },
   };
 }

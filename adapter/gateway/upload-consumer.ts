@@ -133,7 +133,9 @@ export class UploadConsumer implements ToolStep {
       const forwarded = { kind: 'forward', body: editedCall(call.request, body) } as const;
       if (taskTtlMs(call) === undefined) {
         const use = new FileUse(records, taken, call.timeoutMs);
-        return { ...forwarded, onEnd: () => void use.end() };
+        const onEnd = (_outcome: Outcome, goesOn?: boolean): undefined =>
+          void (goesOn === true ? use.leave(call.timeoutMs) : use.end());
+        return { ...forwarded, onEnd };
       }
       const use = new FileUse(records, taken, 0);
       let goesOn = false;
