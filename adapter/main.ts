@@ -35,7 +35,12 @@ async function main(): Promise<number> {
     config = loadAdapterConfig(readFileSync(options.config, 'utf8'), process.env);
   } catch (error) {
     if (error instanceof ConfigError) process.stderr.write(`${formatProblems(error, options.config).trimEnd()}\n`);
-    else process.stderr.write(`mcp-adapter: cannot read the configuration file: ${(error as Error).message}\n`);
+    else {
+      const { message } = error as Error;
+      process.stderr.write(
+        `mcp-adapter: cannot read the configuration file ${options.config}: ${message}; give --config FILE\n`,
+      );
+    }
     return 1;
   }
   if (options.action === 'check-config') {

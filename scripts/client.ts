@@ -1,5 +1,5 @@
 /** `npm run -s client -- URL [TOOL [ARGUMENTS]]`: a small MCP client for a terminal. */
-import { openAsBlob } from 'node:fs';
+import { openAsBlob, statSync } from 'node:fs';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { parseArgs } from 'node:util';
@@ -73,7 +73,10 @@ function readCall(argv: readonly string[]): Call | 'help' {
 function readUpload(text: string): [string, string] {
   const at = text.indexOf('=');
   if (at < 1 || at === text.length - 1) throw new UsageError(`--upload takes ARGUMENT=FILE, not "${text}"`);
-  return [text.slice(0, at), text.slice(at + 1)];
+  const file = text.slice(at + 1);
+  if (statSync(file, { throwIfNoEntry: false })?.isFile() !== true)
+    throw new UsageError(`--upload: "${file}" is no file`);
+  return [text.slice(0, at), file];
 }
 
 function readObject(json: string): Record<string, unknown> {
@@ -114,7 +117,7 @@ async function run({ url, tool, args, headers, timeoutMs, uploads, saveTo }: Cal
       return 0;
     }
     console.log(`tools: ${tools.map((one) => one.name).join(', ')}`);
-    const passed = { ...args, ...(await upload(client, tools, uploads)) };
+    const passed = { ...args, ...(await upload(client, tools, uploads, timeoutMs)) };
     console.log(`${tool} ${JSON.stringify(passed)} →`);
     const result = await client.callTool(
       { name: tool, arguments: passed },
@@ -127,7 +130,7 @@ async function run({ url, tool, args, headers, timeoutMs, uploads, saveTo }: Cal
       },
     );
     console.log(describeResult(result));
-    if (saveTo !== undefined) await save(client, result, saveTo);
+    if (saveTo !== undefined) await save(client, result, saveTo, timeoutMs);
     return result.isError === true ? 1 : 0;
   } finally {
     // Ends the session on the server; one without sessions, or one that is gone, need not answer.
@@ -141,19 +144,20 @@ async function upload(
   client: Client,
   tools: readonly Tool[],
   files: readonly (readonly [string, string])[],
+  timeout: number,
 ): Promise<Record<string, string | string[]>> {
   const passed: Record<string, string | string[]> = {};
   for (const [argument, group] of Map.groupBy(files, ([name]) => name)) {
     const helper = tools.find(({ name }) => name.endsWith('_get_upload_url'));
     if (helper === undefined) throw new Error('this server takes no uploads: it has no tool *_get_upload_url');
-    const { structuredContent } = await client.callTool({ name: helper.name, arguments: {} });
+    const { structuredContent } = await client.callTool({ name: helper.name, arguments: {} }, { timeout });
     const { upload_url: target, headers } = structuredContent as {
       upload_url: string;
       headers: Record<string, string>;
     };
     const form = new FormData();
     for (const [, file] of group) form.append('file', await openAsBlob(file), basename(file));
-    const response = await fetch(target, { method: 'POST', headers, body: form });
+    const response = await fetch(target, { method: 'POST', headers, body: form, signal: AbortSignal.timeout(timeout) });
     const answer = (await response.json()) as { upload_handles: string[]; detail?: string };
     if (!response.ok) throw new Error(`the upload was refused (${response.status}): ${answer.detail ?? ''}`);
     const [first = '', ...more] = answer.upload_handles;
@@ -163,11 +167,11 @@ async function upload(
 }
 
 /** Reads the resources that the result links to. */
-async function save(client: Client, { content }: CallToolResult, folder: string): Promise<void> {
+async function save(client: Client, { content }: CallToolResult, folder: string, timeout: number): Promise<void> {
   await mkdir(folder, { recursive: true });
   for (const block of content) {
     if (block.type !== 'resource_link') continue;
-    const { contents } = await client.readResource({ uri: block.uri });
+    const { contents } = await client.readResource({ uri: block.uri }, { timeout });
     for (const part of contents) {
       const path = join(folder, basename(block.name));
       await writeFile(path, 'text' in part ? part.text : Buffer.from(part.blob, 'base64'));
@@ -191,11 +195,11 @@ function describeResult({ content, isError, structuredContent }: CallToolResult)
   return `${isError === true ? 'the tool failed: ' : ''}${blocks.join('\n')}`;
 }
 
-/** With the causes, which tell what a "fetch failed" is about. */
+/** With the causes, which tell what a "fetch failed" is about; a wrong usage says it already. */
 function messageOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const message = error.message || ('code' in error ? String(error.code) : error.name);
-  return error.cause === undefined ? message : `${message}: ${messageOf(error.cause)}`;
+  return error.cause === undefined || error instanceof UsageError ? message : `${message}: ${messageOf(error.cause)}`;
 }
 
 try {

@@ -122,10 +122,16 @@ describe('the client', () => {
     { args: ['http://127.0.0.1:1', 'tool', '{}', 'more'] },
     { args: ['--header', 'no colon', 'http://127.0.0.1:1'] },
     { args: ['--frobnicate'] },
-  ])('refuses $args', async ({ args }) => {
+    { args: ['http://127.0.0.1:1', 'tool', '--upload', 'file=absent.csv'], names: '"absent.csv" is no file' },
+    { args: ['http://127.0.0.1:1', 'tool', '--upload', 'file=scripts'], names: '"scripts" is no file' },
+  ])('refuses $args', async ({ args, names = '' }) => {
     const { code, stdout, stderr } = await client(...args);
     expect(stderr).toContain('--help');
+    expect(stderr).toContain(names);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
+    // Said once.
+    const [reason = ''] = stderr.split('\n');
+    expect(reason).not.toMatch(/(.{10,}): \1/);
   });
 
   test('says that nobody listens', async () => {
@@ -146,6 +152,14 @@ describe('the command line of the adapter', () => {
     expect(code).toBe(1);
     expect(stderr).toContain('absent.yaml');
     expect(stderr).not.toMatch(/^\s+at /m);
+  });
+
+  test('says that a folder is no configuration file', async () => {
+    const { code, stderr } = await adapter('--config', dataDir);
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `mcp-adapter: cannot read the configuration file ${dataDir}: EISDIR: illegal operation on a directory, read; give --config FILE\n`,
+    });
   });
 
   test('checks a configuration and shows what is in effect', async () => {
