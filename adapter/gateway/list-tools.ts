@@ -21,6 +21,8 @@ const LONGEST_MS = 300_000;
 export interface ListingRequest {
   readonly mount: Mount;
   readonly upstream: Upstream;
+  /** Stands for the client's headers, on which the list may depend. */
+  readonly clientKey: string;
   /** Headers of an own request for this client: what it authenticates with. */
   readonly base: readonly string[];
   /** The session to ask in, with the headers of a request in it; undefined in the sessionless revision. */
@@ -33,7 +35,13 @@ export function listingFor(turn: Turn, record: SessionRecord): ListingRequest {
   const inSession = isWorkspace(record)
     ? undefined
     : { session: record, headers: mount.headers.forward('POST', incoming.headers, false) };
-  return { mount, upstream: ownUpstreamOf(turn), base: mount.headers.base('POST', incoming.headers), inSession };
+  return {
+    mount,
+    upstream: ownUpstreamOf(turn),
+    clientKey: mount.headers.clientKey(incoming.headers),
+    base: mount.headers.base('POST', incoming.headers),
+    inSession,
+  };
 }
 
 /** What an upstream says that has no tools at all. */

@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 import { type ListingRequest, listTools } from './list-tools.ts';
 
 const MAX_KEPT = 200;
@@ -28,7 +26,7 @@ export class ToolListings<T> {
 
   /** Says also whether the upstream was asked for it just now, which `again` has done in any case. */
   async of(request: ListingRequest, again = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
-    const key = hash('sha256', JSON.stringify([request.mount.serverId, request.base]), 'base64');
+    const key = `${request.mount.serverId}\n${request.clientKey}`;
     const known = again ? undefined : this.#kept.get(key);
     // Nothing is awaited where there is none, so that calls of one moment share one listing.
     if (known !== undefined) {

@@ -51,7 +51,7 @@ describe('the headers that repeat arguments of a tool', () => {
   });
 
   const mismatch = (headers: Record<string, string>, message = call()): Promise<string | undefined> =>
-    parameters.mismatch({ mount } as Turn, message, headers, [
+    parameters.mismatch({ mount, incoming: { headers: {} } } as Turn, message, headers, [
       'content-type',
       'application/json',
       'authorization',
@@ -72,6 +72,20 @@ describe('the headers that repeat arguments of a tool', () => {
         'mcp-protocol-version': '2026-07-28',
       });
     }
+  });
+
+  test('are asked for once for each client, whatever ids its requests have', async () => {
+    const client_headers = { passthrough: ['Authorization', 'X-Request-ID'] };
+    const of = sampleMount({ upstream: { client_headers } }, { upstream: mount.upstream });
+    const learn = (authorization: string, id: string): Promise<unknown> => {
+      const headers = { authorization, 'x-request-id': id };
+      const turn = { mount: of, incoming: { headers } } as unknown as Turn;
+      return parameters.of(turn, 'a', of.headers.base('POST', headers));
+    };
+    for (const id of ['1', '2']) await learn('Bearer one', id);
+    expect(http.requests).toHaveLength(2);
+    await learn('Bearer two', '3');
+    expect(http.requests).toHaveLength(4);
   });
 
   test('must match, after another look at tools that may have changed', async () => {

@@ -47,7 +47,9 @@ export class ToolParameters {
 }
 
 function listing(turn: Turn, base: readonly string[]): ListingRequest {
-  return { mount: turn.mount, upstream: ownUpstreamOf(turn), base, inSession: undefined };
+  const { mount, incoming } = turn;
+  const clientKey = mount.headers.clientKey(incoming.headers);
+  return { mount, upstream: ownUpstreamOf(turn), clientKey, base, inSession: undefined };
 }
 
 function* declared(page: string): Generator<[string, readonly ParameterHeader[]]> {
