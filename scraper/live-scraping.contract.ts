@@ -73,6 +73,30 @@ describe('pods that share a Redis', () => {
     await vi.waitFor(() => expect(kit.requests(name)).toBeGreaterThan(before), SOON);
   });
 
+  test('what is asked of another pod begins within seconds, however rare the runs are', async () => {
+    await using kit = await ScrapingKit.start();
+    const config = kit.config(
+      NAMES.map((name) => ({ name, frequency: '1d', scrape: range() })),
+      settings(),
+    );
+    const [a, b] = [await kit.create(config), await kit.create(config)];
+    await Promise.all([a.start(), b.start()]);
+    const ran = (): string[] => owned(b).filter((name) => b.runs(name)[0]?.ended !== undefined);
+    await vi.waitFor(() => expect(Math.min(owned(a).length, ran().length)).toBeGreaterThan(0), SOON);
+    const [name = ''] = ran();
+    const hour = Date.now() - 3_600_000;
+    expect(await a.backfill(name, { start: new Date(hour), end: new Date(hour + 60_000) })).toBe(1);
+    const asked = expect.stringContaining(`/${name}?from=${Math.floor(hour / 1000)}`);
+    await vi.waitFor(() => expect(kit.api.targets).toContainEqual(asked), SOON);
+    const paused = (): unknown => b.sources().find((status) => status.name === name)?.paused;
+    await a.pause(name);
+    await vi.waitFor(() => expect(paused()).toBe(true), SOON);
+    const before = kit.requests(name);
+    await a.resume(name);
+    await vi.waitFor(() => expect(kit.requests(name)).toBe(before + 1), SOON);
+    expect(paused()).toBe(false);
+  });
+
   test('an outage of Redis is waited for, and everything since is scraped then', async () => {
     await using kit = await ScrapingKit.start();
     const other = await startRedis();

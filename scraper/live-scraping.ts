@@ -222,6 +222,12 @@ export class LiveScraping implements Scraping {
         entry.runner ??= this.#runnerOf(entry, entry.prepared);
         begin(entry);
       },
+      asked: (name) => {
+        const entry = this.#entries.get(name);
+        // The end of a pause is a run, so that what was missed is planned.
+        if (entry?.runner?.state?.paused === true) void entry.runner.run('admin');
+        else if (entry !== undefined) this.#wake(entry);
+      },
       lost: (name) => this.#lost(name),
       opened: (ledger) => upkeep.start(ledger),
     });

@@ -24,7 +24,7 @@ export interface Scraping {
    * @throws StateUnavailable
    */
   backfill(name: string, range: { readonly start: Date; readonly end: Date }): Promise<number>;
-  /** On any pod; the owner heeds it at its next tick, or at once when it is this pod. @throws StateUnavailable */
+  /** On any pod; the owner heeds it within seconds, or at once when it is this pod. @throws StateUnavailable */
   pause(name: string): Promise<void>;
   resume(name: string): Promise<void>;
   /**

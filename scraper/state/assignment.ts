@@ -22,6 +22,8 @@ export interface AssignmentOptions {
   readonly sources: () => readonly string[];
   /** The source is this pod's from now on. */
   readonly gained: (source: string) => void;
+  /** Another pod was asked for something about a source of this one, such as a backfill. */
+  readonly asked?: (source: string) => void;
   /**
    * The source moves, or has moved, to another pod: start nothing new. When it resolves the source is given to the
    * other pod; until then `fence` still holds, if nobody has taken the source.

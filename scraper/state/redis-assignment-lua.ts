@@ -14,7 +14,8 @@ export const BEAT = redisScript(`${NOW}
   return redis.call('ZRANGE', KEYS[1], 0, -1)`);
 
 /**
- * pods, sources… · pod, 1 or 0 for each source: whether it is wanted → the token of each source, '' if it is another's
+ * pods, sources… · pod, 1 or 0 for each source: whether it is wanted → of each source the token and how often something
+ * was asked for, with a blank between; '' if it is another's
  *
  * A source is free when it has no owner or a dead one. Its token then becomes at least the time, so that it is higher
  * than all before also after Redis has lost its data.
@@ -28,14 +29,14 @@ export const CLAIM = redisScript(`${NOW}
   end
   local alive = lives(pod)
   for i = 2, #KEYS do
-    local owner, token = unpack(redis.call('HMGET', KEYS[i], 'owner', 'token'))
+    local owner, token, asked = unpack(redis.call('HMGET', KEYS[i], 'owner', 'token', 'asked'))
     if alive and owner ~= pod and ARGV[i] == '1' and not (owner and lives(owner)) then
       token = string.format('%.0f', math.max(tonumber(token or 0) + 1, now))
       owner = pod
       redis.call('HSET', KEYS[i], 'owner', pod, 'token', token)
       redis.call('PEXPIRE', KEYS[i], ${SOURCE_KEPT_MS})
     end
-    tokens[i - 1] = owner == pod and token or ''
+    tokens[i - 1] = owner == pod and token .. ' ' .. (asked or '0') or ''
   end
   return tokens`);
 

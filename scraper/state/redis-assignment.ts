@@ -31,6 +31,8 @@ export class RedisAssignment implements Assignment {
   readonly #keys: RedisKeys;
   readonly #options: RedisAssignmentOptions;
   readonly #held = new Map<string, Fence>();
+  /** How often something had been asked for about what is held. */
+  readonly #asked = new Map<string, string>();
   /** Sources that are on their way to another pod. */
   readonly #leaving = new Map<string, Promise<void>>();
   /** Sources that this pod has done with and is still the owner of. */
@@ -106,35 +108,39 @@ export class RedisAssignment implements Assignment {
     const wanted = new Set(mine.filter((source) => !this.#leaving.has(source)));
     for (const source of wanted) this.#unreleased.delete(source);
     await this.#release([...this.#unreleased]);
-    const tokens = await this.#claim([...new Set([...wanted, ...this.#held.keys()])], wanted);
+    const claims = await this.#claim([...new Set([...wanted, ...this.#held.keys()])], wanted);
     // What was held is checked before it counts again: the lease may have been over.
-    const others = [...this.#held].filter(([source, held]) => tokens.get(source) !== held.token);
+    const others = [...this.#held].filter(([source, held]) => claims.get(source)?.token !== held.token);
     for (const [source] of others) this.#held.delete(source);
     this.#leaseEnd = sentAt + LEASE_MS;
     for (const [source] of others) this.#leave(source);
     for (const source of this.#held.keys()) if (!wanted.has(source)) this.#leave(source);
     for (const source of wanted) {
-      const token = tokens.get(source);
-      if (token === undefined || this.#held.has(source) || this.#leaving.has(source)) continue;
-      this.#held.set(source, { token });
-      this.#options.gained(source);
+      const claim = claims.get(source);
+      if (claim === undefined || this.#leaving.has(source)) continue;
+      const asked = this.#asked.get(source);
+      this.#asked.set(source, claim.asked);
+      if (!this.#held.has(source)) {
+        this.#held.set(source, { token: claim.token });
+        this.#options.gained(source);
+      } else if (claim.asked !== asked) this.#options.asked?.(source);
     }
   }
 
-  /** The token of each source that is this pod's, and undefined for those of others. Takes what is wanted and free. */
-  async #claim(sources: readonly string[], wanted: ReadonlySet<string>): Promise<Map<string, bigint | undefined>> {
-    const tokens = new Map<string, bigint | undefined>();
+  /** What is known of each source that is this pod's; nothing of those of others. Takes what is wanted and free. */
+  async #claim(sources: readonly string[], wanted: ReadonlySet<string>): Promise<Map<string, Claim>> {
+    const claims = new Map<string, Claim>();
     for (let index = 0; index < sources.length; index += SOURCES_AT_ONCE) {
       const part = sources.slice(index, index + SOURCES_AT_ONCE);
       const keys = [this.#keys.pods, ...part.map((source) => this.#keys.owner(source))];
       const wants = part.map((source) => (wanted.has(source) ? '1' : '0'));
       const reply = await this.#connection.run(CLAIM, keys, [this.#options.pod, ...wants]);
       for (const [at, source] of part.entries()) {
-        const token = Array.isArray(reply) ? String(reply[at] ?? '') : '';
-        tokens.set(source, token === '' ? undefined : BigInt(token));
+        const [token = '', asked = ''] = Array.isArray(reply) ? String(reply[at] ?? '').split(' ') : [];
+        if (token !== '') claims.set(source, { token: BigInt(token), asked });
       }
     }
-    return tokens;
+    return claims;
   }
 
   #leave(source: string): void {
@@ -161,6 +167,11 @@ export class RedisAssignment implements Assignment {
       this.#unreleased.delete(source);
     }
   }
+}
+
+interface Claim extends Fence {
+  /** How often something was asked for. */
+  readonly asked: string;
 }
 
 const shardOf = (pod: string): string => pod.slice(0, pod.lastIndexOf('/') + 1);

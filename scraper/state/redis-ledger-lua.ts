@@ -48,6 +48,8 @@ const PRELUDE = `
     for i = 1, 7 do redis.call('PEXPIRE', KEYS[i], ${SOURCE_KEPT_MS}) end
   end
 
+  local function wake_owner() redis.call('HINCRBY', KEYS[1], 'asked', 1) end
+
   local function owns(token) return redis.call('HGET', KEYS[1], 'token') == token end`;
 
 const step = (source: string): RedisScript => redisScript(`${PRELUDE}\n${source}`);
@@ -200,12 +202,14 @@ export const BACKFILL = step(`
   for start, stop in string.gmatch(ARGV[2], '(%-?%d+),(%-?%d+)') do
     added = added + open('backfill', start, stop, start, '0')
   end
+  wake_owner()
   keep()
   return added`);
 
 /** 1–7 · 0 or 1 */
 export const PAUSE = step(`
   redis.call('HSET', KEYS[1], 'paused', ARGV[1])
+  wake_owner()
   keep()
   return 1`);
 
@@ -230,6 +234,7 @@ export const REOPEN = step(`
   local rest = w.kind .. ':' .. w.start .. '-' .. w.stop
   local other = read(rest)
   if tonumber(w.start) < tonumber(w.stop) and (not other or other.state == 'committed') then put(rest, w) end
+  wake_owner()
   keep()
   return 1`);
 

@@ -78,7 +78,7 @@ export async function claim(connection: RedisConnection, keys: RedisKeys, source
   const reply = await connection.run(CLAIM, [keys.pods, keys.owner(source)], [pod, '1']);
   await connection.run(LEAVE, [keys.pods], [pod]);
   if (!Array.isArray(reply) || reply[0] === '') throw new Error(`${source} has another owner`);
-  return { token: BigInt(String(reply[0])) };
+  return { token: BigInt(String(reply[0]).split(' ')[0] ?? '') };
 }
 
 /** Everything that must pass the ledger's contract. */
