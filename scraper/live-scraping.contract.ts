@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import type { LiveScraping } from './live-scraping.ts';
 import { startRedis, type TestRedis } from './state/testing/redis-server.ts';
-import { range, ScrapingKit } from './testing/scraping-kit.ts';
+import { loaded, range, ScrapingKit } from './testing/scraping-kit.ts';
 
 const SOON = { timeout: 15_000, interval: 20 };
 const NAMES = Array.from({ length: 12 }, (_, index) => `source-${index}`);
@@ -95,6 +95,31 @@ describe('pods that share a Redis', () => {
     await a.resume(name);
     await vi.waitFor(() => expect(kit.requests(name)).toBe(before + 1), SOON);
     expect(paused()).toBe(false);
+  });
+
+  test('a source that goes and comes back while Redis is away runs on, as it is configured then', async () => {
+    await using kit = await ScrapingKit.start();
+    const other = await startRedis();
+    try {
+      const store = { fingerprintStore: { backend: 'redis', valkey: other.server } };
+      const config = (endpoint: string) => loaded(kit.config([{ name: 'stays' }, { name: 'a', endpoint }], store));
+      const pod = await kit.create(config('/before').config);
+      await pod.start();
+      await vi.waitFor(() => expect(kit.requests('before')).toBeGreaterThan(0), SOON);
+      await other.use((client) => client.config('SET', 'min-replicas-to-write', 1));
+      await vi.waitFor(() => expect(pod.ready()).toBe('state_store_unavailable'), SOON);
+      pod.replace(loaded(kit.config([{ name: 'stays' }], store)));
+      pod.replace(config('/after'));
+      await other.use((client) => client.config('SET', 'min-replicas-to-write', 0));
+      await vi.waitFor(() => expect(kit.requests('after')).toBeGreaterThan(0), SOON);
+      expect(owned(pod).sort()).toEqual(['a', 'stays']);
+      expect(await pod.trigger('a')).toMatch(/done|running/);
+      const before = kit.requests('before');
+      await vi.waitFor(() => expect(kit.requests('after')).toBeGreaterThan(2), SOON);
+      expect(kit.requests('before')).toBe(before);
+    } finally {
+      await other.stop();
+    }
   });
 
   test('an outage of Redis is waited for, and everything since is scraped then', async () => {

@@ -178,7 +178,7 @@ export class LiveScraping implements Scraping {
     const before = this.#entries;
     this.#entries = new Map();
     for (const source of config.sources) {
-      const known = before.get(source.name);
+      const known = before.get(source.name) ?? this.#stillHere(source.name);
       before.delete(source.name);
       const entry = known ?? new SourceEntry(source, this.#parts);
       this.#entries.set(source.name, entry);
@@ -194,6 +194,14 @@ export class LiveScraping implements Scraping {
       if (entry.prepared !== undefined) entry.runner?.reconfigure(entry.prepared);
     }
     for (const [name, entry] of before) if (entry.isOwner) this.#leaving.set(name, entry);
+  }
+
+  /** The entry of a source that has gone and come back before it could be given away. */
+  #stillHere(name: string): SourceEntry | undefined {
+    const entry = this.#leaving.get(name);
+    if (entry?.isOwner !== true) return undefined;
+    this.#leaving.delete(name);
+    return entry;
   }
 
   #prepare(entry: SourceEntry): void {
