@@ -115,15 +115,6 @@ export class ArtifactCapture {
     return file;
   }
 
-  async #withArtifact(text: string, file: FileRecord): Promise<Answer> {
-    const { downloadUrl, artifacts } = this.#options;
-    const uri = artifactUri(artifacts.uri_scheme, file);
-    const url = await this.#unlessFailed(async () => downloadUrl?.(file, this.#call));
-    const artifact = {
-      artifact_uri: uri,
-      artifact_id: file.fileId,
-      filename: file.filename,
-      mime_type: file.mimeType,
   async #keep(found: FoundOutput): Promise<FileRecord> {
     const { createdAt } = this.#pending;
     const end = createdAt + (this.#call.timeoutMs ?? Number.POSITIVE_INFINITY) + AFTER_LIMIT_MS - MARGIN_MS;
@@ -141,6 +132,15 @@ export class ArtifactCapture {
     }
   }
 
+  async #withArtifact(text: string, file: FileRecord): Promise<Answer> {
+    const { downloadUrl, artifacts } = this.#options;
+    const uri = artifactUri(artifacts.uri_scheme, file);
+    const url = await this.#unlessFailed(async () => downloadUrl?.(file, this.#call));
+    const artifact = {
+      artifact_uri: uri,
+      artifact_id: file.fileId,
+      filename: file.filename,
+      mime_type: file.mimeType,
       size_bytes: file.sizeBytes,
       expose_as_resource: file.exposed,
       ...(url === undefined ? {} : { download_url: url }),
@@ -217,6 +217,9 @@ export class ArtifactCapture {
 
 const NOT_FOUND = 'No file of the tool was found.';
 
+const tooLong = (): AdapterError =>
+  new AdapterError('storage_unavailable', 'It took too long to keep the file of the tool.');
+
 const problem = (code: string, detail: string): Record<string, string> => ({
   artifact_error: JSON.stringify({ code, detail }),
 });
@@ -226,9 +229,6 @@ function successful(text: string): ToolResult | undefined {
   let message: { result?: unknown };
   try {
     message = JSON.parse(text) as typeof message;
-const tooLong = (): AdapterError =>
-  new AdapterError('storage_unavailable', 'It took too long to keep the file of the tool.');
-
   } catch {
     return undefined;
   }

@@ -483,21 +483,6 @@ describe('a pending file', () => {
   });
 });
 
-describe('limits', () => {
-  test('artifacts.max_per_session refuses before the tool is called, pending ones included', async () => {
-    const step = producer({ entry: GIVEN, artifacts: { max_per_session: 1 } });
-    const first = await step?.prepare(call({}));
-    const second = await step?.prepare(call({}));
-    if (second?.kind !== 'result') throw new Error('not refused');
-    const result: unknown = JSON.parse(second.result);
-    const text = expect.stringMatching(/^The session has 1 artifacts/) as string;
-    expect(result).toEqual({
-      content: [{ type: 'text', text }],
-      isError: true,
-      resultType: 'complete',
-      _meta: { artifact_error: { code: 'artifact_limit', detail: text } },
-    });
-    if (first?.kind === 'forward') await first.onEnd?.('ok');
 describe('a file that takes long to be kept', () => {
   /** A second home that is done when `until` is. */
   const slowly = (until: Promise<unknown>, onPut: () => void): SecondHome => ({
@@ -554,6 +539,21 @@ describe('a file that takes long to be kept', () => {
   });
 });
 
+describe('limits', () => {
+  test('artifacts.max_per_session refuses before the tool is called, pending ones included', async () => {
+    const step = producer({ entry: GIVEN, artifacts: { max_per_session: 1 } });
+    const first = await step?.prepare(call({}));
+    const second = await step?.prepare(call({}));
+    if (second?.kind !== 'result') throw new Error('not refused');
+    const result: unknown = JSON.parse(second.result);
+    const text = expect.stringMatching(/^The session has 1 artifacts/) as string;
+    expect(result).toEqual({
+      content: [{ type: 'text', text }],
+      isError: true,
+      resultType: 'complete',
+      _meta: { artifact_error: { code: 'artifact_limit', detail: text } },
+    });
+    if (first?.kind === 'forward') await first.onEnd?.('ok');
     expect((await step?.prepare(call({})))?.kind).toBe('forward');
   });
 
