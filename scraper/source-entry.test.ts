@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { measuredSource } from './output/testing/measured-source.ts';
+import { json } from './requests/testing/test-server.ts';
 import { Scheduler } from './scheduler.ts';
 import { SourceEntry } from './source-entry.ts';
+import { PERIOD_MS, RunnerKit } from './testing/runner-kit.ts';
 
 const START = new Date('2026-01-01T00:00:00Z');
 const seconds = (count: number): Date => new Date(START.getTime() + count * 1000);
@@ -64,6 +66,21 @@ test.each([
   one.end();
   one.clockSetBack();
   expect(one.status().nextRun).toBeUndefined();
+});
+
+test('what failed here is no news any more when it is another pod’s', async () => {
+  await using kit = await RunnerKit.start();
+  kit.api.answer = json({}, 500);
+  await kit.runner.run('first');
+  kit.pass(PERIOD_MS);
+  await kit.runner.run('schedule');
+  const one = entry();
+  one.runner = kit.runner;
+  one.take();
+  expect(one.status()).toMatchObject({ lastError: expect.stringContaining('answered 500'), openWindows: 1 });
+  one.end();
+  expect(one.status()).toMatchObject({ lastError: undefined, openWindows: 0, deadWindows: 0 });
+  expect(one.status().lastRun).toBeDefined();
 });
 
 test('why it cannot run is its error', () => {

@@ -87,6 +87,8 @@ export class SourceEntry {
     const { runner } = this;
     const state = runner?.state;
     const last = runner?.runs.last;
+    // How it is now, only its owner knows.
+    const own = this.isOwner ? state : undefined;
     const times = [this.#tickKey, this.#retryKey].flatMap((key) => this.#timing.scheduler.at(key) ?? []);
     return {
       name: this.name,
@@ -96,10 +98,10 @@ export class SourceEntry {
       lastRun: last?.started,
       lastSuccess: state?.lastSuccess,
       watermark: this.#source.scrape.type === 'range' ? state?.watermark : undefined,
-      openWindows: state?.openWindows ?? 0,
-      deadWindows: state?.deadWindows ?? 0,
+      openWindows: own?.openWindows ?? 0,
+      deadWindows: own?.deadWindows ?? 0,
       records: runner?.runs.lastEnded?.records,
-      lastError: this.unusable ?? runner?.lastError,
+      lastError: this.unusable ?? (this.isOwner ? runner?.lastError : undefined),
       nextRun: times.length === 0 ? undefined : new Date(Math.min(...times)),
       unusable: this.unusable,
     };

@@ -11,12 +11,13 @@ export interface SourceStatus {
   readonly lastSuccess: Date | undefined;
   /** Everything before it was exported; undefined for sources that have only a present. */
   readonly watermark: Date | undefined;
+  /** 0 where it is another pod's; so are windows that are set aside. */
   readonly openWindows: number;
   /** Windows that were set aside after too many attempts. */
   readonly deadWindows: number;
   /** Records that the last run emitted which has ended. */
   readonly records: number | undefined;
-  /** Of the last run, or why there is none; without secrets. */
+  /** Of the last run, when it is this pod's, or why there is none; without secrets. */
   readonly lastError: string | undefined;
   readonly nextRun: Date | undefined;
   /** Why nothing can be made of its configuration; it never runs. */
