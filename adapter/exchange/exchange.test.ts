@@ -525,6 +525,38 @@ describe('an exchange', () => {
     });
 
     test.each([
+      ['POST', '{"jsonrpc":"2.0","id":7,"result":{"x":NaN}}'],
+      ['POST', '{"jsonrpc":"2.0","id":1,"result":{"x":-Infinity}}'],
+      ['GET', '[{"jsonrpc":"2.0","id":7,"result":{"x":NaN}}]'],
+    ] as const)('passes nothing that some clients read, and others do not: %s, %s', async (method, text) => {
+      const request = { ...testPlan({ upstream, reply: undefined as never }).request, method };
+      const { answer } = await start({ onStray: stray, request, idTexts: method === 'GET' ? [] : ['1'] });
+      upstream.last.eventStream().data(frame(text));
+      const whole = await (await answer()).whole();
+      expect(whole).not.toMatch(/NaN|Infinity/);
+      if (method === 'POST') expect(whole).toContain('not valid JSON');
+      expect(outcomes).toEqual(['upstream_failed']);
+    });
+
+    test.each(['', ' ', 'ping'])('passes %j, which is no message to anybody', async (text) => {
+      const { answer } = await start({ onStray: stray });
+      upstream.last
+        .eventStream()
+        .data(frame(text) + frame(RESULT))
+        .end();
+      expect(await (await answer()).whole()).toBe(frame(text) + frame(RESULT));
+    });
+
+    test('reads each event once, however many requests wait', async () => {
+      const { answer } = await start({ onStray: stray, idTexts: Array.from({ length: 100 }, (_, i) => `${i + 1}`) });
+      const read = vi.spyOn(JSON, 'parse');
+      upstream.last.eventStream().data(frame(NOTIFICATION));
+      await (await answer()).until(NOTIFICATION);
+      expect(read.mock.calls.filter(([text]) => text === NOTIFICATION)).toHaveLength(1);
+      read.mockRestore();
+    });
+
+    test.each([
       [STRAY, 'seen'],
       [`[${RESULT}]`, 'seen'],
       [`[${RESULT},${STRAY}]`, 'seen'],

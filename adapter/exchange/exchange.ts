@@ -8,7 +8,7 @@ import { endWhole } from './end-whole.ts';
 import { responseHeaders } from './headers.ts';
 import type { QuietStream } from './keep-alive.ts';
 import { ListChangedWatch, saysListChanged } from './list-changed.ts';
-import { isResponseTo } from './message.ts';
+import { isId, responseIds } from './message.ts';
 import { beginsOwnResponse, isOwnResponse } from './own-response.ts';
 import { AFTER_LIMIT_MS, type Outcome, type Plan } from './plan.ts';
 import { type Flow, ReplyStream } from './reply-stream.ts';
@@ -29,6 +29,7 @@ const INSPECT_LIMIT_BYTES = 64 << 10;
 /** A frame that grows larger is not kept in memory where nobody wants to see it. */
 const LARGE_FRAME_CHARS = 256 << 10;
 const FRAME_TAIL = Buffer.from('\n\n');
+const LIKE_A_MESSAGE = /^\s*[[{]/;
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
 const PASSED_STATUS = new Set([400, 405, 429, 503]);
 
@@ -336,7 +337,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (data !== undefined && saysListChanged(data)) await this.#plan.onListChanged?.();
     // Clients take no other events for messages.
     const isMessage = frame.event === undefined || frame.event === '' || frame.event === 'message';
-    if (data !== undefined && isMessage && this.#head !== undefined && this.#isAwaited(data)) {
+    const ids = data !== undefined && isMessage ? this.#responseIds(data) : [];
+    if (data !== undefined && this.#head !== undefined && this.#isAwaited(ids)) {
       const answer = await this.#plan.onResponse?.(data, this.#head);
       if (typeof answer === 'object') return this.#passParts(frame, answer);
       const { noted } = this.#plan;
@@ -348,7 +350,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
       if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
       if (this.#isDone()) return;
       this.#writeStreamHead();
-    } else if (data !== undefined && isMessage && this.#plan.onStray !== undefined && isResponseTo(data, undefined)) {
+    } else if (data !== undefined && this.#plan.onStray !== undefined && ids.length > 0) {
       const shown = await this.#plan.onStray(data);
       if (this.#isDone()) return;
       if (shown !== data) out = withData(frame, shown);
@@ -380,13 +382,22 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     return held;
   }
 
-  /**
-   * Whether it is a response, or an array of them, that was awaited; it is not any more. A GET may take up the stream
-   * of any request again.
-   */
-  #isAwaited(data: string): boolean {
-    if (this.isGet) return isResponseTo(data, undefined);
-    const left = this.#awaited.filter((idText) => !isResponseTo(data, idText));
+  /** Ids of the responses in a message, where somebody asks for them. */
+  #responseIds(data: string): readonly (string | number)[] {
+    const { onResponse, onStray } = this.#plan;
+    if (!this.isGet && this.#awaited.length === 0 && onStray === undefined) return [];
+    const ids = responseIds(data);
+    // Some clients read more than JSON, such as NaN: what cannot be worked on must not reach them as it is.
+    if (ids === undefined && (onResponse ?? onStray) !== undefined && LIKE_A_MESSAGE.test(data)) {
+      throw new AdapterError('upstream_failed', 'The upstream server answered with text that is not valid JSON.');
+    }
+    return ids ?? [];
+  }
+
+  /** Whether a response of these is awaited; it is not any more. A GET may take up the stream of any request again. */
+  #isAwaited(ids: readonly (string | number)[]): boolean {
+    if (this.isGet) return ids.length > 0;
+    const left = this.#awaited.filter((idText) => !ids.some((id) => isId(id, idText)));
     const found = left.length < this.#awaited.length;
     this.#awaited = left;
     return found;

@@ -9,6 +9,7 @@ import {
   PARSE_ERROR,
   parseBody,
   progressToken,
+  responseIds,
   toolName,
 } from './message.ts';
 import { generateJson, seededRandom } from './testing/generate-json.ts';
@@ -230,15 +231,17 @@ test.each<[unknown, string | null]>([
   expect(progressToken(message(params))).toBe(expected);
 });
 
-test.each([
-  ['{"id":"x","result":{}}', true],
-  ['{"id":1,"error":{}}', true],
-  ['{"id":null,"error":{}}', false],
-  ['{"id":1,"method":"m"}', false],
-  ['{"method":"m"}', false],
-  ['not JSON', false],
-])('%s is a response to anything: %s', (text, expected) => {
-  expect(isResponseTo(text, undefined)).toBe(expected);
+test.each<[string, readonly (string | number)[] | undefined]>([
+  ['{"id":"x","result":{}}', ['x']],
+  ['{"id":1,"error":{}}', [1]],
+  ['{"id":null,"error":{}}', []],
+  ['{"id":1,"method":"m"}', []],
+  ['{"method":"m"}', []],
+  ['[{"id":2,"result":{}},null,{"id":"a","error":{}}]', [2, 'a']],
+  ['not JSON', undefined],
+  ['{"id":1,"result":{"x":NaN}}', undefined],
+])('the responses in %s: %j', (text, expected) => {
+  expect(responseIds(text)).toEqual(expected);
 });
 
 describe('isResponseTo', () => {

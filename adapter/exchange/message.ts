@@ -154,22 +154,29 @@ export function progressToken(message: Message): string | null {
   return typeof token === 'string' || typeof token === 'number' ? JSON.stringify(token) : null;
 }
 
-/** Whether JSON text is the response (result or error) to the request with this id, or to any. */
-export function isResponseTo(text: string, idText: string | undefined): boolean {
+/**
+ * Ids of the responses (results and errors) in JSON text, one or an array of them; empty for any other message.
+ * Undefined when the text is no JSON.
+ */
+export function responseIds(text: string): readonly (string | number)[] | undefined {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    return false;
+    return undefined;
   }
-  const all = Array.isArray(value) ? value : [value];
-  return all.some((one: unknown) => {
-    if (typeof one !== 'object' || one === null || 'method' in one) return false;
+  return (Array.isArray(value) ? value : [value]).flatMap((one: unknown) => {
+    if (typeof one !== 'object' || one === null || 'method' in one) return [];
     const { id } = one as { id?: unknown };
-    return (typeof id === 'string' || typeof id === 'number') && (idText === undefined || sameId(id, idText));
+    return typeof id === 'string' || typeof id === 'number' ? [id] : [];
   });
 }
 
-function sameId(id: string | number, idText: string): boolean {
+/** Whether JSON text is the response to the request with this id. */
+export const isResponseTo = (text: string, idText: string): boolean =>
+  responseIds(text)?.some((id) => isId(id, idText)) ?? false;
+
+/** Whether an id is the one that is written like this. */
+export function isId(id: string | number, idText: string): boolean {
   return typeof id === 'string' ? JSON.stringify(id) === idText : id === Number(idText);
 }

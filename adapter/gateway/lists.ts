@@ -88,8 +88,7 @@ export function strayAnswer(
 }
 
 function resumedAnswer(turn: Turn, record: SessionRecord, text: string): string | Promise<string> {
-  if (!isJson(text)) return text;
-  return eachMessage(text, (message) => {
+  return eachMessage(checked(text), (message) => {
     const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
     const kind = has('tools') ? 'tools' : has('resources') ? 'resources' : undefined;
     if (kind === undefined) return message;
