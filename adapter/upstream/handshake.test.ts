@@ -121,7 +121,7 @@ describe('a handshake', () => {
       ended.resolve(request.headers['mcp-session-id']);
       res.writeHead(200).end();
     };
-    await expect(open({}, 50)).rejects.toThrow(message);
+    await expect(open({}, 1000)).rejects.toThrow(message);
     expect(await ended.promise).toBe('up-2');
   });
 });
