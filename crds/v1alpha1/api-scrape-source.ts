@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ScraperSettings, Source } from '../config/scraper.ts';
-import { newClaim, type ObjectMeta, podFields } from './api.ts';
+import { kubernetes, newClaim, type ObjectMeta, podFields } from './api.ts';
 import { Condition } from './conditions.ts';
 
 /** What a user writes: one source, the group that it runs in, and settings of that group. */
@@ -37,6 +37,16 @@ export const ApiScrapeSourceSpec = z.strictObject({
         'its pod, and what happens until the next pod begins is not scraped. Of no use with `valkey`. Default: a ' +
         'temporary folder.',
     ),
+  networkPolicy: z
+    .strictObject({
+      extraEgress: z
+        .array(kubernetes())
+        .max(64)
+        .optional()
+        .describe('More rules for connections of the pods, such as one to a proxy.'),
+    })
+    .optional()
+    .describe('The NetworkPolicy of the group.'),
   ...podFields,
 });
 export type ApiScrapeSourceSpec = Omit<z.output<typeof ApiScrapeSourceSpec>, 'source' | 'scraper'> & {

@@ -156,7 +156,7 @@ function formerSettings(settings: readonly Setting[], running: Running | undefin
 }
 
 /** Fields whose former value is not known. */
-const POD_FIELD = /^(podOverlay|resources|image\w*|replicas|storage)\b/;
+const POD_FIELD = /^(podOverlay|resources|image\w*|networkPolicy|replicas|storage)\b/;
 
 function byAge({ metadata: a }: ApiScrapeSource, { metadata: b }: ApiScrapeSource): number {
   const [left, right] = [a.creationTimestamp ?? '', b.creationTimestamp ?? ''];

@@ -6,14 +6,15 @@ import { childMetadata } from './child-metadata.ts';
 import { shardSelector } from './names.ts';
 
 /**
- * Pods may connect to what their sources and settings name, and everyone to their port. A name that only the pods know
- * would be cut off by any rule, so connections of the pods are not restricted then.
+ * Pods may connect to what their sources and settings name and `spec.networkPolicy` adds, and everyone to their port. A
+ * name that only the pods know would be cut off by any rule, so connections of the pods are not restricted then.
  */
 export function networkPolicy(
   plan: ShardPlan,
   context: Pick<BuildContext, 'services' | 'unreadable' | 'podSecurity'>,
 ): KubernetesObject {
   const { port, connections } = plan.effective;
+  const { extraEgress = [] } = plan.pod.networkPolicy ?? {};
   const restricted = unknownConnections(connections).length === 0;
   return {
     apiVersion: NETWORK_POLICIES.apiVersion,
@@ -23,7 +24,7 @@ export function networkPolicy(
       podSelector: { matchLabels: shardSelector(plan.group, plan.shard) },
       policyTypes: restricted ? ['Ingress', 'Egress'] : ['Ingress'],
       ingress: [{ ports: [{ port, protocol: 'TCP' }] }],
-      ...(restricted ? { egress: egressRules(plan.namespace, connections, context) } : {}),
+      ...(restricted ? { egress: [...egressRules(plan.namespace, connections, context), ...extraEgress] } : {}),
     },
   };
 }

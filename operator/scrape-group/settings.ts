@@ -15,6 +15,7 @@ import { comparable, renamedReferences, variablePrefix } from './variables.ts';
 const POD_FIELDS = [
   'replicas',
   'storage',
+  'networkPolicy',
   'image',
   'imagePullPolicy',
   'imagePullSecrets',
