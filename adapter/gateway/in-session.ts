@@ -13,6 +13,7 @@ import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { answerOwnResource, ownResource } from './resources.ts';
 import type { Mount } from './mount.ts';
+import { remembering } from './remembered.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
 import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
@@ -41,7 +42,6 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
     if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, record, calls.map(toolName));
-    await remember(turn, record, body);
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;
@@ -93,26 +93,6 @@ function leave({ parts }: Turn, leases: readonly Lease[]): Promise<void> | undef
   return waits === undefined ? undefined : Promise.all(waits).then(() => undefined);
 }
 
-/** Keeps what a new upstream session would have to be told again. */
-async function remember({ parts }: Turn, record: SessionRecord, body: Body): Promise<void> {
-  for (const message of body.messages) {
-    if (message.kind !== 'request') continue;
-    if (message.method === 'logging/setLevel') {
-      await parts.store.setLogLevel(record, paramsText(body, message));
-    } else if (message.method === 'resources/subscribe' || message.method === 'resources/unsubscribe') {
-      const { uri } = message.params;
-      const subscribed = message.method === 'resources/subscribe';
-      if (typeof uri === 'string') await parts.store.setSubscription(record, uri, subscribed);
-    }
-  }
-}
-
-/** The parameters as the client wrote them, so that they are replayed as they were. */
-function paramsText(body: Body, message: Message): string {
-  const span = body.batch ? undefined : locate(body.text, ['params']);
-  return span === undefined ? JSON.stringify(message.params) : body.text.slice(span.start, span.end);
-}
-
 /** What a list that the body asks for is cached under: others may see another one. */
 function cachedUnder({ mount, incoming }: Turn, body: Body): string | undefined {
   const [first] = body.messages;
@@ -144,7 +124,7 @@ interface SessionExchange {
 
 /** `own` is what the step of a call has prepared. */
 function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | undefined): Plan {
-  const { body, record, calls, idTexts, leases, list } = asked;
+  const { body, record, calls, idTexts, leases } = asked;
   const { parts, mount, incoming } = turn;
   let current = record;
   const session = (): SessionRecord => current;
@@ -167,7 +147,7 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       void cancelUpstream(turn, current, unanswered);
       return timeoutResults(mount, open, limitsOf(mount, open));
     },
-    onResponse: own === undefined ? listAnswer(turn, body, list, session) : own.onResponse,
+    onResponse: own === undefined ? ownAnswer(turn, asked, session) : own.onResponse,
     onStray: strayAnswer(turn, session),
     // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
     onAnswered: isCall && parts.sessions.limitsCalls ? () => leave(turn, leases) : undefined,
@@ -181,6 +161,21 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
         ? () => leave(turn, leases)
         : (outcome, goesOn) => endCall(turn, leases, own.onEnd?.(outcome, goesOn)),
   });
+}
+
+/** What is done with the answer where no step of a call does it. */
+function ownAnswer(
+  turn: Turn,
+  { body, record, list }: SessionExchange,
+  session: () => SessionRecord,
+): Plan['onResponse'] {
+  const shown = listAnswer(turn, body, list, session);
+  const remember = remembering(turn.parts.store, record, body);
+  if (remember === undefined) return shown;
+  return async (text) => {
+    await remember(text);
+    return shown === undefined ? text : shown(text);
+  };
 }
 
 function limitsOf(mount: Mount, calls: readonly Message[]): (number | null)[] {

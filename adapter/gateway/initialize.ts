@@ -1,11 +1,11 @@
 import { listedOwn } from '../catalog/catalog.ts';
 import { AdapterError } from '../errors.ts';
 import { Exchange, type Plan } from '../exchange/exchange.ts';
-import { locate } from '../exchange/json-scan.ts';
 import type { Body, Request } from '../exchange/message.ts';
 import { INITIALIZE_TIMEOUT_MS, newSessionId } from '../sessions/session-registry.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
 import { withCapabilities } from './capabilities.ts';
+import { keptParams } from './remembered.ts';
 import { endUpstream, planOf, type Turn } from './turn.ts';
 
 /** Opens a session: takes a place, lets the upstream answer, and keeps what came of it under an id of our own. */
@@ -13,6 +13,7 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
   const { parts, mount, incoming } = turn;
   const refusal = parts.refusesSessions();
   if (refusal !== undefined) throw new AdapterError(refusal);
+  const initializeParams = keptParams(body, request);
   const key = { serverId: mount.serverId, sessionId: newSessionId() };
   await parts.sessions.reserve(key);
   let opened = false;
@@ -34,7 +35,9 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
     onResponse: async (text) => {
       const protocolVersion = negotiated(text);
       if (protocolVersion === undefined) return text;
-      await parts.sessions.open(newRecord(key, incoming.principal, upstreamSessionId, protocolVersion, body));
+      await parts.sessions.open(
+        newRecord(key, incoming.principal, { upstreamSessionId, protocolVersion, initializeParams }),
+      );
       if (incoming.reply.destroyed) {
         // The client went away meanwhile and will never learn the id; the rest was ended when it went.
         await parts.sessions.remove(key.serverId, key.sessionId, incoming.principal);
@@ -64,19 +67,14 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
 function newRecord(
   key: SessionKey,
   principal: string,
-  upstreamSessionId: string | null,
-  protocolVersion: string,
-  body: Body,
+  opened: Pick<SessionRecord, 'upstreamSessionId' | 'protocolVersion' | 'initializeParams'>,
 ): SessionRecord {
-  const params = locate(body.text, ['params']);
   const now = Date.now();
   return {
     ...key,
     principal,
-    upstreamSessionId,
+    ...opened,
     generation: 0,
-    protocolVersion,
-    initializeParams: params === undefined ? '{}' : body.text.slice(params.start, params.end),
     logLevel: null,
     subscriptions: [],
     listsGeneration: 0,

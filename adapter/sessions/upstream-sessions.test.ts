@@ -123,6 +123,16 @@ describe('a lost upstream session', () => {
     expect(opened).toBe(0);
   });
 
+  test('is what another replica has opened meanwhile, which was faster, and one’s own is closed again', async () => {
+    http.handler = (request, res) => {
+      const theirs = { upstreamSessionId: 'theirs', protocolVersion: '2025-06-18' };
+      void store.replaceUpstream(lost, 0, theirs).then(() => open(request, res));
+    };
+    expect(await sessions.renew(upstream, lost, HEADERS)).toMatchObject({ upstreamSessionId: 'theirs', generation: 1 });
+    await vi.waitFor(() => expect(methods()).toContain('DELETE'));
+    expect(http.requests.at(-1)?.headers['mcp-session-id']).toBe('new-1');
+  });
+
   test('locks nobody out, whether it was opened or not', async () => {
     const name = `reinit:${lost.serverId}:${lost.sessionId}`;
     http.handler = (_request, res) => void res.destroy();

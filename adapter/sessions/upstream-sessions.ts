@@ -6,10 +6,13 @@ import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import { endUnused, handshake } from '../upstream/handshake.ts';
 import { reason } from '../upstream/ping-loop.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import { whileLocked } from './store-lock.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 20_000;
 const LOCK_MS = 60_000;
 const POLL_MS = 20;
+/** Each step of a handshake has a limit of its own. */
+const NEVER = new AbortController().signal;
 
 /**
  * Gives a session a new upstream session after the upstream has lost its own: one handshake, however many requests
@@ -49,14 +52,12 @@ export class UpstreamSessions {
     while (Date.now() < deadline) {
       const current = await this.#read(lost);
       if (current.generation > lost.generation) return current;
-      if (await this.#store.tryLock(lock, this.#owner, LOCK_MS)) {
-        try {
-          const latest = await this.#read(lost);
-          return latest.generation > lost.generation ? latest : await this.#open(upstream, latest, headers);
-        } finally {
-          await this.#store.unlock(lock, this.#owner);
-        }
-      }
+      const options = { name: lock, owner: this.#owner, ttlMs: LOCK_MS, signal: NEVER };
+      const renewed = await whileLocked(this.#store, options, async () => {
+        const latest = await this.#read(lost);
+        return latest.generation > lost.generation ? latest : this.#open(upstream, latest, headers);
+      });
+      if (renewed !== undefined) return renewed;
       await delay(POLL_MS);
     }
     throw new AdapterError('upstream_timeout', 'The upstream session could not be opened again in time.');
@@ -76,6 +77,8 @@ export class UpstreamSessions {
     if (await this.#store.replaceUpstream(record, record.generation, opened))
       return { ...record, ...opened, generation };
     endUnused(upstream, { ...session, upstreamSessionId: opened.upstreamSessionId }, headers);
+    const latest = await this.#read(record);
+    if (latest.generation > record.generation) return latest; // another replica was faster
     throw new AdapterError('session_not_found');
   }
 

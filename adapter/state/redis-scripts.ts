@@ -195,7 +195,7 @@ export const REPLACE_UPSTREAM = redisScript(`
 export const SET_LOG_LEVEL = redisScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'logLevel', ARGV[1]) end`);
 
-/** hash · uri, 1 or 0. An empty table would become {}, not []. */
+/** hash · uri, 1 or 0, the most subscriptions, the most bytes of them. An empty table would become {}, not []. */
 export const SET_SUBSCRIPTION = redisScript(`
   local stored = redis.call('HGET', KEYS[1], 'subscriptions')
   if not stored then return end
@@ -204,7 +204,10 @@ export const SET_SUBSCRIPTION = redisScript(`
     if uri ~= ARGV[1] then uris[#uris + 1] = uri
     elseif ARGV[2] == '1' then return end
   end
-  if ARGV[2] == '1' then uris[#uris + 1] = ARGV[1] end
+  if ARGV[2] == '1' then
+    if #uris >= tonumber(ARGV[3]) or #stored + #ARGV[1] > tonumber(ARGV[4]) then return end
+    uris[#uris + 1] = ARGV[1]
+  end
   redis.call('HSET', KEYS[1], 'subscriptions', #uris == 0 and '[]' or cjson.encode(uris))`);
 
 /** hash */

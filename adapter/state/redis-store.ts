@@ -9,7 +9,7 @@ import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
 import { newSecret } from './secret.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
-import { kept, seenBy, WORKSPACE_PROTOCOL } from './stored-session.ts';
+import { kept, MAX_SUBSCRIPTION_TEXT, MAX_SUBSCRIPTIONS, seenBy, WORKSPACE_PROTOCOL } from './stored-session.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -153,7 +153,8 @@ export class RedisStore implements StateStore {
   }
 
   async setSubscription(key: SessionKey, uri: string, subscribed: boolean): Promise<void> {
-    await this.#run(scripts.SET_SUBSCRIPTION, [this.#hash(key)], [uri, subscribed ? 1 : 0]);
+    const limits = [MAX_SUBSCRIPTIONS, MAX_SUBSCRIPTION_TEXT];
+    await this.#run(scripts.SET_SUBSCRIPTION, [this.#hash(key)], [uri, subscribed ? 1 : 0, ...limits]);
   }
 
   async dropLists(key: SessionKey): Promise<void> {

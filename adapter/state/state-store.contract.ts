@@ -424,6 +424,21 @@ for (const technology of stateStores) {
         expect(await a.find(record, alice())).toEqual({ state: 'active', record: { ...record, subscriptions: [] } });
       });
 
+      test('no more subscriptions are kept than every request can read', async () => {
+        const many = Array.from({ length: 999 }, (_, index) => `file:///${index}`);
+        const record = await opened({ subscriptions: many });
+        const long = `file:///${'x'.repeat(64 << 10)}`;
+        for (const uri of [long, 'file:///last', 'file:///beyond', many[0] ?? '']) {
+          await b.setSubscription(record, uri, true);
+        }
+        const kept = [...many, 'file:///last'];
+        expect(await a.find(record, alice())).toEqual({ state: 'active', record: { ...record, subscriptions: kept } });
+        await a.setSubscription(record, 'file:///last', false);
+        await b.setSubscription(record, 'file:///next', true);
+        const subscriptions = [...many, 'file:///next'];
+        expect(await a.find(record, alice())).toEqual({ state: 'active', record: { ...record, subscriptions } });
+      });
+
       test('subscriptions made at once through both clients are all kept', async () => {
         const record = await opened();
         const uris = Array.from({ length: 20 }, (_, index) => `file:///${index}`);

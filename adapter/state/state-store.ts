@@ -70,7 +70,7 @@ export interface StateStore {
   ): Promise<boolean>;
   /** Remembers what must be replayed to a new upstream session: the parameters of the last `logging/setLevel`. */
   setLogLevel(key: SessionKey, params: string): Promise<void>;
-  /** Remembers, or forgets, one `resources/subscribe`. */
+  /** Remembers, or forgets, one `resources/subscribe`; no more than 1,000 of a session, and no more than 64 KiB of URIs. */
   setSubscription(key: SessionKey, uri: string, subscribed: boolean): Promise<void>;
   /** Makes every cached list of this session stale, on every replica. Resolves when all later reads see it. */
   dropLists(key: SessionKey): Promise<void>;

@@ -41,10 +41,17 @@ export function seenBy(stored: StoredSession | undefined, caller: Caller): Found
   return reason === null ? { state: 'tombstoned', record, expiresAt } : { state: 'invalidated', reason, expiresAt };
 }
 
+/** Every request reads the subscriptions of its session, and each is replayed to a new upstream session. */
+export const MAX_SUBSCRIPTIONS = 1_000;
+/** Characters of all their URIs. */
+export const MAX_SUBSCRIPTION_TEXT = 64 << 10;
+
 /** The subscriptions after one `resources/subscribe` or `unsubscribe`; the same array when nothing changes. */
 export function withSubscription(uris: readonly string[], uri: string, subscribed: boolean): readonly string[] {
   if (uris.includes(uri) === subscribed) return uris;
-  return subscribed ? [...uris, uri] : uris.filter((other) => other !== uri);
+  if (!subscribed) return uris.filter((other) => other !== uri);
+  const length = uris.reduce((sum, other) => sum + other.length, uri.length);
+  return uris.length < MAX_SUBSCRIPTIONS && length <= MAX_SUBSCRIPTION_TEXT ? [...uris, uri] : uris;
 }
 
 /** Characters, of about 800 tools: an upstream must not fill the store, and Redis has the text once for each session. */

@@ -242,6 +242,10 @@ describe('malformed requests', { timeout: 90_000 }, () => {
       ['nesting of 100,000 objects', `${'{"a":'.repeat(100_000)}1${'}'.repeat(100_000)}`],
       ['16 million open brackets', '['.repeat(16_000_000)],
       ['an initialize in a batch', '[{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}]'],
+      [
+        'an initialize that is longer than what a session keeps',
+        `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"a":"${'a'.repeat(300_000)}"}}`,
+      ],
     ])('because it is %s', async ([, body]) => {
       expectRefusal(await exchange({ headers: inSession(), body }), 400);
     });

@@ -64,6 +64,13 @@ describe('a server that restarts and forgets its sessions, behind two replicas',
     await session.at(b).call('resources/subscribe', { uri: 'test://dropped' });
     await session.at(b).call('resources/subscribe', { uri: 'test://second' });
     await session.at(a).call('resources/unsubscribe', { uri: 'test://dropped' });
+    const refusal = { jsonrpc: '2.0', id: 99, error: { code: -32_002, message: 'Resource not found' } };
+    const headers = { 'content-type': 'application/json' };
+    upstream.behavior.intercept = ({ text }) =>
+      text.includes('refused') ? { status: 200, headers, body: JSON.stringify(refusal) } : undefined;
+    const params = { uri: 'test://refused' };
+    const refused = await session.at(b).send({ jsonrpc: '2.0', id: 99, method: 'resources/subscribe', params });
+    expect(await refused.json()).toEqual(refusal);
 
     upstream.forgetSessions();
     const mark = upstream.requests.length;
