@@ -80,6 +80,10 @@ describe('a request of the half-open breaker', () => {
   test.each<[Outcome, unknown]>([
     ['upstream_broke', ['open', 1, 0]],
     ['timeout', ['open', 1, 0]],
+    ['upstream_timeout', ['open', 1, 0]],
+    ['upstream_unreachable', ['open', 1, 0]],
+    // Also said of what only this client is refused.
+    ['upstream_failed', ['half_open', 0, 0]],
     ['client_closed', ['half_open', 0, 0]],
     ['session_not_found', ['half_open', 0, 0]],
     ['ok', ['half_open', 0, 0]],

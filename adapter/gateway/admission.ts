@@ -43,6 +43,9 @@ export interface Admitted {
 /** What a request that is no probe tells the breaker. */
 export const NO_PROBE: Admitted = { answered: () => {}, finished: () => {} };
 
+/** Ends of a request to which the upstream has said nothing. */
+const GONE: ReadonlySet<Outcome> = new Set(['upstream_broke', 'upstream_unreachable', 'upstream_timeout', 'timeout']);
+
 /** Tells the breaker, once, what a request of its half-open state has shown. */
 class Probe implements Admitted {
   readonly #mount: Mount;
@@ -63,7 +66,7 @@ class Probe implements Admitted {
   finished(outcome: Outcome): void {
     if (this.#told) return;
     this.#told = true;
-    if (outcome === 'upstream_broke' || outcome === 'timeout') this.#mount.breaker.probeFailed(Date.now());
+    if (GONE.has(outcome)) this.#mount.breaker.probeFailed(Date.now());
     else this.#mount.breaker.probeAbandoned();
   }
 }
