@@ -14,6 +14,9 @@ import { keepArtifact } from './keep-artifact.ts';
 import type { ToolResult } from './locate-output.ts';
 import type { ToolCall } from './tool-step.ts';
 
+/** The call that a file belongs to, as far as that needs it. */
+export type CapturedCall = Pick<ToolCall, 'turn' | 'record' | 'timeoutMs'>;
+
 const RENEW_MS = 20_000;
 /** How long before the exchange ends a capture is given up, so that its end is heard of. */
 const MARGIN_MS = 5_000;
@@ -28,12 +31,12 @@ const FULL = new Set(['ENOSPC', 'EDQUOT']);
  *
  *     pending ──answer──▶ capturing ──▶ kept
  *        ├───end────────────┴─ end ───▶ dropped: no record, no bytes
- *        └──leave────────────────────▶ left: expires with its lease
+ *        └──leave────────────────────▶ left: taken up by another exchange, or expires with its lease
  */
 export class ArtifactCapture {
   readonly #options: ProducerOptions;
   readonly #settings: ProducerSettings;
-  readonly #call: ToolCall;
+  readonly #call: CapturedCall;
   readonly #pending: FileRecord;
   /** Whether the tool was told where to write. */
   readonly #wasGiven: boolean;
@@ -49,7 +52,7 @@ export class ArtifactCapture {
   constructor(
     options: ProducerOptions,
     settings: ProducerSettings,
-    call: ToolCall,
+    call: CapturedCall,
     pending: FileRecord,
     wasGiven: boolean,
   ) {

@@ -144,7 +144,9 @@ describe('a tool that is told where to write', () => {
   test.each([60_000, null])(
     'goes on writing when its call is taken up again elsewhere (limit: %s)',
     async (timeoutMs) => {
-      const prepared = await prepare({ entry: GIVEN }, call({ filename: 'a.txt' }, { timeoutMs }));
+      const one = call({ filename: 'a.txt' }, { timeoutMs });
+      const turn = { parts: { ...one.turn.parts, store: files.store } } as unknown as ToolCall['turn'];
+      const prepared = await prepare({ entry: GIVEN }, { ...one, turn });
       const path = pathIn(prepared);
       await prepared.onEnd?.('ok', true);
       await writeFile(path, 'late');

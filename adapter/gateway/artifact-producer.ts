@@ -8,13 +8,15 @@ import { safeFilename } from '../files/paths.ts';
 import type { Quotas } from '../files/quotas.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
 import { type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
-import type { SessionKey } from '../state/state-store.ts';
-import { ArtifactCapture } from './artifact-capture.ts';
+import type { SessionKey, SessionRecord } from '../state/state-store.ts';
+import { ArtifactCapture, type CapturedCall } from './artifact-capture.ts';
 import { editedCall, errorResult } from './edited-call.ts';
-import { leaseUntil } from './file-use.ts';
+import { leaseUntil, leftForMs } from './file-use.ts';
+import { leaveCall } from './left-calls.ts';
 import { locateOutput } from './locate-output.ts';
 import { wantedPath, withOutputPath } from './output-argument.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep } from './tool-step.ts';
+import type { Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
 
 /** What the producers of one server share. */
@@ -29,7 +31,7 @@ export interface ProducerOptions {
   readonly locks: Locks;
   readonly events: FileEvents;
   /** Makes the URL by which an artifact can be downloaded; undefined without `core.allow_artifacts_download`. */
-  readonly downloadUrl: ((file: FileRecord, call: ToolCall) => Promise<string>) | undefined;
+  readonly downloadUrl: ((file: FileRecord, call: CapturedCall) => Promise<string>) | undefined;
   /** Tells the session that its list of resources has changed. Must not fail. */
   readonly onListChanged: (session: SessionKey) => void;
   readonly warn: (message: string) => void;
@@ -100,11 +102,31 @@ class ProducerStep implements ToolStep {
         kind: 'forward',
         body,
         onResponse: (text) => capture.answer(text),
-        onEnd: (_outcome, goesOn) => (goesOn === true ? capture.leave() : capture.end()),
+        onEnd: (_outcome, goesOn) => (goesOn === true ? this.#leave(call, capture, pending) : capture.end()),
       };
     } catch (error) {
       await capture.end();
       throw error;
+    }
+  }
+
+  takeUp(turn: Turn, record: SessionRecord, { file }: LeftCall): TakenUpCall {
+    // Its time limit ended with the exchange that it was meant for.
+    const call = { turn, record, timeoutMs: null };
+    const capture = new ArtifactCapture(this.#options, this.#settings, call, file, this.#argument !== null);
+    return { onResponse: (text) => capture.answer(text), onEnd: () => capture.end() };
+  }
+
+  async #leave(
+    { turn, record, request, tool, timeoutMs }: ToolCall,
+    capture: ArtifactCapture,
+    file: FileRecord,
+  ): Promise<void> {
+    await capture.leave();
+    try {
+      await leaveCall(turn.parts.store, record, request.idText, { tool, file }, leftForMs(timeoutMs));
+    } catch {
+      // Its response will pass as it is.
     }
   }
 

@@ -7,6 +7,7 @@ import type { SessionRecord } from '../state/state-store.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { requireSession } from './admission.ts';
+import { LeftCalls } from './left-calls.ts';
 import { strayAnswer } from './lists.ts';
 import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
 import { isWorkspace } from './workspaces.ts';
@@ -39,6 +40,9 @@ export async function eventStream(turn: Turn): Promise<void> {
     body: undefined,
     lastEventId: resume(),
   });
+  const session = (): SessionRecord => current;
+  const stray = strayAnswer(turn, session);
+  const calls = mount.steps.size === 0 ? undefined : new LeftCalls(turn, session);
   const plan = planOf(turn, {
     id,
     request: request(),
@@ -46,8 +50,8 @@ export async function eventStream(turn: Turn): Promise<void> {
     sessionId,
     timeoutMs: null,
     onTimeout: () => new AdapterError('upstream_timeout'),
-    // The answer to a list may be taken up again here.
-    onResponse: strayAnswer(turn, () => current),
+    // The answer to a list or a call may be taken up again here.
+    onResponse: calls === undefined ? stray : async (text) => (await calls.answer(text)) ?? stray?.(text) ?? text,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
     again: async (status) => {
       attempts++;
@@ -68,7 +72,7 @@ export async function eventStream(turn: Turn): Promise<void> {
       renewed = true;
       return request();
     },
-    onFinish: () => undefined,
+    onFinish: () => calls?.end(),
   });
   new Exchange(plan).start();
 }

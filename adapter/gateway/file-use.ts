@@ -4,11 +4,16 @@ import type { FileKey, FileRecords } from '../state/file-records.ts';
 const LEASE_MS = 60_000;
 const RENEW_MS = LEASE_MS / 3;
 /** How long a call without a time limit may go on when nobody is connected that could renew its leases. */
-const RESUMED_MS = 600_000;
+const LEFT_MS = 600_000;
 
 /** Until when a file is kept that is used for at most so long (null: renewed as long as it takes). */
 export function leaseUntil(now: number, timeoutMs: number | null): number {
   return now + (timeoutMs ?? 0) + LEASE_MS;
+}
+
+/** How long a call is waited for that goes on while no exchange belongs to it. */
+export function leftForMs(timeoutMs: number | null): number {
+  return (timeoutMs ?? LEFT_MS) + LEASE_MS;
 }
 
 /** Extends the lease of files of a call that goes on while no exchange belongs to it. Never fails. */
@@ -18,7 +23,7 @@ export async function leaseWithoutExchange(
   timeoutMs: number | null,
 ): Promise<void> {
   try {
-    await records.lease(keys, leaseUntil(Date.now(), timeoutMs ?? RESUMED_MS));
+    await records.lease(keys, Date.now() + leftForMs(timeoutMs));
   } catch {
     // What there is of it lasts for a while.
   }

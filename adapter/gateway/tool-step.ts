@@ -2,6 +2,7 @@ import type { AdapterError } from '../errors.ts';
 import type { Answer } from '../exchange/answer.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import type { Body, Request } from '../exchange/message.ts';
+import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import type { Turn } from './turn.ts';
@@ -16,6 +17,21 @@ export interface ToolStep {
   /** Calls of other tools come from this one, which count as in flight themselves. */
   readonly runsOthers?: true;
   prepare(call: ToolCall): Promise<PreparedCall>;
+  /** A call that went on without its exchange, whose response comes on a stream of `turn`. */
+  takeUp?(turn: Turn, record: SessionRecord, left: LeftCall): TakenUpCall;
+}
+
+/** What is kept of a call that goes on without its exchange. */
+export interface LeftCall {
+  readonly tool: string;
+  /** What it was told to write, or may have written. */
+  readonly file: FileRecord;
+}
+
+/** As of a forwarded call (see PreparedCall). */
+export interface TakenUpCall {
+  readonly onResponse: (text: string) => Promise<Answer>;
+  readonly onEnd: () => Promise<void>;
 }
 
 /** A single tools/call; batches never come here. `record` is that of a workspace where the client has no sessions. */
