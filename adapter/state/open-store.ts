@@ -177,8 +177,7 @@ function redisServer(config: StateConfig): RedisServer {
   // The schema requires a host with type redis.
   if (host === null) throw new TypeError('state_persistence.redis.host is missing');
   return {
-    // An IPv6 address may stand in brackets, as in URLs.
-    host: host.replace(/^\[(.*)\]$/, '$1'),
+    host,
     port,
     db,
     username,
