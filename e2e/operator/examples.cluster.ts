@@ -45,6 +45,23 @@ describe('after helm install and kubectl apply -f examples/', () => {
     }
   });
 
+  test('a call that runs when its pod has to go is answered by the server beside the adapter', async ({ operated }) => {
+    await using namespace = await operated.namespace('examples-drained');
+    const where = { namespace: namespace.name, timeoutMs: READY_MS };
+    await operated.run('apply', '-n', namespace.name, '-f', join(EXAMPLES, 'mcp-adapter.yaml'));
+    await operated.waitForCondition('mcpadapter', 'demo', 'Ready', 'True', where);
+    const [pod] = await operated.list('pod', namespace.name, 'mcpadapter.io/adapter=demo');
+    const url = `http://${String(at(pod, 'status', 'podIP'))}:8932/mcp/demo`;
+    await using client = await connectV2({ url, transport: 'streamable_http', answers });
+
+    const underWay = Promise.withResolvers<void>();
+    // Longer than a pod stays in its Service.
+    const call = client.callTool('count_down', { from: 100 }, { onProgress: () => underWay.resolve() });
+    await Promise.race([underWay.promise, call]);
+    await operated.run('delete', 'pod', String(pod?.metadata.name), '-n', namespace.name, '--wait=false');
+    expect(await call).toMatchObject({ content: [{ type: 'text', text: 'Counted down from 100.' }] });
+  });
+
   test('everything that came with a resource goes with it', async ({ operated }) => {
     await using namespace = await operated.namespace('examples-deleted');
     const where = { namespace: namespace.name, timeoutMs: READY_MS };
