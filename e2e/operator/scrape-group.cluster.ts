@@ -105,8 +105,9 @@ describe('sources of an API', () => {
         expect(await missing(lines, ORDERS, since, begun)).toEqual([]);
 
         for (const name of ORDERS) {
-          // Times move in the status about once a minute.
-          const isFilled = (live: Live | undefined): boolean => at(live, 'status', 'watermark') !== undefined;
+          // Times move in the status about once a minute, and the first scrape has two hours to catch up.
+          const isFilled = (live: Live | undefined): boolean =>
+            ['watermark', 'records'].every((field) => at(live, 'status', field) !== undefined);
           const live = await operated.waitFor('apiscrapesource', name, isFilled, where);
           const { lastScrapeTime, lastSuccessTime, watermark, lastError } = at(live, 'status') as Status;
           for (const time of [lastScrapeTime, lastSuccessTime, watermark]) {
