@@ -1,9 +1,10 @@
 import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
 
 /**
- * Everything that the adapter itself may answer with an error: code → HTTP status, JSON-RPC error code, default
- * sentence. On HTTP routes the body is `{detail, code}`, on MCP mounts a JSON-RPC error that carries `code` in its
- * data. JSON-RPC codes of our own lie outside the range that the protocol reserves.
+ * Everything that the adapter itself may answer to a request with an error: code → HTTP status, JSON-RPC error code,
+ * default sentence. (What cannot be read as a request is answered in `http/server.ts`.) On HTTP routes the body is
+ * `{detail, code}`, on MCP mounts a JSON-RPC error that carries `code` in its data. JSON-RPC codes of our own lie outside
+ * the range that the protocol reserves.
  */
 export const ERRORS = {
   unauthorized: { status: 401, rpc: 401, detail: 'The authentication token is missing or wrong.' },

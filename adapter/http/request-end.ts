@@ -49,9 +49,9 @@ export function tellAtEnd(parts: EndParts, request: FastifyRequest, raw: ServerR
 }
 
 /** Of a request whose path is so wrong that there is nothing more to be said of it. */
-export function tellBadPath({ telemetry }: EndParts, method: string): void {
+export function tellBadPath({ telemetry }: EndParts, method: string, requestId: string): void {
   if (!telemetry.isOn) return;
-  const facts = { requestId: '', outcome: 'invalid_request' };
+  const facts = { requestId, outcome: 'invalid_request' };
   const nothing = { seconds: 0, bytesIn: 0, bytesOut: 0 };
   telemetry.request({ method, route: UNMATCHED, status: 400, facts, principal: '', isEventStream: false, ...nothing });
 }

@@ -139,6 +139,7 @@ describe('the HTTP server', () => {
     const answer = await text(socket);
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
     expect(answer).toContain('{"detail":"The path is not valid.","code":"bad_request"}');
+    expect(answer).toMatch(/\r\nx-request-id: [\w-]{8,}\r\n/);
   });
 
   test('asks for the token everywhere but at health checks, before it reads a body', async () => {
@@ -168,6 +169,7 @@ describe('the HTTP server', () => {
     ]);
     const headers = { origin: 'https://app.example', 'access-control-request-method': 'POST' };
     const preflight = await get('/mount', { method: 'OPTIONS', headers });
+    expect(preflight.headers.get('x-request-id')).toMatch(/^[\w-]{8,}$/);
     expect([preflight.status, preflight.headers.get('access-control-allow-origin')]).toEqual([
       204,
       'https://app.example',

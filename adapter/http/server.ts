@@ -54,6 +54,9 @@ export interface ServerOptions extends EndParts {
 /** The HTTP server without routes: what every request goes through, in this order, and how errors leave. */
 export function createServer(options: ServerOptions): FastifyInstance {
   const { origins, logger } = options;
+  const prefix = randomBytes(6).toString('base64url');
+  let counter = 0;
+  const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
   const app = Fastify({
     logger: false,
     bodyLimit: options.maxBodyBytes,
@@ -66,9 +69,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: 4096 },
     clientErrorHandler: refuseConnection,
     frameworkErrors: (_error, request, reply) => {
-      tellBadPath(options, request.method);
+      const id = nextId();
+      tellBadPath(options, request.method, id);
       const text = httpErrorText('bad_request', 'The path is not valid.');
-      reply.raw.writeHead(400, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
+      const headers = { 'content-type': 'application/json', 'content-length': text.length, 'x-request-id': id };
+      reply.raw.writeHead(400, headers).end(text);
     },
   });
   app.server.on('checkContinue', (request, response) => {
@@ -82,12 +87,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('refusal', undefined);
   app.decorateRequest('facts', null as unknown as RequestFacts);
 
-  const prefix = randomBytes(6).toString('base64url');
-  let counter = 0;
   app.addHook('onRequest', (request, reply, done) => {
     const raw = reply.raw;
-    const id = `${prefix}${(counter++).toString(36)}`;
-    request.facts = { requestId: id };
+    request.facts = { requestId: nextId() };
     if (options.isDraining()) raw.setHeader('connection', 'close');
     tellAtEnd(options, request, raw);
 
@@ -96,9 +98,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (!origins.allowsOrigin(origin)) refuse(request, new AdapterError('forbidden_origin'));
     if (origin !== undefined) {
       origins.decorate(origin, raw);
-      if (request.method === 'OPTIONS' && origins.preflight(request.headers, raw)) {
-        reply.hijack();
-        return;
+      if (request.method === 'OPTIONS') {
+        raw.setHeader('x-request-id', request.facts.requestId);
+        if (origins.preflight(request.headers, raw)) {
+          reply.hijack();
+          return;
+        }
       }
     }
     const principal = options.authenticate(request.headers);
