@@ -402,7 +402,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       for (const { serverId, ping } of mounts) if (ping === undefined) telemetry.wiring({ serverId, result: 'ready' });
       const pinged = mounts.filter((mount) => mount.ping !== undefined);
       void startupWait(
-        pinged.map((mount) => ({ id: mount.serverId, ping: () => mount.ping?.reach() ?? Promise.resolve(true) })),
+        pinged.map(({ serverId, ping }) => ({
+          id: serverId,
+          ping: async () => {
+            const reached = (await ping?.reach()) ?? true;
+            // Without waiting for the others: it may go meanwhile.
+            if (reached && !waiting.signal.aborted) ping?.start();
+            return reached;
+          },
+        })),
         core.max_start_wait_seconds,
         waiting.signal,
       ).then((result) => {

@@ -52,6 +52,7 @@ export class PingLoop {
   #session: UpstreamSession | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<boolean> | undefined;
+  #started = false;
   #stopped = false;
   #lastLatencyMs: number | null = null;
   #lastError: string | null = null;
@@ -76,8 +77,10 @@ export class PingLoop {
     this.#onResult = options.onResult;
   }
 
-  /** Pings now and then every interval. */
+  /** Pings now and then every interval, however often it is called. */
   start(): void {
+    if (this.#started) return;
+    this.#started = true;
     const turn = async (): Promise<void> => {
       await this.ping();
       if (!this.#stopped) this.#timer = setTimeout(() => void turn(), this.#policy.intervalMs).unref();

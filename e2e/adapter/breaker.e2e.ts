@@ -274,6 +274,18 @@ describe('at the start', () => {
     expect(await drain(initialize(adapter))).toBe(200);
   });
 
+  test('upstreams that are there are watched while others are waited for', async () => {
+    await using upstream = await startScriptedUpstream();
+    const core = { max_start_wait_seconds: 60, upstream_ping: { ...PING, open_cooldown_seconds: 60 } };
+    const servers = [mounted('up', upstream.url), mounted('never', `http://127.0.0.1:${await freePort()}/mcp`)];
+    await using adapter = await startInProcess({ core, servers });
+    await upstream.waitForMessage('ping');
+    await upstream.die();
+    await eventually(() => drain(initialize(adapter))).toBe(503);
+    expect((await health(adapter)).body).not.toHaveProperty('startup');
+    expect(await drain(initialize(adapter, { path: '/mcp/never' }))).toBe(502);
+  });
+
   test('upstreams that take longer than the wait are named, until they are there', async () => {
     await using late = await startScriptedUpstream();
     await late.die();
