@@ -1,12 +1,14 @@
 import { listedOwn } from '../catalog/catalog.ts';
 import { AdapterError } from '../errors.ts';
 import { Exchange, type Plan } from '../exchange/exchange.ts';
-import type { Body, Request } from '../exchange/message.ts';
+import { type Body, MODERN_REVISION, type Request } from '../exchange/message.ts';
 import { INITIALIZE_TIMEOUT_MS, newSessionId } from '../sessions/session-registry.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
 import { withCapabilities } from './capabilities.ts';
 import { keptParams } from './remembered.ts';
 import { endUpstream, planOf, type Turn } from './turn.ts';
+
+const NO_SUCH_SESSION = `The upstream server opened a session of revision ${MODERN_REVISION}, which has none.`;
 
 /** Opens a session: takes a place, lets the upstream answer, and keeps what came of it under an id of our own. */
 export async function initialize(turn: Turn, body: Body, request: Request): Promise<void> {
@@ -35,6 +37,8 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
     onResponse: async (text) => {
       const protocolVersion = negotiated(text);
       if (protocolVersion === undefined) return text;
+      // A session of that revision would be taken for a workspace, and no client could use it.
+      if (protocolVersion === MODERN_REVISION) throw new AdapterError('upstream_failed', NO_SUCH_SESSION);
       await parts.sessions.open(
         newRecord(key, incoming.principal, { upstreamSessionId, protocolVersion, initializeParams }),
       );

@@ -126,6 +126,25 @@ describe('limits', () => {
     expect(await drain(initialize(at.adapter))).toBe(200);
   });
 
+  test('a session of the revision that has none is refused, and ended upstream', async () => {
+    await using at = await start({ sessions: { max_active: 1 } });
+    const { behavior, sessions } = at.upstream;
+    behavior.versions = ['2026-07-28'];
+    const { status, body } = await seen(initialize(at.adapter));
+    expect([status, body]).toEqual([
+      502,
+      rpc(
+        'init',
+        502,
+        'The upstream server opened a session of revision 2026-07-28, which has none.',
+        'upstream_failed',
+      ),
+    ]);
+    await expect.poll(() => sessions.size).toBe(0);
+    behavior.versions = ['2025-11-25'];
+    expect(await drain(initialize(at.adapter))).toBe(200);
+  });
+
   test('max_in_flight_per_session refuses further calls with 429 until one has ended', async () => {
     await using at = await start({ sessions: { max_in_flight_per_session: 1 } });
     const door = await open(at.adapter);
