@@ -47,6 +47,12 @@ const REFUSED_BY_CONDITION: readonly (Edit & { readonly reason: string })[] = [
     says: ['spec.config.core.host is 127.0.0.1'],
   },
   {
+    what: 'an upstream where clouds keep credentials',
+    config: { servers: [{ ...SERVER, upstream: { url: 'http://169.254.169.254/mcp' } }] },
+    reason: 'InvalidSpec',
+    says: ['spec.config.servers[0].upstream.url leads to 169.254.169.254'],
+  },
+  {
     what: 'two mistakes at once',
     config: { servers: [{ ...SERVER, mount_path: '/healthz', upstream: { url: 'upstream/mcp' } }] },
     reason: 'InvalidSpec',

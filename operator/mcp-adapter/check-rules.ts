@@ -1,8 +1,9 @@
 import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
-import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
-import { isUnknown, resolver } from './known-values.ts';
+import { blockedFields } from './blocked.ts';
+import { connectionsOf } from './connections.ts';
+import { isUnknown, uncheckedResolver } from './known-values.ts';
 import { isLoopback } from './loopback.ts';
 import { isObject, listAt, numberAt, textAt } from './raw.ts';
 
@@ -15,16 +16,14 @@ import { isObject, listAt, numberAt, textAt } from './raw.ts';
 export function ruleProblems(resource: unknown, existingClaimModes: readonly string[] | undefined): Problem[] {
   const known = withKnownValues(resource);
   const violations = [...RULES.flatMap((rule) => rule(known, existingClaimModes)), ...secretsByReference(resource)];
-  return violations.map(({ at, message }) => ({ path: dottedPath(at), message }));
+  return [...violations.map(({ at, message }) => ({ path: dottedPath(at), message })), ...blockedUpstreams(known)];
 }
 
 /** The resource with the values of its own variables in its configuration. */
 function withKnownValues(resource: unknown): unknown {
   const spec = valueAt(resource, ['spec']);
   if (!isObject(spec)) return resource;
-  const env = listAt(spec, 'env').filter((variable): variable is EnvVar => EnvVar.safeParse(variable).success);
-  const envFrom = listAt(spec, 'envFrom').filter((source): source is EnvFrom => EnvFrom.safeParse(source).success);
-  return { spec: { ...spec, config: resolver({ env, envFrom })(spec['config']) } };
+  return { spec: { ...spec, config: uncheckedResolver(spec)(spec['config']) } };
 }
 
 interface Violation {
@@ -155,6 +154,13 @@ const toolPatterns: Rule = (resource) =>
       return reason === undefined ? [] : [{ at, message: `is no valid regular expression (RE2): ${reason}` }];
     }),
   );
+
+/** Upstreams, and whatever else the adapter connects to. */
+function blockedUpstreams(resource: unknown): Problem[] {
+  const config = valueAt(resource, CONFIG);
+  const connections = connectionsOf(config, textAt(config, 'state_persistence', 'type') ?? 'disk');
+  return blockedFields(connections).map(({ field, message }) => ({ path: `${dottedPath(CONFIG)}.${field}`, message }));
+}
 
 /** About what is written, not about what it stands for. The same as the rule of the CRD. */
 const secretsByReference: Rule = (resource) =>

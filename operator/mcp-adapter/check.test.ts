@@ -13,6 +13,7 @@ function problems(values: Record<string, unknown>, available = served): string[]
 const redis = { 'spec.config.state_persistence': { type: 'redis', redis: { host: 'redis' } } };
 const bucket = { 'spec.config.storage': { s3: { bucket: 'files' } } };
 const shared = { 'spec.storage': { claim: { size: '1Gi', accessModes: ['ReadWriteMany'] } } };
+const METADATA = 'http://169.254.169.254/latest/meta-data/';
 const server = { id: 'files', mount_path: '/mcp', upstream: { url: 'http://files:8000/mcp' } };
 
 describe('several replicas on a claim that exists', () => {
@@ -100,6 +101,10 @@ describe('what is accepted', () => {
       },
     ],
     ['no secret', { 'spec.config.core': { auth: { enabled: false, token: null, signing_secret: null } } }],
+    [
+      'an upstream in a private range',
+      { 'spec.config.servers': [{ ...server, upstream: { url: 'http://10.0.0.7/mcp' } }] },
+    ],
     ['every address', { 'spec.config.core': { host: '::' } }],
     ['a folder beside the reserved ones', { 'spec.config.storage': { root: '/application/data' } }],
   ])('%s', (_, values) => {
@@ -190,6 +195,34 @@ describe('what is refused, with the field and what to do', () => {
       'the loopback address of IPv6',
       { 'spec.config.core': { host: '::1' } },
       'spec.config.core.host is ::1, a loopback address',
+    ],
+    [
+      'an upstream where clouds keep credentials',
+      { 'spec.config.servers': [server, { ...server, id: 'b', mount_path: '/b', upstream: { url: METADATA } }] },
+      'spec.config.servers[1].upstream.url leads to 169.254.169.254',
+    ],
+    [
+      'the same as a number',
+      { 'spec.config.servers': [{ ...server, upstream: { url: 'http://0xA9FEA9FE/mcp' } }] },
+      'spec.config.servers[0].upstream.url leads to 169.254.169.254',
+    ],
+    [
+      'the same as IPv6',
+      { 'spec.config.servers': [{ ...server, upstream: { url: 'http://[::ffff:169.254.169.254]/mcp' } }] },
+      'spec.config.servers[0].upstream.url leads to ::ffff:a9fe:a9fe',
+    ],
+    [
+      'the same from a variable whose value stands there',
+      {
+        'spec.config.servers': [{ ...server, upstream: { url: 'http://${H}/mcp' } }],
+        'spec.env': [{ name: 'H', value: '[fd00:ec2::254]' }],
+      },
+      'spec.config.servers[0].upstream.url leads to fd00:ec2::254',
+    ],
+    [
+      'a link-local collector',
+      { 'spec.config.telemetry': { enabled: true, endpoint: 'http://[fe80::1]:4317' } },
+      'spec.config.telemetry.endpoint leads to fe80::1',
     ],
     [
       'a port for metrics from the environment',

@@ -24,6 +24,7 @@ const existing = [
   service('tools', 'set', { clusterIP: 'None', selector: { app: 'set' }, ports: [{ port: 80, targetPort: 8080 }] }),
   service('tools', 'alias', { type: 'ExternalName', externalName: 'web.tools.svc.cluster.local.' }),
   service('tools', 'outside', { type: 'ExternalName', externalName: 'mcp.example.com' }),
+  service('tools', 'metadata', { type: 'ExternalName', externalName: '169.254.169.254' }),
   service('tools', 'loop', { type: 'ExternalName', externalName: 'loop.tools' }),
   service('tools', 'bare', { ports: [{ port: 80, targetPort: 9 }] }),
   service('tools', 'empty', {}),
@@ -112,7 +113,7 @@ describe('the pods of a Service that may not be read', () => {
 describe('hosts', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1/32'],
-    ['169.254.169.254', '169.254.169.254/32'],
+    ['fd00::1', 'fd00::1/128'],
     ['2001:db8::1', '2001:db8::1/128'],
   ])('%s is one address', (host, cidr) => {
     expect(rules(host)).toEqual([rule({ ipBlock: { cidr } }, 80)]);
@@ -122,6 +123,18 @@ describe('hosts', () => {
     '%s stays inside the pod',
     (host) => expect(rules(host)).toEqual([]),
   );
+
+  test.each([
+    '169.254.169.254',
+    '169.254.1.1',
+    '::ffff:169.254.169.254',
+    '::ffff:a9fe:a9fe',
+    'fe80::1',
+    'febf::1',
+    'fd00:ec2::254',
+    'fd20:ce::254',
+    'metadata',
+  ])('%s is never opened', (host) => expect(rules(host)).toEqual([]));
 
   test('a name outside the cluster is anywhere but this network', () => {
     expect(rules('mcp.example.com')).toEqual([rule(anywhere, 80)]);

@@ -2,6 +2,7 @@
 import { BlockList, isIP } from 'node:net';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { BLOCKED, isBlocked } from './blocked.ts';
 import type { BuildContext } from './build.ts';
 import type { Connection, Target } from './connections.ts';
 import { listAt, textAt } from './raw.ts';
@@ -15,10 +16,9 @@ export interface EgressRule {
   readonly ports: readonly { readonly port?: Port; readonly protocol: string }[];
 }
 
-/** Any host but this machine's own network and the addresses where clouds keep their credentials. */
 const ANYWHERE = [
-  { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
-  { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128'] } },
+  { ipBlock: { cidr: '0.0.0.0/0', except: BLOCKED.ipv4 } },
+  { ipBlock: { cidr: '::/0', except: BLOCKED.ipv6 } },
 ];
 const WIDEST: ReadonlySet<string | undefined> = new Set(ANYWHERE.map(({ ipBlock }) => ipBlock.cidr));
 
@@ -101,7 +101,7 @@ function reach(
 ): Reach[] {
   const family = isIP(host);
   if (family !== 0) {
-    if (LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6')) return [];
+    if (isBlocked(host) || LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6')) return [];
     return [{ to: [{ ipBlock: { cidr: `${host}/${family === 4 ? 32 : 128}` } }], ports }];
   }
   if (host === 'localhost' || host.endsWith('.localhost')) return [];

@@ -1,6 +1,8 @@
 /** What `${NAME}` in a resource's configuration stands for, as far as the resource itself says it. */
 import { interpolate } from '../../crds/config/reference.ts';
+import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { listAt } from './raw.ts';
 
 /** Stands in resolved text for what is not known. No configuration holds it: YAML and JSON files of people have no NUL. */
 const UNKNOWN = '\u0000';
@@ -37,6 +39,13 @@ export function resolver({ env = [], envFrom = [] }: Pick<McpAdapterSpec, 'env' 
     return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, resolve(item)]));
   };
 }
+
+/** `resolver` of a spec that nobody has checked; what is no variable in it declares nothing. */
+export const uncheckedResolver = (spec: unknown): ReturnType<typeof resolver> =>
+  resolver({
+    env: listAt(spec, 'env').filter((variable): variable is EnvVar => EnvVar.safeParse(variable).success),
+    envFrom: listAt(spec, 'envFrom').filter((source): source is EnvFrom => EnvFrom.safeParse(source).success),
+  });
 
 /** The same document without the values that are not known. */
 export function withoutUnknown(value: unknown): unknown {

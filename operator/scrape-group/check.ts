@@ -5,6 +5,9 @@ import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { overlayProblems } from '../mcp-adapter/check-overlay.ts';
+import { blockedFields } from '../mcp-adapter/blocked.ts';
+import { uncheckedResolver } from '../mcp-adapter/known-values.ts';
+import { settingsConnections, sourceConnections } from './connections.ts';
 import { CONTAINER } from './deployment.ts';
 import type { Settings } from './settings.ts';
 
@@ -21,6 +24,7 @@ export function checkSpec(spec: ApiScrapeSourceSpec): Problem[] {
   return [
     ...checkUnresolved(ApiScrapeSourceSpec, spec),
     ...variableProblems(spec),
+    ...blockedProblems(spec),
     ...sizeProblems(spec),
     ...overlay(spec),
   ];
@@ -69,6 +73,16 @@ function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
     exactlyOne(from, `envFrom[${index}]`, ['secretRef', 'configMapRef']),
   );
   return [...env, ...envFrom];
+}
+
+/** Connections whose hosts the resource itself tells. */
+function blockedProblems(spec: ApiScrapeSourceSpec): Problem[] {
+  const resolve = uncheckedResolver(spec);
+  const connections = [
+    ...sourceConnections(resolve(spec.source), ''),
+    ...settingsConnections(resolve(spec.scraper), ''),
+  ];
+  return blockedFields(connections).map(({ field, message }) => ({ path: field, message }));
 }
 
 function exactlyOne(value: object, path: string, names: readonly string[]): Problem[] {

@@ -15,35 +15,44 @@ export function connectionsOf(
   scraper: unknown,
   entries: readonly { readonly resource: string; readonly entry: unknown }[],
 ): Connection[] {
-  const sources = entries.flatMap(({ resource, entry }) => {
-    const field = (name: string): string => `${resource}: spec.source.${name}`;
-    const endpoint = textAt(entry, 'endpoint') ?? '';
-    const elsewhere = /^https?:\/\//i.test(endpoint) || isUnknown(endpoint.slice(0, 1));
-    return [
-      { field: field('baseUrl'), target: targetOfUrl(textAt(entry, 'baseUrl')) },
-      ...(elsewhere ? [{ field: field('endpoint'), target: targetOfUrl(endpoint) }] : []),
-      ...TOKEN_ENDPOINTS.filter((name) => textAt(entry, 'auth', name) !== undefined).map((name) => ({
-        field: field(`auth.${name}`),
-        target: targetOfUrl(textAt(entry, 'auth', name)),
-      })),
-    ];
-  });
-  return [...sources, collector(scraper), ...valkey(scraper)];
+  const sources = entries.flatMap(({ resource, entry }) => sourceConnections(entry, `${resource}: spec.`));
+  return [...sources, ...settingsConnections(scraper, 'spec.')];
 }
 
-function collector(scraper: unknown): Connection {
+/** Those of one source. The names of the fields begin with `prefix`. */
+export function sourceConnections(entry: unknown, prefix: string): Connection[] {
+  const field = (name: string): string => `${prefix}source.${name}`;
+  const endpoint = textAt(entry, 'endpoint') ?? '';
+  const elsewhere = /^https?:\/\//i.test(endpoint) || isUnknown(endpoint.slice(0, 1));
+  return [
+    { field: field('baseUrl'), target: targetOfUrl(textAt(entry, 'baseUrl')) },
+    ...(elsewhere ? [{ field: field('endpoint'), target: targetOfUrl(endpoint) }] : []),
+    ...TOKEN_ENDPOINTS.filter((name) => textAt(entry, 'auth', name) !== undefined).map((name) => ({
+      field: field(`auth.${name}`),
+      target: targetOfUrl(textAt(entry, 'auth', name)),
+    })),
+  ];
+}
+
+/** Those of the settings: the collector and the store. */
+export const settingsConnections = (scraper: unknown, prefix: string): Connection[] => [
+  collector(scraper, prefix),
+  ...valkey(scraper, prefix),
+];
+
+function collector(scraper: unknown, prefix: string): Connection {
   const endpoint = textAt(scraper, 'otelCollectorEndpoint');
   const http = textAt(scraper, 'otelTransport') === 'http';
   // Exporters of OTLP over gRPC take a URL without a port in different ways.
-  return { field: 'spec.scraper.otelCollectorEndpoint', target: targetOfUrl(endpoint, http ? [] : [GRPC_PORT]) };
+  return { field: `${prefix}scraper.otelCollectorEndpoint`, target: targetOfUrl(endpoint, http ? [] : [GRPC_PORT]) };
 }
 
-function valkey(scraper: unknown): Connection[] {
+function valkey(scraper: unknown, prefix: string): Connection[] {
   const backend = valueAt(scraper, ['fingerprintStore', 'backend']) ?? 'sqlite';
   if (backend === 'sqlite') return [];
   const section = valueAt(scraper, ['fingerprintStore', 'redis']) === undefined ? 'valkey' : 'redis';
   const at = (name: string): unknown => valueAt(scraper, ['fingerprintStore', section, name]);
-  return [{ field: `spec.scraper.fingerprintStore.${section}.host`, target: storeTarget(at('host'), at('port')) }];
+  return [{ field: `${prefix}scraper.fingerprintStore.${section}.host`, target: storeTarget(at('host'), at('port')) }];
 }
 
 function storeTarget(host: unknown = 'localhost', port: unknown = VALKEY_PORT): Target | undefined {

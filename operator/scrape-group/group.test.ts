@@ -229,6 +229,21 @@ describe('a source that cannot run', () => {
       'bad: InvalidSpec: spec.source.baseUrl must be',
     ],
     [
+      'an API where clouds keep credentials',
+      source('bad', { source: { baseUrl: 'http://169.254.169.254' } }),
+      'bad: InvalidSpec: spec.source.baseUrl leads to 169.254.169.254',
+    ],
+    [
+      'an endpoint at a link-local address, from a variable whose value stands there',
+      source('bad', { source: { endpoint: 'http://${H}/x' }, env: [{ name: 'H', value: '[fe80::1]' }] }),
+      'bad: InvalidSpec: spec.source.endpoint leads to fe80::1',
+    ],
+    [
+      'a collector where clouds keep credentials',
+      source('bad', { scraper: { otelCollectorEndpoint: 'http://[fd00:ec2::254]:4318' } }),
+      'bad: InvalidSpec: spec.scraper.otelCollectorEndpoint leads to fd00:ec2::254',
+    ],
+    [
       'a broken rule',
       source('bad', { source: { frequency: null } }),
       'bad: InvalidSpec: spec.source.frequency is required',
