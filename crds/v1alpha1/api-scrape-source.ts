@@ -29,7 +29,11 @@ export const ApiScrapeSourceSpec = z.strictObject({
     .strictObject({
       claim: newClaim('Access modes. Default: `[ReadWriteOnce]`.')
         .optional()
-        .describe('A PersistentVolumeClaim that the operator makes, one for each shard. It outlives the group.'),
+        .describe('A PersistentVolumeClaim that the operator makes, one for each shard.'),
+      deletionPolicy: z
+        .enum(['Retain', 'Delete'])
+        .optional()
+        .describe('Whether the claim outlives the last source of the group. Default: `Retain`.'),
     })
     .optional()
     .describe(

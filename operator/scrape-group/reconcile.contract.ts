@@ -213,6 +213,20 @@ describe('sources of a namespace', () => {
     expect(await conditions('a')).toContain('Accepted=True/Accepted');
   });
 
+  test('let their claim go with them where that is wanted, for as long as it is', async () => {
+    await using it = await operator();
+    const owners = async (): Promise<unknown[] | undefined> => {
+      const { metadata } = (await live(STORAGE_CLAIMS, 'scraper-default-state')) ?? {};
+      return metadata && (metadata.ownerReferences ?? []).map(({ kind, name }) => `${kind} ${name}`);
+    };
+    const storage = { claim: { size: '1Gi' } };
+    await put(first('a', { storage: { ...storage, deletionPolicy: 'Delete' } }));
+    await eventually(async () => expect(await owners()).toEqual(['ApiScrapeSource a']));
+    await put(first('a', { storage }));
+    await eventually(async () => expect(await owners()).toEqual([]));
+    await quiet(it);
+  });
+
   test('leave a group that was moved out of while the operator was away', async () => {
     {
       await using it = await operator();

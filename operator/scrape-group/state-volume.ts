@@ -20,16 +20,20 @@ const claimName = ({ group, shard }: State): string => `${shardName(group, shard
 /** `spec.storage.claim`, where there is a file to keep. */
 const claimOf = ({ pod, effective }: State) => (effective.sharedState ? undefined : pod.storage?.claim);
 
-/** The claim of a shard. It has no owner: whoever deletes the sources and applies them again goes on where they were. */
+/**
+ * The claim of a shard. One that is retained has no owner: whoever deletes the sources and applies them again goes on
+ * where they were.
+ */
 export function stateClaim(plan: ShardPlan): KubernetesObject | undefined {
   const claim = claimOf(plan);
   if (claim === undefined) return undefined;
   const annotations = untracked(claim.annotations ?? {});
+  const owners = plan.pod.storage?.deletionPolicy === 'Delete' ? plan.owners : [];
   return {
     apiVersion: STORAGE_CLAIMS.apiVersion,
     kind: STORAGE_CLAIMS.kind,
     metadata: {
-      ...childMetadata({ ...plan, owners: [] }, claimName(plan)),
+      ...childMetadata({ ...plan, owners }, claimName(plan)),
       ...(Object.keys(annotations).length > 0 ? { annotations } : {}),
     },
     spec: claimSpec(claim),
