@@ -3,7 +3,7 @@ import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
 import type { Cache } from '../runtime/reconciler.ts';
 import type { StatusWriter } from '../runtime/status.ts';
-import type { BuildContext } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import type { Greeter } from './greeter.ts';
 import type { PodHealthClient } from './pod-health.ts';
 import type { Lookup } from './lookup.ts';

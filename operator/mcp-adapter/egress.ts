@@ -1,8 +1,8 @@
 /** Where the pods of an adapter may connect to: rules of a NetworkPolicy from the connections of its configuration. */
 import { BlockList, isIP } from 'node:net';
 import { valueAt } from '../../crds/config/tree.ts';
+import type { PodSecurity } from '../pods/hardening.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import type { BuildContext } from './build.ts';
 import type { Connection, Target } from './connections.ts';
 import { listAt, textAt } from './raw.ts';
 import { type Place, serviceOf } from './service-names.ts';
@@ -13,6 +13,15 @@ export interface EgressRule {
   readonly to?: readonly object[];
   /** A protocol without a port means each of its ports. */
   readonly ports: readonly { readonly port?: Port; readonly protocol: string }[];
+}
+
+/** What the rules depend on beside the connections. */
+export interface EgressContext {
+  readonly podSecurity: PodSecurity;
+  /** Services that URLs name, by namespace and name; undefined when unknown or unreadable. */
+  readonly services: (namespace: string, name: string) => KubernetesObject | undefined;
+  /** Whether the operator has no right to read this one. */
+  readonly unreadable?: (namespace: string, name: string) => boolean;
 }
 
 /** Any host but this machine's own network and the addresses where clouds keep their credentials. */
@@ -45,7 +54,7 @@ export const unknownConnections = (connections: readonly Connection[]): string[]
 export function egressRules(
   namespace: string,
   connections: readonly Connection[],
-  context: Pick<BuildContext, 'services' | 'unreadable' | 'podSecurity'>,
+  context: EgressContext,
 ): EgressRule[] {
   const rules = new Map<string, { to: readonly object[]; ports: Set<Port> }>();
   for (const { target } of connections) {
@@ -76,7 +85,7 @@ export function widePorts(policy: unknown): string[] {
 
 const isDns = (port: unknown): boolean => DNS_PORTS.some((one) => one === port);
 
-function dns(podSecurity: BuildContext['podSecurity']): EgressRule {
+function dns(podSecurity: PodSecurity): EgressRule {
   const ports = podSecurity === 'openshift' ? DNS_PORTS : DNS_PORTS.slice(0, 1);
   return { ports: ports.flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) };
 }
@@ -96,7 +105,7 @@ interface Reach {
 function reach(
   namespace: string,
   { host, ports }: Target,
-  context: Pick<BuildContext, 'services' | 'unreadable'>,
+  context: Pick<EgressContext, 'services' | 'unreadable'>,
   depth = 0,
 ): Reach[] {
   const family = isIP(host);

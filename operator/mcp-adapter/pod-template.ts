@@ -1,5 +1,5 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import type { BuildContext } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import {
   CONFIG_FILE,
   CONFIG_FOLDER,

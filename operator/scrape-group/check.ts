@@ -5,7 +5,7 @@ import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { overlayProblems } from '../mcp-adapter/check-overlay.ts';
-import { CONTAINER } from './deployment.ts';
+import { CONTAINER } from './defaults.ts';
 import type { Settings } from './settings.ts';
 
 /** When nobody sets it, it is missing rather than wrong. */

@@ -3,7 +3,7 @@ import { valueAt } from '../../crds/config/tree.ts';
 import { bodyText } from '../mcp-adapter/http-body.ts';
 import { isObject, listAt, numberAt, textAt } from '../mcp-adapter/raw.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { CONTAINER, PORT_NAME } from './deployment.ts';
+import { CONTAINER, PORT_NAME } from './defaults.ts';
 
 /** What one pod says about itself in `/healthz`. */
 export interface ScraperHealth {

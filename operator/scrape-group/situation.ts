@@ -7,7 +7,7 @@ import { rolloutOf } from '../mcp-adapter/rollout.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES } from '../runtime/resources.ts';
-import type { ShardPlan } from './build.ts';
+import type { ShardPlan } from './plan.ts';
 import type { Cluster } from './cluster.ts';
 import { fileHash } from './config-map.ts';
 import type { Group } from './group.ts';

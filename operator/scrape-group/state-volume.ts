@@ -4,7 +4,7 @@ import { listAt, textAt } from '../mcp-adapter/raw.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { claimSpec } from '../pods/claim-spec.ts';
-import type { ShardPlan } from './build.ts';
+import type { ShardPlan } from './plan.ts';
 import { childMetadata } from './child-metadata.ts';
 import { shardName } from './names.ts';
 
