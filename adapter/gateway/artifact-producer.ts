@@ -2,6 +2,7 @@ import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
 import { AdapterError } from '../errors.ts';
 import { safeFilename } from '../files/paths.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { ArtifactCapture } from './artifact-capture.ts';
@@ -13,7 +14,6 @@ import { wantedPath, withOutputPath } from './output-argument.ts';
 import type { ProducerOptions, ProducerSettings } from './producer-settings.ts';
 import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep } from './tool-step.ts';
 import type { Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
 
 /**
  * Calls of tools that produce files (specification 2.8): the tool is told where to write, and what it has written becomes

@@ -9,6 +9,7 @@ import { answerDiscovery } from '../code-mode/discovery.ts';
 import { type Sandbox, type SandboxOutcome } from '../code-mode/sandbox.ts';
 import { ToolIndex } from '../code-mode/tool-index.ts';
 import { AdapterError } from '../errors.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { RequestFacts } from './incoming.ts';
 import type { MountAdditions } from './mount.ts';
@@ -16,7 +17,6 @@ import { nestedCall, type Post } from './nested-call.ts';
 import { toolTimeouts } from './settings.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 import { toolPrefix } from './upload-url-tool.ts';
-import { isWorkspace } from './workspaces.ts';
 
 export interface CodeModeParts {
   readonly sandbox: Sandbox;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
@@ -10,7 +11,6 @@ import { requireSession } from './admission.ts';
 import { LeftCalls } from './left-calls.ts';
 import { strayAnswer } from './lists.ts';
 import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
 
 const SECOND_STREAM_ATTEMPTS = 5;
 const RENEWALS = 2;

@@ -3,6 +3,7 @@ import { Exchange, type Plan } from '../exchange/exchange.ts';
 import { locate } from '../exchange/json-scan.ts';
 import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
 import type { Lease } from '../sessions/session-registry.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { listKey } from '../upstream/list-cache.ts';
 import { ownRequest } from '../upstream/own-request.ts';
@@ -16,7 +17,6 @@ import type { Mount } from './mount.ts';
 import { remembering } from './remembered.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
 import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
 
 const CANCEL_TIMEOUT_MS = 5_000;
 /** The only revision with batches. */
@@ -145,7 +145,7 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       const open = calls.filter((call) => unanswered.includes((call as Request).idText));
       if (open.length === 0) return new AdapterError('upstream_timeout');
       void cancelUpstream(turn, current, unanswered);
-      return timeoutResults(mount, open, limitsOf(mount, open));
+      return timeoutResults(mount.serverId, open, limitsOf(mount, open));
     },
     onResponse: own === undefined ? ownAnswer(turn, asked, session) : own.onResponse,
     onStray: strayAnswer(turn, session),

@@ -3,13 +3,13 @@ import { elements, locate } from '../exchange/json-scan.ts';
 import { METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from './mount.ts';
 import { ownUpstreamOf, type Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
 
 const MAX_PAGES = 1_000;
 /** Of all pages together; whatever is done to a list is done to all of it. */

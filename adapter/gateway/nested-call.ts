@@ -8,12 +8,12 @@ import { inject } from 'light-my-request';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import { argumentAt } from '../exchange/modern-headers.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { Incoming, RequestFacts } from './incoming.ts';
 import type { Mount } from './mount.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
 import { encodeHeader } from './parameter-headers.ts';
 import type { ToolCall } from './tool-step.ts';
-import { isWorkspace } from './workspaces.ts';
 
 /** Where calls begin: the gateway. */
 export type Post = (mount: Mount, incoming: Incoming, bytes: Buffer) => Promise<void>;

@@ -56,7 +56,7 @@ function exchange(turn: Turn, body: Body, request: Request, headers: readonly st
     request: { method: 'POST', session: undefined, headers, body },
     idTexts: [request.idText],
     timeoutMs: limit,
-    onTimeout: () => timeoutResults(mount, [request], [limit]),
+    onTimeout: () => timeoutResults(mount.serverId, [request], [limit]),
     onResponse: own?.onResponse,
     onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: (outcome) => own?.onEnd?.(outcome),

@@ -10,15 +10,16 @@ import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
-import { listingLimit, orAborted } from './listing-limit.ts';
+import { listingLimit } from './listing-limit.ts';
+import { orAborted } from './or-aborted.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 import { invalidateSession, renew, type Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
 
 const MAX_BASELINE_CHARS = 16 << 20;
 const MAX_RECENT = 10_000;
@@ -142,7 +143,7 @@ export class ToolSurface {
   async shown(turn: Turn, record: SessionRecord, result: string, page: Page): Promise<string> {
     const needsWhole = this.#needsWhole(record);
     const isWhole = page === 'first' && needsWhole;
-    using limit = needsWhole ? listingLimit(turn, REQUEST_TIMEOUT_MS) : undefined;
+    using limit = needsWhole ? listingLimit(turn.incoming.reply, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
     const first = this.#pageOf(result);
     const isPart = isWhole && first.hasMore;
@@ -164,7 +165,7 @@ export class ToolSurface {
    * own. `limitMs` is that of the call which asks.
    */
   async tools(turn: Turn, record: SessionRecord, limitMs: number | null = null): Promise<SessionTools> {
-    using limit = listingLimit(turn, limitMs);
+    using limit = listingLimit(turn.incoming.reply, limitMs);
     const { signal } = limit;
     try {
       return await this.#forSession(turn, record, await this.#current(turn, record, signal), true, signal);
@@ -187,7 +188,7 @@ export class ToolSurface {
       if (!isOwnTool(this.catalog, name)) asked.push(name);
     }
     if (asked.length === 0) return;
-    using limit = listingLimit(turn, longest(asked.map(turn.mount.timeoutOf)));
+    using limit = listingLimit(turn.incoming.reply, longest(asked.map(turn.mount.timeoutOf)));
     const { signal } = limit;
     const list = await this.#current(turn, record, signal);
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
