@@ -23,10 +23,10 @@ import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { withCodeMode } from './gateway/code-mode.ts';
 import { createMount, type Mount, type MountAdditions } from './gateway/mount.ts';
+import { mayEndUpstream } from './gateway/session-upstream.ts';
 import { toolEntries } from './gateway/settings.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
-import { mayEndUpstream } from './gateway/turn.ts';
 import {
   healthObject,
   publicHealth,

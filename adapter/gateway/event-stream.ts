@@ -10,7 +10,10 @@ import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { requireSession } from './admission.ts';
 import { LeftCalls } from './left-calls.ts';
 import { strayAnswer } from './lists.ts';
-import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
+import { ownUpstreamOf } from './own-upstream.ts';
+import { planOf } from './plan-of.ts';
+import { renew } from './session-upstream.ts';
+import type { Turn } from './turn.ts';
 
 const SECOND_STREAM_ATTEMPTS = 5;
 const RENEWALS = 2;

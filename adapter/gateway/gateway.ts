@@ -15,8 +15,9 @@ import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
 import { initialize } from './initialize.ts';
 import type { Mount } from './mount.ts';
 import type { RequestTrace } from './request-trace.ts';
+import { endUpstream } from './session-upstream.ts';
 import { sessionless } from './sessionless.ts';
-import { endUpstream, type GatewayParts } from './turn.ts';
+import type { GatewayParts } from './turn.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;

@@ -12,11 +12,14 @@ import { refuseDisabled, requireSession } from './admission.ts';
 import { sendResult } from './answers.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
+import { ownUpstreamOf } from './own-upstream.ts';
+import { planOf } from './plan-of.ts';
 import { answerOwnResource, ownResource } from './resources.ts';
 import type { Mount } from './mount.ts';
 import { remembering } from './remembered.ts';
+import { renew } from './session-upstream.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
-import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
+import type { Turn } from './turn.ts';
 
 const CANCEL_TIMEOUT_MS = 5_000;
 /** The only revision with batches. */

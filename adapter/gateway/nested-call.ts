@@ -10,6 +10,7 @@ import { argumentAt } from '../exchange/modern-headers.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { Incoming, RequestFacts } from './incoming.ts';
+import { sessionlessListing } from './listing-for.ts';
 import type { Mount } from './mount.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
 import { encodeHeader } from './parameter-headers.ts';
@@ -70,11 +71,10 @@ async function modernHeaders(
   tool: string,
   args: Record<string, unknown>,
 ): Promise<IncomingHttpHeaders> {
-  const { parts, mount, incoming } = turn;
+  const { parts, incoming } = turn;
   const own = Object.entries(incoming.headers).filter(([name]) => !name.startsWith('mcp-param-'));
-  const base = mount.headers.base('POST', incoming.headers);
   const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
-  for (const { header, path } of await parts.toolParameters.of(turn, tool, base)) {
+  for (const { header, path } of await parts.toolParameters.of(sessionlessListing(turn), tool)) {
     const value = argumentAt(args, path);
     if (typeof value === 'string') headers[header] = encodeHeader(value);
     else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);

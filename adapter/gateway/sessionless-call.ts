@@ -2,18 +2,20 @@ import { Exchange, type Outcome } from '../exchange/exchange.ts';
 import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import type { ListingRequest } from './list-tools.ts';
 import { strayAnswer } from './lists.ts';
 import { withParameters } from './parameter-headers.ts';
+import { planOf } from './plan-of.ts';
 import { timeoutResults } from './time-limits.ts';
-import { planOf, type Turn } from './turn.ts';
+import type { Turn } from './turn.ts';
 import { inWorkspace, noWorkspace, openWorkspace } from './workspaces.ts';
 
-/** A tools/call of the sessionless revision. `base` are the headers of an own request for this client. */
+/** A tools/call of the sessionless revision. `listing` asks for the tools of its client. */
 export async function callSessionless(
   turn: Turn,
   body: Body,
   request: Request,
-  base: readonly string[],
+  listing: ListingRequest,
 ): Promise<void> {
   const { mount } = turn;
   refuseDisabled(mount, request);
@@ -22,7 +24,7 @@ export async function callSessionless(
   const headers = mount.headers.forward('POST', turn.incoming.headers, true);
   if (step === undefined) return exchange(turn, body, request, headers);
   const tool = toolName(request);
-  const declared = await turn.parts.toolParameters.of(turn, tool ?? '', base);
+  const declared = await turn.parts.toolParameters.of(listing, tool ?? '');
   const record = step.needsHome ? await openWorkspace(turn) : noWorkspace(turn);
   // As any session, a workspace does not expire while a call runs in it.
   const { sessions } = turn.parts;

@@ -1,5 +1,5 @@
 import { elements, locate } from '../exchange/json-scan.ts';
-import { listingFor } from './list-tools.ts';
+import { listingFor } from './listing-for.ts';
 import { ToolListings } from './tool-listings.ts';
 import type { ToolCall } from './tool-step.ts';
 

@@ -12,14 +12,16 @@ import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
+import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
+import { listingFor } from './listing-for.ts';
 import { listingLimit } from './listing-limit.ts';
 import { orAborted } from './or-aborted.ts';
 import { SessionDrifts } from './session-drifts.ts';
+import { invalidateSession, renew } from './session-upstream.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
-import { invalidateSession, renew, type Turn } from './turn.ts';
+import type { Turn } from './turn.ts';
 
 const MAX_BASELINE_CHARS = 16 << 20;
 const MAX_RECENT = 10_000;
