@@ -2,9 +2,9 @@ import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
+import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { isUnknown, resolver } from './known-values.ts';
 import { isLoopback } from './loopback.ts';
-import { isObject, listAt, numberAt, textAt } from './raw.ts';
 
 /**
  * Rules of a McpAdapter that concern more than one field, or what only a pod makes of a value. The CRD says what it can

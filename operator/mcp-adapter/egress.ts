@@ -3,8 +3,8 @@ import { BlockList, isIP } from 'node:net';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { PodSecurity } from '../pods/hardening.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
 import type { Connection, Target } from './connections.ts';
-import { listAt, textAt } from './raw.ts';
 import { type Place, serviceOf } from './service-names.ts';
 
 export type Port = number | string;

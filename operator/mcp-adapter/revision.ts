@@ -1,8 +1,8 @@
 /** Pure: which pods are of a Deployment's newest revision, and whether they must be made anew. */
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
 import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from './labels.ts';
 import type { PodHealth } from './pod-health.ts';
-import { listAt, textAt } from './raw.ts';
 
 /** Annotations of the template with which pods are told apart; `kubectl rollout restart` sets the last. */
 const MARKS = [CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT, 'kubectl.kubernetes.io/restartedAt'];
