@@ -20,13 +20,14 @@ import { fileTools } from './file-tools.ts';
 import { noFileEvents } from './files/file-events.ts';
 import type { ReconciliationAtStart } from './files/reconcile-at-start.ts';
 import { ClientNotices } from './gateway/client-notices.ts';
+import { createMount, type MountAdditions } from './gateway/create-mount.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { withCodeMode } from './gateway/code-mode.ts';
-import { createMount, type Mount, type MountAdditions } from './gateway/mount.ts';
 import { mayEndUpstream } from './gateway/session-upstream.ts';
 import { toolEntries } from './gateway/settings.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
+import type { Mount } from './gateway/turn.ts';
 import {
   healthObject,
   publicHealth,

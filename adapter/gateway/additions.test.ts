@@ -4,9 +4,9 @@ import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { type AdditionParts, mountAdditions } from './additions.ts';
-import type { MountAdditions } from './mount.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from './own-resources.ts';
-import type { ToolStep } from './tool-step.ts';
+import type { ToolStep } from './turn.ts';
 import type { UploadUrlTool } from './upload-url-tool.ts';
 
 const step = (): ToolStep => ({

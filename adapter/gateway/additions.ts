@@ -2,10 +2,10 @@ import type { AdapterEntry, ArtifactProducer, UploadConsumer } from '../../crds/
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import { withGuidance } from '../catalog/consumer-guidance.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
-import type { MountAdditions } from './mount.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from './own-resources.ts';
 import { toolEntries } from './settings.ts';
-import type { ToolStep } from './tool-step.ts';
+import type { ToolStep } from './turn.ts';
 import type { UploadUrlTool } from './upload-url-tool.ts';
 import { joinedResources, workflowResource } from './workflow-resource.ts';
 

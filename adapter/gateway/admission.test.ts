@@ -9,7 +9,7 @@ import { createRedaction } from '../../crds/config/redact.ts';
 import { refuseDisabled, rejectedHead, requireHeaders, requireSession } from './admission.ts';
 import { admit } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
-import type { Mount } from './mount.ts';
+import type { Mount } from './turn.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 
 const incoming = (headers: Incoming['headers']): Incoming => ({

@@ -3,7 +3,7 @@ import { AdapterError } from '../errors.ts';
 import { type Message, toolName } from '../exchange/message.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import type { Incoming } from './incoming.ts';
-import type { Mount } from './mount.ts';
+import type { Mount } from './turn.ts';
 
 /** Throws unless every header of `client_headers.required` is there. */
 export function requireHeaders(mount: Mount, incoming: Incoming): void {

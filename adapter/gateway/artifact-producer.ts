@@ -12,8 +12,7 @@ import { leaveCall } from './left-calls.ts';
 import { locateOutput } from './locate-output.ts';
 import { wantedPath, withOutputPath } from './output-argument.ts';
 import type { ProducerOptions, ProducerSettings } from './producer-settings.ts';
-import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep } from './tool-step.ts';
-import type { Turn } from './turn.ts';
+import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep, Turn } from './turn.ts';
 
 /**
  * Calls of tools that produce files (specification 2.8): the tool is told where to write, and what it has written becomes

@@ -12,10 +12,10 @@ import type { ControlMessage } from '../state/message-bus.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { toolCall } from './call-tool.ts';
 import { type CallOfCode, withCodeMode } from './code-mode.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { RequestFacts } from './incoming.ts';
-import type { MountAdditions } from './mount.ts';
 import type { Post } from './nested-call.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 
 type Run = Parameters<Sandbox['run']>[0];
 

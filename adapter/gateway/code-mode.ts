@@ -11,11 +11,12 @@ import { ToolIndex } from '../code-mode/tool-index.ts';
 import { AdapterError } from '../errors.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { RequestFacts } from './incoming.ts';
-import type { MountAdditions } from './mount.ts';
 import { nestedCall, type Post } from './nested-call.ts';
 import { toolTimeouts } from './settings.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 import { toolPrefix } from './upload-url-tool.ts';
 
 export interface CodeModeParts {
@@ -71,7 +72,7 @@ type IndexOf = (call: ToolCall) => Promise<ToolIndex>;
 function toolIndexes(own: readonly string[]): IndexOf {
   const indexes = new WeakMap<readonly (string | undefined)[], Promise<ToolIndex>>();
   return async ({ turn, record, timeoutMs }) => {
-    const { shown, drift } = await turn.mount.surface.tools(turn, record, timeoutMs);
+    const { shown, drift } = await turn.mount.surface.tools(new TurnTools(turn), record, timeoutMs);
     let index = indexes.get(shown);
     if (index === undefined) {
       const all = [...shown.filter((tool) => tool !== undefined), ...own];

@@ -13,11 +13,10 @@ import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
 import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
 import { initialize } from './initialize.ts';
-import type { Mount } from './mount.ts';
 import type { RequestTrace } from './request-trace.ts';
 import { endUpstream } from './session-upstream.ts';
 import { sessionless } from './sessionless.ts';
-import type { GatewayParts } from './turn.ts';
+import type { GatewayParts, Mount } from './turn.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;

@@ -15,11 +15,11 @@ import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { ownUpstreamOf } from './own-upstream.ts';
 import { planOf } from './plan-of.ts';
 import { answerOwnResource, ownResource } from './resources.ts';
-import type { Mount } from './mount.ts';
 import { remembering } from './remembered.ts';
 import { renew } from './session-upstream.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
-import type { Turn } from './turn.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { Mount, Turn } from './turn.ts';
 
 const CANCEL_TIMEOUT_MS = 5_000;
 /** The only revision with batches. */
@@ -44,7 +44,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
-    if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, record, calls.map(toolName));
+    if (mount.surface.checksCalls) await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;

@@ -11,10 +11,9 @@ import { FrameSplitter } from '../exchange/sse-frames.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { Incoming, RequestFacts } from './incoming.ts';
 import { sessionlessListing } from './listing-for.ts';
-import type { Mount } from './mount.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
 import { encodeHeader } from './parameter-headers.ts';
-import type { ToolCall } from './tool-step.ts';
+import type { Mount, ToolCall } from './turn.ts';
 
 /** Where calls begin: the gateway. */
 export type Post = (mount: Mount, incoming: Incoming, bytes: Buffer) => Promise<void>;

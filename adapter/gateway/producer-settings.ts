@@ -7,7 +7,7 @@ import type { Quotas } from '../files/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
 import type { locateOutput } from './locate-output.ts';
-import type { ToolCall } from './tool-step.ts';
+import type { ToolCall } from './turn.ts';
 
 /** What the producers of one server share. */
 export interface ProducerOptions {

@@ -1,9 +1,8 @@
 import { sessionEnd } from '../sessions/session-end.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { UpstreamSession } from '../upstream/upstream.ts';
-import type { Mount } from './mount.ts';
 import { ownUpstreamOf, upstreamOf } from './own-upstream.ts';
-import type { Turn } from './turn.ts';
+import type { Mount, Turn } from './turn.ts';
 
 const END_SESSION_TIMEOUT_MS = 5_000;
 

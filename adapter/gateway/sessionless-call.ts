@@ -7,6 +7,7 @@ import { strayAnswer } from './lists.ts';
 import { withParameters } from './parameter-headers.ts';
 import { planOf } from './plan-of.ts';
 import { timeoutResults } from './time-limits.ts';
+import { TurnTools } from './turn-tools.ts';
 import type { Turn } from './turn.ts';
 import { inWorkspace, noWorkspace, openWorkspace } from './workspaces.ts';
 
@@ -19,7 +20,9 @@ export async function callSessionless(
 ): Promise<void> {
   const { mount } = turn;
   refuseDisabled(mount, request);
-  if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, noWorkspace(turn), [toolName(request)]);
+  if (mount.surface.checksCalls) {
+    await mount.surface.checkCalls(new TurnTools(turn), noWorkspace(turn), [toolName(request)]);
+  }
   const step = stepOf(mount, body, [request]);
   const headers = mount.headers.forward('POST', turn.incoming.headers, true);
   if (step === undefined) return exchange(turn, body, request, headers);

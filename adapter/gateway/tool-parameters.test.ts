@@ -13,10 +13,9 @@ import {
 } from '../upstream/testing/http-upstream.ts';
 import type { ListingRequest } from './list-tools.ts';
 import { sessionlessListing } from './listing-for.ts';
-import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import { ToolParameters } from './tool-parameters.ts';
-import type { Turn } from './turn.ts';
+import type { Mount, Turn } from './turn.ts';
 
 const schema = (header: string) => ({
   type: 'object',

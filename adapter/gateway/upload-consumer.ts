@@ -14,7 +14,7 @@ import { type FileArguments, fileArguments, withFileArgument, withFileArguments 
 import { editedCall, errorResult } from './edited-call.ts';
 import { FileUse, leaseUntil } from './file-use.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 import { parseHandle } from './upload-handle.ts';
 
 export interface ConsumerOptions {

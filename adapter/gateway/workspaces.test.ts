@@ -9,8 +9,7 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { toolCall } from './call-tool.ts';
 import { sampleMount } from './testing/sample-mount.ts';
-import type { PreparedCall, ToolStep } from './tool-step.ts';
-import type { Turn } from './turn.ts';
+import type { PreparedCall, ToolStep, Turn } from './turn.ts';
 import { inWorkspace, mayUse, noWorkspace, openWorkspace } from './workspaces.ts';
 
 let files: StoredFiles;

@@ -3,8 +3,7 @@ import { MODERN_REVISION } from '../exchange/message.ts';
 import { newSessionId, type SessionRegistry } from '../sessions/session-registry.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import type { PreparedCall, ToolStep } from './tool-step.ts';
-import type { Turn } from './turn.ts';
+import type { PreparedCall, ToolStep, Turn } from './turn.ts';
 
 /** No session has this id: ids are random. */
 const NO_SESSION = '0'.repeat(32);

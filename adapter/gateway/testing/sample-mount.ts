@@ -2,7 +2,8 @@ import { effectiveServer } from '../../../crds/config/effective-server.ts';
 import { load } from '../../../crds/config/testing.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { createRedaction } from '../../../crds/config/redact.ts';
-import { createMount, type Mount, type MountOptions } from '../mount.ts';
+import { createMount, type MountOptions } from '../create-mount.ts';
+import type { Mount } from '../turn.ts';
 
 /** A mount as the adapter makes it from a file, before an upstream that does nothing by itself. */
 export function sampleMount(server: Record<string, unknown> = {}, options: Partial<MountOptions> = {}): Mount {
