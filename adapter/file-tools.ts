@@ -1,6 +1,7 @@
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-entry.ts';
 import type { EffectiveServer } from '../crds/config/effective-server.ts';
+import type { DisabledTools } from './catalog/disabled-tools.ts';
 import { AdapterError } from './errors.ts';
 import { UploadUrls } from './files/upload-urls.ts';
 import { mountAdditions } from './gateway/additions.ts';
@@ -23,6 +24,8 @@ import type { StateStore } from './state/state-store.ts';
 import type { UploadNonces } from './state/upload-nonces.ts';
 
 export interface FileToolParts {
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
   readonly config: AdapterConfig;
   readonly store: StateStore;
   /** The store's, with telemetry. */
@@ -52,6 +55,7 @@ const NO_FILES = {
 export function fileTools(server: EffectiveServer, parts: FileToolParts): MountAdditions {
   const { config, opened } = parts;
   return mountAdditions(server, {
+    disabled: parts.disabled,
     uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,
     uriScheme: config.uploads.uri_scheme,
     consumer: (entry, helper) => consumer(server, entry, helper, parts),

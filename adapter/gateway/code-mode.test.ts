@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
+import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
 import { type Body, MODERN_REVISION, parseBody } from '../exchange/message.ts';
@@ -54,7 +55,9 @@ function scene(
   const config = load({ servers: [{ id: 's-1', mount_path: '/s1', upstream: { url: 'http://u:1/mcp' }, ...server }] });
   const [first] = config.servers;
   if (first === undefined) throw new Error('no server');
-  const all = withCodeMode(effectiveServer(config, first), additions, {
+  const effective = effectiveServer(config, first);
+  const all = withCodeMode(effective, additions, {
+    disabled: disabledTools(effective.disabled_tools),
     sandbox,
     bus,
     post,

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
-import { disabledTools } from '../catalog/disabled-tools.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { warningOf } from '../catalog/drift.ts';
 import { readCodeArguments } from '../code-mode/code-arguments.ts';
 import { codeToolDefinitions, codeToolName } from '../code-mode/definitions.ts';
@@ -20,6 +20,8 @@ import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 import { toolPrefix } from './upload-url-tool.ts';
 
 export interface CodeModeParts {
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
   readonly sandbox: Sandbox;
   readonly bus: Pick<MessageBus, 'onControl'>;
   readonly post: Post;
@@ -50,11 +52,11 @@ export interface CallOfCode {
  * names; this saves tokens, and guards nothing.
  */
 export function withCodeMode(server: EffectiveServer, additions: MountAdditions, parts: CodeModeParts): MountAdditions {
-  const { matches } = disabledTools(server.disabled_tools);
   const prefix = toolPrefix(server.id);
-  const { limits } = parts.sandbox;
+  const { disabled, sandbox } = parts;
+  const { limits } = sandbox;
   const totalMs = timeOf(toolTimeouts(server)(codeToolName(prefix, 'execute')), limits.totalMs);
-  const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !matches(name));
+  const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !disabled.matches(name));
   const indexOf = toolIndexes(additions.own.map(({ definition }) => definition));
   const steps = new Map(additions.steps);
   for (const { tool, name } of instead) {

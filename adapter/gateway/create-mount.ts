@@ -2,7 +2,7 @@ import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import { timerMs } from '../../crds/config/timer-ms.ts';
 import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
-import { disabledTools } from '../catalog/disabled-tools.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
 import type { Redact } from '../../crds/config/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
@@ -19,6 +19,8 @@ import type { Mount, ToolStep } from './turn.ts';
 
 export interface MountOptions {
   readonly server: EffectiveServer;
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
   readonly upstream: Upstream;
   readonly authHeader: string;
   readonly listTtlMs: number;
@@ -45,7 +47,7 @@ export interface MountAdditions {
 }
 
 export function createMount(options: MountOptions): Mount {
-  const { server, upstream, warn, additions, telemetry = noTelemetry } = options;
+  const { server, disabled, upstream, warn, additions, telemetry = noTelemetry } = options;
   const { client_headers: clientHeaders } = server.upstream;
   const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
   const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
@@ -56,7 +58,6 @@ export function createMount(options: MountOptions): Mount {
   if (relaysChallenges) {
     warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
   }
-  const disabled = disabledTools(server.disabled_tools);
   for (const entry of disabled.invalid)
     warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
 
