@@ -94,6 +94,13 @@ describe('asking pods', () => {
   });
 
   it('asks a few at a time, and not all of many', async () => {
+    const waiting: ServerResponse[] = [];
+    answer = (response) => {
+      waiting.push(response);
+      if (waiting.length < 5) return;
+      // By then a sixth would have come.
+      setTimeout(() => waiting.splice(0).forEach((one) => one.end('{"status":"ok"}')), 50);
+    };
     const pods = Array.from({ length: 30 }, (_, index) =>
       podWith(`p${String(index).padStart(2, '0')}`, { ip: `127.0.1.${index + 1}`, port: port() }),
     );
