@@ -1,4 +1,4 @@
-import type { EgressContext } from './egress.ts';
+import type { EgressContext } from '../pods/egress.ts';
 
 /** What build needs beside the resource. */
 export interface BuildContext extends EgressContext {

@@ -2,8 +2,8 @@ import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
+import { isUnknown, resolver } from '../pods/known-values.ts';
 import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
-import { isUnknown, resolver } from './known-values.ts';
 import { isLoopback } from './loopback.ts';
 
 /**

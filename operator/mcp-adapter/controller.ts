@@ -3,6 +3,7 @@ import { PodClient } from '../pods/ask-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { Lookup } from '../runtime/lookup.ts';
 import { keyOf } from '../runtime/object-store.ts';
 import type { Key } from '../runtime/reconciler.ts';
 import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
@@ -11,7 +12,6 @@ import type { Cluster } from './cluster.ts';
 import { Greeter } from './greeter.ts';
 import { createHandshake } from './handshake.ts';
 import { ADAPTER_LABEL } from './labels.ts';
-import { Lookup } from './lookup.ts';
 import { ADAPTER_HEALTH } from './pod-health.ts';
 import { reconcile } from './reconcile.ts';
 

@@ -1,9 +1,9 @@
 /** Pure: when to look at an adapter again although nothing says that it changed. */
 import { askable } from '../pods/ask-pods.ts';
+import { readySince } from '../pods/revision.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import { ADAPTER_HEALTH } from './pod-health.ts';
 import type { Report, Situation } from './report.ts';
-import { readySince } from './revision.ts';
 
 /** Nobody tells the operator how pods and upstreams are: it has to ask. */
 const STEADY_MS = 15_000;

@@ -1,10 +1,10 @@
 /** What of a specification works, but perhaps not as meant. */
 import { valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { overlay } from '../pods/overlay.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
 import { CONTAINER, RESOURCES } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
-import { overlay } from './overlay.ts';
 
 export function warningsOf(
   spec: Pick<McpAdapterSpec, 'podOverlay' | 'serviceMonitor' | 'autoscaling' | 'resources'>,

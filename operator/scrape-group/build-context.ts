@@ -1,4 +1,4 @@
-import type { EgressContext } from '../mcp-adapter/egress.ts';
+import type { EgressContext } from '../pods/egress.ts';
 import type { OwnerReference } from '../runtime/kubernetes.ts';
 
 /** What build needs beside the group. */

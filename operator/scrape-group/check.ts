@@ -4,7 +4,7 @@ import { hasReference } from '../../crds/config/reference.ts';
 import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { overlayProblems } from '../mcp-adapter/check-overlay.ts';
+import { overlayProblems } from '../pods/check-overlay.ts';
 import { CONTAINER } from './defaults.ts';
 import type { Settings } from './settings.ts';
 

@@ -1,8 +1,8 @@
-import type { Lookup } from '../mcp-adapter/lookup.ts';
 import type { PodClient } from '../pods/ask-pods.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
+import type { Lookup } from '../runtime/lookup.ts';
 import type { Cache } from '../runtime/reconciler.ts';
 import type { StatusWriter } from '../runtime/status.ts';
 import type { BuildContext } from './build-context.ts';

@@ -1,6 +1,6 @@
 import { valueAt } from '../../crds/config/tree.ts';
-import { type Connection, type Target, hostname, targetOfUrl } from '../mcp-adapter/connections.ts';
-import { isUnknown } from '../mcp-adapter/known-values.ts';
+import { type Connection, type Target, hostname, targetOfUrl } from '../pods/connections.ts';
+import { isUnknown } from '../pods/known-values.ts';
 import { textAt } from '../runtime/raw.ts';
 
 const TOKEN_ENDPOINTS = ['getTokenEndpoint', 'tokenEndpoint'];

@@ -1,10 +1,10 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
-import { Lookup } from '../mcp-adapter/lookup.ts';
 import { PodClient } from '../pods/ask-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { Lookup } from '../runtime/lookup.ts';
 import type { Key } from '../runtime/reconciler.ts';
 import { API_SCRAPE_SOURCES, SERVICES } from '../runtime/resources.ts';
 import { StatusWriter } from '../runtime/status.ts';

@@ -1,9 +1,9 @@
-import { REFERENCES_REVISION, RESTARTED_AT, CONFIG_HASH } from '../mcp-adapter/labels.ts';
-import { overlay } from '../mcp-adapter/overlay.ts';
-import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../mcp-adapter/references.ts';
-import { withSidecarDefaults } from '../mcp-adapter/sidecars.ts';
-import { spread } from '../mcp-adapter/spread.ts';
+import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { overlay } from '../pods/overlay.ts';
+import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
+import { withSidecarDefaults } from '../pods/sidecars.ts';
+import { spread } from '../pods/spread.ts';
 import { hashOf } from '../runtime/content-hash.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';

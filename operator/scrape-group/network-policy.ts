@@ -1,4 +1,4 @@
-import { type EgressContext, egressRules, unknownConnections } from '../mcp-adapter/egress.ts';
+import { type EgressContext, egressRules, unknownConnections } from '../pods/egress.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { NETWORK_POLICIES } from '../runtime/resources.ts';
 import { childMetadata } from './child-metadata.ts';

@@ -1,6 +1,5 @@
-import { referencesRevision } from './references-revision.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
-import { newestPods } from '../mcp-adapter/revision.ts';
+import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { Desired } from '../runtime/apply.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { type Key, type Result, done } from '../runtime/reconciler.ts';

@@ -1,9 +1,9 @@
 /** Where the pods of an adapter may connect to: rules of a NetworkPolicy from the connections of its configuration. */
 import { BlockList, isIP } from 'node:net';
 import { valueAt } from '../../crds/config/tree.ts';
-import type { PodSecurity } from '../pods/hardening.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
+import type { PodSecurity } from './hardening.ts';
 import type { Connection, Target } from './connections.ts';
 import { type Place, serviceOf } from './service-names.ts';
 
