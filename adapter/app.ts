@@ -9,6 +9,7 @@ import type { Redaction } from '../crds/config/redact.ts';
 import { redactUrl } from '../crds/config/redact-url.ts';
 import { timerMs } from '../crds/config/timer-ms.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
+import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
 import { runsOfMachine } from './code-mode/runs-of-machine.ts';
 import { SANDBOX_LIMITS } from './code-mode/sandbox-limits.ts';
 import { Sandbox } from './code-mode/sandbox.ts';
@@ -20,13 +21,14 @@ import { fileTools } from './file-tools.ts';
 import { noFileEvents } from './files/file-events.ts';
 import type { ReconciliationAtStart } from './files/reconcile-at-start.ts';
 import { ClientNotices } from './gateway/client-notices.ts';
+import { createMount, type MountAdditions } from './gateway/create-mount.ts';
 import { Gateway } from './gateway/gateway.ts';
 import { withCodeMode } from './gateway/code-mode.ts';
-import { createMount, type Mount, type MountAdditions } from './gateway/mount.ts';
+import { mayEndUpstream } from './gateway/session-upstream.ts';
 import { toolEntries } from './gateway/settings.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
-import { mayEndUpstream } from './gateway/turn.ts';
+import type { Mount } from './gateway/turn.ts';
 import {
   healthObject,
   publicHealth,
@@ -199,9 +201,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       SANDBOX_LIMITS,
     ),
   });
-  const withTools = (server: EffectiveServer, additions: MountAdditions): MountAdditions => {
+  const withTools = (server: EffectiveServer, disabled: DisabledTools, additions: MountAdditions): MountAdditions => {
     if (!server.code_mode_enabled) return additions;
     return withCodeMode(server, additions, {
+      disabled,
       sandbox,
       bus,
       post: (...call) => gateway.post(...call),
@@ -230,8 +233,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       transport === 'sse'
         ? new LegacySseUpstream({ url, insecureTls, store, bus })
         : new StreamableHttpUpstream({ url, insecureTls });
+    const disabled = disabledTools(server.disabled_tools);
     return createMount({
       server,
+      disabled,
       upstream,
       authHeader: core.auth.header_name,
       listTtlMs,
@@ -242,7 +247,9 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       ...(telemetry.isOn && { onTools: (names) => toolNames.listed(server.id, names) }),
       additions: withTools(
         server,
+        disabled,
         fileTools(server, {
+          disabled,
           config,
           store,
           nonces,

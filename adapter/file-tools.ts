@@ -1,18 +1,19 @@
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-entry.ts';
 import type { EffectiveServer } from '../crds/config/effective-server.ts';
+import type { DisabledTools } from './catalog/disabled-tools.ts';
 import { AdapterError } from './errors.ts';
 import { UploadUrls } from './files/upload-urls.ts';
 import { mountAdditions } from './gateway/additions.ts';
 import { artifactProducer } from './gateway/artifact-producer.ts';
 import { artifactResources } from './gateway/artifact-resources.ts';
 import type { ClientNotices } from './gateway/client-notices.ts';
+import type { MountAdditions } from './gateway/create-mount.ts';
 import { downloadUrl } from './gateway/download-url.ts';
 import type { Incoming } from './gateway/incoming.ts';
-import type { MountAdditions } from './gateway/mount.ts';
 import type { OwnResources } from './gateway/own-resources.ts';
-import type { ToolStep } from './gateway/tool-step.ts';
 import type { ToolSchemas } from './gateway/tool-schemas.ts';
+import type { ToolStep } from './gateway/turn.ts';
 import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.ts';
 import { uploadUrlTool, type UploadUrlTool } from './gateway/upload-url-tool.ts';
 import { mayUse } from './gateway/workspaces.ts';
@@ -23,6 +24,8 @@ import type { StateStore } from './state/state-store.ts';
 import type { UploadNonces } from './state/upload-nonces.ts';
 
 export interface FileToolParts {
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
   readonly config: AdapterConfig;
   readonly store: StateStore;
   /** The store's, with telemetry. */
@@ -52,6 +55,7 @@ const NO_FILES = {
 export function fileTools(server: EffectiveServer, parts: FileToolParts): MountAdditions {
   const { config, opened } = parts;
   return mountAdditions(server, {
+    disabled: parts.disabled,
     uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,
     uriScheme: config.uploads.uri_scheme,
     consumer: (entry, helper) => consumer(server, entry, helper, parts),

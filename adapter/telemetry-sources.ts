@@ -1,5 +1,5 @@
 import type { RunningExchanges } from './exchange/running.ts';
-import type { Mount } from './gateway/mount.ts';
+import type { Mount } from './gateway/turn.ts';
 import { unreachedServers } from './health.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { TelemetrySources } from './telemetry/telemetry.ts';

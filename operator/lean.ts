@@ -1,7 +1,7 @@
 /** Pure: what the caches keep of objects. Thousands of them are held for as long as the operator runs. */
-import { isObject, listAt } from './mcp-adapter/raw.ts';
 import { standIn } from './runtime/content-hash.ts';
 import type { KubernetesObject } from './runtime/kubernetes.ts';
+import { isObject, listAt } from './runtime/raw.ts';
 import { GROUP_LABEL } from './scrape-group/names.ts';
 
 /** kubectl keeps the whole object in it once more. */

@@ -2,8 +2,8 @@ import { valueAt } from '../crds/config/tree.ts';
 import { apiScrapeSourceCrd } from '../crds/generate/api-scrape-source-crd.ts';
 import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
 import { VERSION } from '../crds/v1alpha1/api.ts';
-import { isObject, listAt } from './mcp-adapter/raw.ts';
 import { ApiError, type KubernetesApi } from './runtime/kubernetes.ts';
+import { isObject, listAt } from './runtime/raw.ts';
 import { API_SCRAPE_SOURCES, CUSTOM_RESOURCE_DEFINITIONS, MCP_ADAPTERS } from './runtime/resources.ts';
 
 /** Whether a CRD in the cluster has every field that this program uses: the API server drops the others from what users write. */

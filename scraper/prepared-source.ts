@@ -1,5 +1,6 @@
 import type { ScraperSettings, Source } from '../crds/config/scraper.ts';
-import { type AddReadings, compileReadings } from './output/compile-readings.ts';
+import type { AddReadings } from './output/add-readings.ts';
+import { compileReadings } from './output/compile-readings.ts';
 import { compileDataKey, type RecordsOf } from './records/data-key.ts';
 import { needsExactNumbers } from './records/exact-numbers-needed.ts';
 import { compileFilters, type RecordFilter } from './records/filters.ts';

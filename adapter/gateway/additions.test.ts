@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
+import { disabledTools } from '../catalog/disabled-tools.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { type AdditionParts, mountAdditions } from './additions.ts';
-import type { MountAdditions } from './mount.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from './own-resources.ts';
-import type { ToolStep } from './tool-step.ts';
+import type { ToolStep } from './turn.ts';
 import type { UploadUrlTool } from './upload-url-tool.ts';
 
 const step = (): ToolStep => ({
@@ -33,7 +34,9 @@ function additions(server: Record<string, unknown>, changes: Partial<AdditionPar
   const [first] = config.servers;
   if (first === undefined) throw new Error('no server');
   const made: [string, boolean?][] = [];
-  const added = mountAdditions(effectiveServer(config, first), {
+  const effective = effectiveServer(config, first);
+  const added = mountAdditions(effective, {
+    disabled: disabledTools(effective.disabled_tools),
     uploadUrl: helper,
     uriScheme: 'upload://',
     consumer: (entry, known) => {

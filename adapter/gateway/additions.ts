@@ -1,15 +1,17 @@
 import type { AdapterEntry, ArtifactProducer, UploadConsumer } from '../../crds/config/adapter-entry.ts';
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import { withGuidance } from '../catalog/consumer-guidance.ts';
-import { disabledTools } from '../catalog/disabled-tools.ts';
-import type { MountAdditions } from './mount.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from './own-resources.ts';
 import { toolEntries } from './settings.ts';
-import type { ToolStep } from './tool-step.ts';
+import type { ToolStep } from './turn.ts';
 import type { UploadUrlTool } from './upload-url-tool.ts';
 import { joinedResources, workflowResource } from './workflow-resource.ts';
 
 export interface AdditionParts {
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
   /** Undefined while uploads are off. */
   readonly uploadUrl: UploadUrlTool | undefined;
   /** `uploads.uri_scheme`. */
@@ -23,8 +25,8 @@ export interface AdditionParts {
 
 /** What the adapter adds to a server as its configuration says. */
 export function mountAdditions(server: EffectiveServer, parts: AdditionParts): MountAdditions {
-  const isDisabled = disabledTools(server.disabled_tools).matches;
-  const helper = parts.uploadUrl !== undefined && !isDisabled(parts.uploadUrl.name) ? parts.uploadUrl : undefined;
+  const { uploadUrl, disabled } = parts;
+  const helper = uploadUrl !== undefined && !disabled.matches(uploadUrl.name) ? uploadUrl : undefined;
   const steps = new Map<string, ToolStep>();
   const transforms = new Map<string, (tool: string) => string>();
   const made = new Map<AdapterEntry, ToolStep | undefined>();
@@ -38,8 +40,7 @@ export function mountAdditions(server: EffectiveServer, parts: AdditionParts): M
     steps.set(tool, step);
     if (entry.type === 'artifact_producer') isProducer = true;
     // While uploads are off there is nothing that a model could do.
-    else if (parts.uploadUrl !== undefined)
-      transforms.set(tool, guidance(server, entry, parts.uriScheme, helper?.name));
+    else if (uploadUrl !== undefined) transforms.set(tool, guidance(server, entry, parts.uriScheme, helper?.name));
   }
   if (helper !== undefined) steps.set(helper.name, helper.step);
   return {

@@ -6,9 +6,10 @@ import { describe, expect, test, vi } from 'vitest';
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
-import { admit, refuseDisabled, rejectedHead, requireHeaders, requireSession } from './admission.ts';
+import { refuseDisabled, rejectedHead, requireHeaders, requireSession } from './admission.ts';
+import { admit } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
-import type { Mount } from './mount.ts';
+import type { Mount } from './turn.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 
 const incoming = (headers: Incoming['headers']): Incoming => ({

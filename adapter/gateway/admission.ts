@@ -1,10 +1,9 @@
 import { redactUrl } from '../../crds/config/redact-url.ts';
 import { AdapterError } from '../errors.ts';
-import type { Outcome } from '../exchange/exchange.ts';
 import { type Message, toolName } from '../exchange/message.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import type { Incoming } from './incoming.ts';
-import type { Mount } from './mount.ts';
+import type { Mount } from './turn.ts';
 
 /** Throws unless every header of `client_headers.required` is there. */
 export function requireHeaders(mount: Mount, incoming: Incoming): void {
@@ -20,55 +19,6 @@ export function requireSession(incoming: Incoming): string {
   const sessionId = incoming.headers['mcp-session-id'];
   if (typeof sessionId !== 'string' || sessionId === '') throw new AdapterError('missing_session');
   return sessionId;
-}
-
-/** Asks the circuit breaker. Throws `upstream_unavailable` while it is open. */
-export function admit(mount: Mount): Admitted {
-  const admission = mount.breaker.admit(Date.now());
-  if (admission.kind === 'pass') return NO_PROBE;
-  if (admission.kind === 'probe') return new Probe(mount);
-  const detail = `The upstream server "${mount.serverId}" is unhealthy; requests are rejected for now.`;
-  throw new AdapterError('upstream_unavailable', detail, {
-    retryAfter: Math.max(1, Math.ceil(admission.retryAfterMs / 1000)),
-  });
-}
-
-/** An admitted request. One that was admitted as a probe must be finished, however little came of it. */
-export interface Admitted {
-  /** The upstream has answered with this status. */
-  answered(status: number): void;
-  finished(outcome: Outcome): void;
-}
-
-/** What a request that is no probe tells the breaker. */
-export const NO_PROBE: Admitted = { answered: () => {}, finished: () => {} };
-
-/** Ends of a request to which the upstream has said nothing. */
-const GONE: ReadonlySet<Outcome> = new Set(['upstream_broke', 'upstream_unreachable', 'upstream_timeout', 'timeout']);
-
-/** Tells the breaker, once, what a request of its half-open state has shown. */
-class Probe implements Admitted {
-  readonly #mount: Mount;
-  #told = false;
-
-  constructor(mount: Mount) {
-    this.#mount = mount;
-  }
-
-  /** The head decides: a stream may stay open for hours. */
-  answered(status: number): void {
-    if (this.#told) return;
-    this.#told = true;
-    if (status < 500) this.#mount.breaker.probeSucceeded();
-    else this.#mount.breaker.probeFailed(Date.now());
-  }
-
-  finished(outcome: Outcome): void {
-    if (this.#told) return;
-    this.#told = true;
-    if (GONE.has(outcome)) this.#mount.breaker.probeFailed(Date.now());
-    else this.#mount.breaker.probeAbandoned();
-  }
 }
 
 /** Throws for a call of a tool that `disabled_tools` hides; to the client it does not exist. */

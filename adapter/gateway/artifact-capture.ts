@@ -5,17 +5,13 @@ import { AFTER_LIMIT_MS } from '../exchange/plan.ts';
 import { FileRefused, type OpenedFile, StorageFault } from '../files/places.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
-import type { ProducerOptions, ProducerSettings } from './artifact-producer.ts';
 import { OPEN_PLACE, withAdditions } from './artifact-result.ts';
 import { artifactUri } from './artifact-uri.ts';
 import { leaseUntil, leaseWithoutExchange } from './file-use.ts';
 import { findOutput, type FoundOutput } from './find-output.ts';
 import { keepArtifact } from './keep-artifact.ts';
 import type { ToolResult } from './locate-output.ts';
-import type { ToolCall } from './tool-step.ts';
-
-/** The call that a file belongs to, as far as that needs it. */
-export type CapturedCall = Pick<ToolCall, 'turn' | 'record' | 'timeoutMs'>;
+import type { CapturedCall, ProducerOptions, ProducerSettings } from './producer-settings.ts';
 
 const RENEW_MS = 20_000;
 /** How long before the exchange ends a capture is given up, so that its end is heard of. */

@@ -17,8 +17,9 @@ import type { SecondHome } from '../files/second-home.ts';
 import { fileRecord, newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { artifactProducer, type ProducerOptions } from './artifact-producer.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import { artifactProducer } from './artifact-producer.ts';
+import type { ProducerOptions } from './producer-settings.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 
 const PNG = Buffer.concat([
   Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),

@@ -1,49 +1,18 @@
 import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
-import type { Artifacts } from '../../crds/config/artifacts.ts';
 import { AdapterError } from '../errors.ts';
-import type { FileEvents } from '../files/file-events.ts';
-import type { FileStore } from '../files/file-store.ts';
-import type { Locks } from '../files/locks.ts';
 import { safeFilename } from '../files/paths.ts';
-import type { Quotas } from '../files/quotas.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
-import { type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
-import type { SessionKey, SessionRecord } from '../state/state-store.ts';
-import { ArtifactCapture, type CapturedCall } from './artifact-capture.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
+import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { ArtifactCapture } from './artifact-capture.ts';
 import { editedCall, errorResult } from './edited-call.ts';
 import { leaseUntil, leftForMs } from './file-use.ts';
 import { leaveCall } from './left-calls.ts';
 import { locateOutput } from './locate-output.ts';
 import { wantedPath, withOutputPath } from './output-argument.ts';
-import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep } from './tool-step.ts';
-import type { Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
-
-/** What the producers of one server share. */
-export interface ProducerOptions {
-  readonly serverId: string;
-  readonly artifacts: Artifacts;
-  /** `tool_defaults.allow_raw_output` of the server, `core.defaults` resolved. */
-  readonly allowRawOutput: boolean;
-  readonly records: FileRecords;
-  readonly files: FileStore;
-  readonly quotas: Quotas;
-  readonly locks: Locks;
-  readonly events: FileEvents;
-  /** Makes the URL by which an artifact can be downloaded; undefined without `core.allow_artifacts_download`. */
-  readonly downloadUrl: ((file: FileRecord, call: CapturedCall) => Promise<string>) | undefined;
-  /** Tells the session that its list of resources has changed. Must not fail. */
-  readonly onListChanged: (session: SessionKey) => void;
-  readonly warn: (message: string) => void;
-}
-
-/** What is the same for all calls of an entry's tools. */
-export interface ProducerSettings {
-  readonly locate: ReturnType<typeof locateOutput>;
-  readonly mode: ArtifactProducer['output_locator']['mode'];
-  readonly exposed: boolean;
-  readonly rawOutput: boolean;
-}
+import type { ProducerOptions, ProducerSettings } from './producer-settings.ts';
+import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep, Turn } from './turn.ts';
 
 /**
  * Calls of tools that produce files (specification 2.8): the tool is told where to write, and what it has written becomes

@@ -7,8 +7,8 @@ import { AdapterError } from '../errors.ts';
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import type { PreparedCall, ToolCall } from './turn.ts';
 import { sampleMount } from './testing/sample-mount.ts';
-import type { PreparedCall, ToolCall } from './tool-step.ts';
 
 function body(text: string): Body {
   const parsed = parseBody(Buffer.from(text));

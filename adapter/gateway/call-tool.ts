@@ -3,11 +3,10 @@ import { noteResult } from '../exchange/answer-watch.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import type { Body, Message, Request } from '../exchange/message.ts';
 import { toolName } from '../exchange/message.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { sendJson, sendResult } from './answers.ts';
-import type { Mount } from './mount.ts';
 import { completeCall } from './own-result.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
-import { isWorkspace } from './workspaces.ts';
+import type { Mount, PreparedCall, ToolCall, ToolStep } from './turn.ts';
 
 /** What an exchange is to do for the step of a call; nothing of a call that has none. */
 export type ForwardedCall = Extract<PreparedCall, { kind: 'forward' }>;

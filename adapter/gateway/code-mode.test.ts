@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
+import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
 import { type Body, MODERN_REVISION, parseBody } from '../exchange/message.ts';
@@ -12,10 +13,10 @@ import type { ControlMessage } from '../state/message-bus.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { toolCall } from './call-tool.ts';
 import { type CallOfCode, withCodeMode } from './code-mode.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { RequestFacts } from './incoming.ts';
-import type { MountAdditions } from './mount.ts';
 import type { Post } from './nested-call.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 
 type Run = Parameters<Sandbox['run']>[0];
 
@@ -54,7 +55,9 @@ function scene(
   const config = load({ servers: [{ id: 's-1', mount_path: '/s1', upstream: { url: 'http://u:1/mcp' }, ...server }] });
   const [first] = config.servers;
   if (first === undefined) throw new Error('no server');
-  const all = withCodeMode(effectiveServer(config, first), additions, {
+  const effective = effectiveServer(config, first);
+  const all = withCodeMode(effective, additions, {
+    disabled: disabledTools(effective.disabled_tools),
     sandbox,
     bus,
     post,

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
-import { disabledTools } from '../catalog/disabled-tools.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { warningOf } from '../catalog/drift.ts';
 import { readCodeArguments } from '../code-mode/code-arguments.ts';
 import { codeToolDefinitions, codeToolName } from '../code-mode/definitions.ts';
@@ -9,16 +9,19 @@ import { answerDiscovery } from '../code-mode/discovery.ts';
 import { type Sandbox, type SandboxOutcome } from '../code-mode/sandbox.ts';
 import { ToolIndex } from '../code-mode/tool-index.ts';
 import { AdapterError } from '../errors.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
+import type { MountAdditions } from './create-mount.ts';
 import type { RequestFacts } from './incoming.ts';
-import type { MountAdditions } from './mount.ts';
 import { nestedCall, type Post } from './nested-call.ts';
 import { toolTimeouts } from './settings.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 import { toolPrefix } from './upload-url-tool.ts';
-import { isWorkspace } from './workspaces.ts';
 
 export interface CodeModeParts {
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
   readonly sandbox: Sandbox;
   readonly bus: Pick<MessageBus, 'onControl'>;
   readonly post: Post;
@@ -49,11 +52,11 @@ export interface CallOfCode {
  * names; this saves tokens, and guards nothing.
  */
 export function withCodeMode(server: EffectiveServer, additions: MountAdditions, parts: CodeModeParts): MountAdditions {
-  const { matches } = disabledTools(server.disabled_tools);
   const prefix = toolPrefix(server.id);
-  const { limits } = parts.sandbox;
+  const { disabled, sandbox } = parts;
+  const { limits } = sandbox;
   const totalMs = timeOf(toolTimeouts(server)(codeToolName(prefix, 'execute')), limits.totalMs);
-  const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !matches(name));
+  const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !disabled.matches(name));
   const indexOf = toolIndexes(additions.own.map(({ definition }) => definition));
   const steps = new Map(additions.steps);
   for (const { tool, name } of instead) {
@@ -71,7 +74,7 @@ type IndexOf = (call: ToolCall) => Promise<ToolIndex>;
 function toolIndexes(own: readonly string[]): IndexOf {
   const indexes = new WeakMap<readonly (string | undefined)[], Promise<ToolIndex>>();
   return async ({ turn, record, timeoutMs }) => {
-    const { shown, drift } = await turn.mount.surface.tools(turn, record, timeoutMs);
+    const { shown, drift } = await turn.mount.surface.tools(new TurnTools(turn), record, timeoutMs);
     let index = indexes.get(shown);
     if (index === undefined) {
       const all = [...shown.filter((tool) => tool !== undefined), ...own];

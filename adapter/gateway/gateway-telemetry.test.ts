@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
+import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox } from '../code-mode/sandbox.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
@@ -177,6 +178,7 @@ describe('a tool call tells telemetry how it ended', () => {
     const nothing = { steps: new Map<string, never>(), transforms: new Map(), own: [], resources: undefined };
     await start(CALM, (gateway, bus) =>
       withCodeMode(effective, nothing, {
+        disabled: disabledTools(effective.disabled_tools),
         sandbox,
         bus,
         post: (...one) => gateway().post(...one),

@@ -6,16 +6,17 @@ import { argumentsSha256 } from '../telemetry/audit-arguments.ts';
 import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import type { TracedRequest } from '../telemetry/tracing.ts';
-import { admit, type Admitted, NO_PROBE, requireHeaders, requireSession } from './admission.ts';
+import { requireHeaders, requireSession } from './admission.ts';
+import { admit, type Admitted, NO_PROBE } from './admitted.ts';
 import { sendError } from './answers.ts';
 import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
 import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
 import { initialize } from './initialize.ts';
-import type { Mount } from './mount.ts';
 import type { RequestTrace } from './request-trace.ts';
+import { endUpstream } from './session-upstream.ts';
 import { sessionless } from './sessionless.ts';
-import { endUpstream, type GatewayParts } from './turn.ts';
+import type { GatewayParts, Mount } from './turn.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;

@@ -3,6 +3,7 @@ import { Exchange, type Plan } from '../exchange/exchange.ts';
 import { locate } from '../exchange/json-scan.ts';
 import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
 import type { Lease } from '../sessions/session-registry.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { listKey } from '../upstream/list-cache.ts';
 import { ownRequest } from '../upstream/own-request.ts';
@@ -11,12 +12,14 @@ import { refuseDisabled, requireSession } from './admission.ts';
 import { sendResult } from './answers.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
+import { ownUpstreamOf } from './own-upstream.ts';
+import { planOf } from './plan-of.ts';
 import { answerOwnResource, ownResource } from './resources.ts';
-import type { Mount } from './mount.ts';
 import { remembering } from './remembered.ts';
+import { renew } from './session-upstream.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
-import { ownUpstreamOf, planOf, renew, type Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { Mount, Turn } from './turn.ts';
 
 const CANCEL_TIMEOUT_MS = 5_000;
 /** The only revision with batches. */
@@ -41,7 +44,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     if (record.upstreamSessionId === '') record = await renew(turn, record);
-    if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, record, calls.map(toolName));
+    if (mount.surface.checksCalls) await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;
@@ -145,7 +148,7 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       const open = calls.filter((call) => unanswered.includes((call as Request).idText));
       if (open.length === 0) return new AdapterError('upstream_timeout');
       void cancelUpstream(turn, current, unanswered);
-      return timeoutResults(mount, open, limitsOf(mount, open));
+      return timeoutResults(mount.serverId, open, limitsOf(mount, open));
     },
     onResponse: own === undefined ? ownAnswer(turn, asked, session) : own.onResponse,
     onStray: strayAnswer(turn, session),

@@ -5,8 +5,10 @@ import { type Body, MODERN_REVISION, type Request } from '../exchange/message.ts
 import { INITIALIZE_TIMEOUT_MS, newSessionId } from '../sessions/session-registry.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
 import { withCapabilities } from './capabilities.ts';
+import { planOf } from './plan-of.ts';
 import { keptParams } from './remembered.ts';
-import { endUpstream, planOf, type Turn } from './turn.ts';
+import { endUpstream } from './session-upstream.ts';
+import type { Turn } from './turn.ts';
 
 const NO_SUCH_SESSION = `The upstream server opened a session of revision ${MODERN_REVISION}, which has none.`;
 

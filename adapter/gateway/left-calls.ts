@@ -3,8 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Answer } from '../exchange/answer.ts';
 import { locate } from '../exchange/json-scan.ts';
 import type { SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
-import type { LeftCall, TakenUpCall } from './tool-step.ts';
-import type { Turn } from './turn.ts';
+import type { LeftCall, TakenUpCall, Turn } from './turn.ts';
 
 type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 

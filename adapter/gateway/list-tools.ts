@@ -1,3 +1,4 @@
+import type { Redact } from '../../crds/config/redact.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate } from '../exchange/json-scan.ts';
 import { METHOD_NOT_FOUND } from '../exchange/message.ts';
@@ -6,10 +7,6 @@ import { joinedPages } from '../catalog/tool-view.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
-import type { SessionRecord } from '../state/state-store.ts';
-import type { Mount } from './mount.ts';
-import { ownUpstreamOf, type Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
 
 const MAX_PAGES = 1_000;
 /** Of all pages together; whatever is done to a list is done to all of it. */
@@ -19,29 +16,16 @@ const LONGEST_MS = 300_000;
 
 /** Whose list of tools is asked for. */
 export interface ListingRequest {
-  readonly mount: Mount;
+  readonly serverId: string;
   readonly upstream: Upstream;
+  /** For the upstream's words in errors of ours. */
+  readonly redact: Redact;
   /** Stands for the client's headers, on which the list may depend. */
   readonly clientKey: string;
   /** Headers of an own request for this client: what it authenticates with. */
   readonly base: readonly string[];
   /** The session to ask in, with the headers of a request in it; undefined in the sessionless revision. */
   readonly inSession: { readonly session: UpstreamSession; readonly headers: readonly string[] } | undefined;
-}
-
-/** The request for the tools that the client of a turn would see. */
-export function listingFor(turn: Turn, record: SessionRecord): ListingRequest {
-  const { mount, incoming } = turn;
-  const inSession = isWorkspace(record)
-    ? undefined
-    : { session: record, headers: mount.headers.forward('POST', incoming.headers, false) };
-  return {
-    mount,
-    upstream: ownUpstreamOf(turn),
-    clientKey: mount.headers.clientKey(incoming.headers),
-    base: mount.headers.base('POST', incoming.headers),
-    inSession,
-  };
 }
 
 /** What an upstream says that has no tools at all. */
@@ -62,7 +46,7 @@ export async function* listTools(
   signal: AbortSignal,
   earlier?: string,
 ): AsyncGenerator<string, void> {
-  const { mount, upstream, base, inSession } = request;
+  const { upstream, redact, base, inSession } = request;
   const meta = inSession === undefined ? { _meta: MODERN_META } : {};
   let next = earlier === undefined ? undefined : nextCursor(earlier);
   if (earlier !== undefined && next === undefined) return;
@@ -76,24 +60,24 @@ export async function* listTools(
       signal,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw failed(mount, error instanceof Error ? error.message : String(error), error);
+      throw failed(redact, error instanceof Error ? error.message : String(error), error);
     });
     const result = text === undefined ? undefined : locate(text, ['result']);
     if (inSession !== undefined && losesSession(status, body)) {
       throw new AdapterError('upstream_session_terminated');
     }
     if (text === undefined || result === undefined || !Array.isArray(message?.result?.['tools'])) {
-      const error = failed(mount, message?.error?.message ?? `it answered with HTTP ${status}`);
+      const error = failed(redact, message?.error?.message ?? `it answered with HTTP ${status}`);
       throw message?.error?.code === METHOD_NOT_FOUND ? new NoToolsError(error.code, error.message) : error;
     }
     chars += result.end - result.start;
-    if (chars > MAX_CHARS) throw failed(mount, `the list is longer than ${MAX_CHARS} characters`);
+    if (chars > MAX_CHARS) throw failed(redact, `the list is longer than ${MAX_CHARS} characters`);
     yield text.slice(result.start, result.end);
     const { nextCursor } = message.result;
     if (!isCursor(nextCursor)) return;
     next = nextCursor;
   }
-  throw failed(mount, `it has more than ${MAX_PAGES} pages`);
+  throw failed(redact, `it has more than ${MAX_PAGES} pages`);
 }
 
 /** The whole list as one page. `first`: its first page, where it is there already. */
@@ -125,7 +109,7 @@ function nextCursor(result: string): string | undefined {
 /** Some servers say with an empty one that nothing follows. */
 const isCursor = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-function failed(mount: Mount, why: string, cause?: unknown): AdapterError {
-  const detail = `The tools of the upstream server could not be listed: ${mount.redact(why)}.`;
+function failed(redact: Redact, why: string, cause?: unknown): AdapterError {
+  const detail = `The tools of the upstream server could not be listed: ${redact(why)}.`;
   return new AdapterError('upstream_failed', detail, { cause });
 }

@@ -1,5 +1,6 @@
+import type { ServerResponse } from 'node:http';
+
 import { AdapterError } from '../errors.ts';
-import type { Turn } from './turn.ts';
 
 /** For calls without a limit: whoever waits for one does not wait for its list. */
 const NO_CALL_LIMIT_MS = 60_000;
@@ -10,8 +11,11 @@ export interface ListingLimit extends Disposable {
   readonly signal: AbortSignal;
 }
 
-/** @param limitMs that of the call which the list is for, in milliseconds; null where it has none */
-export function listingLimit({ incoming: { reply } }: Turn, limitMs: number | null): ListingLimit {
+/**
+ * @param reply the client's: nobody waits any more when it closes
+ * @param limitMs that of the call which the list is for, in milliseconds; null where it has none
+ */
+export function listingLimit(reply: ServerResponse, limitMs: number | null): ListingLimit {
   const controller = new AbortController();
   const onClose = (): void => controller.abort(new AdapterError('cancelled'));
   const seconds = (limitMs ?? NO_CALL_LIMIT_MS) / 1000;
@@ -26,17 +30,4 @@ export function listingLimit({ incoming: { reply } }: Turn, limitMs: number | nu
       reply.off('close', onClose);
     },
   };
-}
-
-/** What a promise resolves to. Rejects with the signal's reason as soon as that is aborted; the work itself goes on. */
-export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = (): void => reject(signal.reason as Error);
-  signal.addEventListener('abort', onAbort, { once: true });
-  if (signal.aborted) onAbort();
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
-  }
 }

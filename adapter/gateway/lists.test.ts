@@ -2,10 +2,10 @@ import { describe, expect, test } from 'vitest';
 
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
+import type { MountAdditions, MountOptions } from './create-mount.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
-import type { Mount, MountAdditions, MountOptions } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
-import type { Turn } from './turn.ts';
+import type { Mount, Turn } from './turn.ts';
 
 const record = sessionRecord();
 const TOOLS = '{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"a"},{"name":"b"}]}}';

@@ -4,10 +4,10 @@ import { AdapterError, rpcErrorText } from '../errors.ts';
 import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import type { Mount } from './mount.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { Page } from './tool-surface.ts';
-import type { Turn } from './turn.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { Mount, Turn } from './turn.ts';
 
 /** What a request asks for a list of, as far as the adapter may have something to say about it. */
 interface Listing {
@@ -192,7 +192,7 @@ function sameForSession(
     );
   }
   return mount.surface
-    .shown(turn, record, text.slice(result.start, result.end), listing.page)
+    .shown(new TurnTools(turn), record, text.slice(result.start, result.end), listing.page)
     .then((shown) => splice(text, [{ ...result, with: shown }]));
 }
 

@@ -9,8 +9,8 @@ import type { ControlMessage } from '../state/message-bus.ts';
 import { toolCall } from './call-tool.ts';
 import type { Incoming } from './incoming.ts';
 import { nestedCall, type Post } from './nested-call.ts';
+import type { ToolCall } from './turn.ts';
 import { sampleMount } from './testing/sample-mount.ts';
-import type { ToolCall } from './tool-step.ts';
 
 /** A message as the gateway got it. */
 interface Posted {

@@ -8,12 +8,12 @@ import { inject } from 'light-my-request';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import { argumentAt } from '../exchange/modern-headers.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { Incoming, RequestFacts } from './incoming.ts';
-import type { Mount } from './mount.ts';
+import { sessionlessListing } from './listing-for.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
 import { encodeHeader } from './parameter-headers.ts';
-import type { ToolCall } from './tool-step.ts';
-import { isWorkspace } from './workspaces.ts';
+import type { Mount, ToolCall } from './turn.ts';
 
 /** Where calls begin: the gateway. */
 export type Post = (mount: Mount, incoming: Incoming, bytes: Buffer) => Promise<void>;
@@ -70,11 +70,10 @@ async function modernHeaders(
   tool: string,
   args: Record<string, unknown>,
 ): Promise<IncomingHttpHeaders> {
-  const { parts, mount, incoming } = turn;
+  const { parts, incoming } = turn;
   const own = Object.entries(incoming.headers).filter(([name]) => !name.startsWith('mcp-param-'));
-  const base = mount.headers.base('POST', incoming.headers);
   const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
-  for (const { header, path } of await parts.toolParameters.of(turn, tool, base)) {
+  for (const { header, path } of await parts.toolParameters.of(sessionlessListing(turn), tool)) {
     const value = argumentAt(args, path);
     if (typeof value === 'string') headers[header] = encodeHeader(value);
     else if (typeof value === 'number' || typeof value === 'boolean') headers[header] = String(value);

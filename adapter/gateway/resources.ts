@@ -2,9 +2,8 @@ import { AdapterError, rpcErrorText } from '../errors.ts';
 import type { Body, Message, Request } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { sendJson, sendResult } from './answers.ts';
-import type { Mount } from './mount.ts';
 import type { OwnResources } from './own-resources.ts';
-import type { Turn } from './turn.ts';
+import type { Mount, Turn } from './turn.ts';
 
 const ABOUT_ONE = new Set(['resources/read', 'resources/subscribe', 'resources/unsubscribe']);
 

@@ -2,27 +2,32 @@ import { Exchange, type Outcome } from '../exchange/exchange.ts';
 import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import type { ListingRequest } from './list-tools.ts';
 import { strayAnswer } from './lists.ts';
 import { withParameters } from './parameter-headers.ts';
+import { planOf } from './plan-of.ts';
 import { timeoutResults } from './time-limits.ts';
-import { planOf, type Turn } from './turn.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { Turn } from './turn.ts';
 import { inWorkspace, noWorkspace, openWorkspace } from './workspaces.ts';
 
-/** A tools/call of the sessionless revision. `base` are the headers of an own request for this client. */
+/** A tools/call of the sessionless revision. `listing` asks for the tools of its client. */
 export async function callSessionless(
   turn: Turn,
   body: Body,
   request: Request,
-  base: readonly string[],
+  listing: ListingRequest,
 ): Promise<void> {
   const { mount } = turn;
   refuseDisabled(mount, request);
-  if (mount.surface.checksCalls) await mount.surface.checkCalls(turn, noWorkspace(turn), [toolName(request)]);
+  if (mount.surface.checksCalls) {
+    await mount.surface.checkCalls(new TurnTools(turn), noWorkspace(turn), [toolName(request)]);
+  }
   const step = stepOf(mount, body, [request]);
   const headers = mount.headers.forward('POST', turn.incoming.headers, true);
   if (step === undefined) return exchange(turn, body, request, headers);
   const tool = toolName(request);
-  const declared = await turn.parts.toolParameters.of(turn, tool ?? '', base);
+  const declared = await turn.parts.toolParameters.of(listing, tool ?? '');
   const record = step.needsHome ? await openWorkspace(turn) : noWorkspace(turn);
   // As any session, a workspace does not expire while a call runs in it.
   const { sessions } = turn.parts;
@@ -56,7 +61,7 @@ function exchange(turn: Turn, body: Body, request: Request, headers: readonly st
     request: { method: 'POST', session: undefined, headers, body },
     idTexts: [request.idText],
     timeoutMs: limit,
-    onTimeout: () => timeoutResults(mount, [request], [limit]),
+    onTimeout: () => timeoutResults(mount.serverId, [request], [limit]),
     onResponse: own?.onResponse,
     onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: (outcome) => own?.onEnd?.(outcome),

@@ -5,12 +5,14 @@ import type { Body, Message, Request } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
 import { sendJson, sendResult } from './answers.ts';
 import { withCapabilities } from './capabilities.ts';
+import { sessionlessListing } from './listing-for.ts';
 import { isOwnListOnly, listAnswer, ownList, strayAnswer } from './lists.ts';
 import { completeResult } from './own-result.ts';
+import { planOf } from './plan-of.ts';
 import { ownResource } from './resources.ts';
 import { callSessionless } from './sessionless-call.ts';
 import { requestTimeout } from './time-limits.ts';
-import { ownUpstreamOf, planOf, type Turn } from './turn.ts';
+import type { Turn } from './turn.ts';
 import { mayUse, noWorkspace } from './workspaces.ts';
 
 const INVALID_PARAMS = -32602;
@@ -21,18 +23,18 @@ const SESSION_IN_URI = /^[^:]*:\/\/sessions\/([0-9a-f]{32})\//;
 export async function sessionless(turn: Turn, body: Body, idTexts: readonly string[]): Promise<void> {
   const { parts, mount, incoming } = turn;
   const message = body.messages[0] as Message;
-  const base = mount.headers.base('POST', incoming.headers);
-  const client = mount.headers.clientKey(incoming.headers);
-  const era = await mount.era.era(client, base, ownUpstreamOf(turn)).catch((error: unknown) => {
+  const listing = sessionlessListing(turn);
+  const { clientKey, base, upstream } = listing;
+  const era = await mount.era.era(clientKey, base, upstream).catch((error: unknown) => {
     throw new AdapterError('upstream_unreachable', undefined, { cause: error });
   });
   if (era === 'legacy') throw new AdapterError('legacy_upstream');
   const mismatch =
     headerMismatch(message, incoming.headers) ??
-    (await parts.toolParameters.mismatch(turn, message, incoming.headers, base));
+    (await parts.toolParameters.mismatch(listing, message, incoming.headers));
   if (mismatch !== undefined) throw new AdapterError('header_mismatch', mismatch);
   if (message.kind === 'request') {
-    if (message.method === 'tools/call') return callSessionless(turn, body, message, base);
+    if (message.method === 'tools/call') return callSessionless(turn, body, message, listing);
     if (await answerHere(turn, body, message)) return;
   }
   const plan = planOf(turn, {

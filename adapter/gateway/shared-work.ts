@@ -1,4 +1,4 @@
-import { orAborted } from './listing-limit.ts';
+import { orAborted } from './or-aborted.ts';
 
 interface Running<T> {
   readonly result: Promise<T>;

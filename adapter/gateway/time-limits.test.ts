@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
 import { type Body, type Message, parseBody } from '../exchange/message.ts';
-import { sampleMount } from './testing/sample-mount.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
 
 function body(...messages: object[]): Body {
@@ -36,7 +35,7 @@ describe('the answer to a call that took too long', () => {
   const calls = (...all: object[]): readonly Message[] => body(...all).messages;
 
   test('is a result that says so to the model', () => {
-    const text = timeoutResults(sampleMount(), calls(request('tools/call', 'a', { name: 'slow' })), [2500]);
+    const text = timeoutResults('s1', calls(request('tools/call', 'a', { name: 'slow' })), [2500]);
     expect(JSON.parse(text)).toEqual({
       jsonrpc: '2.0',
       id: 'a',
@@ -58,7 +57,7 @@ describe('the answer to a call that took too long', () => {
   test('answers each call of a batch with its own limit', () => {
     const batch = calls(request('tools/call', 1, { name: 'a' }), request('tools/call', 2, {}));
     const results: { id: number; result: { content: { text: string }[] } }[] = JSON.parse(
-      timeoutResults(sampleMount(), batch, [1000, 2000]),
+      timeoutResults('s1', batch, [1000, 2000]),
     );
     expect(results.map(({ id, result }) => [id, result.content[0]?.text.slice(0, 80)])).toEqual([
       [1, 'The tool "a" of the server "s1" did not finish within its limit of 1 seconds and'],

@@ -1,5 +1,4 @@
 import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
-import type { Mount } from './mount.ts';
 
 /** Any request that is no tool call; generous, because a server may ask the user something meanwhile. */
 export const REQUEST_TIMEOUT_MS = 300_000;
@@ -23,11 +22,15 @@ export function longest(limits: readonly (number | null)[]): number | null {
 }
 
 /** A call that ran out of time, as a result that a model can read (the call may still have had effects). */
-export function timeoutResults(mount: Mount, calls: readonly Message[], limits: readonly (number | null)[]): string {
+export function timeoutResults(
+  serverId: string,
+  calls: readonly Message[],
+  limits: readonly (number | null)[],
+): string {
   const results = calls.map((call, i) => {
     const seconds = (limits[i] ?? 0) / 1000;
     const text =
-      `The tool "${toolName(call) ?? ''}" of the server "${mount.serverId}" did not finish within its limit of ${seconds} ` +
+      `The tool "${toolName(call) ?? ''}" of the server "${serverId}" did not finish within its limit of ${seconds} ` +
       'seconds and was cancelled. It may have had effects already.';
     const result = { content: [{ type: 'text', text }], isError: true, resultType: 'complete' };
     return `{"jsonrpc":"2.0","id":${(call as Request).idText},"result":${JSON.stringify(result)}}`;

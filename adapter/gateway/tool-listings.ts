@@ -26,7 +26,7 @@ export class ToolListings<T> {
 
   /** Says also whether the upstream was asked for it just now, which `again` has done in any case. */
   async of(request: ListingRequest, again = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
-    const key = `${request.mount.serverId}\n${request.clientKey}`;
+    const key = `${request.serverId}\n${request.clientKey}`;
     const known = again ? undefined : this.#kept.get(key);
     // Nothing is awaited where there is none, so that calls of one moment share one listing.
     if (known !== undefined) {

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { Message } from '../exchange/message.ts';
@@ -9,10 +11,11 @@ import {
   type HttpUpstream,
   startHttpUpstream,
 } from '../upstream/testing/http-upstream.ts';
-import type { Mount } from './mount.ts';
+import type { ListingRequest } from './list-tools.ts';
+import { sessionlessListing } from './listing-for.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import { ToolParameters } from './tool-parameters.ts';
-import type { Turn } from './turn.ts';
+import type { Mount, Turn } from './turn.ts';
 
 const schema = (header: string) => ({
   type: 'object',
@@ -24,6 +27,9 @@ const call = (name: unknown = 'a', region = 'eu'): Message => ({
   params: { name, arguments: { region } },
   idText: '1',
 });
+const base = ['content-type', 'application/json', 'authorization', 'Bearer x'];
+const listingOn = (mount: Mount, headers: IncomingHttpHeaders = {}): ListingRequest =>
+  sessionlessListing({ mount, incoming: { headers } } as Turn);
 /** Two pages of tools, whose parameter `region` is repeated in this header. */
 const listing =
   (header: string): Handler =>
@@ -51,12 +57,7 @@ describe('the headers that repeat arguments of a tool', () => {
   });
 
   const mismatch = (headers: Record<string, string>, message = call()): Promise<string | undefined> =>
-    parameters.mismatch({ mount, incoming: { headers: {} } } as Turn, message, headers, [
-      'content-type',
-      'application/json',
-      'authorization',
-      'Bearer x',
-    ]);
+    parameters.mismatch({ ...listingOn(mount), base }, message, headers);
 
   test('are learned from the tools of all pages, once, with the credentials of the request', async () => {
     expect(await Promise.all([mismatch({ 'mcp-param-region': 'eu' }), mismatch({ 'mcp-param-region': 'eu' })])).toEqual(
@@ -79,8 +80,7 @@ describe('the headers that repeat arguments of a tool', () => {
     const of = sampleMount({ upstream: { client_headers } }, { upstream: mount.upstream });
     const learn = (authorization: string, id: string): Promise<unknown> => {
       const headers = { authorization, 'x-request-id': id };
-      const turn = { mount: of, incoming: { headers } } as unknown as Turn;
-      return parameters.of(turn, 'a', of.headers.base('POST', headers));
+      return parameters.of(listingOn(of, headers), 'a');
     };
     for (const id of ['1', '2']) await learn('Bearer one', id);
     expect(http.requests).toHaveLength(2);

@@ -4,7 +4,6 @@ import { type Message, toolName } from '../exchange/message.ts';
 import { type ParameterHeader, parameterHeaders, parameterMismatch } from '../exchange/modern-headers.ts';
 import type { ListingRequest } from './list-tools.ts';
 import { ToolListings } from './tool-listings.ts';
-import { ownUpstreamOf, type Turn } from './turn.ts';
 
 /** Also where lists are not cached for clients: every call would wait for one. */
 const LEAST_TTL_MS = 1_000;
@@ -21,17 +20,11 @@ export class ToolParameters {
     this.#listings = new ToolListings(Math.max(ttlMs, LEAST_TTL_MS), declared);
   }
 
-  /** What does not match, undefined when all does. `base` are the headers of an own request for this client. */
-  async mismatch(
-    turn: Turn,
-    message: Message,
-    headers: IncomingHttpHeaders,
-    base: readonly string[],
-  ): Promise<string | undefined> {
+  /** What does not match, undefined when all does. */
+  async mismatch(request: ListingRequest, message: Message, headers: IncomingHttpHeaders): Promise<string | undefined> {
     if (message.kind !== 'request' || message.method !== 'tools/call') return undefined;
     const tool = toolName(message);
     if (tool === undefined) return undefined;
-    const request = listing(turn, base);
     const check = (byTool: ReadonlyMap<string, readonly ParameterHeader[]>): string | undefined =>
       parameterMismatch(message.params['arguments'], headers, byTool.get(tool) ?? []);
     const known = await this.#listings.of(request);
@@ -41,15 +34,9 @@ export class ToolParameters {
   }
 
   /** The headers that a tool declares, none when the upstream does not say. */
-  async of(turn: Turn, tool: string, base: readonly string[]): Promise<readonly ParameterHeader[]> {
-    return (await this.#listings.of(listing(turn, base))).byTool.get(tool) ?? [];
+  async of(request: ListingRequest, tool: string): Promise<readonly ParameterHeader[]> {
+    return (await this.#listings.of(request)).byTool.get(tool) ?? [];
   }
-}
-
-function listing(turn: Turn, base: readonly string[]): ListingRequest {
-  const { mount, incoming } = turn;
-  const clientKey = mount.headers.clientKey(incoming.headers);
-  return { mount, upstream: ownUpstreamOf(turn), clientKey, base, inSession: undefined };
 }
 
 function* declared(page: string): Generator<[string, readonly ParameterHeader[]]> {

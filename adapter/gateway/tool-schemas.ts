@@ -1,7 +1,7 @@
 import { elements, locate } from '../exchange/json-scan.ts';
-import { listingFor } from './list-tools.ts';
+import { listingFor } from './listing-for.ts';
 import { ToolListings } from './tool-listings.ts';
-import type { ToolCall } from './tool-step.ts';
+import type { ToolCall } from './turn.ts';
 
 /** Input schemas of upstream tools as JSON text, asked for in the session of the call. */
 export class ToolSchemas {

@@ -9,9 +9,9 @@ import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
 import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
-import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
-import type { Turn } from './turn.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { Mount, Turn } from './turn.ts';
 import { noWorkspace } from './workspaces.ts';
 
 type Tool = Record<string, unknown>;
@@ -52,12 +52,13 @@ function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
   return made;
 }
 
-/** What a turn has to have for the surface. */
+/** What a turn has to have for the tools of its client. */
 const turnOn = (of: Mount, reply: EventEmitter = new EventEmitter()): Turn => {
   const upstreamSessions = new UpstreamSessions(store);
   const parts = { store, upstreamSessions, telemetry };
   return { mount: of, incoming: { headers: {}, reply }, parts } as unknown as Turn;
 };
+const sourceOn = (of: Mount, reply?: EventEmitter): TurnTools => new TurnTools(turnOn(of, reply));
 
 async function session(changes: Partial<SessionRecord> = {}): Promise<SessionRecord> {
   const record = sessionRecord(changes);
@@ -72,7 +73,7 @@ const again = async (record: SessionRecord): Promise<SessionRecord> => {
 /** The names that a first page of the upstream's list shows. */
 async function names(of: Mount, record: SessionRecord): Promise<unknown[]> {
   const first = JSON.stringify({ tools: pages[0], ...(pages.length > 1 && { nextCursor: '1' }) });
-  const shown = JSON.parse(await of.surface.shown(turnOn(of), record, first, 'first')) as { tools: Tool[] };
+  const shown = JSON.parse(await of.surface.shown(sourceOn(of), record, first, 'first')) as { tools: Tool[] };
   expect(shown).not.toHaveProperty('nextCursor');
   return shown.tools.map(({ name }) => name);
 }
@@ -107,7 +108,7 @@ describe('a list of several pages', () => {
   test('stays as it is where nothing is pinned', async () => {
     const of = mount({ tool_definition_pinning: { mode: 'off' } });
     const page = '{"tools":[{"name":"a"}],"nextCursor":"1"}';
-    expect(await of.surface.shown(turnOn(of), await session(), page, 'first')).toBe(page);
+    expect(await of.surface.shown(sourceOn(of), await session(), page, 'first')).toBe(page);
   });
 });
 
@@ -148,8 +149,8 @@ describe('a server that is slow to list its tools', () => {
     const of = mount(limited);
     const record = await pinned(of);
     const began = performance.now();
-    await expect(of.surface.checkCalls(turnOn(of), record, ['a'])).rejects.toMatchObject(timedOut);
-    await expect(of.surface.tools(turnOn(of), record, 300)).rejects.toMatchObject(timedOut);
+    await expect(of.surface.checkCalls(sourceOn(of), record, ['a'])).rejects.toMatchObject(timedOut);
+    await expect(of.surface.tools(sourceOn(of), record, 300)).rejects.toMatchObject(timedOut);
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 
@@ -157,10 +158,12 @@ describe('a server that is slow to list its tools', () => {
     const of = mount(block('error'));
     const record = await pinned(of);
     const reply = new EventEmitter();
-    const turn = turnOn(of, reply);
+    const source = sourceOn(of, reply);
     const first = '{"tools":[],"nextCursor":"1"}';
     const asked =
-      what === 'a call' ? of.surface.checkCalls(turn, record, ['a']) : of.surface.shown(turn, record, first, 'first');
+      what === 'a call'
+        ? of.surface.checkCalls(source, record, ['a'])
+        : of.surface.shown(source, record, first, 'first');
     await upstream.seen(2);
     reply.emit('close');
     await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
@@ -175,12 +178,12 @@ describe('a server that is slow to list its tools', () => {
     const record = await pinned(of);
     pages = [[{ name: 'a' }]];
     const replies = [new EventEmitter(), new EventEmitter()];
-    const asked = replies.map((reply) => of.surface.tools(turnOn(of, reply), record));
+    const asked = replies.map((reply) => of.surface.tools(sourceOn(of, reply), record));
     await upstream.seen(1);
     replies[0]?.emit('close');
     await expect(asked[0]).rejects.toMatchObject({ code: 'cancelled' });
     expect((await asked[1])?.shown).toEqual(['{"name":"a"}']);
-    await of.surface.tools(turnOn(of), record);
+    await of.surface.tools(sourceOn(of), record);
     expect(upstream.requests).toHaveLength(1);
   });
 });
@@ -203,7 +206,7 @@ describe('an upstream that has lost its sessions', () => {
       if (request.headers['mcp-session-id'] === 'upstream-2') return quick(request, res);
       return answerError(request, res, status, -32_000, words);
     };
-    await of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    await of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
     expect(await again(record)).toMatchObject({ upstreamSessionId: 'upstream-2', generation: 1 });
   });
 
@@ -215,7 +218,7 @@ describe('an upstream that has lost its sessions', () => {
       if (request.message.method !== 'initialize') answerError(request, res, 404, -32_001, 'Session not found');
     };
     const began = performance.now();
-    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    const called = of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_timeout' });
     expect(performance.now() - began).toBeLessThan(2_000);
   });
@@ -225,7 +228,7 @@ describe('an upstream that has lost its sessions', () => {
     const record = await session();
     await names(of, record);
     upstream.handler = (request, res) => answerError(request, res, 400, -32_000, 'Bad Request');
-    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    const called = of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 });
@@ -236,10 +239,10 @@ describe('a server without tools', () => {
     for (const server of [{}, block('error')]) {
       const of = mount(server);
       const record = await session();
-      expect((await of.surface.tools(turnOn(of), record)).shown).toEqual([]);
+      expect((await of.surface.tools(sourceOn(of), record)).shown).toEqual([]);
       expect((await again(record)).baseline).toBeNull();
       const pinned = await session({ baseline: 'something' });
-      await expect(of.surface.tools(turnOn(of), pinned)).rejects.toMatchObject({ code: 'upstream_failed' });
+      await expect(of.surface.tools(sourceOn(of), pinned)).rejects.toMatchObject({ code: 'upstream_failed' });
     }
   });
 });
@@ -249,7 +252,7 @@ test('a client without a session gets the pages as they are: nothing is pinned f
   const of = mount(block('error'));
   const page = '{"tools":[{"name":"a"}],"nextCursor":"1"}';
   const nobody = noWorkspace({ ...turnOn(of), incoming: { principal: '' } } as unknown as Turn);
-  expect(await of.surface.shown(turnOn(of), nobody, page, 'first')).toBe(page);
+  expect(await of.surface.shown(sourceOn(of), nobody, page, 'first')).toBe(page);
   expect(upstream.requests).toEqual([]);
 });
 
@@ -259,8 +262,8 @@ test.each(['later', 'unknown'] as const)('of a page that is the %s one nobody sa
   await names(of, record);
   const pinned = await again(record);
   const part = '{"tools":[{"name":"a"}],"nextCursor":"9"}';
-  expect(await of.surface.shown(turnOn(of), pinned, part, page)).toBe(part);
-  const other = of.surface.shown(turnOn(of), pinned, '{"tools":[{"name":"z"}]}', page);
+  expect(await of.surface.shown(sourceOn(of), pinned, part, page)).toBe(part);
+  const other = of.surface.shown(sourceOn(of), pinned, '{"tools":[{"name":"z"}]}', page);
   await expect(other).rejects.toEqual(drifted);
   expect(drifts).toEqual(['new=z']);
 });
@@ -271,13 +274,13 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     const pinned = await again(record);
-    await of.surface.checkCalls(turnOn(of), pinned, ['b']);
+    await of.surface.checkCalls(sourceOn(of), pinned, ['b']);
     pages = [[{ name: 'a' }, { name: 'b', description: 'C' }, { name: 'c' }]];
-    await of.surface.checkCalls(turnOn(of), pinned, ['a']);
+    await of.surface.checkCalls(sourceOn(of), pinned, ['a']);
     for (const name of ['b', 'c'])
-      await expect(of.surface.checkCalls(turnOn(of), pinned, [name])).rejects.toEqual(drifted);
+      await expect(of.surface.checkCalls(sourceOn(of), pinned, [name])).rejects.toEqual(drifted);
     // The upstream might know it all the same.
-    await expect(of.surface.checkCalls(turnOn(of), pinned, ['nobody'])).rejects.toEqual(unknown);
+    await expect(of.surface.checkCalls(sourceOn(of), pinned, ['nobody'])).rejects.toEqual(unknown);
     expect(drifts).toEqual(['changed=b[description]; new=c']);
   });
 
@@ -291,14 +294,14 @@ describe('a call', () => {
     pages = [[{ name: 'c' }, { description: 'has no name' }]];
     expect(await names(of, pinned)).toEqual([]);
     for (const name of ['a', 'b', 'c'])
-      await expect(of.surface.checkCalls(turnOn(of), pinned, [name])).rejects.toEqual(unknown);
+      await expect(of.surface.checkCalls(sourceOn(of), pinned, [name])).rejects.toEqual(unknown);
   });
 
   test('is not checked before the session has seen any tools, nor in the modes that forbid nothing', async () => {
     for (const server of [block('error'), {}, { tool_definition_pinning: { mode: 'off' } }]) {
       const of = mount(server);
       failing = 100;
-      await of.surface.checkCalls(turnOn(of), await session(), ['a']);
+      await of.surface.checkCalls(sourceOn(of), await session(), ['a']);
     }
   });
 
@@ -307,7 +310,7 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     failing = 1;
-    const called = of.surface.checkCalls(turnOn(of), await again(record), ['a']);
+    const called = of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
@@ -316,8 +319,8 @@ describe('a call', () => {
     const of = mount({ tool_metadata_sanitization: { mode: 'block' }, tool_definition_pinning: { mode: 'off' } });
     const record = await session();
     expect(await names(of, record)).toEqual(['b']);
-    await expect(of.surface.checkCalls(turnOn(of), record, ['a'])).rejects.toEqual(unknown);
-    await of.surface.checkCalls(turnOn(of), record, ['b']);
+    await expect(of.surface.checkCalls(sourceOn(of), record, ['a'])).rejects.toEqual(unknown);
+    await of.surface.checkCalls(sourceOn(of), record, ['b']);
   });
 });
 
@@ -395,11 +398,11 @@ test('a list that says something else each time about itself is the same list', 
   const of = mount(block('error'));
   const record = await session();
   await names(of, record);
-  const turn = turnOn(of);
-  const [one, two] = [await of.surface.tools(turn, record), await of.surface.tools(turn, record)];
+  const source = sourceOn(of);
+  const [one, two] = [await of.surface.tools(source, record), await of.surface.tools(source, record)];
   expect(two.shown).toBe(one.shown);
   upstream.handler = (request, res) => answerResult(request, res, { _meta: { at: Math.random() }, tools: pages[0] });
-  expect((await of.surface.tools(turn, record)).shown).toBe(one.shown);
+  expect((await of.surface.tools(source, record)).shown).toBe(one.shown);
   // So are definitions with warnings, or without what has changed.
   pages = [
     [
@@ -409,8 +412,8 @@ test('a list that says something else each time about itself is the same list', 
   ];
   const warns = mount();
   const [three, four] = [
-    await warns.surface.tools(turnOn(warns), await again(record)),
-    await warns.surface.tools(turnOn(warns), await again(record)),
+    await warns.surface.tools(sourceOn(warns), await again(record)),
+    await warns.surface.tools(sourceOn(warns), await again(record)),
   ];
   expect(three.shown[0]).toContain('WARNING');
   expect(four.shown).toBe(three.shown);

@@ -10,15 +10,16 @@ import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { hasMore, listingFor, NoToolsError, wholeList } from './list-tools.ts';
-import { listingLimit, orAborted } from './listing-limit.ts';
+import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
+import { listingLimit } from './listing-limit.ts';
+import { orAborted } from './or-aborted.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
+import type { ToolSource } from './tool-source.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
-import { invalidateSession, renew, type Turn } from './turn.ts';
-import { isWorkspace } from './workspaces.ts';
 
 const MAX_BASELINE_CHARS = 16 << 20;
 const MAX_RECENT = 10_000;
@@ -139,14 +140,14 @@ export class ToolSurface {
    * A list of the upstream as the client gets it; both are JSON texts of tools/list results. Throws `tool_definition_drift` where the
    * session must not get it.
    */
-  async shown(turn: Turn, record: SessionRecord, result: string, page: Page): Promise<string> {
+  async shown(source: ToolSource, record: SessionRecord, result: string, page: Page): Promise<string> {
     const needsWhole = this.#needsWhole(record);
     const isWhole = page === 'first' && needsWhole;
-    using limit = needsWhole ? listingLimit(turn, REQUEST_TIMEOUT_MS) : undefined;
+    using limit = needsWhole ? listingLimit(source.reply, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
     const first = this.#pageOf(result);
     const isPart = isWhole && first.hasMore;
-    const whole = isPart ? await wholeList(listingFor(turn, record), signal, result) : result;
+    const whole = isPart ? await wholeList(source.request(record), signal, result) : result;
     const read = isPart ? this.#pageOf(whole) : first;
     const { span } = read;
     if (span === undefined) {
@@ -155,19 +156,19 @@ export class ToolSurface {
       return result;
     }
     const list = await this.#prepared(read, span, whole);
-    const { shown } = await this.#forSession(turn, record, list, isWhole, signal);
+    const { shown } = await this.#forSession(source, record, list, isWhole, signal);
     return splice(whole, [{ ...span, with: shownList(list.view, shown, this.catalog, page !== 'later') }]);
   }
 
   /**
-   * The definitions (JSON texts) of all tools that the client of a turn may call, as it sees them, but for the adapter's
-   * own. `limitMs` is that of the call which asks.
+   * The definitions (JSON texts) of all tools that a client may call, as it sees them, but for the adapter's own.
+   * `limitMs` is that of the call which asks.
    */
-  async tools(turn: Turn, record: SessionRecord, limitMs: number | null = null): Promise<SessionTools> {
-    using limit = listingLimit(turn, limitMs);
+  async tools(source: ToolSource, record: SessionRecord, limitMs: number | null = null): Promise<SessionTools> {
+    using limit = listingLimit(source.reply, limitMs);
     const { signal } = limit;
     try {
-      return await this.#forSession(turn, record, await this.#current(turn, record, signal), true, signal);
+      return await this.#forSession(source, record, await this.#current(source, record, signal), true, signal);
     } catch (error) {
       // It may have some yet, so nothing is pinned.
       if (!(error instanceof NoToolsError) || record.baseline !== null) throw error;
@@ -177,7 +178,7 @@ export class ToolSurface {
   }
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
-  async checkCalls(turn: Turn, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
+  async checkCalls(source: ToolSource, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
     const isPinned = this.isStrict && !isWorkspace(record) && record.baseline !== null;
     if (!isPinned && !this.#blocks) return;
     const asked: string[] = [];
@@ -187,12 +188,12 @@ export class ToolSurface {
       if (!isOwnTool(this.catalog, name)) asked.push(name);
     }
     if (asked.length === 0) return;
-    using limit = listingLimit(turn, longest(asked.map(turn.mount.timeoutOf)));
+    using limit = listingLimit(source.reply, longest(asked.map((name) => source.timeoutOf(name))));
     const { signal } = limit;
-    const list = await this.#current(turn, record, signal);
+    const list = await this.#current(source, record, signal);
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
-    const pinned = await this.#pinned(turn, record, list, false, signal);
+    const pinned = await this.#pinned(source, record, list, false, signal);
     const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, true)) ?? {};
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
     if (drift === undefined || drifted === undefined) {
@@ -203,7 +204,7 @@ export class ToolSurface {
     }
     this.#tell(record, list, drift);
     if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
-    throw await this.#refusal(turn, record, drift);
+    throw await this.#refusal(source, record, drift);
   }
 
   /** Upstreams say the same again and again: that is quicker to see than to read. */
@@ -235,20 +236,20 @@ export class ToolSurface {
   }
 
   async #forSession(
-    turn: Turn,
+    source: ToolSource,
     record: SessionRecord,
     list: PreparedList,
     isWhole: boolean,
     signal: AbortSignal,
   ): Promise<SessionTools> {
     const plain = { list, shown: list.shown };
-    const pinned = await this.#pinned(turn, record, list, isWhole, signal);
+    const pinned = await this.#pinned(source, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
     const drifted = await this.#drifts.of(list, pinned, isWhole);
     if (drifted === undefined) return plain;
     const { drift, shown } = drifted;
     this.#tell(record, list, drift);
-    if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(turn, record, drift);
+    if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(source, record, drift);
     return { list, shown, ...(this.isStrict ? {} : { drift }) };
   }
 
@@ -260,10 +261,10 @@ export class ToolSurface {
   }
 
   /** The error for a session whose tools have drifted, which ends it where it is to end (specification, section 3.1). */
-  async #refusal(turn: Turn, record: SessionRecord, drift: Drift): Promise<AdapterError> {
+  async #refusal(source: ToolSource, record: SessionRecord, drift: Drift): Promise<AdapterError> {
     const preview = previewOf(drift);
     if (this.#pinning.block_error_session_action === 'invalidate') {
-      await invalidateSession(turn, record, `its tools have changed: ${preview}`);
+      await source.invalidate(record, `its tools have changed: ${preview}`);
     }
     return new AdapterError(
       'tool_definition_drift',
@@ -274,17 +275,17 @@ export class ToolSurface {
 
   /** What the session saw first: if it has seen nothing yet, this list, or all that a part of it is a part of. */
   async #pinned(
-    turn: Turn,
+    source: ToolSource,
     record: SessionRecord,
     list: PreparedList,
     isWhole: boolean,
     signal: AbortSignal,
   ): Promise<Baseline | undefined> {
     if (!this.#pins(record)) return undefined;
-    const { store } = turn.parts;
+    const { store } = source;
     const { baseline: fingerprint } = record;
     if (fingerprint === null) {
-      const { baseline } = isWhole ? list : await this.#current(turn, record, signal);
+      const { baseline } = isWhole ? list : await this.#current(source, record, signal);
       const pinned = await store.pin(record, baseline);
       if (pinned === undefined) throw new AdapterError('session_ended');
       return pinned;
@@ -301,16 +302,16 @@ export class ToolSurface {
   }
 
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
-  async #current(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
+  async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
     const ttl = this.isStrict ? 0 : this.#ttlMs;
-    if (ttl === 0) return this.#listed(await ask(turn, record, signal));
+    if (ttl === 0) return this.#listed(await ask(source, record, signal));
     const { sessionId, generation, listsGeneration } = record;
-    const client = turn.mount.headers.clientKey(turn.incoming.headers);
-    const key = isWorkspace(record) ? client : [sessionId, generation, listsGeneration, client].join('\n');
+    const { clientKey } = source;
+    const key = isWorkspace(record) ? clientKey : [sessionId, generation, listsGeneration, clientKey].join('\n');
     const known = this.#recent.get(key);
     const list = known === undefined ? undefined : this.#views.known(known);
     if (list !== undefined) return list;
-    const result = await this.#asking.of(key, signal, (shared) => ask(turn, record, shared));
+    const result = await this.#asking.of(key, signal, (shared) => ask(source, record, shared));
     const listed = await this.#listed(result);
     this.#recent.set(key, listed.key, { ttl });
     return listed;
@@ -333,14 +334,14 @@ export class ToolSurface {
 }
 
 /** Asks in a session that the upstream has lost once more in a new one. */
-async function ask(turn: Turn, record: SessionRecord, signal: AbortSignal): Promise<string> {
+async function ask(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<string> {
   try {
-    return await wholeList(listingFor(turn, record), signal);
+    return await wholeList(source.request(record), signal);
   } catch (error) {
     if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
   }
-  const renewed = await orAborted(renew(turn, record), signal);
-  return wholeList(listingFor(turn, renewed), signal);
+  const renewed = await orAborted(source.renew(record), signal);
+  return wholeList(source.request(renewed), signal);
 }
 
 const noList = (): AdapterError =>

@@ -1,23 +1,46 @@
+import type { Redact } from '../../crds/config/redact.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { AdapterError } from '../errors.ts';
-import type { Outcome, Plan } from '../exchange/exchange.ts';
+import type { Answer } from '../exchange/answer.ts';
+import type { HeaderForwarding } from '../exchange/headers.ts';
 import type { KeepAlive } from '../exchange/keep-alive.ts';
+import type { Body, Request } from '../exchange/message.ts';
+import type { Outcome } from '../exchange/plan.ts';
 import type { RunningExchanges } from '../exchange/running.ts';
-import { sessionEnd } from '../sessions/session-end.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { UpstreamSessions } from '../sessions/upstream-sessions.ts';
+import type { FileRecord } from '../state/file-records.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import type { ResponseHead, Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
-import { type Admitted, rejectedHead } from './admission.ts';
+import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
+import type { EraProbe } from '../upstream/era.ts';
+import type { ListCache } from '../upstream/list-cache.ts';
+import type { PingLoop } from '../upstream/ping-loop.ts';
+import type { ResponseHead, Upstream } from '../upstream/upstream.ts';
+import type { Admitted } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
-import type { Mount } from './mount.ts';
+import type { OwnResources } from './own-resources.ts';
 import type { RequestTrace } from './request-trace.ts';
 import type { ToolParameters } from './tool-parameters.ts';
+import type { ToolSurface } from './tool-surface.ts';
 
-const END_SESSION_TIMEOUT_MS = 5_000;
+/*
+ * What a step is done to is a call, a call belongs to a turn, a turn to a mount, and a mount has the steps: these types name
+ * each other, so they stand together. They say what there is; what is done with it stands elsewhere.
+ */
+
+/** One request of a client on one mount, admitted by the breaker. */
+export interface Turn {
+  readonly parts: GatewayParts;
+  readonly mount: Mount;
+  readonly incoming: Incoming;
+  readonly admitted: Admitted;
+  /** Undefined without traces. */
+  readonly trace: RequestTrace | undefined;
+}
 
 /** What the gateway works with; one of each per program. */
 export interface GatewayParts {
@@ -43,124 +66,86 @@ export interface GatewayParts {
   readonly known: (error: unknown) => AdapterError;
 }
 
-/** One request of a client on one mount, admitted by the breaker. */
-export interface Turn {
-  readonly parts: GatewayParts;
-  readonly mount: Mount;
-  readonly incoming: Incoming;
-  readonly admitted: Admitted;
-  /** Undefined without traces. */
-  readonly trace: RequestTrace | undefined;
+/** One mounted server: its upstream and everything that belongs to it on this replica. */
+export interface Mount {
+  readonly serverId: string;
+  readonly path: string;
+  readonly upstream: Upstream;
+  /** The same upstream for requests of the adapter's own, which are told to telemetry one by one. */
+  readonly own: Upstream;
+  readonly headers: HeaderForwarding;
+  /** Lower-case names of `client_headers.required`. */
+  readonly requiredHeaders: readonly string[];
+  readonly breaker: CircuitBreaker;
+  /** Undefined when `upstream_ping.enabled` is false; then the breaker stays closed. */
+  readonly ping: PingLoop | undefined;
+  readonly era: EraProbe;
+  readonly lists: ListCache;
+  readonly disabled: DisabledTools;
+  /** What clients see of the tools. */
+  readonly surface: ToolSurface;
+  /** What is done to the calls of which tools; those of the adapter's own are among them. */
+  readonly steps: ReadonlyMap<string, ToolStep>;
+  /** Undefined when the adapter adds none to the upstream's. */
+  readonly resources: OwnResources | undefined;
+  readonly timeoutOf: (tool: string | undefined) => number | null;
+  /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
+  readonly relaysChallenges: boolean;
+  /** For the upstream's words in errors of ours: it may repeat what it was sent. */
+  readonly redact: Redact;
 }
 
-/** Where the client's own messages go. */
-function upstreamOf({ mount, trace }: Turn): Upstream {
-  return trace === undefined ? mount.upstream : trace.of(mount.upstream);
+/** What the adapter does to the calls of one tool, before and after the exchange with the upstream. */
+export interface ToolStep {
+  /**
+   * Whether a call makes something that must belong to a session: a file, or the permission to upload one. For a client
+   * without sessions one is opened then (see workspaces.ts).
+   */
+  readonly needsHome: boolean;
+  /** Calls of other tools come from this one, which count as in flight themselves. */
+  readonly runsOthers?: true;
+  prepare(call: ToolCall): Promise<PreparedCall>;
+  /** A call that went on without its exchange, whose response comes on a stream of `turn`. */
+  takeUp?(turn: Turn, record: SessionRecord, left: LeftCall): TakenUpCall;
 }
 
-/** Where the adapter's own requests for this client go: the same upstream. */
-export function ownUpstreamOf({ mount, trace }: Turn): Upstream {
-  return trace === undefined ? mount.own : trace.of(mount.own);
+/** What is kept of a call that goes on without its exchange. */
+export interface LeftCall {
+  readonly tool: string;
+  /** What it was told to write, or may have written. */
+  readonly file: FileRecord;
 }
 
-/** What differs between the plans of the kinds of requests. */
-export interface OwnPlan {
-  readonly id?: string;
-  readonly request: UpstreamRequest;
-  readonly idTexts: readonly string[];
-  readonly sessionId?: string;
+/** As of a forwarded call (see PreparedCall). */
+export interface TakenUpCall {
+  readonly onResponse: (text: string) => Promise<Answer>;
+  readonly onEnd: () => Promise<void>;
+}
+
+/** A single tools/call; batches never come here. `record` is that of a workspace where the client has no sessions. */
+export interface ToolCall {
+  readonly turn: Turn;
+  readonly record: SessionRecord;
+  readonly body: Body;
+  readonly request: Request;
+  readonly tool: string;
+  /** Milliseconds, null for none. */
   readonly timeoutMs: number | null;
-  readonly onTimeout: Plan['onTimeout'];
-  readonly onResponse?: Plan['onResponse'];
-  readonly onStray?: Plan['onStray'];
-  readonly holdHead?: boolean;
-  readonly again?: Plan['again'];
-  /** Sees the head of the upstream's answer. */
-  readonly onHead?: (head: ResponseHead) => void;
-  readonly onAnswered?: Plan['onAnswered'];
-  readonly onListChanged?: Plan['onListChanged'];
-  readonly onFinish: Plan['onFinish'];
 }
 
-/** The plan of the turn's exchange. */
-export function planOf(turn: Turn, own: OwnPlan): Plan {
-  const { parts, mount, incoming, admitted } = turn;
-  // Every member always, in one order: V8 then knows one shape of plans only.
-  return {
-    id: own.id ?? '',
-    serverId: mount.serverId,
-    upstream: upstreamOf(turn),
-    request: own.request,
-    reply: incoming.reply,
-    requestId: incoming.facts.requestId,
-    keepAlive: parts.keepAlive,
-    running: parts.running,
-    idTexts: own.idTexts,
-    sessionId: own.sessionId,
-    timeoutMs: own.timeoutMs,
-    onTimeout: own.onTimeout,
-    onResponse: own.onResponse,
-    onStray: own.onStray,
-    holdHead: own.holdHead ?? false,
-    again: own.again,
-    onHead: (head) => {
-      own.onHead?.(head);
-      admitted.answered(head.status);
-      return rejectedHead(mount, head);
-    },
-    onAnswered: own.onAnswered,
-    onListChanged: own.onListChanged,
-    known: parts.known,
-    noted: parts.telemetry.isOn && own.idTexts.length > 0 ? incoming.facts : undefined,
-    onFinish: (outcome: Outcome, goesOn: boolean) => {
-      incoming.facts.outcome = outcome;
-      admitted.finished(outcome);
-      return own.onFinish(outcome, goesOn);
-    },
-  };
-}
-
-/** A new upstream session for this session, once for all who need it. */
-export function renew(turn: Turn, record: SessionRecord): Promise<SessionRecord> {
-  const { parts, mount, incoming } = turn;
-  return parts.upstreamSessions.renew(ownUpstreamOf(turn), record, mount.headers.base('POST', incoming.headers));
-}
-
-/** Whether the upstream's sessions can be ended now. With HTTP+SSE that is the end of a connection, and no request. */
-export function mayEndUpstream({ upstream, breaker }: Mount): boolean {
-  return !upstream.modern || breaker.state(Date.now()) !== 'open';
-}
-
-/** Ends the upstream's session, best effort: the adapter's has ended all the same, and the upstream expires its own. */
-export async function endUpstream(turn: Turn, session: UpstreamSession): Promise<void> {
-  const { mount, incoming } = turn;
-  try {
-    if (!mayEndUpstream(mount)) return;
-    await upstreamOf(turn).endSession(
-      session,
-      mount.headers.forward('DELETE', incoming.headers, false),
-      END_SESSION_TIMEOUT_MS,
-    );
-  } catch {
-    // See above.
-  }
-}
-
-/**
- * Ends a session for good: its id is refused with the reason from now on. Those who still use it learn of it once the
- * answer of this turn, which may say why, has left.
- */
-export async function invalidateSession(turn: Turn, record: SessionRecord, reason: string): Promise<void> {
-  const { parts, incoming } = turn;
-  const ended = await parts.sessionFiles.invalidate(record, reason, Date.now() + parts.tombstoneTtlMs);
-  if (!ended) return;
-  const { serverId, sessionId } = record;
-  parts.telemetry.session(sessionEnd(record, 'tool_definition_invalidated'));
-  const tell = (): void => {
-    const told = parts.bus.publish({ type: 'session-ended', serverId, sessionId });
-    Promise.all([told, endUpstream(turn, record)]).catch(parts.known);
-  };
-  // A client that has gone meanwhile closes nothing any more.
-  if (incoming.reply.destroyed) tell();
-  else incoming.reply.once('close', tell);
-}
+export type PreparedCall =
+  /** The call goes no further: the JSON text of its result. */
+  | { readonly kind: 'result'; readonly result: string }
+  | { readonly kind: 'error'; readonly error: AdapterError; readonly data?: Record<string, unknown> }
+  | {
+      readonly kind: 'forward';
+      /** What goes upstream; the client's own body where nothing was changed. */
+      readonly body: Body;
+      /** Sees the JSON text of the response message and says what the client gets. */
+      readonly onResponse?: (text: string, head: ResponseHead) => Promise<Answer> | Answer;
+      /**
+       * Called once, when the exchange is over, however it ended. `goesOn`: the call runs on, and its response comes on
+       * another stream. Never fails.
+       */
+      readonly onEnd?: (outcome: Outcome, goesOn?: boolean) => Promise<void> | undefined;
+    };

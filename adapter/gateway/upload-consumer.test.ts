@@ -11,10 +11,9 @@ import { FileStore } from '../files/file-store.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import { ToolSchemas } from './tool-schemas.ts';
-import type { PreparedCall, ToolCall } from './tool-step.ts';
+import type { Mount, PreparedCall, ToolCall } from './turn.ts';
 import { type ConsumerOptions, UploadConsumer } from './upload-consumer.ts';
 
 const TTL_MS = 120_000;

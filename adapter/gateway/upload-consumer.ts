@@ -8,14 +8,14 @@ import type { Outcome } from '../exchange/exchange.ts';
 import type { FileStage } from '../files/file-stage.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { type FileKey, type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
 import { type FileArguments, fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
 import { editedCall, errorResult } from './edited-call.ts';
 import { FileUse, leaseUntil } from './file-use.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
 import { parseHandle } from './upload-handle.ts';
-import { isWorkspace } from './workspaces.ts';
 
 export interface ConsumerOptions {
   readonly serverId: string;

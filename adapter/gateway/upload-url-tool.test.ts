@@ -4,7 +4,7 @@ import { readUploadQuery, verifyUpload } from '../files/signed-url.ts';
 import { UploadUrls } from '../files/upload-urls.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import type { ToolCall } from './tool-step.ts';
+import type { ToolCall } from './turn.ts';
 import { toolPrefix, uploadUrlTool, type UploadUrlTool } from './upload-url-tool.ts';
 
 const NOW = 1_700_000_000_500;

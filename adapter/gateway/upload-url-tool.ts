@@ -1,7 +1,7 @@
 import type { UploadUrls } from '../files/upload-urls.ts';
 import { MAX_FILES } from '../files/upload-form.ts';
 import type { Incoming } from './incoming.ts';
-import type { ToolCall, ToolStep } from './tool-step.ts';
+import type { ToolCall, ToolStep } from './turn.ts';
 import { uploadWorkflow } from './upload-workflow.ts';
 
 export interface UploadUrlToolOptions {

@@ -5,12 +5,12 @@ import { type Body, parseBody } from '../exchange/message.ts';
 import { type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { SessionFiles } from '../sessions/session-files.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { toolCall } from './call-tool.ts';
 import { sampleMount } from './testing/sample-mount.ts';
-import type { PreparedCall, ToolStep } from './tool-step.ts';
-import type { Turn } from './turn.ts';
-import { inWorkspace, isWorkspace, mayUse, noWorkspace, openWorkspace } from './workspaces.ts';
+import type { PreparedCall, ToolStep, Turn } from './turn.ts';
+import { inWorkspace, mayUse, noWorkspace, openWorkspace } from './workspaces.ts';
 
 let files: StoredFiles;
 let sessions: SessionRegistry;

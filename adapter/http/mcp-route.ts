@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AdapterError } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Incoming } from '../gateway/incoming.ts';
-import type { Mount } from '../gateway/mount.ts';
+import type { Mount } from '../gateway/turn.ts';
 
 const EMPTY = Buffer.alloc(0);
 const JSON_TYPE = /^application\/json\s*(;|$)/i;

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { parseControlMessage } from './control-message.ts';
 import { isLogId, logIdAfter } from './log-id.ts';
 import { CALL_LEASE_MS, LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
-import { redisScript } from './redis-connection.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
 

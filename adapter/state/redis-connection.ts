@@ -1,7 +1,7 @@
-import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
+import { type RedisReply, type RedisScript, redisRetryMs, reply, replyCode } from '../../crds/runtime/redis-script.ts';
 import { StoreUnavailable } from './state-store.ts';
 
 /** Where Redis or Valkey is (specification 2.3, `redis`). */
@@ -15,25 +15,10 @@ export interface RedisServer {
   readonly tls: 'off' | 'verified' | 'insecure';
 }
 
-/** A Lua script with its hash, which is all that is sent once the server knows it. */
-export interface RedisScript {
-  readonly source: string;
-  readonly sha1: string;
-}
-
-export const redisScript = (source: string): RedisScript => ({
-  source,
-  sha1: createHash('sha1').update(source).digest('hex'),
-});
-
-/** What a script or command may answer. */
-export type RedisReply = string | number | null | RedisReply[];
-
 const CONNECT_TIMEOUT_MS = 5_000;
 const COMMAND_TIMEOUT_MS = 2_000;
 /** A connection that answers nothing for so long while a command waits is given up for a new one. */
 const SILENCE_TIMEOUT_MS = 5_000;
-const LONGEST_RETRY_MS = 2_000;
 
 /** Replies by which the server says that it cannot serve now, whatever the command. */
 const UNAVAILABLE_REPLIES = new Set([
@@ -146,8 +131,7 @@ function redisOptions(server: RedisServer): RedisOptions {
     connectTimeout: CONNECT_TIMEOUT_MS,
     commandTimeout: COMMAND_TIMEOUT_MS,
     socketTimeout: SILENCE_TIMEOUT_MS,
-    retryStrategy: (attempt) =>
-      Math.min(50 * 2 ** Math.min(attempt - 1, 10), LONGEST_RETRY_MS) * (0.75 + Math.random() / 4),
+    retryStrategy: redisRetryMs,
     // A server that still loads says so to the first command; asking with INFO takes a right that nothing else needs.
     enableReadyCheck: false,
     // Requests wait for nobody: an outage must show at once.
@@ -157,17 +141,4 @@ function redisOptions(server: RedisServer): RedisOptions {
     // RedisBus subscribes again by itself, because it must also fetch what it missed.
     autoResubscribe: false,
   };
-}
-
-/** The first word of an error reply, undefined when the server did not reply. */
-function replyCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error.name !== 'ReplyError') return undefined;
-  return /^-?([A-Z]+)/.exec(error.message)?.[1];
-}
-
-/** Checks at run time what ioredis leaves unknown. */
-function reply(value: unknown): RedisReply {
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  if (Array.isArray(value)) return value.map(reply);
-  throw new TypeError(`unexpected reply of a Redis script: ${typeof value}`);
 }

@@ -1,5 +1,5 @@
+import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { MAX_SESSION_FILES } from './file-records.ts';
-import { redisScript } from './redis-connection.ts';
 import { CHANGE, FILE, FILES, noteServer, SESSION } from './redis-file-lua.ts';
 
 /*

@@ -1,5 +1,6 @@
+import type { RedisReply, RedisScript } from '../../crds/runtime/redis-script.ts';
 import type { FileKey } from './file-records.ts';
-import type { RedisConnection, RedisReply, RedisScript } from './redis-connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import { fileField } from './redis-file.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import type { SessionKey } from './session-key.ts';

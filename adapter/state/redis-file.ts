@@ -1,5 +1,5 @@
+import type { RedisReply } from '../../crds/runtime/redis-script.ts';
 import type { FileKey, FileKind, FileRecord, FileTotals } from './file-records.ts';
-import type { RedisReply } from './redis-connection.ts';
 import type { SessionKey } from './session-key.ts';
 
 /*

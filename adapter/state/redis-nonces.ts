@@ -1,6 +1,6 @@
+import { redisScript, type RedisReply } from '../../crds/runtime/redis-script.ts';
 import { valid } from './nonce-table.ts';
-import { redisScript } from './redis-connection.ts';
-import type { RedisConnection, RedisReply } from './redis-connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import { LIVE_UNTIL } from './redis-scripts.ts';
 import type { UploadNonces, UploadPermission } from './upload-nonces.ts';

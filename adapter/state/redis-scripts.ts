@@ -1,4 +1,4 @@
-import { redisScript } from './redis-connection.ts';
+import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { noteServer } from './redis-file-lua.ts';
 
 /*

@@ -1,5 +1,5 @@
+import type { RedisReply } from '../../crds/runtime/redis-script.ts';
 import type { Baseline } from '../catalog/baseline.ts';
-import type { RedisReply } from './redis-connection.ts';
 import { SESSION_FIELDS } from './redis-scripts.ts';
 import type { SessionKey, SessionRecord } from './state-store.ts';
 import { parseSubscriptions } from './stored-session.ts';

@@ -1,6 +1,6 @@
+import type { RedisReply, RedisScript } from '../../crds/runtime/redis-script.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { RedisConnection } from './redis-connection.ts';
-import type { RedisReply, RedisScript } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
 import { RedisFiles } from './redis-files.ts';
 import { RedisKeys } from './redis-keys.ts';

@@ -45,6 +45,7 @@ export interface ResponseHead {
   readonly upstreamSessionId: string | null;
 }
 
+/** What a sink may do to its exchange while it runs. */
 export interface ResponseControl {
   /** Stops the flow of data until `resume`. */
   pause(): void;
@@ -53,6 +54,12 @@ export interface ResponseControl {
   abort(): void;
 }
 
+/**
+ * Who hears of an exchange, in this order; after an abort, nothing more:
+ *
+ *     onStart ─▶ onHead ─▶ onData* ─▶ onEnd
+ *        └──────────┴─────────┴─────▶ onError
+ */
 export interface ResponseSink {
   /** Called once, before anything else; the exchange may be aborted from here on. */
   onStart(control: ResponseControl): void;

@@ -3,6 +3,7 @@ import { build } from '../mcp-adapter/build.ts';
 import { acceptedAdapter, checkManifests } from './check-manifests.ts';
 import { type Streams, UsageError, readArgs, runCommand } from '../command-line.ts';
 import { describeProblem } from './describe-problem.ts';
+import { MANIFEST_OPTIONS, manifestPaths } from './manifest-arguments.ts';
 import { readManifests } from './manifests.ts';
 import { groupsOf } from './scrape-groups.ts';
 
@@ -27,19 +28,16 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
       args: [...args],
       allowPositionals: true,
       options: {
-        filename: { type: 'string', short: 'f', multiple: true },
+        ...MANIFEST_OPTIONS,
         image: { type: 'string' },
         'pod-security': { type: 'string' },
-        namespace: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
       },
     });
     if (values.help) {
       streams.out(USAGE.trimEnd());
       return 0;
     }
-    const paths = [...(values.filename ?? []), ...positionals];
-    if (paths.length === 0) throw new UsageError('which files? Give -f with a file or a folder');
+    const paths = manifestPaths(values, positionals);
     const podSecurity = values['pod-security'] ?? 'restricted';
     if (podSecurity !== 'restricted' && podSecurity !== 'openshift') {
       throw new UsageError(`--pod-security must be restricted or openshift, not "${podSecurity}"`);

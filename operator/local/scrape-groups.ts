@@ -1,6 +1,7 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { build, plan } from '../scrape-group/build.ts';
+import { build } from '../scrape-group/build.ts';
 import { type Group, groupNameOf, groupOf } from '../scrape-group/group.ts';
+import { plan } from '../scrape-group/plan.ts';
 import { prepare } from '../scrape-group/prepare.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import type { Manifest } from './manifests.ts';

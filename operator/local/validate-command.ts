@@ -1,6 +1,7 @@
 import { checkManifests } from './check-manifests.ts';
-import { type Streams, UsageError, readArgs, runCommand } from '../command-line.ts';
+import { type Streams, readArgs, runCommand } from '../command-line.ts';
 import { describeProblem } from './describe-problem.ts';
+import { MANIFEST_OPTIONS, manifestPaths } from './manifest-arguments.ts';
 import { readManifests } from './manifests.ts';
 
 const USAGE = `Usage: mcp-operator validate [options] -f PATH...
@@ -20,18 +21,13 @@ export function validateCommand(args: readonly string[], streams: Streams): Prom
     const { values, positionals } = readArgs({
       args: [...args],
       allowPositionals: true,
-      options: {
-        filename: { type: 'string', short: 'f', multiple: true },
-        namespace: { type: 'string' },
-        help: { type: 'boolean', short: 'h' },
-      },
+      options: MANIFEST_OPTIONS,
     });
     if (values.help) {
       streams.out(USAGE.trimEnd());
       return 0;
     }
-    const paths = [...(values.filename ?? []), ...positionals];
-    if (paths.length === 0) throw new UsageError('which files? Give -f with a file or a folder');
+    const paths = manifestPaths(values, positionals);
     const read = await readManifests(paths, values.namespace ?? 'default');
     const problems = [...read.problems, ...checkManifests(read.manifests)];
     for (const problem of problems) streams.err(describeProblem(problem));

@@ -1,8 +1,8 @@
 /** Pure: where clients and the operator reach an adapter. */
 import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { PORT_NAME } from './defaults.ts';
-import { isObject, listAt, numberAt, textAt } from './raw.ts';
 
 /**
  * What clients put before a mount path: the host of the Ingress, else that of the HTTPRoute, else the Service's name.

@@ -15,6 +15,7 @@ import {
   STORAGE_CLAIMS,
 } from '../runtime/resources.ts';
 import { autoscaler } from './autoscaler.ts';
+import type { BuildContext } from './build-context.ts';
 import { configHash, configMap } from './config-map.ts';
 import { deployment } from './deployment.ts';
 import { disruptionBudget } from './disruption-budget.ts';
@@ -27,24 +28,6 @@ import { serviceAccount } from './service-account.ts';
 import { serviceMonitor } from './service-monitor.ts';
 import { service } from './service.ts';
 import { storageClaim } from './storage-claim.ts';
-
-/** What build needs beside the resource. */
-export interface BuildContext {
-  /** Image of the operator, used when the spec names none. */
-  readonly image: string;
-  /** `openshift`: no fixed ids, because the platform assigns them. */
-  readonly podSecurity: 'restricted' | 'openshift';
-  /** Resources whose API exists in this cluster. */
-  readonly serves: { readonly httpRoutes: boolean; readonly serviceMonitors: boolean };
-  /** Services that upstream URLs name, by namespace and name; undefined when unknown or unreadable. */
-  readonly services: (namespace: string, name: string) => KubernetesObject | undefined;
-  /** Whether the operator has no right to read this one. */
-  readonly unreadable?: (namespace: string, name: string) => boolean;
-  /** Annotation mcpadapter.io/references-revision to use. */
-  readonly referencesRevision: string | undefined;
-  /** Access modes of `spec.storage.existingClaim`; undefined when there is none or it is not known. */
-  readonly existingClaimModes?: readonly string[] | undefined;
-}
 
 /** An object as it is to be applied, without its owner reference. */
 export interface Child {

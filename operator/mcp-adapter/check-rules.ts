@@ -1,11 +1,11 @@
 import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
-import { blockedFields } from './blocked.ts';
+import { blockedFields } from '../pods/blocked.ts';
+import { isUnknown, uncheckedResolver } from '../pods/known-values.ts';
+import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { connectionsOf } from './connections.ts';
-import { isUnknown, uncheckedResolver } from './known-values.ts';
 import { isLoopback } from './loopback.ts';
-import { isObject, listAt, numberAt, textAt } from './raw.ts';
 
 /**
  * Rules of a McpAdapter that concern more than one field, or what only a pod makes of a value. The CRD says what it can

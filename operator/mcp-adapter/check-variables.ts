@@ -1,7 +1,7 @@
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { interpolateAll } from '../../crds/config/reference.ts';
 import { valueAt } from '../../crds/config/tree.ts';
-import { listAt, textAt } from './raw.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
 
 /**
  * `${NAME}` in the configuration that no variable of this resource can give a value to. Whether the keys that `envFrom`

@@ -1,12 +1,13 @@
+import type { PodClient } from '../pods/ask-pods.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
+import type { Lookup } from '../runtime/lookup.ts';
 import type { Cache } from '../runtime/reconciler.ts';
 import type { StatusWriter } from '../runtime/status.ts';
-import type { BuildContext } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import type { Greeter } from './greeter.ts';
-import type { PodHealthClient } from './pod-health.ts';
-import type { Lookup } from './lookup.ts';
+import type { PodHealth } from './pod-health.ts';
 
 /** Everything outside that a reconcile of a McpAdapter reads and writes. */
 export interface Cluster {
@@ -24,7 +25,7 @@ export interface Cluster {
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: EventRecorder;
-  readonly health: Pick<PodHealthClient, 'ask'>;
+  readonly health: Pick<PodClient<PodHealth>, 'ask'>;
   readonly greeter: Greeter;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'>;
   readonly now: () => Date;

@@ -1,22 +1,9 @@
 /** Where an adapter connects to, as far as its configuration says it. */
-import { isIPv6 } from 'node:net';
 import { StatePersistence } from '../../crds/config/state-persistence.ts';
 import { Telemetry } from '../../crds/config/telemetry.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
-import { isUnknown } from './known-values.ts';
-
-/** A connection that the adapter makes. */
-export interface Connection {
-  /** Path of the field that names it, such as `servers[0].upstream.url`. */
-  readonly field: string;
-  /** Undefined when it depends on a variable. IPv6 addresses stand without brackets. */
-  readonly target: Target | undefined;
-}
-
-export interface Target {
-  readonly host: string;
-  readonly ports: readonly number[];
-}
+import { type Connection, hostname, targetOfUrl } from '../pods/connections.ts';
+import { isUnknown } from '../pods/known-values.ts';
 
 /** @param config with references resolved, and unknown values marked */
 export function connectionsOf(config: unknown, stateType: string | undefined): Connection[] {
@@ -78,25 +65,4 @@ function tracesOn(config: unknown): boolean {
   const enabled = valueAt(config, ['telemetry', 'traces', 'enabled']);
   const parsed = Telemetry.shape.traces.safeParse({ enabled });
   return isUnknown(enabled) || (parsed.success && parsed.data.enabled);
-}
-
-/** @param usual ports that are taken too when the URL has none */
-export function targetOfUrl(value: unknown, usual: readonly number[] = []): Target | undefined {
-  const text = typeof value === 'string' ? value.trim() : '';
-  const [, scheme, authority] = /^(?:([a-z\0]+):\/\/)?([^/?#\\]*)/i.exec(text) ?? [];
-  // Credentials do not matter, and they are what variables are used for.
-  const place = authority?.slice(authority.lastIndexOf('@') + 1) ?? '';
-  if (isUnknown(scheme) || isUnknown(place)) return undefined;
-  const url = `${scheme ?? 'http'}://${place}`;
-  if (!URL.canParse(url)) return undefined;
-  const { hostname: host, port, protocol } = new URL(url);
-  if (host === '') return undefined;
-  const ports = port === '' ? [protocol === 'https:' ? 443 : 80, ...usual] : [Number(port)];
-  return { host: hostname(host), ports };
-}
-
-/** Without the brackets of IPv6 addresses and without the dot of names that are complete. */
-export function hostname(host: string): string {
-  const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return isIPv6(bare) ? bare : bare.replace(/\.$/, '');
 }

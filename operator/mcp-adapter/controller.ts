@@ -1,7 +1,9 @@
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
+import { PodClient } from '../pods/ask-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { Lookup } from '../runtime/lookup.ts';
 import { keyOf } from '../runtime/object-store.ts';
 import type { Key } from '../runtime/reconciler.ts';
 import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
@@ -10,8 +12,7 @@ import type { Cluster } from './cluster.ts';
 import { Greeter } from './greeter.ts';
 import { createHandshake } from './handshake.ts';
 import { ADAPTER_LABEL } from './labels.ts';
-import { Lookup } from './lookup.ts';
-import { PodHealthClient } from './pod-health.ts';
+import { ADAPTER_HEALTH } from './pod-health.ts';
 import { reconcile } from './reconcile.ts';
 
 /** Most of a reconcile's time is waiting for pods to answer. */
@@ -28,7 +29,7 @@ export function mcpAdapterController(
   handshake = createHandshake(parts.version),
 ): { readonly controller: Controller } & AsyncDisposable {
   const { api, caches, events, log, hooks, options } = parts;
-  const health = new PodHealthClient();
+  const health = new PodClient(ADAPTER_HEALTH);
   const cluster: Cluster = {
     adapters: caches.adapters,
     pods: caches.adapterPods,

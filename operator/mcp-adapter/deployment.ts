@@ -1,7 +1,7 @@
 import type { McpAdapter, McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
-import type { BuildContext } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 import { childMetadata, selectorOf } from './labels.ts';
 import { gracePeriodSeconds, podTemplate } from './pod-template.ts';

@@ -8,9 +8,10 @@ import { Telemetry } from '../../crds/config/telemetry.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { nullOfText } from '../../crds/config/values.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
-import { type Connection, connectionsOf } from './connections.ts';
+import type { Connection } from '../pods/connections.ts';
+import { isUnknown, resolver, withoutUnknown } from '../pods/known-values.ts';
+import { connectionsOf } from './connections.ts';
 import { SHUTDOWN_VARIABLE } from './defaults.ts';
-import { isUnknown, resolver, withoutUnknown } from './known-values.ts';
 import { isLoopback } from './loopback.ts';
 
 /** Seconds that a call without a time limit, or with one that is not known, may go on when its pod stops. */

@@ -5,7 +5,7 @@ import { parseAllDocuments } from 'yaml';
 import { type Environment, interpolateAll } from '../../crds/config/reference.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import type { BuildContext } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 
 export const TESTDATA = join(import.meta.dirname, 'testdata');
 

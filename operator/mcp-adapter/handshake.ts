@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import { valueAt } from '../../crds/config/tree.ts';
-import { bodyText } from './http-body.ts';
-import { textAt } from './raw.ts';
+import { bodyText } from '../pods/http-body.ts';
+import { textAt } from '../runtime/raw.ts';
 
 /** What came of an MCP `initialize` through the Service. */
 export type Handshake =

@@ -1,14 +1,9 @@
 /** Names and labels of what belongs to one McpAdapter. */
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { untracked } from '../pods/untracked.ts';
 import type { Metadata } from '../runtime/kubernetes.ts';
 
 export const ADAPTER_LABEL = 'mcpadapter.io/adapter';
-/** Hash of the configuration that a pod was made with. */
-export const CONFIG_HASH = 'mcpadapter.io/config-hash';
-/** Number that is raised when pods must restart because an object that they refer to has changed. */
-export const REFERENCES_REVISION = 'mcpadapter.io/references-revision';
-/** On a McpAdapter, and from there on its pods: a new value restarts them. */
-export const RESTARTED_AT = 'mcpadapter.io/restartedAt';
 
 /** A Deployment's selector cannot change, so this holds nothing that ever could. */
 export const selectorOf = ({ metadata }: McpAdapter): Record<string, string> => ({ [ADAPTER_LABEL]: metadata.name });
@@ -43,13 +38,3 @@ export function labelsAndAnnotations(adapter: McpAdapter, { labels = {}, annotat
     ...(Object.keys(extra).length > 0 ? { annotations: extra } : {}),
   };
 }
-
-/** With these, GitOps tools take an object for one of their own and prune it, because their repository lacks it. */
-const isTracking = (key: string): boolean =>
-  key === 'app.kubernetes.io/instance' ||
-  key.startsWith('argocd.argoproj.io/') ||
-  key.startsWith('kubectl.kubernetes.io/last-applied');
-
-/** Without what GitOps tools know their own objects by. */
-export const untracked = (map: Readonly<Record<string, string>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(map).filter(([key]) => !isTracking(key)));

@@ -1,9 +1,9 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { egressRules, unknownConnections } from '../pods/egress.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { NETWORK_POLICIES } from '../runtime/resources.ts';
-import type { BuildContext } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import type { EffectiveConfig } from './effective-config.ts';
-import { egressRules, unknownConnections } from './egress.ts';
 import { childMetadata, selectorOf } from './labels.ts';
 
 /**

@@ -1,8 +1,9 @@
 /** Pure: when to look at an adapter again although nothing says that it changed. */
+import { askable } from '../pods/ask-pods.ts';
+import { readySince } from '../pods/revision.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
-import { askable } from './pod-health.ts';
+import { ADAPTER_HEALTH } from './pod-health.ts';
 import type { Report, Situation } from './report.ts';
-import { readySince } from './revision.ts';
 
 /** Nobody tells the operator how pods and upstreams are: it has to ask. */
 const STEADY_MS = 15_000;
@@ -24,7 +25,7 @@ export function nextLook(
   if (applied?.requeueAfterMs !== undefined) times.push(applied.requeueAfterMs);
   if (verdict.kind === 'refused' && verdict.reason === 'ApiMissing') times.push(MISSING_MS);
   if (storage.kind === 'claim' && !storage.made && conditions.some(isStorageOpen)) times.push(STEADY_MS);
-  if (askable(pods).length > 0) {
+  if (askable(pods, ADAPTER_HEALTH).length > 0) {
     const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     const since = readySince(pods);
     const { handshake } = situation;

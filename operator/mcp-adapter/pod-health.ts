@@ -1,8 +1,7 @@
-import { Agent, request } from 'undici';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { bodyText } from './http-body.ts';
-import { isObject, listAt, numberAt, textAt } from './raw.ts';
 import { valueAt } from '../../crds/config/tree.ts';
+import type { HealthSource } from '../pods/ask-pods.ts';
+import { isObject, textAt } from '../runtime/raw.ts';
+import { CONTAINER, PORT_NAME } from './defaults.ts';
 
 /** What one pod says about itself in `/healthz`. */
 export interface PodHealth {
@@ -21,61 +20,14 @@ export interface ServerHealth {
   readonly detail: string | undefined;
 }
 
-const TIMEOUT_MS = 2_000;
-const MAX_BYTES = 1024 * 1024;
-const MAX_PODS = 10;
-const MAX_AT_ONCE = 5;
-
-/** Asks pods how they are. Connections are not kept: pods come and go, and are asked seldom. */
-export class PodHealthClient {
-  readonly #agent = new Agent({ connections: 1, pipelining: 0, keepAliveTimeout: 1, connect: { timeout: TIMEOUT_MS } });
-
-  /** Pods that do not answer with a health object are left out. */
-  async ask(pods: readonly KubernetesObject[], signal: AbortSignal): Promise<PodHealth[]> {
-    const asked = askable(pods).slice(0, MAX_PODS);
-    const answers: (PodHealth | undefined)[] = [];
-    const queue = asked.entries();
-    const worker = async (): Promise<void> => {
-      for (const [index, pod] of queue) answers[index] = await this.#askOne(pod, signal);
-    };
-    await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, asked.length) }, worker));
-    signal.throwIfAborted();
-    return answers.filter((answer) => answer !== undefined);
-  }
-
-  async #askOne(pod: KubernetesObject, signal: AbortSignal): Promise<PodHealth | undefined> {
-    const url = healthUrl(pod);
-    if (url === undefined) return undefined;
-    const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
-    try {
-      const { body } = await request(url, { dispatcher: this.#agent, signal: limit, headers: { connection: 'close' } });
-      return parseHealth(pod.metadata.name, JSON.parse(await bodyText(body, MAX_BYTES)));
-    } catch {
-      return undefined;
-    }
-  }
-
-  async close(): Promise<void> {
-    await this.#agent.destroy();
-  }
-}
-
-/** Pods that may answer, in the order of their names, so that the same ones are asked every time. */
-export function askable(pods: readonly KubernetesObject[]): KubernetesObject[] {
-  return pods
-    .filter((pod) => pod.metadata.deletionTimestamp === undefined && textAt(pod, 'status', 'phase') === 'Running')
-    .filter((pod) => healthUrl(pod) !== undefined)
-    .sort((a, b) => (a.metadata.name < b.metadata.name ? -1 : 1));
-}
-
-function healthUrl(pod: KubernetesObject): string | undefined {
-  const address = textAt(pod, 'status', 'podIP');
-  const container = listAt(pod, 'spec', 'containers').find((one) => textAt(one, 'name') === 'adapter');
-  const http = listAt(container, 'ports').find((one) => textAt(one, 'name') === 'http');
-  const port = numberAt(http, 'containerPort');
-  if (address === undefined || address === '' || port === undefined) return undefined;
-  return `http://${address.includes(':') ? `[${address}]` : address}:${port}/healthz`;
-}
+/** How adapters are asked. */
+export const ADAPTER_HEALTH: HealthSource<PodHealth> = {
+  container: CONTAINER,
+  port: PORT_NAME,
+  maxPods: 10,
+  maxBytes: 1024 * 1024,
+  parse: parseHealth,
+};
 
 /** Undefined when this is no health object of an adapter. Members of other versions are ignored. */
 export function parseHealth(pod: string, body: unknown): PodHealth | undefined {

@@ -1,5 +1,11 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import type { BuildContext } from './build.ts';
+import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
+import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { overlay } from '../pods/overlay.ts';
+import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
+import { withSidecarDefaults } from '../pods/sidecars.ts';
+import { spread } from '../pods/spread.ts';
+import type { BuildContext } from './build-context.ts';
 import {
   CONFIG_FILE,
   CONFIG_FOLDER,
@@ -13,19 +19,7 @@ import {
   STORAGE_VOLUME,
 } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
-import {
-  CONFIG_HASH,
-  configMapName,
-  labelsAndAnnotations,
-  REFERENCES_REVISION,
-  RESTARTED_AT,
-  selectorOf,
-} from './labels.ts';
-import { overlay } from './overlay.ts';
-import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from './references.ts';
-import { withSidecarDefaults } from './sidecars.ts';
-import { spread } from './spread.ts';
-import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { configMapName, labelsAndAnnotations, selectorOf } from './labels.ts';
 import { storageVolumeSource } from './storage-claim.ts';
 
 /** The template of the pods, with the user's overlay laid over it. */

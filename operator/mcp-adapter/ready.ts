@@ -1,8 +1,8 @@
 /** Pure: the summary of a McpAdapter, condition `Ready`. */
+import type { PodProblem } from '../pods/pod-problems.ts';
+import type { Rollout } from '../pods/rollout.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { Handshake } from './handshake.ts';
-import type { PodProblem } from './pod-problems.ts';
-import type { Rollout } from './rollout.ts';
 
 /** What came of the last handshake with what runs now; undefined when there was none yet. */
 export type HandshakeState = Handshake | undefined;

@@ -6,6 +6,7 @@ import { type RunningFixture, startFixture } from '../../e2e/support/fixture-pro
 import { listen } from '../../e2e/support/ports.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import { textAt } from '../runtime/raw.ts';
 import {
   CONFIG_MAPS,
   DEPLOYMENTS,
@@ -19,7 +20,6 @@ import {
   STORAGE_CLAIMS,
 } from '../runtime/resources.ts';
 import { type RealApi, startRealApi } from '../runtime/testing/real-api.ts';
-import { textAt } from './raw.ts';
 import { type Running, eventually, installCrds, resourceIn, startController } from './testing/harness.ts';
 
 let real: RealApi;

@@ -1,5 +1,7 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
+import { textAt } from '../runtime/raw.ts';
 import { type Key, type Result, done } from '../runtime/reconciler.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
@@ -11,8 +13,6 @@ import type { Cluster } from './cluster.ts';
 import { type Observed, familyOf, observe, ownChild } from './observe.ts';
 import { nextLook } from './next-look.ts';
 import { type Verdict, problemsText, report } from './report.ts';
-import { textAt } from './raw.ts';
-import { newestPods, referencesRevision } from './revision.ts';
 import { situationOf } from './situation.ts';
 
 /** Brings what a McpAdapter consists of to what its spec says, and its status to what is so. */

@@ -2,16 +2,17 @@
 import type { Problem } from '../../crds/config/problem.ts';
 import type { Condition } from '../../crds/v1alpha1/conditions.ts';
 import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { podProblem } from '../pods/pod-problems.ts';
+import { restrictedFinding } from '../pods/restricted-finding.ts';
+import { configHashOf, newestPods, readySince } from '../pods/revision.ts';
+import { type Rollout, rolloutOf } from '../pods/rollout.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { numberAt } from '../runtime/raw.ts';
 import { publicUrl } from './address.ts';
 import { ADAPTER_LABEL } from './labels.ts';
 import type { PodHealth } from './pod-health.ts';
-import { podProblem } from './pod-problems.ts';
-import { numberAt } from './raw.ts';
 import { HANDSHAKE_FAILED, type HandshakeState, readyFinding } from './ready.ts';
-import { configHashOf, newestPods, readySince } from './revision.ts';
-import { type Rollout, rolloutOf } from './rollout.ts';
 import { type StorageState, storageFinding } from './storage-state.ts';
 import { stateStoreFinding, upstreamsFinding, upstreamsOf } from './upstream-health.ts';
 
@@ -212,19 +213,6 @@ function networkFinding(network: NetworkState): Finding {
       return { type, status: 'False', reason: 'UnknownUpstream', message };
     }
   }
-}
-
-/** Condition NetworkPolicyEnforced of pods whose connections are restricted. @param widePorts where to any address */
-export function restrictedFinding(widePorts: readonly string[]): Finding {
-  const finding = { type: 'NetworkPolicyEnforced', status: 'True' } as const;
-  if (widePorts.length === 0) {
-    const message = 'The NetworkPolicy names every host that pods may connect to; the network plugin has to enforce it';
-    return { ...finding, reason: 'Restricted', message };
-  }
-  const message =
-    `The NetworkPolicy allows any address at these ports, because it cannot name hosts outside the cluster: ` +
-    `${widePorts.join(', ')}. It names every other host; the network plugin has to enforce it`;
-  return { ...finding, reason: 'PortsOnly', message };
 }
 
 const PAUSED: Finding = {

@@ -1,20 +1,20 @@
 /** Puts together what a report is made from; greets the adapter when everything else is in place. */
 import { valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { unknownConnections, widePorts } from '../pods/egress.ts';
+import { configHashOf } from '../pods/revision.ts';
+import { rolloutOf } from '../pods/rollout.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { publicUrl, serviceOrigin } from './address.ts';
 import type { Checked } from './check.ts';
 import type { Cluster } from './cluster.ts';
 import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
-import { unknownConnections, widePorts } from './egress.ts';
 import { type Observed, ownChild } from './observe.ts';
-import { listAt, textAt } from './raw.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './ready.ts';
 import type { NetworkState, Situation, Verdict } from './report.ts';
-import { configHashOf } from './revision.ts';
-import { rolloutOf } from './rollout.ts';
 import type { StorageState } from './storage-state.ts';
 import { warningsOf } from './warnings.ts';
 

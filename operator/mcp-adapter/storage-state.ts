@@ -1,7 +1,7 @@
 /** Pure: the state of an adapter's storage, condition `StorageReady`. */
 import type { Finding } from '../runtime/conditions.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { textAt } from './raw.ts';
+import { textAt } from '../runtime/raw.ts';
 
 /** Where the files are. */
 export type StorageState =

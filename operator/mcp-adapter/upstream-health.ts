@@ -1,8 +1,8 @@
 /** Pure: what the pods say of their upstreams and their state store, put together. */
 import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { shortened } from '../pods/pod-problems.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { PodHealth } from './pod-health.ts';
-import { shortened } from './pod-problems.ts';
 
 export type UpstreamStatus = NonNullable<McpAdapterStatus['upstreams']>[number];
 

@@ -1,44 +1,44 @@
 /** What of a specification works, but perhaps not as meant. */
 import { valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { overlay } from '../pods/overlay.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
 import { CONTAINER, RESOURCES } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
-import { overlay } from './overlay.ts';
-import { listAt, textAt } from './raw.ts';
 
 export function warningsOf(
   spec: Pick<McpAdapterSpec, 'podOverlay' | 'serviceMonitor' | 'autoscaling' | 'resources'>,
   config: Pick<EffectiveConfig, 'statePathOutside' | 'auditPathOutside' | 'metrics'>,
 ): string[] {
   return [
-    ...lostState(spec, config),
-    ...lostAudit(spec, config),
+    ...lostFile(
+      'state file',
+      config.statePathOutside,
+      'Leave spec.config.state_persistence.disk.local_path out,',
+      spec,
+    ),
+    ...lostFile(
+      'audit log',
+      config.auditPathOutside,
+      'Leave spec.config.telemetry.audit_log.path out, so that its lines go to standard output,',
+      spec,
+    ),
     ...idleMonitor(spec, config),
     ...idleAutoscaler(spec),
   ];
 }
 
-function lostState(
+/** @param advice where the file should be instead, unless a volume is mounted where it is */
+function lostFile(
+  what: string,
+  file: string | undefined,
+  advice: string,
   { podOverlay }: Pick<McpAdapterSpec, 'podOverlay'>,
-  { statePathOutside: file }: Pick<EffectiveConfig, 'statePathOutside'>,
 ): string[] {
   if (file === undefined || mountsOf(podOverlay).some((mount) => holds(mount, file))) return [];
   return [
-    `The state file ${file} lies outside of spec.config.storage.root, where nothing is mounted that outlives a pod: it is ` +
-      'lost with its pod, or cannot be written at all. Leave spec.config.state_persistence.disk.local_path out, or mount ' +
-      'a volume there with spec.podOverlay',
-  ];
-}
-
-function lostAudit(
-  { podOverlay }: Pick<McpAdapterSpec, 'podOverlay'>,
-  { auditPathOutside: file }: Pick<EffectiveConfig, 'auditPathOutside'>,
-): string[] {
-  if (file === undefined || mountsOf(podOverlay).some((mount) => holds(mount, file))) return [];
-  return [
-    `The audit log ${file} lies outside of spec.config.storage.root, where nothing is mounted that outlives a pod: it is ` +
-      'lost with its pod, or cannot be written at all. Leave spec.config.telemetry.audit_log.path out, so that its lines ' +
-      'go to standard output, or mount a volume there with spec.podOverlay',
+    `The ${what} ${file} lies outside of spec.config.storage.root, where nothing is mounted that outlives a pod: it is ` +
+      `lost with its pod, or cannot be written at all. ${advice} or mount a volume there with spec.podOverlay`,
   ];
 }
 

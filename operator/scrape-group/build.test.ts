@@ -7,10 +7,11 @@ import { type Environment, interpolateAll } from '../../crds/config/reference.ts
 import { valueAt } from '../../crds/config/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { build, plan, type ShardPlan } from './build.ts';
+import { build } from './build.ts';
 import { type GoldenGroup, goldenGroup, goldenGroups, TESTDATA } from './golden-groups.ts';
 import { groupOf } from './group.ts';
 import { ownerReferences } from './owners.ts';
+import { type ShardPlan, plan } from './plan.ts';
 import { rememberingPrepare } from './prepare.ts';
 import { stateIsTemporary } from './state-volume.ts';
 import { first, source } from './testing/sources.ts';

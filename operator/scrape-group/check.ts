@@ -4,11 +4,11 @@ import { hasReference } from '../../crds/config/reference.ts';
 import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { overlayProblems } from '../mcp-adapter/check-overlay.ts';
-import { blockedFields } from '../mcp-adapter/blocked.ts';
-import { uncheckedResolver } from '../mcp-adapter/known-values.ts';
+import { blockedFields } from '../pods/blocked.ts';
+import { overlayProblems } from '../pods/check-overlay.ts';
+import { uncheckedResolver } from '../pods/known-values.ts';
 import { settingsConnections, sourceConnections } from './connections.ts';
-import { CONTAINER } from './deployment.ts';
+import { CONTAINER } from './defaults.ts';
 import type { Settings } from './settings.ts';
 
 /** When nobody sets it, it is missing rather than wrong. */

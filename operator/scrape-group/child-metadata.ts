@@ -1,5 +1,5 @@
 import type { Metadata } from '../runtime/kubernetes.ts';
-import type { ShardPlan } from './build.ts';
+import type { ShardPlan } from './plan.ts';
 import { shardLabels, shardName } from './names.ts';
 
 /** Metadata of an object of a shard. */

@@ -1,11 +1,12 @@
-import type { Lookup } from '../mcp-adapter/lookup.ts';
+import type { PodClient } from '../pods/ask-pods.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
+import type { Lookup } from '../runtime/lookup.ts';
 import type { Cache } from '../runtime/reconciler.ts';
 import type { StatusWriter } from '../runtime/status.ts';
-import type { BuildContext } from './build.ts';
-import type { AskScrapers } from './health.ts';
+import type { BuildContext } from './build-context.ts';
+import type { ScraperHealth } from './health.ts';
 import type { prepare } from './prepare.ts';
 
 /** Everything outside that a reconcile of a group reads and writes. */
@@ -20,7 +21,7 @@ export interface Cluster {
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;
-  readonly ask: AskScrapers;
+  readonly health: Pick<PodClient<ScraperHealth>, 'ask'>;
   readonly prepare: typeof prepare;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
     /** Collector of groups that name none. */

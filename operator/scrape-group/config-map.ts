@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { CONFIG_MAPS } from '../runtime/resources.ts';
-import type { ShardPlan } from './build.ts';
+import type { ShardPlan } from './plan.ts';
 import { childMetadata } from './child-metadata.ts';
 import { configMapName } from './names.ts';
 

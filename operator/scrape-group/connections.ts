@@ -1,7 +1,7 @@
 import { valueAt } from '../../crds/config/tree.ts';
-import { type Connection, type Target, hostname, targetOfUrl } from '../mcp-adapter/connections.ts';
-import { isUnknown } from '../mcp-adapter/known-values.ts';
-import { textAt } from '../mcp-adapter/raw.ts';
+import { type Connection, type Target, hostname, targetOfUrl } from '../pods/connections.ts';
+import { isUnknown } from '../pods/known-values.ts';
+import { textAt } from '../runtime/raw.ts';
 
 const TOKEN_ENDPOINTS = ['getTokenEndpoint', 'tokenEndpoint'];
 const GRPC_PORT = 4317;

@@ -1,15 +1,16 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
-import { Lookup } from '../mcp-adapter/lookup.ts';
+import { PodClient } from '../pods/ask-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { Lookup } from '../runtime/lookup.ts';
 import type { Key } from '../runtime/reconciler.ts';
 import { API_SCRAPE_SOURCES, SERVICES } from '../runtime/resources.ts';
 import { StatusWriter } from '../runtime/status.ts';
 import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group.ts';
-import { createAskScrapers } from './health.ts';
+import { SCRAPER_HEALTH } from './health.ts';
 import { GROUP_LABEL } from './names.ts';
 import { rememberingPrepare } from './prepare.ts';
 import { reconcile } from './reconcile.ts';
@@ -23,7 +24,7 @@ const SERVICES_KEPT_MS = 60_000;
 export function scrapeGroupController(parts: ControllerParts): { readonly controller: Controller } & AsyncDisposable {
   const { api, caches, events, log, hooks, options } = parts;
   const { sources, scraperPods, children } = caches;
-  const scrapers = createAskScrapers();
+  const health = new PodClient(SCRAPER_HEALTH);
   const status = new StatusWriter({ api, resource: API_SCRAPE_SOURCES, fieldManager: FIELD_MANAGER });
   const cluster: Cluster = {
     sources,
@@ -33,7 +34,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     applier: new Applier({ api, fieldManager: FIELD_MANAGER }),
     status,
     events,
-    ask: scrapers.ask,
+    health,
     prepare: rememberingPrepare(),
     settings: options,
   };
@@ -56,7 +57,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     controller,
     async [Symbol.asyncDispose]() {
       unsubscribe();
-      await scrapers.close();
+      await health.close();
     },
   };
 }

@@ -1,22 +1,21 @@
-import { REFERENCES_REVISION, RESTARTED_AT, CONFIG_HASH } from '../mcp-adapter/labels.ts';
-import { overlay } from '../mcp-adapter/overlay.ts';
-import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../mcp-adapter/references.ts';
-import { withSidecarDefaults } from '../mcp-adapter/sidecars.ts';
-import { spread } from '../mcp-adapter/spread.ts';
+import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { overlay } from '../pods/overlay.ts';
+import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
+import { withSidecarDefaults } from '../pods/sidecars.ts';
+import { spread } from '../pods/spread.ts';
 import { hashOf } from '../runtime/content-hash.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
-import type { BuildContext, ShardPlan } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import { childMetadata } from './child-metadata.ts';
 import { CONFIG_FILE, CONFIG_FOLDER } from './config-map.ts';
+import { CONTAINER, PORT_NAME } from './defaults.ts';
 import { STATE_FOLDER } from './effective-settings.ts';
 import { configMapName, shardLabels, shardName, shardSelector } from './names.ts';
+import type { ShardPlan } from './plan.ts';
 import { STATE, TMP, isInTmp, stateVolume } from './state-volume.ts';
 
-/** Name of the container that runs the scraper. */
-export const CONTAINER = 'scraper';
-export const PORT_NAME = 'http';
 const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
 /** Seconds that the program has for its last work after running windows have ended. */
 const LAST_WORK_SECONDS = 10;

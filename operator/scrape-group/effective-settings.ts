@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 import { ScraperSettings } from '../../crds/config/scraper.ts';
-import type { Connection } from '../mcp-adapter/connections.ts';
-import { resolver, withoutUnknown } from '../mcp-adapter/known-values.ts';
+import type { Connection } from '../pods/connections.ts';
+import { resolver, withoutUnknown } from '../pods/known-values.ts';
 import { connectionsOf } from './connections.ts';
 import type { Member } from './prepare.ts';
 

@@ -4,9 +4,11 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { type BuildContext, type ShardPlan, build, plan } from './build.ts';
+import { build } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import { type Group, groupNameOf, groupOf } from './group.ts';
 import { ownerReferences } from './owners.ts';
+import { type ShardPlan, plan } from './plan.ts';
 import { prepare } from './prepare.ts';
 
 export const TESTDATA = join(import.meta.dirname, 'testdata');

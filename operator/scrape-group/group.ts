@@ -2,7 +2,7 @@ import type { Problem } from '../../crds/config/problem.ts';
 import { dottedPath } from '../../crds/config/problem.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { RESTARTED_AT } from '../mcp-adapter/labels.ts';
+import { RESTARTED_AT } from '../pods/annotations.ts';
 import { checkGroupSettings } from './check.ts';
 import type { Member, Prepared } from './prepare.ts';
 import type { Running } from './running.ts';

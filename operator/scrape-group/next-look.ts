@@ -1,6 +1,7 @@
+import { askable } from '../pods/ask-pods.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { askable } from './health.ts';
+import { SCRAPER_HEALTH } from './health.ts';
 import type { Situation } from './report.ts';
 
 /** Nobody tells the operator how scrapes go: it has to ask. */
@@ -16,6 +17,7 @@ export function nextLook(
 ): number | undefined {
   const times: number[] = [];
   if (applied?.requeueAfterMs !== undefined) times.push(applied.requeueAfterMs);
-  if (askable(pods).length > 0) times.push(situations.some(({ upToDate }) => upToDate !== true) ? EAGER_MS : STEADY_MS);
+  if (askable(pods, SCRAPER_HEALTH).length > 0)
+    times.push(situations.some(({ upToDate }) => upToDate !== true) ? EAGER_MS : STEADY_MS);
   return times.length === 0 ? undefined : Math.min(...times);
 }

@@ -1,8 +1,8 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { textAt } from '../mcp-adapter/raw.ts';
 import type { Existing } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { type Ownership, standing } from '../runtime/ownership.ts';
+import { textAt } from '../runtime/raw.ts';
 import type { Key } from '../runtime/reconciler.ts';
 import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import type { Cluster } from './cluster.ts';
@@ -53,7 +53,7 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
   let running: { readonly found: Running | undefined } | undefined;
   return {
     ...observed,
-    health: sources.length > 0 ? await cluster.ask(pods, signal) : [],
+    health: sources.length > 0 ? await cluster.health.ask(pods, signal) : [],
     running: () => (running ??= { found: runningFrom(liveShards(observed)) }).found,
   };
 }

@@ -1,17 +1,18 @@
-import { referencesRevision } from './references-revision.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
-import { newestPods } from '../mcp-adapter/revision.ts';
+import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { Desired } from '../runtime/apply.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { type Key, type Result, done } from '../runtime/reconciler.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
-import { type BuildContext, type ShardPlan, build, plan } from './build.ts';
+import { build } from './build.ts';
+import type { BuildContext } from './build-context.ts';
 import type { Cluster } from './cluster.ts';
 import { type Group, groupOf } from './group.ts';
 import { shardName } from './names.ts';
 import { nextLook } from './next-look.ts';
 import { type Observed, observe, ownChild, podsOf } from './observe.ts';
+import { type ShardPlan, plan } from './plan.ts';
 import { type Situation, report } from './report.ts';
 import { situationsOf } from './situation.ts';
 

@@ -1,8 +1,8 @@
 /** Pure: what was observed of a group → the status of one of its sources. */
 import type { ApiScrapeSource, ApiScrapeSourceStatus } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { restrictedFinding } from '../mcp-adapter/report.ts';
-import { type PodProblem, shortened } from '../mcp-adapter/pod-problems.ts';
-import type { Rollout } from '../mcp-adapter/rollout.ts';
+import { type PodProblem, shortened } from '../pods/pod-problems.ts';
+import { restrictedFinding } from '../pods/restricted-finding.ts';
+import type { Rollout } from '../pods/rollout.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { Refusal } from './group.ts';
 import type { SourceHealth } from './health.ts';

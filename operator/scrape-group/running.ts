@@ -1,6 +1,6 @@
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
-import { listAt, textAt } from '../mcp-adapter/raw.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
 import type { Member } from './prepare.ts';
 import { readFile, renderEntry } from './scraper-file.ts';
 import { variablePrefix } from './variables.ts';

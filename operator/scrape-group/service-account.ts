@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { SERVICE_ACCOUNTS } from '../runtime/resources.ts';
-import type { ShardPlan } from './build.ts';
+import type { ShardPlan } from './plan.ts';
 import { childMetadata } from './child-metadata.ts';
 
 /**

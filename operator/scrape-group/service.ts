@@ -1,8 +1,8 @@
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { SERVICES } from '../runtime/resources.ts';
-import type { ShardPlan } from './build.ts';
+import type { ShardPlan } from './plan.ts';
 import { childMetadata } from './child-metadata.ts';
-import { PORT_NAME } from './deployment.ts';
+import { PORT_NAME } from './defaults.ts';
 import { shardSelector } from './names.ts';
 
 /** For health checks and the admin API; the scraper has no other clients. */

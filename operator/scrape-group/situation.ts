@@ -1,13 +1,13 @@
 /** Puts together what the reports of a group's sources are made from. */
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { unknownConnections, widePorts } from '../mcp-adapter/egress.ts';
-import { podProblem } from '../mcp-adapter/pod-problems.ts';
-import { newestPods } from '../mcp-adapter/revision.ts';
-import { rolloutOf } from '../mcp-adapter/rollout.ts';
+import { unknownConnections, widePorts } from '../pods/egress.ts';
+import { podProblem } from '../pods/pod-problems.ts';
+import { newestPods } from '../pods/revision.ts';
+import { rolloutOf } from '../pods/rollout.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES } from '../runtime/resources.ts';
-import type { ShardPlan } from './build.ts';
+import type { ShardPlan } from './plan.ts';
 import type { Cluster } from './cluster.ts';
 import { fileHash } from './config-map.ts';
 import type { Group } from './group.ts';

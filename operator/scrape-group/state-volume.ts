@@ -1,10 +1,10 @@
 /** Where a scraper keeps its file of SQLite. */
-import { untracked } from '../mcp-adapter/labels.ts';
-import { listAt, textAt } from '../mcp-adapter/raw.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { claimSpec } from '../pods/claim-spec.ts';
-import type { ShardPlan } from './build.ts';
+import { untracked } from '../pods/untracked.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
+import { STORAGE_CLAIMS } from '../runtime/resources.ts';
+import type { ShardPlan } from './plan.ts';
 import { childMetadata } from './child-metadata.ts';
 import { shardName } from './names.ts';
 

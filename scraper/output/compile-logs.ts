@@ -1,8 +1,8 @@
 import type { AnyValue } from '@opentelemetry/api';
 import { compileRecordTime } from '../records/timestamp.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';
+import type { AddReadings, Measured } from './add-readings.ts';
 import { logValue } from './attribute-value.ts';
-import type { AddReadings, Measured } from './compile-readings.ts';
 import { compileSeverity } from './severity.ts';
 
 /** One log record per record, with the record in its body, and its own time where it has one. */

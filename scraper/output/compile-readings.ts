@@ -1,40 +1,13 @@
-import type { Source } from '../../crds/config/scraper-source.ts';
 import { pythonFloat } from '../records/python-float.ts';
 import { pythonStr } from '../records/python-text.ts';
 import { compileRecordTime } from '../records/timestamp.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';
+import type { AddReadings, Measured } from './add-readings.ts';
 import { AttributeNode } from './attribute-tree.ts';
 import { compileLogs } from './compile-logs.ts';
 import { type Contribution, createMetric, type Metric, type MetricKind, type PointTable } from './contribution.ts';
 import { refusal } from './names.ts';
 import type { Point, Span } from './point.ts';
-
-export type Measured = Pick<
-  Source,
-  | 'name'
-  | 'gaugeReadings'
-  | 'counterReadings'
-  | 'histogramReadings'
-  | 'attributes'
-  | 'logStatusField'
-  | 'emitLogs'
-  | 'timestampKey'
-  | 'timestampFormat'
-  | 'maxSeries'
->;
-
-/**
- * Adds what records say to a contribution. `observed` is the time of the scrape, in nanoseconds since 1970; `window` what
- * was asked for. May be called for every page of a window.
- *
- * @throws ShapeMismatch when a path needs an answer that is an object
- */
-export type AddReadings = (
-  records: readonly unknown[],
-  root: unknown,
-  into: Contribution,
-  time: { readonly observed: bigint; readonly window?: { readonly start: Date; readonly end: Date } },
-) => void;
 
 /** A metric, and how a record's value gets into a point of it. */
 interface Reading {

@@ -1,5 +1,5 @@
+import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { SOURCE_KEPT_MS } from './ledger.ts';
-import { redisScript } from './redis-connection.ts';
 
 /** By the server's clock, since those of pods differ: milliseconds since the epoch. */
 const NOW = `

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { isIP } from 'node:net';
 import { Redis } from 'ioredis';
+import { type RedisReply, type RedisScript, redisRetryMs, reply, replyCode } from '../../crds/runtime/redis-script.ts';
 import { StateUnavailable } from './ledger.ts';
 
 /** Where Redis or Valkey (7 and newer) is: `fingerprintStore.valkey`. */
@@ -14,24 +14,9 @@ export interface RedisServer {
   readonly ssl: boolean;
 }
 
-/** A Lua script with its hash, which is all that is sent once the server knows it. */
-export interface RedisScript {
-  readonly source: string;
-  readonly sha1: string;
-}
-
-export const redisScript = (source: string): RedisScript => ({
-  source,
-  sha1: createHash('sha1').update(source).digest('hex'),
-});
-
-/** What a script may answer. */
-export type RedisReply = string | number | null | RedisReply[];
-
 const CONNECT_TIMEOUT_MS = 5_000;
 /** A page of 10,000 fingerprints takes a tenth of a second. */
 const COMMAND_TIMEOUT_MS = 5_000;
-const LONGEST_RETRY_MS = 2_000;
 
 /**
  * One connection that reconnects by itself for ever. While it is down, scripts fail at once; one that was under way
@@ -57,7 +42,7 @@ export class RedisConnection {
       connectTimeout: CONNECT_TIMEOUT_MS,
       commandTimeout: COMMAND_TIMEOUT_MS,
       socketTimeout: COMMAND_TIMEOUT_MS,
-      retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt - 1, 10), LONGEST_RETRY_MS),
+      retryStrategy: redisRetryMs,
       // Asking with INFO takes a right that nothing else needs; a server that still loads says so to the first command.
       enableReadyCheck: false,
       // An outage must show at once.
@@ -113,17 +98,4 @@ export class RedisConnection {
       cause,
     });
   }
-}
-
-/** The first word of an error reply, undefined when the server did not reply. */
-function replyCode(error: unknown): string | undefined {
-  if (!(error instanceof Error) || error.name !== 'ReplyError') return undefined;
-  return /^-?([A-Z]+)/.exec(error.message)?.[1];
-}
-
-/** Checks at run time what ioredis leaves unknown. */
-function reply(value: unknown): RedisReply {
-  if (value === null || typeof value === 'string' || typeof value === 'number') return value;
-  if (Array.isArray(value)) return value.map(reply);
-  throw new TypeError(`unexpected reply of a Redis script: ${typeof value}`);
 }

@@ -1,6 +1,5 @@
+import { redisScript, type RedisScript } from '../../crds/runtime/redis-script.ts';
 import { SOURCE_KEPT_MS, WINDOWS_KEPT } from './ledger.ts';
-import { redisScript } from './redis-connection.ts';
-import type { RedisScript } from './redis-connection.ts';
 
 /*
  * One atomic step of RedisLedger each. KEYS 1 to 7 are those of `RedisKeys.ledger`: source, windows, due, due_backfill,

@@ -1,3 +1,4 @@
+import type { RedisReply, RedisScript } from '../../crds/runtime/redis-script.ts';
 import { parseLastSuccess } from './last-success-text.ts';
 import { ERROR_CHARS } from './ledger.ts';
 import type {
@@ -11,7 +12,7 @@ import type {
   WindowRange,
   WindowState,
 } from './ledger.ts';
-import type { RedisConnection, RedisReply, RedisScript } from './redis-connection.ts';
+import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import * as scripts from './redis-ledger-lua.ts';
 

@@ -1,5 +1,5 @@
+import { redisScript } from '../../crds/runtime/redis-script.ts';
 import type { RateLimit, RequestCounter } from '../requests/rate-limit.ts';
-import { redisScript } from './redis-connection.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 

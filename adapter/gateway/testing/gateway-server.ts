@@ -15,9 +15,10 @@ import { MemoryStore } from '../../state/memory-store.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
+import type { MountOptions } from '../create-mount.ts';
 import { Gateway } from '../gateway.ts';
-import type { Mount, MountOptions } from '../mount.ts';
 import { ToolParameters } from '../tool-parameters.ts';
+import type { Mount } from '../turn.ts';
 import { sampleMount } from './sample-mount.ts';
 
 /** One mount on a port, with everything behind it but files. */

@@ -1,8 +1,10 @@
 import { effectiveServer } from '../../../crds/config/effective-server.ts';
 import { load } from '../../../crds/config/testing.ts';
+import { disabledTools } from '../../catalog/disabled-tools.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { createRedaction } from '../../../crds/config/redact.ts';
-import { createMount, type Mount, type MountOptions } from '../mount.ts';
+import { createMount, type MountOptions } from '../create-mount.ts';
+import type { Mount } from '../turn.ts';
 
 /** A mount as the adapter makes it from a file, before an upstream that does nothing by itself. */
 export function sampleMount(server: Record<string, unknown> = {}, options: Partial<MountOptions> = {}): Mount {
@@ -10,8 +12,10 @@ export function sampleMount(server: Record<string, unknown> = {}, options: Parti
   const config = load({ servers: [{ id: 's1', mount_path: '/s1', ...server, upstream }] });
   const [first] = config.servers;
   if (first === undefined) throw new Error('no server');
+  const effective = effectiveServer(config, first);
   return createMount({
-    server: effectiveServer(config, first),
+    server: effective,
+    disabled: disabledTools(effective.disabled_tools),
     upstream: new FakeUpstream(),
     authHeader: 'X-Mcp-Adapter-Auth-Token',
     listTtlMs: 60_000,

@@ -1,7 +1,7 @@
 /** Pure: why pods do not serve, from their status. */
 import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { isObject, listAt, numberAt, textAt } from './raw.ts';
+import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 
 export interface PodProblem {
   /** A reason for a condition, such as `ImagePullBackOff`. */

@@ -1,7 +1,7 @@
 /** Pure: how far a Deployment has come. */
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { numberAt, textAt } from '../runtime/raw.ts';
 import { conditionOf, shortened } from './pod-problems.ts';
-import { numberAt, textAt } from './raw.ts';
 
 /**
  * - `missing`: there is no Deployment.

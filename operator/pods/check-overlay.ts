@@ -1,7 +1,7 @@
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { GROUP } from '../../crds/v1alpha1/api.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
-import { isObject, listAt, textAt } from './raw.ts';
+import { isObject, listAt, textAt } from '../runtime/raw.ts';
 
 const OVERLAY = ['spec', 'podOverlay'] as const;
 

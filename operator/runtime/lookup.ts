@@ -1,6 +1,6 @@
-import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from '../runtime/kubernetes.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { DENIED_FOR_MS, isDenied } from '../runtime/refusal.ts';
+import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
+import type { Key } from './reconciler.ts';
+import { DENIED_FOR_MS, isDenied } from './refusal.ts';
 
 interface Known {
   readonly object: KubernetesObject | undefined;

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { ApiError, type KubernetesObject } from '../runtime/kubernetes.ts';
-import { SERVICES } from '../runtime/resources.ts';
+import { ApiError, type KubernetesObject } from './kubernetes.ts';
 import { Lookup } from './lookup.ts';
+import { SERVICES } from './resources.ts';
 
 const KEY = { namespace: 'team', name: 'files' };
 const SERVICE: KubernetesObject = { apiVersion: 'v1', kind: 'Service', metadata: KEY };

@@ -2,10 +2,10 @@
 import { BlockList, isIP } from 'node:net';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
 import { BLOCKED, isBlocked } from './blocked.ts';
-import type { BuildContext } from './build.ts';
 import type { Connection, Target } from './connections.ts';
-import { listAt, textAt } from './raw.ts';
+import type { PodSecurity } from './hardening.ts';
 import { type Place, serviceOf } from './service-names.ts';
 
 export type Port = number | string;
@@ -16,6 +16,16 @@ export interface EgressRule {
   readonly ports: readonly { readonly port?: Port; readonly protocol: string }[];
 }
 
+/** What the rules depend on beside the connections. */
+export interface EgressContext {
+  readonly podSecurity: PodSecurity;
+  /** Services that URLs name, by namespace and name; undefined when unknown or unreadable. */
+  readonly services: (namespace: string, name: string) => KubernetesObject | undefined;
+  /** Whether the operator has no right to read this one. */
+  readonly unreadable?: (namespace: string, name: string) => boolean;
+}
+
+/** Any host but those that no pod may reach. */
 const ANYWHERE = [
   { ipBlock: { cidr: '0.0.0.0/0', except: BLOCKED.ipv4 } },
   { ipBlock: { cidr: '::/0', except: BLOCKED.ipv6 } },
@@ -45,7 +55,7 @@ export const unknownConnections = (connections: readonly Connection[]): string[]
 export function egressRules(
   namespace: string,
   connections: readonly Connection[],
-  context: Pick<BuildContext, 'services' | 'unreadable' | 'podSecurity'>,
+  context: EgressContext,
 ): EgressRule[] {
   const rules = new Map<string, { to: readonly object[]; ports: Set<Port> }>();
   for (const { target } of connections) {
@@ -76,7 +86,7 @@ export function widePorts(policy: unknown): string[] {
 
 const isDns = (port: unknown): boolean => DNS_PORTS.some((one) => one === port);
 
-function dns(podSecurity: BuildContext['podSecurity']): EgressRule {
+function dns(podSecurity: PodSecurity): EgressRule {
   const ports = podSecurity === 'openshift' ? DNS_PORTS : DNS_PORTS.slice(0, 1);
   return { ports: ports.flatMap((port) => ['UDP', 'TCP'].map((protocol) => ({ port, protocol }))) };
 }
@@ -96,7 +106,7 @@ interface Reach {
 function reach(
   namespace: string,
   { host, ports }: Target,
-  context: Pick<BuildContext, 'services' | 'unreadable'>,
+  context: Pick<EgressContext, 'services' | 'unreadable'>,
   depth = 0,
 ): Reach[] {
   const family = isIP(host);

@@ -2,7 +2,7 @@
 import { interpolate } from '../../crds/config/reference.ts';
 import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
-import { listAt } from './raw.ts';
+import { listAt } from '../runtime/raw.ts';
 
 /** Stands in resolved text for what is not known. No configuration holds it: YAML and JSON files of people have no NUL. */
 const UNKNOWN = '\u0000';

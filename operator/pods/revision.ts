@@ -1,8 +1,7 @@
 /** Pure: which pods are of a Deployment's newest revision, and whether they must be made anew. */
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from './labels.ts';
-import type { PodHealth } from './pod-health.ts';
-import { listAt, textAt } from './raw.ts';
+import { listAt, textAt } from '../runtime/raw.ts';
+import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from './annotations.ts';
 
 /** Annotations of the template with which pods are told apart; `kubectl rollout restart` sets the last. */
 const MARKS = [CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT, 'kubectl.kubernetes.io/restartedAt'];
@@ -43,7 +42,7 @@ export function configHashOf(deployment: KubernetesObject | undefined): string |
 export function referencesRevision(
   deployment: KubernetesObject | undefined,
   newest: readonly KubernetesObject[],
-  health: readonly PodHealth[],
+  health: readonly { readonly pod: string; readonly referencesChanged: boolean }[],
 ): string | undefined {
   const current = templateAnnotation(deployment, REFERENCES_REVISION);
   const names = new Set(newest.map(({ metadata }) => metadata.name));

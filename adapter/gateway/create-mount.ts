@@ -2,7 +2,7 @@ import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import { timerMs } from '../../crds/config/timer-ms.ts';
 import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
-import { type DisabledTools, disabledTools } from '../catalog/disabled-tools.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
 import type { Redact } from '../../crds/config/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
@@ -14,40 +14,13 @@ import { PingLoop } from '../upstream/ping-loop.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { OwnResources } from './own-resources.ts';
 import { toolTimeouts } from './settings.ts';
-import type { ToolStep } from './tool-step.ts';
 import { ToolSurface } from './tool-surface.ts';
-
-/** One mounted server: its upstream and everything that belongs to it on this replica. */
-export interface Mount {
-  readonly serverId: string;
-  readonly path: string;
-  readonly upstream: Upstream;
-  /** The same upstream for requests of the adapter's own, which are told to telemetry one by one. */
-  readonly own: Upstream;
-  readonly headers: HeaderForwarding;
-  /** Lower-case names of `client_headers.required`. */
-  readonly requiredHeaders: readonly string[];
-  readonly breaker: CircuitBreaker;
-  /** Undefined when `upstream_ping.enabled` is false; then the breaker stays closed. */
-  readonly ping: PingLoop | undefined;
-  readonly era: EraProbe;
-  readonly lists: ListCache;
-  readonly disabled: DisabledTools;
-  /** What clients see of the tools. */
-  readonly surface: ToolSurface;
-  /** What is done to the calls of which tools; those of the adapter's own are among them. */
-  readonly steps: ReadonlyMap<string, ToolStep>;
-  /** Undefined when the adapter adds none to the upstream's. */
-  readonly resources: OwnResources | undefined;
-  readonly timeoutOf: (tool: string | undefined) => number | null;
-  /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
-  readonly relaysChallenges: boolean;
-  /** For the upstream's words in errors of ours: it may repeat what it was sent. */
-  readonly redact: Redact;
-}
+import type { Mount, ToolStep } from './turn.ts';
 
 export interface MountOptions {
   readonly server: EffectiveServer;
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
   readonly upstream: Upstream;
   readonly authHeader: string;
   readonly listTtlMs: number;
@@ -74,7 +47,7 @@ export interface MountAdditions {
 }
 
 export function createMount(options: MountOptions): Mount {
-  const { server, upstream, warn, additions, telemetry = noTelemetry } = options;
+  const { server, disabled, upstream, warn, additions, telemetry = noTelemetry } = options;
   const { client_headers: clientHeaders } = server.upstream;
   const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
   const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
@@ -85,7 +58,6 @@ export function createMount(options: MountOptions): Mount {
   if (relaysChallenges) {
     warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
   }
-  const disabled = disabledTools(server.disabled_tools);
   for (const entry of disabled.invalid)
     warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
 

@@ -1,0 +1,26 @@
+import { isWorkspace } from '../sessions/workspace.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import type { ListingRequest } from './list-tools.ts';
+import { ownUpstreamOf } from './own-upstream.ts';
+import type { Turn } from './turn.ts';
+
+/** The request for the tools that the client of a turn would see. */
+export function listingFor(turn: Turn, record: SessionRecord): ListingRequest {
+  const listing = sessionlessListing(turn);
+  if (isWorkspace(record)) return listing;
+  const headers = turn.mount.headers.forward('POST', turn.incoming.headers, false);
+  return { ...listing, inSession: { session: record, headers } };
+}
+
+/** The same in the sessionless revision. */
+export function sessionlessListing(turn: Turn): ListingRequest {
+  const { mount, incoming } = turn;
+  return {
+    serverId: mount.serverId,
+    upstream: ownUpstreamOf(turn),
+    redact: mount.redact,
+    clientKey: mount.headers.clientKey(incoming.headers),
+    base: mount.headers.base('POST', incoming.headers),
+    inSession: undefined,
+  };
+}

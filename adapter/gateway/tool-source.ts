@@ -1,0 +1,21 @@
+import type { ServerResponse } from 'node:http';
+
+import type { SessionRecord, StateStore } from '../state/state-store.ts';
+import type { ListingRequest } from './list-tools.ts';
+
+/** Where the tools that a client sees come from: how the upstream is asked for them, and on whose behalf. */
+export interface ToolSource {
+  /** The client's: nobody waits any more when it closes. */
+  readonly reply: ServerResponse;
+  /** Where it is kept what sessions saw first. */
+  readonly store: Pick<StateStore, 'pin' | 'baseline'>;
+  /** Stands for the client's headers, on which the list may depend. */
+  readonly clientKey: string;
+  /** The time limit of a call in milliseconds, null for none. */
+  timeoutOf(tool: string | undefined): number | null;
+  request(record: SessionRecord): ListingRequest;
+  /** A new upstream session for this session. */
+  renew(record: SessionRecord): Promise<SessionRecord>;
+  /** Ends a session for good: its id is refused with the reason from now on. */
+  invalidate(record: SessionRecord, reason: string): Promise<void>;
+}

@@ -1,0 +1,13 @@
+import type { EgressContext } from '../pods/egress.ts';
+
+/** What build needs beside the resource. */
+export interface BuildContext extends EgressContext {
+  /** Image of the operator, used when the spec names none. */
+  readonly image: string;
+  /** Resources whose API exists in this cluster. */
+  readonly serves: { readonly httpRoutes: boolean; readonly serviceMonitors: boolean };
+  /** Annotation mcpadapter.io/references-revision to use. */
+  readonly referencesRevision: string | undefined;
+  /** Access modes of `spec.storage.existingClaim`; undefined when there is none or it is not known. */
+  readonly existingClaimModes?: readonly string[] | undefined;
+}

@@ -1,0 +1,55 @@
+import type { OwnerReference } from '../runtime/kubernetes.ts';
+import type { BuildContext } from './build-context.ts';
+import { DEFAULT_PORT, type EffectiveSettings, effectiveSettings } from './effective-settings.ts';
+import type { Group } from './group.ts';
+import type { Member } from './prepare.ts';
+import { renderFile } from './scraper-file.ts';
+import { podFields, scraperSection } from './settings.ts';
+import { shardsOf } from './shards.ts';
+
+/** One shard: everything that its objects are made of. */
+export interface ShardPlan {
+  readonly group: string;
+  readonly namespace: string;
+  /** Counted from 1. */
+  readonly shard: number;
+  readonly members: readonly Member[];
+  /** Section `scraper` of the file. */
+  readonly scraper: Readonly<Record<string, unknown>>;
+  readonly file: string;
+  readonly replicas: number;
+  readonly pod: ReturnType<typeof podFields>;
+  readonly restartedAt: string | undefined;
+  readonly owners: readonly OwnerReference[];
+  /** What of `scraper` and the members is known. */
+  readonly effective: EffectiveSettings;
+}
+
+/** How the sources of a group are spread over shards, and what the shards run. Of a group without members: none. */
+export function plan(
+  group: Group,
+  context: Pick<BuildContext, 'namespace' | 'name' | 'owners' | 'shards'>,
+): ShardPlan[] {
+  if (group.members.length === 0) return [];
+  const pod = podFields(group.settings);
+  // Written out, because pods without rights may not open the scraper's own default, 80.
+  const scraper = { servicePort: DEFAULT_PORT, ...scraperSection(group.settings) };
+  const shards = shardsOf(group.members, context.shards);
+  const shardOf = new Map(shards.flatMap((shard, index) => shard.map(({ resource }) => [resource, index] as const)));
+  return shards.map((shard, index) => ({
+    group: context.name,
+    namespace: context.namespace,
+    shard: index + 1,
+    members: shard,
+    scraper,
+    file: renderFile(
+      scraper,
+      shard.map(({ text }) => text),
+    ),
+    replicas: Math.ceil((pod.replicas ?? 1) / shards.length),
+    pod,
+    restartedAt: group.restartedAt,
+    effective: effectiveSettings({ scraper, members: shard }),
+    owners: context.owners.filter(({ name }) => (shardOf.get(name) ?? 0) === index),
+  }));
+}
