@@ -1,7 +1,7 @@
-import { writeFile } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 
 import { type CallTool, type SandboxOutcome } from './sandbox.ts';
 import { echo, runCode, SHORT, valueOf } from './testing/sandbox-kit.ts';
@@ -42,6 +42,7 @@ describe('code reaches', () => {
 
   test('no module', async () => {
     const file = join(tmpdir(), `sandbox-escape-${process.pid}.js`);
+    onTestFinished(() => rm(file, { force: true }));
     await writeFile(file, 'export const x = 1');
     for (const name of [
       'fs',
