@@ -121,6 +121,10 @@ export class AdapterError extends Error {
   }
 }
 
+/** An answer that cannot be worked on. */
+export const upstreamNotJson = (): AdapterError =>
+  new AdapterError('upstream_failed', 'The upstream server answered with text that is not valid JSON.');
+
 /** Any failure as one of the table; what has no place there is told to `onUnexpected` and becomes `internal`. */
 export function knownError(error: unknown, onUnexpected: (error: unknown) => void): AdapterError {
   if (error instanceof AdapterError) return error;

@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
+import { AdapterError, type ErrorCode, rpcErrorText, upstreamNotJson } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import { AnswerWatch, noteAnswer, noteBytes } from './answer-watch.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
@@ -389,7 +389,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     const ids = responseIds(data);
     // Some clients read more than JSON, such as NaN: what cannot be worked on must not reach them as it is.
     if (ids === undefined && (onResponse ?? onStray) !== undefined && LIKE_A_MESSAGE.test(data)) {
-      throw new AdapterError('upstream_failed', 'The upstream server answered with text that is not valid JSON.');
+      throw upstreamNotJson();
     }
     return ids ?? [];
   }

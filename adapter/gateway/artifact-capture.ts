@@ -1,4 +1,4 @@
-import { timerMs } from '../../crds/config/timer-ms.ts';
+import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
 import { AFTER_LIMIT_MS } from '../exchange/plan.ts';
@@ -117,8 +117,9 @@ export class ArtifactCapture {
   async #keep(found: FoundOutput): Promise<FileRecord> {
     const { createdAt } = this.#pending;
     const end = createdAt + (this.#call.timeoutMs ?? Number.POSITIVE_INFINITY) + AFTER_LIMIT_MS - MARGIN_MS;
+    const left = Math.max(0, Math.min(end - Date.now(), LONGEST_TIMER_MS));
     const late = new AbortController();
-    const timer = setTimeout(() => late.abort(tooLong()), timerMs((end - Date.now()) / 1000));
+    const timer = setTimeout(() => late.abort(tooLong()), left);
     try {
       return await keepArtifact(this.#options, this.#pending, found, {
         wasGiven: this.#wasGiven,

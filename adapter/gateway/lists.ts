@@ -1,6 +1,6 @@
 import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
-import { AdapterError, rpcErrorText } from '../errors.ts';
+import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
 import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -249,7 +249,7 @@ function keep(mount: Mount, record: SessionRecord, text: string, list: string, i
     result === undefined
       ? isValid()
       : mount.lists.set(record, list, text.slice(result.start, result.end), Date.now(), isValid);
-  if (!isKept) throw notJson();
+  if (!isKept) throw upstreamNotJson();
 }
 
 const isArray = (text: string): boolean => text.trimStart().startsWith('[');
@@ -272,7 +272,7 @@ function together(text: string, spans: readonly Span[], edited: readonly string[
 
 /** Where something stands in a text can be said of JSON only. */
 function checked(text: string): string {
-  if (!isJson(text)) throw notJson();
+  if (!isJson(text)) throw upstreamNotJson();
   return text;
 }
 
@@ -284,6 +284,3 @@ function isJson(text: string): boolean {
     return false;
   }
 }
-
-const notJson = (): AdapterError =>
-  new AdapterError('upstream_failed', 'The upstream server answered with text that is not valid JSON.');

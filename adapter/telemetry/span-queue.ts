@@ -2,6 +2,8 @@ import { TraceFlags } from '@opentelemetry/api';
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 
+import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
+
 export interface SpanQueueOptions {
   readonly exporter: SpanExporter;
   /** Spans that wait at most. */
@@ -21,8 +23,6 @@ const BATCH = 512;
  * collector.
  */
 const MARGIN_MS = 1_000;
-/** What a timer can wait; more would be no wait at all. */
-const LONGEST_MS = 2 ** 31 - 1;
 
 interface Batch {
   readonly spans: ReadableSpan[];
@@ -49,7 +49,7 @@ export class SpanQueue implements SpanProcessor {
   constructor({ exporter, maxQueueSize, delayMs, exportTimeoutMs, onDropped }: SpanQueueOptions) {
     this.#exporter = exporter;
     this.#max = maxQueueSize;
-    this.#limitMs = Math.min(exportTimeoutMs * 2 + MARGIN_MS, LONGEST_MS);
+    this.#limitMs = Math.min(exportTimeoutMs * 2 + MARGIN_MS, LONGEST_TIMER_MS);
     this.#onDropped = onDropped;
     this.#batches = new BatchSpanProcessor({
       exporter: {

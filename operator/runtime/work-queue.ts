@@ -1,3 +1,5 @@
+import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
+
 export interface WorkQueueOptions {
   /**
    * Resolves with the milliseconds after which the key is due again by itself, or undefined when it is not. A rejection
@@ -27,8 +29,6 @@ const MAX_BACKOFF_MS = 60_000;
  * writes something that it watches and then fails would wake itself without end.
  */
 const MIN_PAUSE_AFTER_FAILURE_MS = 2_000;
-/** `setTimeout` takes no longer ones. */
-const MAX_DELAY_MS = 2 ** 31 - 1;
 
 /**
  * ```
@@ -142,7 +142,7 @@ export class WorkQueue {
           this.#delayUntil(key, entry, at);
           this.#pump();
         },
-        Math.min(Math.ceil(wait), MAX_DELAY_MS),
+        Math.min(Math.ceil(wait), LONGEST_TIMER_MS),
       );
       return;
     }

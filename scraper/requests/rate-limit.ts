@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Source } from '../../crds/config/scraper.ts';
+import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
 import { sourceUrl } from './parameters.ts';
 
 /** Most requests in a time, with `burst` of them at once after a pause. */
@@ -65,12 +66,9 @@ export class HostRateLimiter implements RateLimiter {
   }
 }
 
-/** Longer waits are no timer. */
-const LONGEST_MS = 2 ** 31 - 1;
-
 async function pause(milliseconds: number, signal: AbortSignal): Promise<void> {
   try {
-    await delay(Math.min(Math.ceil(milliseconds), LONGEST_MS), undefined, { signal });
+    await delay(Math.min(Math.ceil(milliseconds), LONGEST_TIMER_MS), undefined, { signal });
   } catch (error) {
     signal.throwIfAborted();
     throw error;
