@@ -14,7 +14,7 @@ import { inSession } from './in-session.ts';
 import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
 import { initialize } from './initialize.ts';
 import type { RequestTrace } from './request-trace.ts';
-import { endUpstream } from './session-upstream.ts';
+import { tellAndEndUpstream } from './session-upstream.ts';
 import { sessionless } from './sessionless.ts';
 import type { GatewayParts, Mount } from './turn.ts';
 
@@ -82,7 +82,7 @@ export class Gateway {
 
   async delete(mount: Mount, incoming: Incoming): Promise<void> {
     const trace = this.#trace(mount, incoming, 'DELETE', undefined);
-    const { sessions, sessionFiles, bus } = this.#parts;
+    const { sessions, sessionFiles } = this.#parts;
     try {
       requireHeaders(mount, incoming);
       const sessionId = requireSession(incoming);
@@ -90,9 +90,7 @@ export class Gateway {
       if (record === undefined) throw new AdapterError('session_not_found');
       this.#parts.telemetry.session(sessionEnd(record, 'ended'));
       const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE, trace };
-      // Told first, so that running calls end by this and not by what ending the upstream session does to them.
-      const told = bus.publish({ type: 'session-ended', serverId: mount.serverId, sessionId });
-      await Promise.all([told, endUpstream(turn, record), sessionFiles.purge(record)]);
+      await Promise.all([tellAndEndUpstream(turn, record), sessionFiles.purge(record)]);
       incoming.facts.outcome = 'ok';
       incoming.reply.writeHead(200, { 'content-length': 0, 'x-request-id': incoming.facts.requestId }).end();
     } catch (error) {

@@ -33,6 +33,18 @@ export async function endUpstream(turn: Turn, session: UpstreamSession): Promise
 }
 
 /**
+ * Tells all replicas that a session is over, then ends the upstream's: calls that run elsewhere end by what they are
+ * told, and not by what the upstream does to them. Fails when nobody could be told.
+ */
+export async function tellAndEndUpstream(turn: Turn, session: UpstreamSession): Promise<void> {
+  const { serverId, sessionId } = session;
+  const told = turn.parts.bus.publish({ type: 'session-ended', serverId, sessionId });
+  await told.catch(() => undefined);
+  await endUpstream(turn, session);
+  await told;
+}
+
+/**
  * Ends a session for good: its id is refused with the reason from now on. Those who still use it learn of it once the
  * answer of this turn, which may say why, has left.
  */
@@ -40,12 +52,8 @@ export async function invalidateSession(turn: Turn, record: SessionRecord, reaso
   const { parts, incoming } = turn;
   const ended = await parts.sessionFiles.invalidate(record, reason, Date.now() + parts.tombstoneTtlMs);
   if (!ended) return;
-  const { serverId, sessionId } = record;
   parts.telemetry.session(sessionEnd(record, 'tool_definition_invalidated'));
-  const tell = (): void => {
-    const told = parts.bus.publish({ type: 'session-ended', serverId, sessionId });
-    Promise.all([told, endUpstream(turn, record)]).catch(parts.known);
-  };
+  const tell = (): void => void tellAndEndUpstream(turn, record).catch(parts.known);
   // A client that has gone meanwhile closes nothing any more.
   if (incoming.reply.destroyed) tell();
   else incoming.reply.once('close', tell);

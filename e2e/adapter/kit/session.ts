@@ -29,7 +29,7 @@ export interface Door {
   send(body: unknown, options?: SendOptions): Promise<Response>;
   /** Posts a request under a new id. */
   request(method: string, params?: unknown, options?: SendOptions): Promise<Response>;
-  /** Posts a request and resolves with its response message, from JSON or from a stream. Rejects after 15 s. */
+  /** Posts a request and resolves with its response message, from JSON or from a stream. Rejects after 60 s. */
   call(method: string, params?: unknown): Promise<JsonObject>;
   /** `call` of a tool. */
   tool(name: string, args?: JsonObject): Promise<JsonObject>;
@@ -47,7 +47,8 @@ export interface Session {
   at(place: Place): Door;
 }
 
-const CALL_TIMEOUT_MS = 15_000;
+// A browser that starts from a cold disk on a busy machine was seen to take more than 15 s.
+const CALL_TIMEOUT_MS = 60_000;
 const PATH = '/mcp/up';
 
 /** Only the request, for those that may be refused. */
@@ -87,7 +88,8 @@ export function knownSession(sessionId: string, protocolVersion: string, options
         const answered = door.request(method, params);
         const id = lastId;
         const message = answered.then((response) => responseMessage(response, id));
-        return asObject(await within(CALL_TIMEOUT_MS, `the answer to ${method}`, message));
+        const what = method === 'tools/call' ? `${method} of ${String(asObject(params).name)}` : method;
+        return asObject(await within(CALL_TIMEOUT_MS, `the answer to ${what}`, message));
       },
       tool: (name, args = {}) => door.call('tools/call', { name, arguments: args }),
       stream: ({ headers, signal, lastEventId } = {}) => {
