@@ -45,12 +45,16 @@ async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise
   ]);
   const [checks, ...ran] = lanes;
   const first = ran.flatMap(({ files }) => files);
-  const again = signal.aborted ? undefined : secondAttempt(first, QUIET);
-  if (again !== undefined) progress(`again, alone: ${again.files.join(', ')}`);
-  const second = again === undefined ? NOTHING : await runTests(again.suites, signal, again.files);
-  const outside = [...ran, second].flatMap((lane) => lane.outside);
+  const second: Ran[] = [];
+  for (const { suite, files } of secondAttempt(first, QUIET)) {
+    if (signal.aborted) break;
+    progress(`again, alone: ${files.join(', ')}`);
+    second.push(await runTests([suite], signal, files));
+  }
+  const outside = [...ran, ...second].flatMap((lane) => lane.outside);
+  const again = second.flatMap(({ files }) => files);
   const secrets = signal.aborted ? undefined : search.result(suites);
-  const results = [...checks, ...withSecondAttempt(first, second.files), ...outside, ...(secrets ? [secrets] : [])];
+  const results = [...checks, ...withSecondAttempt(first, again), ...outside, ...(secrets ? [secrets] : [])];
   console.log(`\n${report(results)}`);
   return results.some(({ state }) => state === 'failed') ? 1 : 0;
 }

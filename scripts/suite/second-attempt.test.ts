@@ -18,15 +18,30 @@ describe('a second attempt', () => {
       file('b', result('2', 'failed')),
       file('c', result('3', 'failed')),
     ];
-    expect(secondAttempt(files, /^c$/)).toEqual({ suites: ['e2e'], files: ['b'] });
-    expect(secondAttempt(files, /^[bc]$/)).toBeUndefined();
-    expect(secondAttempt(files.slice(0, 1), NONE)).toBeUndefined();
+    expect(secondAttempt(files, /^c$/)).toEqual([{ suite: 'e2e', files: ['b'] }]);
+    expect(secondAttempt(files, /^[bc]$/)).toEqual([]);
+    expect(secondAttempt(files.slice(0, 1), NONE)).toEqual([]);
+  });
+
+  test('runs each file by itself, and those of the cluster in one start of it', () => {
+    const failed = result('1', 'failed');
+    const files = [
+      { ...file('k1', failed), suite: 'cluster' },
+      file('a', failed),
+      { ...file('k2', failed), suite: 'cluster' },
+      file('b', failed),
+    ];
+    expect(secondAttempt(files, NONE)).toEqual([
+      { suite: 'e2e', files: ['a'] },
+      { suite: 'e2e', files: ['b'] },
+      { suite: 'cluster', files: ['k1', 'k2'] },
+    ]);
   });
 
   test('is not made when much has failed', () => {
     const many = Array.from({ length: 7 }, (_, index) => file(`f${index}`, result('x', 'failed')));
-    expect(secondAttempt(many, NONE)).toBeUndefined();
-    expect(secondAttempt(many.slice(1), NONE)?.files).toHaveLength(6);
+    expect(secondAttempt(many, NONE)).toEqual([]);
+    expect(secondAttempt(many.slice(1), NONE)).toHaveLength(6);
   });
 
   test('counts instead of the first, and tells what had failed before', () => {

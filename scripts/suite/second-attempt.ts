@@ -10,24 +10,26 @@ export interface FileResult {
   readonly results: readonly TestResult[];
 }
 
-export interface SecondAttempt {
-  readonly suites: readonly Suite[];
+/** Files of one suite that run at the same time as nothing else. */
+export interface LoneRun {
+  readonly suite: Suite;
   readonly files: readonly string[];
 }
 
 /**
- * The files to run again, alone: many tests watch the clock, which says little while all suites share two cores. Tests of
- * `alone` had the machine to themselves, so that their failures stand. Undefined: none, or too many.
+ * The files to run again, one after the other: many tests watch the clock, which says little while all suites share two
+ * cores. Those of the cluster, which run in turn anyway, share its one start. Tests of `alone` had the machine to
+ * themselves, so that their failures stand. Empty: none, or too many.
  */
-export function secondAttempt(files: readonly FileResult[], alone: RegExp): SecondAttempt | undefined {
+export function secondAttempt(files: readonly FileResult[], alone: RegExp): LoneRun[] {
   const failed = files.filter(({ results }) => results.some(({ state }) => state === 'failed'));
-  if (failed.length > MOST_FILES) return undefined;
+  if (failed.length > MOST_FILES) return [];
   const again = failed.filter(({ file }) => !alone.test(file));
-  if (again.length === 0) return undefined;
-  return {
-    suites: [...new Set(again.map(({ suite }) => suite as Suite))],
-    files: again.map(({ file }) => file),
-  };
+  const runs = again
+    .filter(({ suite }) => suite !== 'cluster')
+    .map(({ suite, file }) => ({ suite: suite as Suite, files: [file] }));
+  const ofCluster = again.filter(({ suite }) => suite === 'cluster').map(({ file }) => file);
+  return ofCluster.length === 0 ? runs : [...runs, { suite: 'cluster', files: ofCluster }];
 }
 
 /** The results of all files, those of the second attempt in the place of the first, whose failures they name. */
