@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { elements, locate, members, shapeProblem, splice } from './json-scan.ts';
+import { elements, locate, members, shapeProblem, splice, stringEnd } from './json-scan.ts';
 import { generateJson, seededRandom } from './testing/generate-json.ts';
 
 /** What the scanner says stands in an object, with the values parsed. */
@@ -36,6 +36,21 @@ const search = (text: string): void => {
     expect(error).toBeInstanceOf(SyntaxError);
   }
 };
+
+describe('the end of a string', () => {
+  test('is the quote that no backslash takes back, however far from the last one that one does', () => {
+    const random = seededRandom(7);
+    const pieces = ['"', '\\', 'a', '\n', 'x'.repeat(61), 'y'.repeat(64), '\\"', '\\\\'];
+    for (let round = 0; round < 2000; round++) {
+      const value = Array.from({ length: random() * 12 }, () => pieces[Math.floor(random() * pieces.length)]).join('');
+      const json = JSON.stringify(value);
+      expect(stringEnd(`[${json},"b"]`, 1), json).toBe(1 + json.length);
+      // One that has no end takes the rest.
+      const open = json.slice(0, -1);
+      expect(stringEnd(open, 0), open).toBe(open.length);
+    }
+  });
+});
 
 describe('members', () => {
   test.each<[string, [string, unknown][]]>([
