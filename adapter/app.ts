@@ -18,7 +18,6 @@ import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
 import { fileRoutes } from './file-routes.ts';
 import { fileTools } from './file-tools.ts';
-import { noFileEvents } from './files/file-events.ts';
 import type { ReconciliationAtStart } from './files/reconcile-at-start.ts';
 import { ClientNotices } from './gateway/client-notices.ts';
 import { createMount, type MountAdditions } from './gateway/create-mount.ts';
@@ -155,14 +154,13 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const nonces = observedNonces(store.nonces, telemetry, backend);
   const known = (error: unknown): AdapterError => knownError(error, onError).saying(redact);
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
-  const events = noFileEvents;
   /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
   const usable = (): boolean => {
     const { unavailable, degradedReason } = state.status();
     return !unavailable && degradedReason === null;
   };
   const opened = storesFiles(config)
-    ? await openFiles(config, { store, events, usable: usable, onError: onFileError }).catch(async (error: unknown) => {
+    ? await openFiles(config, { store, telemetry, usable, onError: onFileError }).catch(async (error: unknown) => {
         await state.close();
         await references?.stop();
         await observing.terminate();
@@ -258,6 +256,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           opened,
           secret,
           sessions,
+          telemetry,
           schemas,
           notices,
           baseUrl: ({ request }) => baseUrl(core.public_base_url, request, listening),

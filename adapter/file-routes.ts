@@ -75,7 +75,6 @@ export function fileRoutes(
     records: store.files,
     files: opened.files,
     running: downloads,
-    events: opened.events,
     telemetry,
     known,
   });

@@ -21,6 +21,7 @@ import { fileTimes, type OpenedFiles } from './open-files.ts';
 import type { SessionRegistry } from './sessions/session-registry.ts';
 import type { SigningSecret } from './signing-secret.ts';
 import type { StateStore } from './state/state-store.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 import type { UploadNonces } from './state/upload-nonces.ts';
 
 export interface FileToolParts {
@@ -35,6 +36,7 @@ export interface FileToolParts {
   readonly opened: OpenedFiles | undefined;
   readonly secret: SigningSecret;
   readonly sessions: SessionRegistry;
+  readonly telemetry: Telemetry;
   readonly schemas: ToolSchemas;
   readonly notices: ClientNotices;
   /** How the client of a request reaches the adapter, without a slash at the end. */
@@ -84,14 +86,15 @@ function producer(
     ...artifactParts(server, opened, parts),
     allowRawOutput: server.tool_defaults.allow_raw_output,
     downloadUrl: downloads(opened, parts),
+    telemetry: parts.telemetry,
     onListChanged: (session) => notices.resourcesChanged(session),
     warn,
   });
 }
 
 function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, store }: FileToolParts) {
-  const { files, quotas, locks, events } = opened;
-  return { serverId: server.id, records: store.files, files, quotas, locks, events, artifacts: config.artifacts };
+  const { files, quotas, locks } = opened;
+  return { serverId: server.id, records: store.files, files, quotas, locks, artifacts: config.artifacts };
 }
 
 function uploadUrl(

@@ -2,7 +2,6 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { chooseLocks } from './files/choose-locks.ts';
 import { DiskStage } from './files/disk-stage.ts';
 import type { FileTimes } from './files/expire-files.ts';
-import type { FileEvents } from './files/file-events.ts';
 import { FileStore } from './files/file-store.ts';
 import type { Locks } from './files/locks.ts';
 import { openSecondHome } from './files/open-second-home.ts';
@@ -10,13 +9,13 @@ import { Quotas } from './files/quotas.ts';
 import type { SecondHome } from './files/second-home.ts';
 import { Uploads } from './files/uploads.ts';
 import type { StateStore } from './state/state-store.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** Everything that holds bytes of files. */
 export interface OpenedFiles {
   readonly files: FileStore;
   readonly quotas: Quotas;
   readonly locks: Locks;
-  readonly events: FileEvents;
   readonly secondHome: SecondHome | undefined;
   readonly uploads: Uploads;
   close(): Promise<void>;
@@ -42,21 +41,21 @@ export async function openFiles(
   config: AdapterConfig,
   parts: {
     readonly store: StateStore;
-    readonly events: FileEvents;
+    readonly telemetry: Pick<Telemetry, 'filesRemoved'>;
     /** False while the store is down or replaced by memory: files are not deleted on its word. */
     readonly usable: () => boolean;
     readonly onError: (message: string, error: unknown) => void;
   },
 ): Promise<OpenedFiles> {
   const { storage, sessions, uploads } = config;
-  const { store, events } = parts;
+  const { store, telemetry } = parts;
   const records = store.files;
   const stage = await openStage(config);
   const secondHome = await openSecondHome(storage.s3, parts.onError);
   const files = new FileStore({
     stage,
     records,
-    events,
+    telemetry,
     onError: parts.onError,
     ...(secondHome && { second: secondHome }),
   });
@@ -82,7 +81,6 @@ export async function openFiles(
     files,
     quotas,
     locks,
-    events,
     maxFileBytes: uploads.max_file_bytes,
     requireSha256: uploads.require_sha256,
     clock: Date.now,
@@ -95,7 +93,6 @@ export async function openFiles(
     files,
     quotas,
     locks,
-    events,
     secondHome,
     uploads: received,
     async close() {

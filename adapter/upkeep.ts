@@ -54,7 +54,6 @@ export function cleanupPass(
       bytes: opened?.files ?? NO_BYTES,
       stage: opened?.files.stage ?? NO_STAGE,
       secondHome: opened?.secondHome,
-      events: opened?.events ?? { removed: () => undefined },
       usable: () => opened !== undefined && usable(),
       log: logger,
     },

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FileRecord } from '../state/file-records.ts';
 import { DiskStage } from './disk-stage.ts';
-import { noFileEvents } from './file-events.ts';
 import { FileStore } from './file-store.ts';
 import { type FilePlace, FileRefused, type OpenedFile, StorageFault } from './places.ts';
 import type { SecondHome } from './second-home.ts';
@@ -78,10 +77,7 @@ const storeWith = (second?: SecondHome, secondTimeoutMs?: number): FileStore =>
     second,
     secondTimeoutMs,
     records: { known: async (_, ids) => new Set(ids.filter((id) => known.has(id))) },
-    events: {
-      ...noFileEvents,
-      removed: (kind, reason, count, bytes) => void told.push(`${kind} ${reason} ${count} ${bytes}`),
-    },
+    telemetry: { filesRemoved: ({ kind, reason, files }) => void told.push(`${kind} ${reason} ${files}`) },
     onError: (message, error) => void errors.push(`${message}: ${String(error)}`),
   });
 
@@ -212,7 +208,7 @@ describe('discarding', () => {
       await kept(files, { kind: 'artifact', sizeBytes: 7 }),
     ];
     await files.discard(records, 'evicted');
-    expect(told).toEqual(['upload evicted 1 5000', 'artifact evicted 2 5007']);
+    expect(told).toEqual(['upload evicted 1', 'artifact evicted 2']);
     expect(bucket.objects.size).toBe(0);
     for (const file of records) expect(await stage.filesIn(file)).toEqual([]);
     await files.discard([], 'evicted');

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FileKind, FileRecord, FileRecords } from '../state/file-records.ts';
-import type { FileEvents, RemovalReason } from './file-events.ts';
+import type { RemovalReason, Telemetry } from '../telemetry/telemetry.ts';
 import type { FileStage } from './file-stage.ts';
 import { type FilePlace, FileRefused, type FileWriter, type OpenedFile } from './places.ts';
 import type { SecondHome } from './second-home.ts';
@@ -12,7 +12,7 @@ export interface FileStoreOptions {
   /** How long the second home may take to remove files, in milliseconds. Default: 60 s. */
   readonly secondTimeoutMs?: number;
   readonly records: Pick<FileRecords, 'known'>;
-  readonly events: Pick<FileEvents, 'removed'>;
+  readonly telemetry: Pick<Telemetry, 'filesRemoved'>;
   /** What was not removed, and why; for the log. */
   readonly onError: (message: string, error: unknown) => void;
 }
@@ -151,9 +151,8 @@ export class FileStore {
 
   #tell(files: readonly FileRecord[], reason: RemovalReason): void {
     for (const kind of ['upload', 'artifact'] satisfies FileKind[]) {
-      const removed = files.filter((file) => file.kind === kind);
-      const bytes = removed.reduce((sum, file) => sum + file.sizeBytes, 0);
-      if (removed.length > 0) this.#options.events.removed(kind, reason, removed.length, bytes);
+      const removed = files.filter((file) => file.kind === kind).length;
+      if (removed > 0) this.#options.telemetry.filesRemoved({ kind, reason, files: removed });
     }
   }
 }

@@ -27,8 +27,8 @@ describe('the sweeper of orphans', () => {
   });
 
   const sweep = (options: Partial<SweepOptions> = {}): Promise<Swept> => {
-    const { store, stage, events } = files;
-    const parts = { records: store.files, stage, events, usable: () => usable };
+    const { store, stage, telemetry } = files;
+    const parts = { records: store.files, stage, telemetry, usable: () => usable };
     return sweepOrphans(parts, { graceMs: GRACE_MS, now, signal: new AbortController().signal, ...options });
   };
   const exists = (file: FileRecord): boolean => existsSync(dirname(files.pathOf(file)));

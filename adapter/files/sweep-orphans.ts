@@ -1,14 +1,14 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { FileRecords } from '../state/file-records.ts';
-import type { FileEvents } from './file-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { FileStage, StagedItem } from './file-stage.ts';
 import { unknownItems } from './unknown-items.ts';
 
 export interface SweepParts {
   readonly records: Pick<FileRecords, 'known'>;
   readonly stage: Pick<FileStage, 'items' | 'removeStray' | 'removeTemporary'>;
-  readonly events: Pick<FileEvents, 'removed'>;
+  readonly telemetry: Pick<Telemetry, 'filesRemoved'>;
   /** False while the store is unavailable or replaced by memory: what it says then proves nothing. */
   readonly usable: () => boolean;
 }
@@ -148,7 +148,7 @@ class Sweep {
   #count({ kind }: StagedItem, files: number): void {
     if (files === 0) return;
     this.#removed += files;
-    this.#parts.events.removed(kind, 'orphan', files, 0);
+    this.#parts.telemetry.filesRemoved({ kind, reason: 'orphan', files });
   }
 
   #fail(error: unknown): void {

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { MemoryStore } from '../state/memory-store.ts';
+import { noTelemetry } from '../telemetry/telemetry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { noFileEvents } from './file-events.ts';
 import type { FilePlace } from './places.ts';
 import { sweepSecondHome } from './sweep-second-home.ts';
 import { fileRecord, newId } from './testing/stored-files.ts';
@@ -15,7 +15,7 @@ async function sweep(items: readonly (FilePlace & { modifiedAt: number })[], sto
   const count = await sweepSecondHome(
     {
       records: store.files,
-      events: noFileEvents,
+      telemetry: noTelemetry,
       usable,
       home: {
         remove: async (files) => void removed.push(...files),
@@ -56,7 +56,7 @@ describe('copies in the second home', () => {
         yield { ...fileRecord(), modifiedAt: 0 };
       },
     };
-    const parts = { records: new MemoryStore().files, events: noFileEvents, usable: () => true, home };
+    const parts = { records: new MemoryStore().files, telemetry: noTelemetry, usable: () => true, home };
     const sweeping = sweepSecondHome(parts, { graceMs: GRACE_MS, now: NOW, signal: stop.signal });
     await expect(sweeping).rejects.toThrow('stopped');
   });

@@ -1,5 +1,5 @@
 import type { FileKind, FileRecords } from '../state/file-records.ts';
-import type { FileEvents } from './file-events.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { FilePlace } from './places.ts';
 import type { SecondHome } from './second-home.ts';
 import type { SweepOptions } from './sweep-orphans.ts';
@@ -8,7 +8,7 @@ import { unknownItems } from './unknown-items.ts';
 export interface SecondSweepParts {
   readonly records: Pick<FileRecords, 'known'>;
   readonly home: Pick<SecondHome, 'items' | 'remove'>;
-  readonly events: Pick<FileEvents, 'removed'>;
+  readonly telemetry: Pick<Telemetry, 'filesRemoved'>;
   /** As in `sweepOrphans`. */
   readonly usable: () => boolean;
 }
@@ -17,7 +17,7 @@ const BATCH = 200;
 
 /** As `sweepOrphans`, for copies in the second home. Returns how many were removed. */
 export async function sweepSecondHome(parts: SecondSweepParts, options: SweepOptions): Promise<number> {
-  const { records, home, events, usable } = parts;
+  const { records, home, telemetry, usable } = parts;
   const { graceMs, now, signal } = options;
   const isOver = (): boolean => signal.aborted || !usable();
   let removed = 0;
@@ -31,8 +31,8 @@ export async function sweepSecondHome(parts: SecondSweepParts, options: SweepOpt
     await home.remove(orphans, signal);
     removed += orphans.length;
     for (const kind of ['upload', 'artifact'] as const) {
-      const count = orphans.filter((orphan) => orphan.kind === kind).length;
-      if (count > 0) events.removed(kind, 'orphan', count, 0);
+      const files = orphans.filter((orphan) => orphan.kind === kind).length;
+      if (files > 0) telemetry.filesRemoved({ kind, reason: 'orphan', files });
     }
   }
 

@@ -4,13 +4,11 @@ import { AdapterError } from '../errors.ts';
 import { InProgress } from '../exchange/in-progress.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
-import type { FileEvents } from './file-events.ts';
 import { UploadBatch, type UploadParts } from './upload-batch.ts';
 import { readForm } from './upload-form.ts';
 import { checkHashes } from './upload-hashes.ts';
 
 export interface UploadsOptions extends UploadParts {
-  readonly events: FileEvents;
   /** `uploads.require_sha256`. */
   readonly requireSha256: boolean;
   /** How often leases and sessions are renewed, in milliseconds; well within both. Default: 20 s. */
@@ -70,13 +68,9 @@ export class Uploads {
       checkHashes(batch.records, hashes, this.#options.requireSha256);
       await batch.secure(signal);
       signal.throwIfAborted();
-      const files = await batch.commit();
-      for (const file of files) this.#options.events.uploaded(file);
-      return files;
+      return await batch.commit();
     } catch (error) {
-      const told = await batch.discard(error);
-      if (told instanceof AdapterError) this.#options.events.refused(told.code);
-      throw told;
+      throw await batch.discard(error);
     } finally {
       clearInterval(renewing);
       batch.close();

@@ -100,7 +100,7 @@ export class ArtifactCapture {
   }
 
   async #capture(result: ToolResult): Promise<FileRecord | undefined> {
-    const { files, events, onListChanged } = this.#options;
+    const { files, telemetry, serverId, onListChanged } = this.#options;
     const { stage } = files;
     const found = await findOutput({ ...this.#settings, stage }, this.#pending, this.#wasGiven, result);
     if (found === undefined) return undefined;
@@ -109,7 +109,7 @@ export class ArtifactCapture {
     // From here on it is there for everybody; a client that is gone will not have heard of it.
     if (this.#ended.signal.aborted) return undefined;
     this.#kept = file;
-    events.captured(file);
+    telemetry.artifact({ serverId, bytes: file.sizeBytes });
     if (file.exposed) onListChanged(file);
     return file;
   }
@@ -179,7 +179,8 @@ export class ArtifactCapture {
     // Nobody is left to be told.
     if (this.#ended.signal.aborted) return text;
     const known = this.#known(error);
-    this.#options.events.refused(known.code);
+    const { telemetry, serverId } = this.#options;
+    telemetry.artifactFailed({ serverId, reason: known.code });
     const meta = problem(known.code, known.message);
     if (!QUOTAS.has(known.code)) return withAdditions(text, { meta });
     const block = { type: 'text', text: `${known.message} The file of the tool was not kept.` };

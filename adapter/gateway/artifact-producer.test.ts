@@ -17,6 +17,7 @@ import type { SecondHome } from '../files/second-home.ts';
 import { fileRecord, newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactProducer } from './artifact-producer.ts';
 import type { ProducerOptions } from './producer-settings.ts';
 import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
@@ -34,6 +35,7 @@ let session: SessionRecord;
 let changedLists: string[];
 let warnings: string[];
 let unexpected: unknown[];
+let telemetry: RecordingTelemetry;
 
 beforeEach(async () => {
   files = await storedFiles();
@@ -41,6 +43,7 @@ beforeEach(async () => {
   changedLists = [];
   warnings = [];
   unexpected = [];
+  telemetry = new RecordingTelemetry();
 });
 afterEach(async () => {
   vi.useRealTimers();
@@ -56,7 +59,7 @@ interface Setup {
 }
 
 function producer({ entry, artifacts, limits, options }: Setup = {}): ToolStep | undefined {
-  const { store, bytes, events } = files;
+  const { store, bytes } = files;
   const quotas = new Quotas({
     records: store.files,
     files: bytes,
@@ -72,7 +75,7 @@ function producer({ entry, artifacts, limits, options }: Setup = {}): ToolStep |
     files: bytes,
     quotas,
     locks: new ProcessLocks(),
-    events,
+    telemetry,
     downloadUrl: undefined,
     onListChanged: ({ sessionId }) => void changedLists.push(sessionId),
     warn: (message) => void warnings.push(message),
@@ -170,6 +173,7 @@ describe('a tool that is told where to write', () => {
     const inode = (await stat(path)).ino;
     const shown = await finish(prepared, '{"content":[{"type":"text","text":"done"}],"big":12345678901234567890}');
     const id = path.split('/').at(-2);
+    expect(telemetry.of('artifact')).toEqual([{ serverId: 's1', bytes: PNG.length }]);
     const uri = `artifact://sessions/${session.sessionId}/${id}/my_shot.png`;
     expect(shown).toEqual({
       content: [
@@ -507,10 +511,10 @@ describe('a file that takes long to be kept', () => {
   /** What the client gets of a tool that has answered within its last second; the file is being copied. */
   async function begin(until: Promise<unknown>): Promise<{ shown: Promise<Shown> }> {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
-    const { stage, store, events } = files;
+    const { stage, store } = files;
     const begun = Promise.withResolvers<void>();
     const second = slowly(until, begun.resolve);
-    const bytes = new FileStore({ stage, second, records: store.files, events, onError: () => undefined });
+    const bytes = new FileStore({ stage, second, records: store.files, telemetry, onError: () => undefined });
     const prepared = await prepare({ entry: GIVEN, options: { files: bytes } });
     await writeFile(pathIn(prepared), PNG);
     vi.advanceTimersByTime(59_000);
@@ -556,6 +560,7 @@ describe('limits', () => {
       resultType: 'complete',
       _meta: { artifact_error: { code: 'artifact_limit', detail: text } },
     });
+    expect(telemetry.of('artifactFailed')).toEqual([{ serverId: 's1', reason: 'artifact_limit' }]);
     if (first?.kind === 'forward') await first.onEnd?.('ok');
     expect((await step?.prepare(call({})))?.kind).toBe('forward');
   });
@@ -577,6 +582,7 @@ describe('limits', () => {
         _meta: { artifact_error: { code: 'session_quota', detail: text } },
       });
     }
+    expect(telemetry.of('artifactFailed').map(({ reason }) => reason)).toEqual(['session_quota', 'session_quota']);
   });
 
   test('a quota that cannot be met makes the result an error that says so first, with what the tool said', async () => {
@@ -586,6 +592,7 @@ describe('limits', () => {
       const code = limits.maxTotal === undefined ? 'session_quota' : 'storage_quota';
       const shown = await finish(prepared);
       expect(shown).toMatchObject({ isError: true, _meta: { artifact_error: { code } } });
+      expect(telemetry.of('artifactFailed').at(-1)).toEqual({ serverId: 's1', reason: code });
       expect(shown.content).toHaveLength(2);
       expect(shown.content[0]?.['text']).toMatch(/space.*not kept\.$/);
       expect(shown.content[1]).toEqual(OK.content[0]);

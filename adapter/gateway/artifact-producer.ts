@@ -53,17 +53,11 @@ class ProducerStep implements ToolStep {
         : { kind: 'result', result: errorResult(NO_TASK) };
     }
     const pending = this.#pendingFile(call);
-    const { records, artifacts, events } = this.#options;
+    const { records, artifacts } = this.#options;
     const begun = await records.begin([pending], { now: pending.createdAt, maxArtifacts: artifacts.max_per_session });
     if (begun === 'no_session') return { kind: 'error', error: new AdapterError('session_not_found') };
-    if (begun === 'limit') {
-      events.refused('artifact_limit');
-      return { kind: 'result', result: notCalled('artifact_limit', `${artifacts.max_per_session} artifacts`) };
-    }
-    if (begun === 'full') {
-      events.refused('session_quota');
-      return { kind: 'result', result: notCalled('session_quota', `${MAX_SESSION_FILES} files`) };
-    }
+    if (begun === 'limit') return this.#refuse('artifact_limit', `${artifacts.max_per_session} artifacts`);
+    if (begun === 'full') return this.#refuse('session_quota', `${MAX_SESSION_FILES} files`);
     const capture = new ArtifactCapture(this.#options, this.#settings, call, pending, this.#argument !== null);
     try {
       const body = await this.#bodyFor(call, pending);
@@ -84,6 +78,13 @@ class ProducerStep implements ToolStep {
     const call = { turn, record, timeoutMs: null };
     const capture = new ArtifactCapture(this.#options, this.#settings, call, file, this.#argument !== null);
     return { onResponse: (text) => capture.answer(text), onEnd: () => capture.end() };
+  }
+
+  /** `held`: what the session has too many of. */
+  #refuse(reason: 'artifact_limit' | 'session_quota', held: string): PreparedCall {
+    const { telemetry, serverId } = this.#options;
+    telemetry.artifactFailed({ serverId, reason });
+    return { kind: 'result', result: notCalled(reason, held) };
   }
 
   async #leave(
@@ -132,7 +133,6 @@ class ProducerStep implements ToolStep {
 
 const NO_TASK = 'This tool writes a file, which needs a call that is waited for; call it without "task".';
 
-/** `held`: what the session has too many of. */
 function notCalled(code: 'artifact_limit' | 'session_quota', held: string): string {
   const detail =
     `The session has ${held}, which is the most that it may have; the tool was not called. ` +

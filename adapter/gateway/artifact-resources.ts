@@ -1,6 +1,5 @@
 import type { Artifacts } from '../../crds/config/artifacts.ts';
 import type { Answer } from '../exchange/answer.ts';
-import type { FileEvents } from '../files/file-events.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
@@ -14,7 +13,6 @@ export interface ArtifactResourcesOptions {
   readonly artifacts: Pick<Artifacts, 'uri_scheme' | 'ttl_seconds'>;
   readonly records: Pick<FileRecords, 'list' | 'use'>;
   readonly files: Pick<FileStore, 'open'>;
-  readonly events: Pick<FileEvents, 'downloaded'>;
 }
 
 /**
@@ -57,7 +55,7 @@ class ArtifactResources implements OwnResources {
 
   /** Reading is a use: the time until it expires begins anew. What belongs to another session is not there. */
   async read({ sessionId }: Pick<SessionRecord, 'sessionId'>, uri: string): Promise<Answer | undefined> {
-    const { records, files, events, serverId } = this.#options;
+    const { records, files, serverId } = this.#options;
     const named = parseArtifactUri(this.#scheme, uri);
     if (named === undefined || named.sessionId !== sessionId) return undefined;
     const key = { serverId, sessionId, kind: 'artifact', fileId: named.fileId } as const;
@@ -66,7 +64,6 @@ class ArtifactResources implements OwnResources {
     try {
       const opened = await files.open(file);
       const as = await contentForm(opened, file.mimeType);
-      events.downloaded(file, opened.size);
       const content = JSON.stringify({ uri, mimeType: file.mimeType }).slice(1, -1);
       return fileContent(opened, as, `{"contents":[{${content},"${as}":"`, '"}]}');
     } catch (error) {

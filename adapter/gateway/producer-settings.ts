@@ -1,11 +1,11 @@
 import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
 import type { Artifacts } from '../../crds/config/artifacts.ts';
-import type { FileEvents } from '../files/file-events.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { Locks } from '../files/locks.ts';
 import type { Quotas } from '../files/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionKey } from '../state/state-store.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { locateOutput } from './locate-output.ts';
 import type { ToolCall } from './turn.ts';
 
@@ -19,7 +19,7 @@ export interface ProducerOptions {
   readonly files: FileStore;
   readonly quotas: Quotas;
   readonly locks: Locks;
-  readonly events: FileEvents;
+  readonly telemetry: Pick<Telemetry, 'artifact' | 'artifactFailed'>;
   /** Makes the URL by which an artifact can be downloaded; undefined without `core.allow_artifacts_download`. */
   readonly downloadUrl: ((file: FileRecord, call: CapturedCall) => Promise<string>) | undefined;
   /** Tells the session that its list of resources has changed. Must not fail. */

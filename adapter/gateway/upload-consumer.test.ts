@@ -102,7 +102,12 @@ describe('a tool that takes uploads', () => {
     await symlink(files.root, root);
     const stage = await DiskStage.open({ root, access: 'group', atomicWrites: true, locatorRoots: [], forbidden: [] });
     const file = await files.file(session, 'upload');
-    const bytes = new FileStore({ stage, records: files.store.files, events: files.events, onError: () => undefined });
+    const bytes = new FileStore({
+      stage,
+      records: files.store.files,
+      telemetry: files.telemetry,
+      onError: () => undefined,
+    });
     const path = join(root, relative(files.root, files.pathOf(file)));
     const args = `{"file":"${handle(file)}"}`;
     expect(sent(await consumer({ files: bytes }).prepare(call(args)))).toEqual({ file: path });

@@ -38,7 +38,6 @@ let file: FileRecord;
 let app: FastifyInstance;
 let base: string;
 let logged: string;
-let sent: number[];
 let running: RunningDownloads;
 let telemetry: RecordingTelemetry;
 
@@ -66,7 +65,6 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     records: files.store.files,
     files: files.bytes,
     running,
-    events: { downloaded: (_file, bytes) => void sent.push(bytes) },
     telemetry,
     known: (error) => knownError(error, (one) => void (logged += String(one))),
     ...options.changes,
@@ -76,9 +74,11 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
   base = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
 }
 
+/** Bytes of the downloads so far, as telemetry was told. */
+const sent = (): number[] => telemetry.of('download').map(({ bytes }) => bytes);
+
 beforeEach(async () => {
   files = await storedFiles();
-  sent = [];
   running = new RunningDownloads();
   sessions = new SessionRegistry(files.store, { maxActive: null, maxInFlight: null, idleTtlMs: null });
   session = await files.session({ principal: '' });
@@ -121,7 +121,7 @@ describe('a download', () => {
     });
     expect(headers['etag']).toMatch(/^"[0-9a-f-]+"$/);
     expect(headers['x-request-id']).toBeTruthy();
-    expect(sent).toEqual([TEXT.length]);
+    await vi.waitFor(() => expect(sent()).toEqual([TEXT.length]));
     expect((await fetch(await signed())).status).toBe(200);
   });
 
@@ -433,7 +433,7 @@ describe('a large download', () => {
     incoming.destroy();
     await vi.waitUntil(() => closed);
     expect(taken).toBeLessThan(before + (4 << 20));
-    expect(sent).toEqual([]);
+    await vi.waitFor(() => expect(sent()).toEqual([0]));
   });
 
   test('is under way until its last byte has left, or its client', async () => {
@@ -468,6 +468,6 @@ describe('a large download', () => {
     await truncate(files.pathOf(large), 5);
     incoming.resume();
     await expect(once(incoming, 'end')).rejects.toThrow('aborted');
-    expect(sent).toEqual([]);
+    await vi.waitFor(() => expect(sent()).toEqual([0]));
   });
 });

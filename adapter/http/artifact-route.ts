@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { AdapterError } from '../errors.ts';
 import { streamAnswer } from '../exchange/stream-answer.ts';
 import { contentDisposition } from '../files/content-disposition.ts';
-import type { FileEvents } from '../files/file-events.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { contentType } from '../files/media-type.ts';
 import { isId } from '../files/paths.ts';
@@ -29,7 +28,6 @@ export interface ArtifactRouteOptions {
   readonly records: Pick<FileRecords, 'find' | 'use'>;
   readonly files: Pick<FileStore, 'open' | 'url'>;
   readonly running: Pick<RunningDownloads, 'add'>;
-  readonly events: Pick<FileEvents, 'downloaded'>;
   readonly telemetry: Pick<Telemetry, 'download'>;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
@@ -141,7 +139,7 @@ async function download(
   await using opened = await files.open(file).catch((error: unknown) => {
     throw error instanceof FileRefused ? new NotFound('file_missing') : error;
   });
-  told.bytes = await send(options, request, reply, file, opened);
+  told.bytes = await send(request, reply, file, opened);
 }
 
 function sessionOf({ secret }: ArtifactRouteOptions, { params }: Download): string {
@@ -176,13 +174,7 @@ async function admit(
 }
 
 /** Returns how many bytes of the file have left. */
-async function send(
-  { events }: ArtifactRouteOptions,
-  request: Download,
-  reply: FastifyReply,
-  file: FileRecord,
-  opened: OpenedFile,
-): Promise<number> {
+async function send(request: Download, reply: FastifyReply, file: FileRecord, opened: OpenedFile): Promise<number> {
   const { size, modifiedAt } = opened;
   const etag = `"${file.fileId}-${size.toString(16)}-${Math.floor(modifiedAt).toString(16)}"`;
   if (request.method === 'HEAD') {
@@ -208,10 +200,7 @@ async function send(
   const answer = { bytes, parts: opened.read({ start, end, signal: gone.signal }), releasable: true };
   try {
     const isSent = await streamAnswer(reply.raw, range.kind === 'part' ? 206 : 200, headers, answer);
-    if (isSent) {
-      events.downloaded(file, bytes);
-      return bytes;
-    }
+    if (isSent) return bytes;
     request.facts.outcome = 'client_closed';
   } catch (error) {
     // The connection is gone already; there is nobody to be told.

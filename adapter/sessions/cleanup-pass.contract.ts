@@ -40,7 +40,7 @@ describe.each(stateStores)('the cleanup with $name', (technology) => {
   });
 
   function replica(store: StateStore, settings: Partial<CleanupPassSettings> = {}): CleanupPass {
-    const { bytes, stage, events } = files;
+    const { bytes, stage, telemetry } = files;
     return new CleanupPass(
       {
         store,
@@ -48,7 +48,7 @@ describe.each(stateStores)('the cleanup with $name', (technology) => {
         bytes,
         stage,
         secondHome: undefined,
-        events,
+        telemetry,
         usable: () => true,
         mayRemoveOrphans: () => true,
         endUpstream: async () => undefined,

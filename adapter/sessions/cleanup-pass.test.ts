@@ -45,14 +45,14 @@ describe('a pass of the cleanup over sessions and files', () => {
   afterEach(() => files[Symbol.asyncDispose]());
 
   function pass(settings: Partial<CleanupPassSettings> = {}, changes: Partial<CleanupParts> = {}): CleanupPass {
-    const { store, bytes, stage, events } = files;
+    const { store, bytes, stage, telemetry } = files;
     const parts: CleanupParts = {
       store,
       sessionFiles: new SessionFiles(store, bytes, () => expect.unreachable()),
       bytes,
       stage,
       secondHome: undefined,
-      events,
+      telemetry,
       usable: () => true,
       mayRemoveOrphans: () => true,
       endUpstream: async ({ sessionId }: SessionRecord) => void ended.push(sessionId),

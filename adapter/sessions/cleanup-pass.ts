@@ -2,13 +2,12 @@ import { randomUUID } from 'node:crypto';
 
 import { DanglingRecords } from '../files/dangling-records.ts';
 import { count, expireFiles, type FileTimes } from '../files/expire-files.ts';
-import type { FileEvents } from '../files/file-events.ts';
 import type { FileStage } from '../files/file-stage.ts';
 import type { SecondHome } from '../files/second-home.ts';
 import { sweepOrphans } from '../files/sweep-orphans.ts';
 import { sweepSecondHome } from '../files/sweep-second-home.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type CleanupSettings, cleanUp, endExpired, type TakenSessions } from './cleanup-loop.ts';
 import type { FileDiscard, SessionFiles } from './session-files.ts';
 import { sessionEnd } from './session-end.ts';
@@ -47,14 +46,13 @@ export interface CleanupParts {
   readonly bytes: FileDiscard;
   readonly stage: Pick<FileStage, 'items' | 'pathOf' | 'removeStray' | 'removeTemporary'>;
   readonly secondHome: Pick<SecondHome, 'has' | 'items' | 'remove'> | undefined;
-  readonly events: Pick<FileEvents, 'removed'>;
   /** False while the store is unavailable or replaced by memory: bytes are not deleted on its word. */
   readonly usable: () => boolean;
   /** Whether files without a record have had their chance to be adopted (reconciliation at start). */
   readonly mayRemoveOrphans: () => boolean | Promise<boolean>;
   /** Ends the upstream's session of one that has expired. */
   readonly endUpstream: (record: SessionRecord) => Promise<void>;
-  readonly telemetry?: Pick<Telemetry, 'cleanup' | 'session'>;
+  readonly telemetry: Pick<Telemetry, 'cleanup' | 'session' | 'filesRemoved'>;
   readonly log: {
     info(counts: object, message: string): void;
     warn(facts: object, message: string): void;
@@ -124,7 +122,7 @@ export class CleanupPass {
       finished_at: Date.now() / 1000,
       duration_ms: Math.round(performance.now() - startedAt),
     };
-    (this.#parts.telemetry ?? noTelemetry).cleanup({ status: this.#last.status, removed: { ...counts } });
+    this.#parts.telemetry.cleanup({ status: this.#last.status, removed: { ...counts } });
     if (Object.values(counts).some((one) => one > 0)) this.#parts.log.info({ ...counts }, 'cleaned up');
     await ending;
     if (failures.length > 0) throw failures[0];
@@ -135,7 +133,7 @@ export class CleanupPass {
     counts: CleanupCounts,
     signal: AbortSignal,
   ): Promise<void> {
-    const { sessionFiles, usable, telemetry = noTelemetry } = this.#parts;
+    const { sessionFiles, usable, telemetry } = this.#parts;
     const { allowRevival } = this.#settings;
     const event = allowRevival ? 'idle_expired_tombstoned' : 'idle_expired_deleted';
     for (const record of expired) telemetry.session(sessionEnd(record, event));
@@ -172,12 +170,12 @@ export class CleanupPass {
   }
 
   async #orphans(counts: CleanupCounts, signal: AbortSignal): Promise<void> {
-    const { store, stage, secondHome, events, usable, mayRemoveOrphans, log } = this.#parts;
+    const { store, stage, secondHome, telemetry, usable, mayRemoveOrphans, log } = this.#parts;
     const { orphanGraceMs: graceMs } = this.#settings;
     const startedAt = performance.now();
     if (graceMs === null || startedAt < this.#sweepAt || !(await mayRemoveOrphans()) || !usable()) return;
     const options = { graceMs, now: Date.now(), signal };
-    const shared = { records: store.files, events, usable };
+    const shared = { records: store.files, telemetry, usable };
     const swept = await sweepOrphans({ ...shared, stage }, options);
     counts.removed_orphan_files += swept.removed;
     const unreadable = swept.unreadable > 0;

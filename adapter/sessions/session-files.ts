@@ -1,6 +1,6 @@
-import type { RemovalReason } from '../files/file-events.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
+import type { RemovalReason } from '../telemetry/telemetry.ts';
 
 /** Removes bytes whose records are gone, wherever they are, and tells telemetry. FileStore does. */
 export interface FileDiscard {

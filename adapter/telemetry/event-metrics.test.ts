@@ -112,6 +112,24 @@ const EVENTS: readonly [string, (metrics: Metrics) => void, Readonly<Record<stri
     { adapter_adapter_wiring_runs_total: [{ server_id: 'global', result: 'retry' }, 1] },
   ],
   [
+    'an artifact',
+    (metrics) => metrics.artifact({ serverId: 'files', bytes: 7 }),
+    {
+      adapter_artifacts_total: [{ server_id: 'files' }, 1],
+      adapter_artifact_bytes_total: [{ server_id: 'files' }, 7],
+    },
+  ],
+  [
+    'a file that did not become an artifact',
+    (metrics) => metrics.artifactFailed({ serverId: 'files', reason: 'storage_quota' }),
+    { adapter_artifact_failures_total: [{ server_id: 'files', reason: 'storage_quota' }, 1] },
+  ],
+  [
+    'files that were removed',
+    (metrics) => metrics.filesRemoved({ kind: 'upload', reason: 'evicted', files: 3 }),
+    { adapter_files_removed_total: [{ kind: 'uploads', reason: 'evicted' }, 3] },
+  ],
+  [
     'a cleanup',
     (metrics) => metrics.cleanup({ status: 'ok', removed: { sessions: 3, uploads: 0 } }),
     {

@@ -5,6 +5,9 @@ import type { BreakerState, Telemetry, TelemetrySources } from './telemetry.ts';
 
 const BREAKER: Readonly<Record<BreakerState, 0 | 1 | 2>> = { closed: 0, half_open: 1, open: 2 };
 
+/** As `adapter_stored_bytes` says it. */
+const STORED = { upload: 'uploads', artifact: 'artifacts' } as const;
+
 type Observed<K extends keyof Telemetry> = Telemetry[K] extends (observed: infer O) => void ? O : never;
 
 /** What all that is no request of a client adds to metrics. */
@@ -29,6 +32,10 @@ export class EventMetrics {
       downloads: aggregation.counter(ADAPTER_METRICS.downloads),
       downloadBytes: aggregation.counter(ADAPTER_METRICS.downloadBytes),
       downloadDuration: aggregation.histogram(ADAPTER_METRICS.downloadDuration),
+      artifacts: aggregation.counter(ADAPTER_METRICS.artifacts),
+      artifactBytes: aggregation.counter(ADAPTER_METRICS.artifactBytes),
+      artifactFailures: aggregation.counter(ADAPTER_METRICS.artifactFailures),
+      filesRemoved: aggregation.counter(ADAPTER_METRICS.filesRemoved),
       wiring: aggregation.counter(ADAPTER_METRICS.wiringRuns),
       cleanups: aggregation.counter(ADAPTER_METRICS.cleanupCycles),
       removed: aggregation.counter(ADAPTER_METRICS.cleanupRemoved),
@@ -74,6 +81,20 @@ export class EventMetrics {
     this.#instruments.downloads.add(1, labels);
     if (bytes > 0) this.#instruments.downloadBytes.add(bytes, labels);
     this.#instruments.downloadDuration.record(seconds, labels);
+  }
+
+  artifact({ serverId, bytes }: Observed<'artifact'>): void {
+    const labels = { server_id: this.#server(serverId) };
+    this.#instruments.artifacts.add(1, labels);
+    this.#instruments.artifactBytes.add(bytes, labels);
+  }
+
+  artifactFailed({ serverId, reason }: Observed<'artifactFailed'>): void {
+    this.#instruments.artifactFailures.add(1, { server_id: this.#server(serverId), reason });
+  }
+
+  filesRemoved({ kind, reason, files }: Observed<'filesRemoved'>): void {
+    this.#instruments.filesRemoved.add(files, { kind: STORED[kind], reason });
   }
 
   wiring({ result }: Observed<'wiring'>): void {

@@ -283,6 +283,36 @@ export const ADAPTER_METRICS = {
     description: 'Bytes of files that are kept, which replicas may share: uploads, artifacts.',
     attributes: ['kind'],
   },
+  artifacts: {
+    name: 'adapter_artifacts_total',
+    instrument: 'counter',
+    unit: '{file}',
+    description: 'Files of tools that became artifacts.',
+    attributes: ['server_id'],
+  },
+  artifactBytes: {
+    name: 'adapter_artifact_bytes_total',
+    instrument: 'counter',
+    unit: 'By',
+    description: 'Bytes of the files of tools that became artifacts.',
+    attributes: ['server_id'],
+  },
+  artifactFailures: {
+    name: 'adapter_artifact_failures_total',
+    instrument: 'counter',
+    unit: '{file}',
+    description: 'Files of tools that did not become artifacts, by the code of the error.',
+    attributes: ['server_id', 'reason'],
+  },
+  filesRemoved: {
+    name: 'adapter_files_removed_total',
+    instrument: 'counter',
+    unit: '{file}',
+    description:
+      'Files that this replica has removed: expired, evicted to make room, session_ended, failed (never whole), ' +
+      'orphan (bytes without a record), dangling (a record without bytes).',
+    attributes: ['kind', 'reason'],
+  },
 } as const satisfies Readonly<Record<string, MetricDefinition>>;
 
 /** Every metric of the adapter. */

@@ -34,6 +34,9 @@ export class QueuedTelemetry implements Telemetry {
   readonly nonce;
   readonly credential;
   readonly download;
+  readonly artifact;
+  readonly artifactFailed;
+  readonly filesRemoved;
   readonly wiring;
   readonly cleanup;
   readonly session;
@@ -65,6 +68,9 @@ export class QueuedTelemetry implements Telemetry {
     this.nonce = this.#queued(events.nonce.bind(events));
     this.credential = this.#queued(events.credential.bind(events));
     this.download = this.#queued(events.download.bind(events));
+    this.artifact = this.#queued(events.artifact.bind(events));
+    this.artifactFailed = this.#queued(events.artifactFailed.bind(events));
+    this.filesRemoved = this.#queued(events.filesRemoved.bind(events));
     this.wiring = this.#queued(events.wiring.bind(events));
     this.cleanup = this.#queued(events.cleanup.bind(events));
     this.session = this.#queued(events.session.bind(events));

@@ -1,4 +1,6 @@
+import type { ErrorCode } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
+import type { FileKind } from '../state/file-records.ts';
 
 /**
  * What the parts of the adapter tell about what they do. A call costs about a microsecond: it only queues what it is
@@ -20,6 +22,11 @@ export interface Telemetry {
   nonce(observed: NonceObservation): void;
   credential(observed: CredentialObservation): void;
   download(observed: DownloadObservation): void;
+  /** A file of a tool became an artifact. */
+  artifact(observed: { readonly serverId: string; readonly bytes: number }): void;
+  /** A file of a tool did not become one. */
+  artifactFailed(observed: { readonly serverId: string; readonly reason: ErrorCode }): void;
+  filesRemoved(observed: FilesRemovedObservation): void;
   /** Whether a server can be used: after its wiring at the start, and whenever it was tried again. */
   wiring(observed: { readonly serverId: string; readonly result: 'ready' | 'retry' }): void;
   cleanup(observed: CleanupObservation): void;
@@ -152,6 +159,18 @@ export interface DownloadObservation {
   readonly seconds: number;
 }
 
+export interface FilesRemovedObservation {
+  readonly kind: FileKind;
+  readonly reason: RemovalReason;
+  readonly files: number;
+}
+
+/**
+ * `evicted`: to make room for others; `failed`: it never became whole; `orphan`: bytes without a record; `dangling`: a
+ * record without bytes; `session_ended`: with its session.
+ */
+export type RemovalReason = 'expired' | 'evicted' | 'session_ended' | 'failed' | 'orphan' | 'dangling';
+
 export interface CleanupObservation {
   readonly status: 'ok' | 'error';
   /** Number of records by bucket. */
@@ -205,6 +224,9 @@ export const noTelemetry: Telemetry = {
   nonce: nothing,
   credential: nothing,
   download: nothing,
+  artifact: nothing,
+  artifactFailed: nothing,
+  filesRemoved: nothing,
   wiring: nothing,
   cleanup: nothing,
   session: nothing,

@@ -7,8 +7,8 @@ import { sessionRecord } from '../../sessions/testing/session-record.ts';
 import type { FileKind, FileRecord } from '../../state/file-records.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
+import { noTelemetry, type Telemetry } from '../../telemetry/telemetry.ts';
 import { DiskStage } from '../disk-stage.ts';
-import type { FileEvents } from '../file-events.ts';
 import { FileStore } from '../file-store.ts';
 
 /** Real files in a temporary folder, with their records in a store. */
@@ -17,9 +17,9 @@ export interface StoredFiles extends AsyncDisposable {
   readonly store: StateStore;
   readonly stage: DiskStage;
   readonly bytes: FileStore;
-  /** What FileEvents was told, as `kind reason count`. */
+  /** What telemetry was told of removed files, as `kind reason count`. */
   readonly told: string[];
-  readonly events: FileEvents;
+  readonly telemetry: Telemetry;
   session(changes?: Partial<SessionRecord>): Promise<SessionRecord>;
   /** A committed file with its record. */
   file(session: SessionRecord, kind: FileKind, changes?: Partial<FileRecord>): Promise<FileRecord>;
@@ -36,17 +36,14 @@ export async function storedFiles(store: StateStore = new MemoryStore()): Promis
   const root = await mkdtemp(join(tmpdir(), 'files-'));
   const stage = await DiskStage.open({ root, access: 'group', atomicWrites: true, locatorRoots: [], forbidden: [] });
   const told: string[] = [];
-  const events: FileEvents = {
-    uploaded: () => undefined,
-    captured: () => undefined,
-    downloaded: () => undefined,
-    removed: (kind, reason, count) => void told.push(`${kind} ${reason} ${count}`),
-    refused: () => undefined,
+  const telemetry: Telemetry = {
+    ...noTelemetry,
+    filesRemoved: ({ kind, reason, files }) => void told.push(`${kind} ${reason} ${files}`),
   };
   const bytes = new FileStore({
     stage,
     records: store.files,
-    events,
+    telemetry,
     onError: (_message, error) => void told.push(String(error)),
   });
 
@@ -63,7 +60,7 @@ export async function storedFiles(store: StateStore = new MemoryStore()): Promis
     stage,
     bytes,
     told,
-    events,
+    telemetry,
     async session(changes) {
       const now = Date.now();
       const record = sessionRecord({ sessionId: newId(), createdAt: now, lastActiveAt: now, ...changes });

@@ -73,7 +73,6 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     files: files.bytes,
     quotas,
     locks: new ProcessLocks(),
-    events: files.events,
     maxFileBytes,
     requireSha256,
     clock: Date.now,

@@ -19,6 +19,9 @@ export class RecordingTelemetry implements Telemetry {
   readonly nonce = this.#keeps('nonce');
   readonly credential = this.#keeps('credential');
   readonly download = this.#keeps('download');
+  readonly artifact = this.#keeps('artifact');
+  readonly artifactFailed = this.#keeps('artifactFailed');
+  readonly filesRemoved = this.#keeps('filesRemoved');
   readonly wiring = this.#keeps('wiring');
   readonly cleanup = this.#keeps('cleanup');
   readonly session = this.#keeps('session');

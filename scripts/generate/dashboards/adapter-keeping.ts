@@ -53,6 +53,21 @@ export const files = (of: PromQl, whole: PromQl): Row => ({
       [{ expr: `max by (job, kind) (${whole.series('adapter_stored_bytes')})`, legend: '{{job}}: {{kind}}' }],
       'Files that are there.',
     ),
+    graph(
+      'Artifacts',
+      'ops',
+      [
+        { expr: of.rate('adapter_artifacts_total'), legend: 'artifacts' },
+        { expr: of.rate('adapter_artifact_failures_total', ['reason']), legend: '{{reason}}' },
+      ],
+      'Files of tools that became artifacts, and those that did not, by the reason.',
+    ),
+    graph(
+      'Files that were removed',
+      'ops',
+      [{ expr: whole.rate('adapter_files_removed_total', ['kind', 'reason']), legend: '{{kind}}: {{reason}}' }],
+      'Uploads and artifacts that went, by the reason: expired, evicted to make room, or with their session.',
+    ),
   ],
 });
 

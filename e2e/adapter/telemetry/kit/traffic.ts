@@ -57,6 +57,8 @@ async function files({ adapter }: Watched, sessionId: string, door: Door): Promi
   await drain(uploadTo(url, [formFile('d', FILE_BYTES)]));
 
   const artifact = artifactOf(await door.tool('embed'));
+  // The session has as many as it may have.
+  await door.tool('embed');
   const signed = at(adapter, artifact.downloadUrl);
   await drain(fetch(signed));
   const own = { ...headers, 'mcp-session-id': sessionId };

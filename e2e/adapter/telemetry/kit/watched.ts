@@ -63,6 +63,7 @@ export async function startWatched(
     },
     sessions: { max_in_flight_per_session: 1 },
     uploads: { ttl_seconds: SHORT_SECONDS },
+    artifacts: { max_per_session: 1 },
     storage: { root },
     state_persistence: {
       type: 'redis',
