@@ -72,25 +72,15 @@ describe('sources of one group', () => {
 
 describe('sources of an API', () => {
   test(
-    'are scraped by two pods, and by the other one when one is killed, and nothing is lost',
+    'are scraped by two shards of two pods each, and by the other pod when one is killed, and nothing is lost',
     { timeout: 900_000 },
     async ({ operated, skip }) => {
-      const reason = await whyNoCollector();
-      if (reason !== undefined) skip(reason);
-      await buildCollector();
-      const folder = await mkdtemp(join(tmpdir(), 'collector-'));
-      try {
-        await writeFile(join(folder, COLLECTOR_CONFIG), collectorConfig());
-        await using namespace = await operated.namespace('scraped');
-        const { name: ns } = namespace;
-        await operated.apply([...demoApi('shop'), ...collectorPod('collector', folder), ...redis('redis')], '-n', ns);
-        for (const name of ['shop', 'collector', 'redis']) {
-          await operated.waitForRollout(name, { namespace: ns, timeoutMs: READY_MS });
-        }
-
+      await withDemo({ operated, skip }, 'scraped', async (ns, lines) => {
+        await operated.apply(redis('redis'), '-n', ns);
+        await operated.waitForRollout('redis', { namespace: ns, timeoutMs: READY_MS });
         const since = new Date(Math.floor(Date.now() / 60_000) * 60_000 - 2 * 3_600_000);
         await operated.apply(
-          ORDERS.map((name) => changed(orders(name), sharedFrom(since))),
+          ORDERS.map((name) => changed(orders(name), sharedFrom(since, name))),
           '-n',
           ns,
         );
@@ -99,7 +89,8 @@ describe('sources of an API', () => {
           await operated.waitForCondition('apiscrapesource', name, 'Ready', 'True', where);
           await operated.waitForCondition('apiscrapesource', name, 'SourcesHealthy', 'True', where);
         }
-        const lines = new OtlpLines(join(folder, TELEMETRY));
+        const names = (await operated.list('deployment', ns, GROUP)).map(({ metadata }) => metadata.name);
+        expect(names.sort()).toEqual(['scraper-shop', 'scraper2-shop']);
         const begun = new Date();
         await caughtUp(operated, ns, ORDERS, begun);
         expect(await missing(lines, ORDERS, since, begun)).toEqual([]);
@@ -133,9 +124,7 @@ describe('sources of an API', () => {
         const { points } = await lines.read();
         const instances = new Set(points.map(({ resource }) => resource['service.instance.id']));
         expect(instances.size).toBeGreaterThan(1);
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      });
     },
   );
 
@@ -143,18 +132,7 @@ describe('sources of an API', () => {
     'go on where they were when a new pod comes late, with a claim, and nothing is lost',
     { timeout: 900_000 },
     async ({ operated, skip }) => {
-      const reason = await whyNoCollector();
-      if (reason !== undefined) skip(reason);
-      await buildCollector();
-      const folder = await mkdtemp(join(tmpdir(), 'collector-'));
-      try {
-        await writeFile(join(folder, COLLECTOR_CONFIG), collectorConfig());
-        await using namespace = await operated.namespace('scraped-alone');
-        const { name: ns } = namespace;
-        await operated.apply([...demoApi('shop'), ...collectorPod('collector', folder)], '-n', ns);
-        for (const name of ['shop', 'collector']) {
-          await operated.waitForRollout(name, { namespace: ns, timeoutMs: READY_MS });
-        }
+      await withDemo({ operated, skip }, 'scraped-alone', async (ns, lines) => {
         const where = { namespace: ns, timeoutMs: READY_MS };
         const scale = async (replicas: number): Promise<void> => {
           const storage = { claim: { size: '1Gi' } };
@@ -171,21 +149,43 @@ describe('sources of an API', () => {
         await scale(1);
         const until = new Date();
         await caughtUp(operated, ns, ['orders'], until);
-        const lines = new OtlpLines(join(folder, TELEMETRY));
         expect(await missing(lines, ['orders'], since, until)).toEqual([]);
         const ready = await operated.waitForCondition('apiscrapesource', 'orders', 'Ready', 'True', where);
         expect(conditionOf(ready, 'Ready')?.message).toBe('The pods scrape it');
-      } finally {
-        await rm(folder, { recursive: true, force: true });
-      }
+      });
     },
   );
 });
 
-/** So many that both of two pods have some, nearly always. */
-const ORDERS = ['orders-1', 'orders-2', 'orders-3', 'orders-4', 'orders-5', 'orders-6'];
+/** So many that both pods of a shard have some, nearly always. */
+const ORDERS = ['orders-1', 'orders-2', 'orders-3', 'orders-4', 'orders-5', 'orders-6', 'orders-7', 'orders-8'];
+/** The variables of eight such sources do not fit into one shard. */
+const LARGE = 'x'.repeat(33 * 1024);
+const GROUP = 'mcpadapter.io/scrape-group=shop';
 /** The demo API has an order every ten seconds, whose id is its place since 1970. */
 const ORDER_MS = 10_000;
+
+/** A namespace with the demo API and a collector, and what the collector has been given. */
+async function withDemo(
+  { operated, skip }: { readonly operated: Cluster; readonly skip: (reason: string) => void },
+  name: string,
+  use: (namespace: string, lines: OtlpLines) => Promise<void>,
+): Promise<void> {
+  const reason = await whyNoCollector();
+  if (reason !== undefined) return skip(reason);
+  await buildCollector();
+  const folder = await mkdtemp(join(tmpdir(), 'collector-'));
+  try {
+    await writeFile(join(folder, COLLECTOR_CONFIG), collectorConfig());
+    await using namespace = await operated.namespace(name);
+    const { name: ns } = namespace;
+    await operated.apply([...demoApi('shop'), ...collectorPod('collector', folder)], '-n', ns);
+    for (const pod of ['shop', 'collector']) await operated.waitForRollout(pod, { namespace: ns, timeoutMs: READY_MS });
+    await use(ns, new OtlpLines(join(folder, TELEMETRY)));
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
 
 interface Status {
   readonly lastScrapeTime?: string;
@@ -201,14 +201,15 @@ const RANGE = {
   parallelWindow: { unit: 'minutes', value: 5 },
 };
 
-/** On several pods, and from this time on. */
-const sharedFrom = (since: Date) => ({
+/** On two shards with several pods, and from this time on. */
+const sharedFrom = (since: Date, name: string) => ({
   scraper: { fingerprintStore: { backend: 'redis', redis: { host: 'redis' } } },
   source: {
     runFirstScrape: true,
     scrape: { ...RANGE, rangeKeys: { ...RANGE.rangeKeys, firstScrapeStart: since.toISOString() } },
   },
-  replicas: 2,
+  env: [{ name: `LARGE_${name.replace('-', '_').toUpperCase()}`, value: LARGE }],
+  replicas: 4,
 });
 
 function orders(name: string): object {
@@ -241,7 +242,7 @@ function orders(name: string): object {
 
 /** Pods that live, with the sources that each of them runs, and how far these are. */
 async function scrapers(cluster: Cluster, namespace: string) {
-  const pods = await cluster.list('pods', namespace, 'mcpadapter.io/scrape-group=shop');
+  const pods = await cluster.list('pods', namespace, GROUP);
   const answers = await Promise.all(
     pods.map(async (pod) => {
       const url = `http://${String(at(pod, 'status', 'podIP'))}:${PORT}/healthz`;
@@ -289,7 +290,7 @@ async function missing(lines: OtlpLines, names: readonly string[], from: Date, t
 function changed(object: object, fields: Readonly<Record<string, object | number>>): object {
   const { spec, ...rest } = object as { spec: Record<string, object> };
   const laid = Object.entries(fields).map(([key, value]) => {
-    return [key, typeof value === 'object' ? { ...spec[key], ...value } : value] as const;
+    return [key, typeof value === 'object' && !Array.isArray(value) ? { ...spec[key], ...value } : value] as const;
   });
   return { ...rest, spec: { ...spec, ...Object.fromEntries(laid) } };
 }
