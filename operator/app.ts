@@ -149,12 +149,14 @@ async function watchCrds(
       onResult(crds);
       const outdated = crds.flatMap(({ kind, current, missing }) => (current === 'False' ? [{ kind, missing }] : []));
       const text = JSON.stringify(outdated);
-      if (text !== said) {
+      // Of one that may not be read nothing is known.
+      const isKnown = outdated.length > 0 || crds.every(({ current }) => current === 'True');
+      if (isKnown && text !== said) {
         for (const crd of outdated)
           log.error(crd, 'the CRD is older than this operator: apply the CRDs of its version');
         if (outdated.length === 0) log.info('the CRDs are those of this operator');
+        said = text;
       }
-      said = text;
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'the CRDs cannot be read');
       pause = CRD_RETRY_MS;
