@@ -1,17 +1,11 @@
 import type { FastifyInstance } from 'fastify';
 
-import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { AdapterError } from './errors.ts';
-import type { ClientNotices } from './gateway/client-notices.ts';
+import type { FileParts } from './file-parts.ts';
 import { artifactRoute } from './http/artifact-route.ts';
 import type { RunningDownloads } from './http/running-downloads.ts';
 import { uploadRoute } from './http/upload-route.ts';
-import { fileTimes, type OpenedFiles } from './open-files.ts';
-import type { SessionRegistry } from './sessions/session-registry.ts';
-import type { SigningSecret } from './signing-secret.ts';
-import type { StateStore } from './state/state-store.ts';
-import type { UploadNonces } from './state/upload-nonces.ts';
-import type { Backend, Telemetry } from './telemetry/telemetry.ts';
+import { fileTimes } from './open-files.ts';
 
 /** Where nothing stores files; the route says first that uploads are off. */
 const NO_UPLOADS = { closed: false, receive: () => Promise.reject(new AdapterError('uploads_disabled')) };
@@ -21,18 +15,8 @@ const NO_URL_SECONDS = 0;
 /** The routes by which files come in and go out beside MCP. */
 export function fileRoutes(
   app: FastifyInstance,
-  parts: {
-    readonly config: AdapterConfig;
-    readonly store: StateStore;
-    readonly opened: OpenedFiles | undefined;
-    readonly sessions: SessionRegistry;
-    readonly secret: SigningSecret;
-    readonly notices: ClientNotices;
+  parts: FileParts & {
     readonly downloads: RunningDownloads;
-    readonly telemetry: Telemetry;
-    /** The store's, with telemetry. */
-    readonly nonces: UploadNonces;
-    readonly backend: () => Backend;
     readonly known: (error: unknown) => AdapterError;
   },
 ): void {

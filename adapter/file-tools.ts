@@ -1,13 +1,12 @@
-import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-entry.ts';
 import type { EffectiveServer } from '../crds/config/effective-server.ts';
 import type { DisabledTools } from './catalog/disabled-tools.ts';
 import { AdapterError } from './errors.ts';
+import type { FileParts } from './file-parts.ts';
 import { UploadUrls } from './files/upload-urls.ts';
 import { mountAdditions } from './gateway/additions.ts';
 import { artifactProducer } from './gateway/artifact-producer.ts';
 import { artifactResources } from './gateway/artifact-resources.ts';
-import type { ClientNotices } from './gateway/client-notices.ts';
 import type { MountAdditions } from './gateway/create-mount.ts';
 import { downloadUrl } from './gateway/download-url.ts';
 import type { Incoming } from './gateway/incoming.ts';
@@ -18,27 +17,11 @@ import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.
 import { uploadUrlTool, type UploadUrlTool } from './gateway/upload-url-tool.ts';
 import { mayUse } from './gateway/workspaces.ts';
 import { fileTimes, type OpenedFiles } from './open-files.ts';
-import type { SessionRegistry } from './sessions/session-registry.ts';
-import type { SigningSecret } from './signing-secret.ts';
-import type { StateStore } from './state/state-store.ts';
-import type { Telemetry } from './telemetry/telemetry.ts';
-import type { UploadNonces } from './state/upload-nonces.ts';
 
-export interface FileToolParts {
+export interface FileToolParts extends FileParts {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
-  readonly config: AdapterConfig;
-  readonly store: StateStore;
-  /** The store's, with telemetry. */
-  readonly nonces: UploadNonces;
-  readonly onIssue: (serverId: string, result: 'issued' | 'reserve_failed') => void;
-  /** Undefined where nothing stores files: uploads are off, and nothing is produced. */
-  readonly opened: OpenedFiles | undefined;
-  readonly secret: SigningSecret;
-  readonly sessions: SessionRegistry;
-  readonly telemetry: Telemetry;
   readonly schemas: ToolSchemas;
-  readonly notices: ClientNotices;
   /** How the client of a request reaches the adapter, without a slash at the end. */
   readonly baseUrl: (incoming: Incoming) => string;
   readonly warn: (message: string) => void;
@@ -99,14 +82,14 @@ function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, s
 
 function uploadUrl(
   server: EffectiveServer,
-  { config, nonces, onIssue, secret, baseUrl }: FileToolParts,
+  { config, nonces, backend, secret, telemetry, baseUrl }: FileToolParts,
 ): UploadUrlTool {
   const { core, uploads } = config;
   return uploadUrlTool({
     serverId: server.id,
     urls: new UploadUrls({
       nonces,
-      onIssue,
+      onIssue: (serverId, result) => telemetry.credential({ serverId, operation: 'issue', result, backend: backend() }),
       get secret() {
         return secret.value;
       },

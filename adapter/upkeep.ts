@@ -1,17 +1,27 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import type { AdapterConfig } from '../crds/config/adapter.ts';
+import { timerMs } from '../crds/config/timer-ms.ts';
 import { ReconciliationAtStart } from './files/reconcile-at-start.ts';
 import { isUnreconciled } from './files/reconcile-marker.ts';
 import { type ReconcileResult, reconcileStorage } from './files/reconcile-storage.ts';
+import { mayEndUpstream } from './gateway/session-upstream.ts';
+import type { Mount } from './gateway/turn.ts';
 import { fileTimes, type OpenedFiles } from './open-files.ts';
-import { CleanupPass } from './sessions/cleanup-pass.ts';
+import { CleanupLoop } from './sessions/cleanup-loop.ts';
+import { CleanupPass, type CleanupReport } from './sessions/cleanup-pass.ts';
 import type { SessionFiles } from './sessions/session-files.ts';
 import { principalOf } from './sessions/session-registry.ts';
-import type { SessionRecord, StateStore } from './state/state-store.ts';
+import type { StateStore } from './state/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** How long a replica waits with being ready for files that reconciliation looks through. */
 const RECONCILE_PATIENCE_MS = 120_000;
+/** How long opening the port waits for whether files have to be looked for; after that, new sessions wait for it. */
+const DECIDE_MS = 2_000;
+/** How long an upstream may take to end a session that has expired. */
+const END_SESSION_MS = 2_000;
 /** How long a workspace without files is kept at least: whoever asked for it may be about to upload. */
 const WORKSPACE_TTL_MS = 600_000;
 
@@ -31,26 +41,80 @@ export interface UpkeepParts {
   /** Files are neither deleted nor adopted while this is false: the store is down, or replaced by memory. */
   readonly usable: () => boolean;
   readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  readonly version: string;
+  readonly sessionFiles: SessionFiles;
+  readonly mounts: readonly Mount[];
 }
 
-/** What the cleanup loop does. */
-export function cleanupPass(
-  { config, store, opened, usable, logger }: UpkeepParts,
-  parts: {
-    readonly sessionFiles: SessionFiles;
-    /** Whether this replica's own reconciliation is done. */
-    readonly mayRemoveOrphans: () => boolean;
-    readonly endUpstream: (record: SessionRecord) => Promise<void>;
-    readonly telemetry: Telemetry;
-  },
+/** Keeps sessions and files in order: cleans up again and again, and reconciles storage once, at the start. */
+export class Upkeep {
+  readonly #parts: UpkeepParts;
+  readonly #pass: CleanupPass;
+  /** Undefined without `cleanup_interval_seconds`. */
+  readonly #cleanup: CleanupLoop | undefined;
+  #reconciliation: ReconciliationAtStart | undefined;
+
+  constructor(parts: UpkeepParts) {
+    const { config, logger } = parts;
+    const { cleanup_interval_seconds: seconds } = config.core;
+    this.#parts = parts;
+    this.#pass = cleanupPass(parts, () => this.#reconciliation?.settled === true);
+    if (seconds === null) return;
+    this.#cleanup = new CleanupLoop(
+      (signal) => this.#pass.run(signal),
+      timerMs(seconds),
+      (error) => logger.error({ err: error }, 'cleanup failed; it is tried again'),
+    );
+  }
+
+  /** The last pass of the cleanup on this replica; undefined before. */
+  get lastCleanup(): CleanupReport | undefined {
+    return this.#pass.last;
+  }
+
+  /** Undefined before `reconcile`, and where nothing stores files. */
+  get reconciliation(): Pick<ReconciliationAtStart, 'decided' | 'pending' | 'result'> | undefined {
+    return this.#reconciliation;
+  }
+
+  /** Starts to look for files without metadata. Resolves when the port may be opened, at once when `signal` says so. */
+  async reconcile(signal: AbortSignal): Promise<void> {
+    this.#reconciliation = reconcileAtStart(this.#parts);
+    if (this.#reconciliation === undefined) return;
+    // Keeps the process alive: behind the lock of a replica that died, nothing else does.
+    const patience = delay(DECIDE_MS, undefined, { signal });
+    await Promise.race([this.#reconciliation.attempted, patience.catch(() => undefined)]);
+  }
+
+  /** Gives its lock back, too, so that the next start need not wait for it. */
+  async stopReconciling(): Promise<void> {
+    await this.#reconciliation?.stop();
+  }
+
+  async stopCleanup(): Promise<void> {
+    await this.#cleanup?.stop();
+  }
+}
+
+/** `isReconciled`: whether this replica's own reconciliation is done. */
+function cleanupPass(
+  { config, store, opened, usable, logger, telemetry, sessionFiles, mounts }: UpkeepParts,
+  isReconciled: () => boolean,
 ): CleanupPass {
   const { core, sessions, storage } = config;
   return new CleanupPass(
     {
-      ...parts,
-      // Another replica may be at it, or one that was killed may have left it half done.
-      mayRemoveOrphans: async () => parts.mayRemoveOrphans() && !(await isUnreconciled(store)),
       store,
+      sessionFiles,
+      telemetry,
+      // Another replica may be at it, or one that was killed may have left it half done.
+      mayRemoveOrphans: async () => isReconciled() && !(await isUnreconciled(store)),
+      endUpstream: async (record) => {
+        const mount = mounts.find(({ serverId }) => serverId === record.serverId);
+        if (mount === undefined || !mayEndUpstream(mount)) return;
+        await mount.upstream.endSession(record, mount.headers.base('DELETE', undefined), END_SESSION_MS);
+      },
       bytes: opened?.files ?? NO_BYTES,
       stage: opened?.files.stage ?? NO_STAGE,
       secondHome: opened?.secondHome,
@@ -68,11 +132,15 @@ export function cleanupPass(
   );
 }
 
-/** Starts to look for files without metadata; undefined where nothing stores files. */
-export function reconcileAtStart(
-  { config, store, opened, usable, logger }: UpkeepParts,
-  version: string,
-): ReconciliationAtStart | undefined {
+/** Undefined where nothing stores files. */
+function reconcileAtStart({
+  config,
+  store,
+  opened,
+  usable,
+  logger,
+  version,
+}: UpkeepParts): ReconciliationAtStart | undefined {
   if (opened === undefined) return undefined;
   const { stage } = opened.files;
   const { core, artifacts, servers } = config;

@@ -1,3 +1,5 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
 import type { FastifyInstance } from 'fastify';
 
 import type { HealthObject } from '../health.ts';
@@ -16,7 +18,7 @@ export interface HealthSource {
 export function healthRoute(
   app: FastifyInstance,
   source: HealthSource,
-  isAuthenticated: (headers: object) => boolean,
+  isAuthenticated: (headers: IncomingHttpHeaders) => boolean,
 ): void {
   app.get('/healthz', named('/healthz'), async (request, reply) => {
     const health = await source.health(isAuthenticated(request.headers));

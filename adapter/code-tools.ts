@@ -1,0 +1,39 @@
+import type { EffectiveServer } from '../crds/config/effective-server.ts';
+import { type CodeModeParts, withCodeMode } from './gateway/code-mode.ts';
+import type { MountAdditions } from './gateway/create-mount.ts';
+import { type Logger, shorten } from './telemetry/logger.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+
+export interface CodeToolParts extends Omit<CodeModeParts, 'onCall'> {
+  readonly logger: Logger;
+  readonly telemetry: Pick<Telemetry, 'nestedCall'>;
+}
+
+/** Of a name that code calls, as of one that a client calls. */
+const MAX_LOGGED_CHARS = 200;
+
+/** What the adapter adds to a server, with code mode where it is on; each call that code makes is logged. */
+export function codeTools(
+  server: EffectiveServer,
+  additions: MountAdditions,
+  { logger, telemetry, ...parts }: CodeToolParts,
+): MountAdditions {
+  if (!server.code_mode_enabled) return additions;
+  return withCodeMode(server, additions, {
+    ...parts,
+    onCall: ({ requestId, serverId, sessionId, tool, outcome, ms, ...ended }) => {
+      const facts = {
+        request_id: requestId,
+        trace_id: ended.facts.trace?.traceId,
+        span_id: ended.facts.trace?.spanId,
+        server_id: serverId,
+        session: sessionId === undefined ? undefined : shorten(sessionId),
+        tool: tool.slice(0, MAX_LOGGED_CHARS),
+        outcome,
+        ms: Math.round(ms * 100) / 100,
+      };
+      logger.info(facts, 'call by code');
+      telemetry.nestedCall({ ...ended, seconds: ms / 1000, parentRequestId: requestId });
+    },
+  });
+}

@@ -1,0 +1,84 @@
+import type { AdapterConfig } from '../crds/config/adapter.ts';
+import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
+import type { Redact } from '../crds/config/redact.ts';
+import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
+import { createMount, type MountAdditions } from './gateway/create-mount.ts';
+import { toolEntries } from './gateway/settings.ts';
+import type { Mount } from './gateway/turn.ts';
+import type { MessageBus } from './state/message-bus.ts';
+import type { StateStore } from './state/state-store.ts';
+import { type Logger, shorten } from './telemetry/logger.ts';
+import type { Telemetry } from './telemetry/telemetry.ts';
+import type { ToolNames } from './telemetry/tool-names.ts';
+import { LegacySseUpstream } from './upstream/legacy-sse.ts';
+import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
+import type { Upstream } from './upstream/upstream.ts';
+
+export interface MountParts {
+  readonly store: StateStore;
+  readonly bus: MessageBus;
+  readonly logger: Logger;
+  readonly telemetry: Telemetry;
+  /** Told which names of tools the configuration has and the upstreams list. */
+  readonly toolNames: ToolNames;
+  readonly listTtlMs: number;
+  readonly version: string;
+  readonly redact: Redact;
+  /** What the adapter adds to a server. `disabled`: its `disabled_tools`, compiled; `warn` names it. */
+  readonly additions: (
+    server: EffectiveServer,
+    own: { readonly disabled: DisabledTools; readonly warn: (message: string) => void },
+  ) => MountAdditions;
+}
+
+/** The mount of each configured server, in the same order, and what is logged of it. */
+export function createMounts(config: Pick<AdapterConfig, 'core' | 'servers'>, parts: MountParts): Mount[] {
+  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core.auth.header_name, parts));
+}
+
+function mountOf(server: EffectiveServer, authHeader: string, parts: MountParts): Mount {
+  const { logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
+  const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
+  const upstream = upstreamOf(server, parts, warn);
+  const disabled = disabledTools(server.disabled_tools);
+  const mount = createMount({
+    server,
+    disabled,
+    upstream,
+    authHeader,
+    listTtlMs,
+    version,
+    redact,
+    warn,
+    telemetry,
+    ...(telemetry.isOn && { onTools: (names) => toolNames.listed(server.id, names) }),
+    additions: parts.additions(server, { disabled, warn }),
+    onCleaned: ({ tools, first, blocked }) => {
+      const facts = { server_id: server.id, tools, first, blocked };
+      if (blocked) logger.warn(facts, 'tools hidden: their text is not fit for a model');
+      else logger.info(facts, 'text of tools cleaned');
+    },
+    onDrift: (sessionId, drift) => {
+      const facts = { server_id: server.id, session: shorten(sessionId), drift };
+      logger.warn(facts, 'tools have changed since the session saw them first');
+    },
+    onPing: (serverId, ok, error) => {
+      if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');
+    },
+  });
+  toolNames.configured(server.id, mount.steps.keys());
+  toolNames.configured(server.id, toolEntries(server).keys());
+  return mount;
+}
+
+function upstreamOf(
+  { upstream }: EffectiveServer,
+  { store, bus }: MountParts,
+  warn: (message: string) => void,
+): Upstream {
+  const { url, transport, insecure_tls: insecureTls } = upstream;
+  if (insecureTls) warn('upstream.insecure_tls: the certificate of this upstream is not verified');
+  return transport === 'sse'
+    ? new LegacySseUpstream({ url, insecureTls, store, bus })
+    : new StreamableHttpUpstream({ url, insecureTls });
+}

@@ -1,0 +1,70 @@
+import type { ServerConfig } from '../crds/config/adapter.ts';
+import type { Redact } from '../crds/config/redact.ts';
+import { redactUrl } from '../crds/config/redact-url.ts';
+import type { ReferencesWatch } from '../crds/runtime/references.ts';
+import type { RunningExchanges } from './exchange/running.ts';
+import type { Mount } from './gateway/turn.ts';
+import { healthObject, publicHealth, serverHealth, unreachedServers, type HealthObject } from './health.ts';
+import type { OpenedState } from './state/open-store.ts';
+import type { Upkeep } from './upkeep.ts';
+import type { UpstreamPings } from './upstream-pings.ts';
+
+export interface HealthReportParts {
+  readonly version: string;
+  /** As configured. */
+  readonly servers: readonly Pick<ServerConfig, 'id' | 'upstream'>[];
+  readonly mounts: readonly Mount[];
+  readonly state: Pick<OpenedState, 'store' | 'status'>;
+  readonly running: Pick<RunningExchanges, 'posts'>;
+  readonly upkeep: Pick<Upkeep, 'lastCleanup' | 'reconciliation'>;
+  readonly pings: Pick<UpstreamPings, 'startup'>;
+  /** Undefined where no references are watched. */
+  readonly references: Pick<ReferencesWatch, 'changed'> | undefined;
+  readonly redact: Redact;
+}
+
+/** How the replica is now. `authenticated`: the caller may see where the state store and the upstreams are. */
+export type HealthReport = (authenticated: boolean) => Promise<HealthObject>;
+
+/** Asks all parts how they are. A state store that cannot be asked is a part of the answer. */
+export function healthReport({
+  version,
+  servers,
+  mounts,
+  state,
+  running,
+  upkeep,
+  pings,
+  references,
+  redact,
+}: HealthReportParts): HealthReport {
+  const { store } = state;
+  const urls = new Map(servers.map(({ id, upstream }) => [id, redactUrl(upstream.url)]));
+  return async (authenticated) => {
+    const now = Date.now();
+    const status = state.status();
+    const counts = await store.counts(now).catch(() => undefined);
+    const totals = await store.files.totals().catch(() => undefined);
+    // Without a limit or an idle time no call is counted in the store; then this replica's own count is said.
+    const inventory =
+      counts === undefined ? undefined : { ...counts, inFlight: Math.max(counts.inFlight, running.posts) };
+    const full = healthObject({
+      version,
+      servers: mounts.map((mount) => serverHealth(mount, urls.get(mount.serverId) ?? '', now)),
+      persistence: { degradedReason: status.degradedReason, object: status.object },
+      inventory,
+      files: totals,
+      cleanup: upkeep.lastCleanup,
+      startup: pings.startup,
+      reconciliation: upkeep.reconciliation?.result,
+      references: references === undefined ? undefined : { changed: references.changed() },
+      unreached: unreachedServers(mounts),
+    });
+    const shown = authenticated ? full : publicHealth(full);
+    // Text by text: in the JSON of the whole, the name of a server could look like that of a credential.
+    const safe: HealthObject = JSON.parse(JSON.stringify(shown), (_name, value: unknown) =>
+      typeof value === 'string' ? redact(value) : value,
+    );
+    return safe;
+  };
+}

@@ -1,0 +1,25 @@
+import type { AddressInfo } from 'node:net';
+
+import type { FastifyInstance } from 'fastify';
+
+import type { Listening } from './base-url.ts';
+
+/** Connections that wait to be accepted. */
+const BACKLOG = 4096;
+
+export interface OpenPort {
+  readonly listening: Listening;
+  /** What this machine reaches it by. */
+  readonly url: string;
+}
+
+/** Opens the port; 0 stands for any that is free. @throws when it is taken */
+export async function openPort(app: FastifyInstance, { host, port }: Listening): Promise<OpenPort> {
+  await app.listen({ host, port, backlog: BACKLOG });
+  const address = app.server.address() as AddressInfo;
+  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
+  return {
+    listening: { host, port: address.port },
+    url: `http://${name.replace('0.0.0.0', '127.0.0.1')}:${address.port}`,
+  };
+}

@@ -1,0 +1,42 @@
+import type { OpenedState } from './state/open-store.ts';
+import type { Upkeep } from './upkeep.ts';
+
+/** What a replica takes, and why not. */
+export interface Readiness {
+  /** Why no session can be opened here now; undefined when one can. */
+  readonly refusesSessions: () => 'draining' | 'reconciling' | undefined;
+  /** Why the replica should get no requests now; undefined when it should. */
+  readonly notReady: () => 'draining' | 'state_store_unavailable' | 'reconciling' | undefined;
+}
+
+export function readiness({
+  stopping,
+  state,
+  isShared,
+  usable,
+  upkeep,
+}: {
+  /** Aborted once the replica drains. */
+  readonly stopping: AbortSignal;
+  readonly state: Pick<OpenedState, 'status'>;
+  /** Whether the store is one that other replicas have, too. */
+  readonly isShared: boolean;
+  /** False while the store is down, or replaced by memory. */
+  readonly usable: () => boolean;
+  readonly upkeep: Pick<Upkeep, 'reconciliation'>;
+}): Readiness {
+  return {
+    refusesSessions() {
+      // They would make a store that lost its state look like one that still has it.
+      if (upkeep.reconciliation?.decided === false && usable()) return 'reconciling';
+      if (!stopping.aborted) return undefined;
+      // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
+      return isShared && state.status().degradedReason === null ? undefined : 'draining';
+    },
+    notReady() {
+      if (stopping.aborted) return 'draining';
+      if (state.status().unavailable) return 'state_store_unavailable';
+      return upkeep.reconciliation?.pending === true && usable() ? 'reconciling' : undefined;
+    },
+  };
+}
