@@ -6,6 +6,7 @@ import { AnswerWatch, noteBytes } from './answer-watch.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
 import { Awaited } from './awaited.ts';
 import { endWhole } from './end-whole.ts';
+import { foreignError, isForeign } from './foreign-answer.ts';
 import { FrameAnswer, type FrameReply } from './frame-answer.ts';
 import { responseHeaders } from './headers.ts';
 import type { QuietStream } from './keep-alive.ts';
@@ -14,6 +15,7 @@ import { isOwnResponse } from './own-response.ts';
 import { AFTER_LIMIT_MS, type Outcome, type Plan } from './plan.ts';
 import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
+import { mentionsEventId } from './sse-frames.ts';
 import { type Part, sendParts } from './stream-answer.ts';
 import { isUnknownSession } from './unknown-session.ts';
 
@@ -28,8 +30,6 @@ const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
 /** Nothing is collected any more. One for all: every exchange ends with it. */
 const NO_CHUNKS: Buffer[] = [];
-/** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
-const PASSED_STATUS = new Set([400, 405, 429, 503]);
 
 /**
  * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are; a body
@@ -299,15 +299,11 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.writeStreamHead();
   }
 
-  /** Pages of web servers and proxies are not passed on: no client of MCP can read them, but a browser would. */
   #refuseForeign(head: ResponseHead): boolean {
-    const type = head.headers['content-type'];
-    const expectsMessage = type !== undefined && (this.isGet || this.#plan.idTexts.length > 0);
-    if (isJson(head) || (head.status < 400 && !expectsMessage)) return false;
+    if (!isForeign(head, this.isGet || this.#plan.idTexts.length > 0)) return false;
     this.#control?.abort();
-    const what = head.status < 400 ? `content of the type ${type?.slice(0, 100)}` : `HTTP ${head.status}`;
-    const error = new AdapterError('upstream_failed', `The upstream server answered with ${what}.`);
-    this.#answerError(error, 'upstream_failed', PASSED_STATUS.has(head.status) ? head.status : 502);
+    const { error, status } = foreignError(head);
+    this.#answerError(error, error.code, status);
     return true;
   }
 
@@ -602,12 +598,4 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     if (finish === undefined) send();
     else void finish.then(send);
   }
-}
-
-function isJson(head: ResponseHead): boolean {
-  return head.headers['content-type']?.startsWith('application/json') ?? false;
-}
-
-function mentionsEventId(chunk: Buffer): boolean {
-  return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
 }
