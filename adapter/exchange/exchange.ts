@@ -4,7 +4,7 @@ import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import { AnswerWatch, noteBytes } from './answer-watch.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
-import { Awaited } from './awaited.ts';
+import { AwaitedResponses } from './awaited-responses.ts';
 import { endWhole } from './end-whole.ts';
 import { foreignError, isForeign } from './foreign-answer.ts';
 import { FrameAnswer, type FrameReply } from './frame-answer.ts';
@@ -58,7 +58,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   /** Reasons to hold the upstream's data back: a slow client, asynchronous work. */
   #holds = 0;
   #work: Promise<void> | undefined;
-  readonly #awaited: Awaited;
+  readonly #awaited: AwaitedResponses;
   /** Undefined while nothing of the body has left. */
   #stream: ReplyStream | undefined;
   #listChanged: ListChangedWatch | undefined;
@@ -75,7 +75,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   constructor(plan: Plan) {
     this.#plan = plan;
     this.#res = plan.reply;
-    this.#awaited = new Awaited(plan.idTexts, this.isGet);
+    this.#awaited = new AwaitedResponses(plan.idTexts, this.isGet);
     this.#res.on('close', () => this.#onClose());
   }
 

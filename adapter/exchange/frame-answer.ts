@@ -2,7 +2,7 @@ import { upstreamNotJson } from '../errors.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import { noteAnswer } from './answer-watch.ts';
 import type { StreamedAnswer } from './answer.ts';
-import type { Awaited } from './awaited.ts';
+import type { AwaitedResponses } from './awaited-responses.ts';
 import { saysListChanged } from './list-changed.ts';
 import { responseIds } from './message.ts';
 import { beginsOwnResponse } from './own-response.ts';
@@ -35,7 +35,7 @@ export class FrameAnswer {
   readonly #plan: Plan;
   readonly #head: ResponseHead;
   readonly #reply: FrameReply;
-  readonly #awaited: Awaited;
+  readonly #awaited: AwaitedResponses;
   /** Undefined once the rest passes without being read. */
   #splitter: FrameSplitter | undefined = new FrameSplitter();
   /** Frames that wait for the head. */
@@ -43,7 +43,7 @@ export class FrameAnswer {
   /** It was found out whether the large frame that has begun may pass as it comes. */
   #isLargeKnown = false;
 
-  constructor(plan: Plan, head: ResponseHead, reply: FrameReply, awaited: Awaited) {
+  constructor(plan: Plan, head: ResponseHead, reply: FrameReply, awaited: AwaitedResponses) {
     this.#plan = plan;
     this.#head = head;
     this.#reply = reply;

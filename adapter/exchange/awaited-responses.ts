@@ -6,7 +6,7 @@ const NONE: readonly string[] = [];
  * The responses that the client of one exchange waits for. Each is unseen at first, then unanswered until it has left.
  * Ids are JSON texts.
  */
-export class Awaited {
+export class AwaitedResponses {
   /** The stream carries event ids, so the client can take it up again elsewhere. */
   isResumable = false;
   readonly #asked: readonly string[];
