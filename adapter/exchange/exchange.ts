@@ -1,19 +1,21 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-import { AdapterError, type ErrorCode, rpcErrorText, upstreamNotJson } from '../errors.ts';
+import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
-import { AnswerWatch, noteAnswer, noteBytes } from './answer-watch.ts';
+import { AnswerWatch, noteBytes } from './answer-watch.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
+import { AwaitedResponses } from './awaited-responses.ts';
 import { endWhole } from './end-whole.ts';
+import { foreignError, isForeign } from './foreign-answer.ts';
+import { FrameAnswer, type FrameReply } from './frame-answer.ts';
 import { responseHeaders } from './headers.ts';
 import type { QuietStream } from './keep-alive.ts';
-import { ListChangedWatch, saysListChanged } from './list-changed.ts';
-import { isId, responseIds } from './message.ts';
-import { beginsOwnResponse, isOwnResponse } from './own-response.ts';
+import { ListChangedWatch } from './list-changed.ts';
+import { isOwnResponse } from './own-response.ts';
 import { AFTER_LIMIT_MS, type Outcome, type Plan } from './plan.ts';
 import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
-import { asData, type Frame, FrameSplitter, openFrame, withData } from './sse-frames.ts';
+import { mentionsEventId } from './sse-frames.ts';
 import { type Part, sendParts } from './stream-answer.ts';
 import { isUnknownSession } from './unknown-session.ts';
 
@@ -26,12 +28,8 @@ const WHOLE_BYTES = 256 << 10;
 /** An answer that has to be read as a whole (a list, a handshake) may be this large. */
 const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
-/** A frame that grows larger is not kept in memory where nobody wants to see it. */
-const LARGE_FRAME_CHARS = 256 << 10;
-const FRAME_TAIL = Buffer.from('\n\n');
-const LIKE_A_MESSAGE = /^\s*[[{]/;
-/** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
-const PASSED_STATUS = new Set([400, 405, 429, 503]);
+/** Nothing is collected any more. One for all: every exchange ends with it. */
+const NO_CHUNKS: Buffer[] = [];
 
 /**
  * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are; a body
@@ -45,7 +43,7 @@ const PASSED_STATUS = new Set([400, 405, 429, 503]);
  *
  * In `collect` and `frames`, what the client gets may itself come in parts, while the upstream's data waits.
  */
-export class Exchange implements ResponseSink, QuietStream, Running, Flow {
+export class Exchange implements ResponseSink, QuietStream, Running, Flow, FrameReply {
   slot = -1;
   readonly #plan: Plan;
   readonly #res: ServerResponse;
@@ -55,29 +53,18 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   #eventStream = false;
   #chunks: Buffer[] = [];
   #size = 0;
-  #splitter: FrameSplitter | undefined;
   #timer: NodeJS.Timeout | undefined;
   #isAfterLimit = false;
   /** Reasons to hold the upstream's data back: a slow client, asynchronous work. */
   #holds = 0;
   #work: Promise<void> | undefined;
-  /** The stream carries event ids, so the client can take it up again elsewhere. */
-  #resumable = false;
-  /** Ids of the requests whose responses have not been seen; those of a batch may come one by one. */
-  #awaited: readonly string[];
-  /** The same until the responses have left, as far as they are read. */
-  #unanswered: readonly string[];
-  /** Ids of requests that the client has cancelled. */
-  #cancelled: string[] | undefined;
+  readonly #awaited: AwaitedResponses;
   /** Undefined while nothing of the body has left. */
   #stream: ReplyStream | undefined;
   #listChanged: ListChangedWatch | undefined;
-  /** Frames that wait for the head. */
-  #held = '';
+  #frames: FrameAnswer | undefined;
   /** Messages of our own that wait for the head. */
   #notices: string[] | undefined;
-  /** It was found out whether the large frame that has begun may pass as it comes. */
-  #isLargeKnown = false;
   /** A part of an answer has left; nothing but its rest can follow. */
   #inParts = false;
   /** Of what passes without being read. */
@@ -88,8 +75,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   constructor(plan: Plan) {
     this.#plan = plan;
     this.#res = plan.reply;
-    this.#awaited = plan.idTexts;
-    this.#unanswered = plan.idTexts;
+    this.#awaited = new AwaitedResponses(plan.idTexts, this.isGet);
     this.#res.on('close', () => this.#onClose());
   }
 
@@ -136,9 +122,9 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
 
   /** The client waits for this response no longer. When it waits for no other either, the exchange ends after `graceMs`. */
   cancel(idText: string, graceMs: number): void {
-    (this.#cancelled ??= []).push(idText);
+    this.#awaited.cancel(idText);
     const end = (): void => {
-      if (!this.#isWaitedFor()) this.finish('cancelled');
+      if (!this.#awaited.isWaitedFor) this.finish('cancelled');
     };
     setTimeout(end, graceMs).unref();
   }
@@ -183,7 +169,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
         this.#pass(chunk);
         break;
       case 'frames':
-        this.#step(() => this.#passFrames(chunk));
+        this.#step(() => this.#frames?.push(chunk));
         break;
       case 'collect':
       case 'inspect':
@@ -224,7 +210,64 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   // ── QuietStream ────────────────────────────────────────────────────────────────────────────────────────────────
 
   keepAlive(): void {
-    if (!this.#isDone()) this.#stream?.keepAlive();
+    if (!this.isDone()) this.#stream?.keepAlive();
+  }
+
+  // ── FrameReply ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+  isDone(): boolean {
+    return this.#state === 'done';
+  }
+
+  writeStreamHead(): void {
+    if (this.#head === undefined || this.#res.headersSent) return;
+    this.#res.writeHead(this.#head.status, this.#headers(this.#head, undefined));
+    this.#res.flushHeaders();
+    const stream = new ReplyStream(this.#res, this, this.#eventStream);
+    this.#stream = stream;
+    if (!this.#eventStream) return;
+    this.#plan.keepAlive.add(this);
+    for (const text of this.#notices ?? []) stream.notify(text);
+    this.#notices = undefined;
+  }
+
+  write(chunk: Part): void {
+    if (!this.isDone()) this.#stream?.write(chunk);
+  }
+
+  /**
+   * Writes an answer up to its last part, which it returns: before that one leaves, the end must be noted. Undefined: the
+   * exchange is over, and with it the connection where it was not the client who left.
+   */
+  async sendParts(answer: StreamedAnswer, encode: (part: Part) => Part): Promise<Part | undefined> {
+    clearTimeout(this.#timer);
+    this.#inParts = true;
+    try {
+      const last = await sendParts(answer, async (part) => {
+        this.write(encode(part));
+        await this.#stream?.drained();
+        return !this.isDone();
+      });
+      return last === undefined || this.isDone() ? undefined : encode(last);
+    } catch (error) {
+      if (!this.isDone()) {
+        this.#control?.abort();
+        void this.#settle(this.#plan.known(error).code);
+        this.#res.destroy();
+      }
+      return undefined;
+    }
+  }
+
+  endParts(tail: Part): void {
+    this.#inParts = false;
+    this.write(tail);
+  }
+
+  passFrom(begun: Buffer): void {
+    this.#looksInto(begun);
+    this.write(begun);
+    this.#state = 'pass';
   }
 
   // ── the upstream's answer ──────────────────────────────────────────────────────────────────────────────────────
@@ -247,24 +290,20 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     }
     const { onResponse, onAnswered, onStray } = this.#plan;
     if (onResponse !== undefined || onAnswered !== undefined || onStray !== undefined) {
-      this.#splitter = new FrameSplitter();
+      this.#frames = new FrameAnswer(this.#plan, head, this, this.#awaited);
       this.#state = 'frames';
-      if (!this.#plan.holdHead) this.#writeStreamHead();
+      if (!this.#plan.holdHead) this.writeStreamHead();
       return;
     }
     this.#state = 'pass';
-    this.#writeStreamHead();
+    this.writeStreamHead();
   }
 
-  /** Pages of web servers and proxies are not passed on: no client of MCP can read them, but a browser would. */
   #refuseForeign(head: ResponseHead): boolean {
-    const type = head.headers['content-type'];
-    const expectsMessage = type !== undefined && (this.isGet || this.#plan.idTexts.length > 0);
-    if (isJson(head) || (head.status < 400 && !expectsMessage)) return false;
+    if (!isForeign(head, this.isGet || this.#plan.idTexts.length > 0)) return false;
     this.#control?.abort();
-    const what = head.status < 400 ? `content of the type ${type?.slice(0, 100)}` : `HTTP ${head.status}`;
-    const error = new AdapterError('upstream_failed', `The upstream server answered with ${what}.`);
-    this.#answerError(error, 'upstream_failed', PASSED_STATUS.has(head.status) ? head.status : 502);
+    const { error, status } = foreignError(head);
+    this.#answerError(error, error.code, status);
     return true;
   }
 
@@ -274,55 +313,18 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     return headers;
   }
 
-  #writeStreamHead(): void {
-    if (this.#head === undefined || this.#res.headersSent) return;
-    this.#res.writeHead(this.#head.status, this.#headers(this.#head, undefined));
-    this.#res.flushHeaders();
-    const stream = new ReplyStream(this.#res, this, this.#eventStream);
-    this.#stream = stream;
-    if (!this.#eventStream) return;
-    this.#plan.keepAlive.add(this);
-    for (const text of this.#notices ?? []) stream.notify(text);
-    this.#notices = undefined;
-  }
-
   #pass(chunk: Buffer): void {
     this.#looksInto(chunk);
-    if (!this.#eventStream) return this.#write(chunk);
-    if (!this.#resumable) this.#resumable = mentionsEventId(chunk);
+    if (!this.#eventStream) return this.write(chunk);
+    if (!this.#awaited.isResumable) this.#awaited.isResumable = mentionsEventId(chunk);
     if (this.#plan.onListChanged !== undefined && (this.#listChanged ??= new ListChangedWatch()).sees(chunk)) {
       this.#step(async () => {
         await this.#plan.onListChanged?.();
-        this.#write(chunk);
+        this.write(chunk);
       });
       return;
     }
-    this.#step(() => this.#write(chunk));
-  }
-
-  async #passFrames(chunk: Buffer): Promise<void> {
-    const frames = this.#splitter?.push(chunk) ?? [];
-    for (const frame of frames) {
-      await this.#passFrame(frame);
-      if (this.#isDone()) return;
-    }
-    if (this.#splitter !== undefined && this.#splitter.length > LARGE_FRAME_CHARS) this.#passLarge(chunk);
-  }
-
-  /** A large answer that nobody wants to see is not kept in memory; but it must be the answer. */
-  #passLarge(chunk: Buffer): void {
-    const { onResponse, onAnswered, idTexts } = this.#plan;
-    // What has been decoded of it must not end within a character.
-    const endsWhole = (chunk.at(-1) ?? 0) < 0x80;
-    if (onResponse !== undefined || onAnswered !== undefined || this.#isLargeKnown || !endsWhole) return;
-    this.#isLargeKnown = true;
-    const { rest = '' } = this.#splitter ?? {};
-    if (!beginsOwnResponse(rest.slice(0, LARGE_FRAME_CHARS), idTexts)) return;
-    const begun = Buffer.from(rest);
-    this.#looksInto(begun);
-    this.#write(begun);
-    this.#splitter = undefined;
-    this.#state = 'pass';
+    this.#step(() => this.write(chunk));
   }
 
   #looksInto(chunk: Buffer): void {
@@ -330,85 +332,11 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (noted !== undefined) (this.#watch ??= new AnswerWatch(noted, this.#eventStream)).sees(chunk);
   }
 
-  async #passFrame(frame: Frame): Promise<void> {
-    if (frame.id !== undefined) this.#resumable = true;
-    let out = frame.raw;
-    const { data } = frame;
-    if (data !== undefined && saysListChanged(data)) await this.#plan.onListChanged?.();
-    // Clients take no other events for messages.
-    const isMessage = frame.event === undefined || frame.event === '' || frame.event === 'message';
-    const ids = data !== undefined && isMessage ? this.#responseIds(data) : [];
-    if (data !== undefined && this.#head !== undefined && this.#isAwaited(ids)) {
-      const answer = await this.#plan.onResponse?.(data, this.#head);
-      if (typeof answer === 'object') return this.#passParts(frame, answer);
-      const { noted } = this.#plan;
-      if (noted !== undefined) {
-        noteAnswer(noted, answer ?? data);
-        if (this.#awaited.length === 0) noted.isAnswered = true;
-      }
-      if (answer !== undefined && answer !== data) out = withData(frame, answer);
-      if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
-      if (this.#isDone()) return;
-      this.#writeStreamHead();
-    } else if (data !== undefined && this.#plan.onStray !== undefined && ids.length > 0) {
-      const shown = await this.#plan.onStray(data);
-      if (this.#isDone()) return;
-      if (shown !== data) out = withData(frame, shown);
-    }
-    // Messages before the response wait for it only while the head does.
-    if (this.#res.headersSent) this.#write(Buffer.from(this.#takeHeld() + out));
-    else this.#held += out;
-    this.#unanswered = this.#awaited;
-  }
-
-  /** A frame whose data comes in parts. */
-  async #passParts(frame: Frame, answer: StreamedAnswer): Promise<void> {
-    if (this.#isDone()) return;
-    this.#writeStreamHead();
-    this.#write(Buffer.from(this.#takeHeld() + openFrame(frame)));
-    const last = await this.#sendParts(answer, asData);
-    if (last === undefined) return;
-    this.#write(last);
-    if (this.#awaited.length === 0) await this.#plan.onAnswered?.();
-    if (this.#plan.noted !== undefined) this.#plan.noted.isAnswered = true;
-    this.#inParts = false;
-    this.#write(FRAME_TAIL);
-    this.#unanswered = this.#awaited;
-  }
-
-  #takeHeld(): string {
-    const held = this.#held;
-    this.#held = '';
-    return held;
-  }
-
-  /** Ids of the responses in a message, where somebody asks for them. */
-  #responseIds(data: string): readonly (string | number)[] {
-    const { onResponse, onStray } = this.#plan;
-    if (!this.isGet && this.#awaited.length === 0 && onStray === undefined) return [];
-    const ids = responseIds(data);
-    // Some clients read more than JSON, such as NaN: what cannot be worked on must not reach them as it is.
-    if (ids === undefined && (onResponse ?? onStray) !== undefined && LIKE_A_MESSAGE.test(data)) {
-      throw upstreamNotJson();
-    }
-    return ids ?? [];
-  }
-
-  /** Whether a response of these is awaited; it is not any more. A GET may take up the stream of any request again. */
-  #isAwaited(ids: readonly (string | number)[]): boolean {
-    if (this.isGet) return ids.length > 0;
-    const left = this.#awaited.filter((idText) => !ids.some((id) => isId(id, idText)));
-    const found = left.length < this.#awaited.length;
-    this.#awaited = left;
-    return found;
-  }
-
   #endFrames(): void | Promise<void> {
+    const { isWaitedFor, isResumable } = this.#awaited;
     // The client would wait for it until its patience ends.
-    if (this.#isWaitedFor() && !this.#resumable) return this.#broke(new Error('the stream ended without it'), true);
-    this.#writeStreamHead();
-    const rest = this.#takeHeld() + (this.#splitter?.rest ?? '');
-    if (rest !== '') this.#write(Buffer.from(rest));
+    if (isWaitedFor && !isResumable) return this.#broke(new Error('the stream ended without it'), true);
+    this.#frames?.end();
     return this.#done('ok');
   }
 
@@ -437,7 +365,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#chunks = [];
     for (const chunk of chunks) {
       this.#looksInto(chunk);
-      this.#write(chunk);
+      this.write(chunk);
     }
   }
 
@@ -452,7 +380,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     const isRead = head.status >= 200 && head.status < 300;
     if (!isRead || (onResponse === undefined && !this.#isStray())) return this.#endWith(head, this.#chunks);
     // Nothing more can come.
-    this.#awaited = [];
+    this.#awaited.seeAll();
     const text = this.#collected();
     const answer = onResponse === undefined ? (onStray?.(text) ?? text) : onResponse(text, head);
     if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, text, shown));
@@ -473,42 +401,18 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   }
 
   async #endWithParts(head: ResponseHead, answer: StreamedAnswer): Promise<void> {
-    if (this.#isDone()) return;
+    if (this.isDone()) return;
     this.#chunks = [];
     this.#res.writeHead(head.status, this.#headers(head, answer.bytes));
     this.#stream = new ReplyStream(this.#res, this, false);
-    const last = await this.#sendParts(answer, (part) => part);
+    const last = await this.sendParts(answer, (part) => part);
     if (last === undefined) return;
     await this.#settle('ok');
     if (!this.#res.destroyed) this.#res.end(last, 'latin1');
   }
 
-  /**
-   * Writes an answer up to its last part, which it returns: before that one leaves, the end must be noted. Undefined: the
-   * exchange is over, and with it the connection where it was not the client who left.
-   */
-  async #sendParts(answer: StreamedAnswer, encode: (part: Part) => Part): Promise<Part | undefined> {
-    clearTimeout(this.#timer);
-    this.#inParts = true;
-    try {
-      const last = await sendParts(answer, async (part) => {
-        this.#write(encode(part));
-        await this.#stream?.drained();
-        return !this.#isDone();
-      });
-      return last === undefined || this.#isDone() ? undefined : encode(last);
-    } catch (error) {
-      if (!this.#isDone()) {
-        this.#control?.abort();
-        void this.#settle(this.#plan.known(error).code);
-        this.#res.destroy();
-      }
-      return undefined;
-    }
-  }
-
   #endWith(head: ResponseHead, body: readonly Buffer[]): void | Promise<void> {
-    if (this.#isDone()) return;
+    if (this.isDone()) return;
     if (this.#plan.noted !== undefined) noteBytes(this.#plan.noted, body);
     const finish = this.#settle(head.status < 400 ? 'ok' : 'upstream_failed');
     const send = (): void => {
@@ -530,17 +434,13 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.#size = 0;
     this.#plan.again?.(status).then(
       (request) => {
-        if (!this.#isDone()) this.#send(request);
+        if (!this.isDone()) this.#send(request);
       },
       (error: unknown) => this.#fail(error),
     );
   }
 
   // ── the client's side ──────────────────────────────────────────────────────────────────────────────────────────
-
-  #write(chunk: Part): void {
-    if (!this.#isDone()) this.#stream?.write(chunk);
-  }
 
   hold(): void {
     if (this.#holds++ === 0) this.#control?.pause();
@@ -578,17 +478,13 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     this.unhold();
   }
 
-  #isDone(): boolean {
-    return this.#state === 'done';
-  }
-
   /** Marks the exchange as over; the returned promise must be awaited before the last byte leaves. */
   #settle(outcome: Outcome): Promise<void> | undefined {
     this.#state = 'done';
     clearTimeout(this.#timer);
     if (this.#eventStream) this.#plan.keepAlive.delete(this);
     this.#plan.running.delete(this);
-    this.#chunks = [];
+    this.#chunks = NO_CHUNKS;
     const { noted } = this.#plan;
     if (noted !== undefined) {
       this.#watch?.end();
@@ -598,7 +494,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   }
 
   #done(outcome: Outcome): void | Promise<void> {
-    if (this.#isDone()) return;
+    if (this.isDone()) return;
     const finish = this.#settle(outcome);
     if (finish === undefined) {
       this.#res.end();
@@ -608,7 +504,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   }
 
   #fail(error: unknown): void {
-    if (this.#isDone()) {
+    if (this.isDone()) {
       if (this.#inParts) this.#res.destroy();
       else if (!this.#res.writableEnded) this.#res.end();
       return;
@@ -619,52 +515,45 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
   }
 
   #onClose(): void {
-    if (this.#isDone()) return;
+    if (this.isDone()) return;
     this.#control?.abort();
     void this.#settle('client_closed');
   }
 
   #onTimeout(): void {
-    if (this.#isDone()) return;
-    if (!this.#isAfterLimit && this.#awaited.length === 0 && this.#unanswered.length > 0) {
+    if (this.isDone()) return;
+    if (!this.#isAfterLimit && this.#awaited.isSeen && this.#awaited.unanswered.length > 0) {
       this.#isAfterLimit = true;
       this.#timer = setTimeout(() => this.#onTimeout(), AFTER_LIMIT_MS);
       return;
     }
     this.#control?.abort();
     if (this.#isAnswered()) return void this.#done('ok');
-    const answer = this.#plan.onTimeout(this.#unanswered);
+    const answer = this.#plan.onTimeout(this.#awaited.unanswered);
     if (typeof answer === 'string') this.#answerText(200, answer, 'timeout');
     else this.#answerError(answer, answer.code);
   }
 
-  /** Whether all responses have left; never where none was asked for. */
+  /** Whether all responses have left, and nothing of one is still to come. */
   #isAnswered(): boolean {
-    return this.#unanswered.length === 0 && this.#plan.idTexts.length > 0 && !this.#inParts;
-  }
-
-  /** Whether there is a response to come that the client has not cancelled. */
-  #isWaitedFor(): boolean {
-    const cancelled = this.#cancelled;
-    if (cancelled === undefined) return this.#unanswered.length > 0;
-    return this.#unanswered.some((idText) => !cancelled.includes(idText));
+    return this.#awaited.isAnswered && !this.#inParts;
   }
 
   /** Whether an exchange that ends so is one that the client can resume, because its responses are still to come. */
   #goesOn(outcome: Outcome): boolean {
-    if (!this.#resumable || this.#awaited.length === 0 || !this.#isWaitedFor()) return false;
-    return outcome === 'ok' || outcome === 'upstream_broke' || outcome === 'client_closed';
+    const wasLeftOpen = outcome === 'ok' || outcome === 'upstream_broke' || outcome === 'client_closed';
+    return wasLeftOpen && this.#awaited.goesOn;
   }
 
   /** Whether the client loses nothing when its stream ends here: it can resume it, or no answer is left to come. */
   #mayJustEnd(): boolean {
     if (this.#inParts) return false;
-    return this.#res.headersSent && this.#eventStream && (this.#resumable || this.#unanswered.length === 0);
+    return this.#res.headersSent && this.#eventStream && this.#awaited.mayEnd;
   }
 
   /** The connection to the upstream broke. A client that can resume the stream does so; others get an error. */
   #broke(error: Error, sent: boolean): void {
-    if (this.#isDone()) return;
+    if (this.isDone()) return;
     if (this.#mayJustEnd()) {
       void this.#done('upstream_broke');
       return;
@@ -680,13 +569,14 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (this.#isAnswered()) return void this.#done('ok');
     if (error.retryAfter !== undefined && !this.#res.headersSent)
       this.#res.setHeader('retry-after', String(error.retryAfter));
-    const ids = this.#unanswered.length === 0 ? ['null'] : this.#unanswered;
+    const { unanswered } = this.#awaited;
+    const ids = unanswered.length === 0 ? ['null'] : unanswered;
     const texts = ids.map((idText) => rpcErrorText(error.code, error.message, idText, error.data));
     this.#answerText(status, texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`, outcome);
   }
 
   #answerText(status: number, text: string, outcome: Outcome): void {
-    if (this.#isDone()) return;
+    if (this.isDone()) return;
     const finish = this.#settle(outcome);
     const send = (): void => {
       if (this.#res.destroyed || this.#res.writableEnded) return;
@@ -708,12 +598,4 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow {
     if (finish === undefined) send();
     else void finish.then(send);
   }
-}
-
-function isJson(head: ResponseHead): boolean {
-  return head.headers['content-type']?.startsWith('application/json') ?? false;
-}
-
-function mentionsEventId(chunk: Buffer): boolean {
-  return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
 }

@@ -78,6 +78,11 @@ function frameEnd(text: string): number {
   return blankLine === null ? -1 : blankLine.index + blankLine[0].length;
 }
 
+/** Whether a line with an event id begins in these bytes of a stream; one that they cut is not seen. */
+export function mentionsEventId(chunk: Buffer): boolean {
+  return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
+}
+
 /** Reads the fields of one frame. */
 export function readFrame(raw: string): Frame {
   let data: string | undefined;
