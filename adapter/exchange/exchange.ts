@@ -28,8 +28,6 @@ const WHOLE_BYTES = 256 << 10;
 /** An answer that has to be read as a whole (a list, a handshake) may be this large. */
 const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
-/** Nothing is collected any more. One for all: every exchange ends with it. */
-const NO_CHUNKS: Buffer[] = [];
 
 /**
  * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are; a body
@@ -484,7 +482,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     clearTimeout(this.#timer);
     if (this.#eventStream) this.#plan.keepAlive.delete(this);
     this.#plan.running.delete(this);
-    this.#chunks = NO_CHUNKS;
+    this.#chunks = [];
     const { noted } = this.#plan;
     if (noted !== undefined) {
       this.#watch?.end();
