@@ -221,7 +221,7 @@ describe('a run', () => {
   });
 
   test('beyond those that may go on waits, is refused after a while, and has room when one has ended', async () => {
-    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2, waitMs: 200 });
+    const sandbox = new Sandbox({ limits: SANDBOX_LIMITS, maxRunning: 2, waitMs: 2000 });
     const ending = new AbortController();
     const long = [1, 2].map(() =>
       sandbox.run({ code: `await call_tool('t')`, callTool: untilAborted, signal: ending.signal }),
