@@ -5,12 +5,10 @@ import type { FileParts } from './file-parts.ts';
 import { artifactRoute } from './http/artifact-route.ts';
 import type { RunningDownloads } from './http/running-downloads.ts';
 import { uploadRoute } from './http/upload-route.ts';
-import { fileTimes } from './open-files.ts';
+import { fileTimes, presignTtlSeconds } from './open-files.ts';
 
 /** Where nothing stores files; the route says first that uploads are off. */
 const NO_UPLOADS = { closed: false, receive: () => Promise.reject(new AdapterError('uploads_disabled')) };
-/** How long presigned URLs are good for where no bucket is configured that could make them. */
-const NO_URL_SECONDS = 0;
 
 /** The routes by which files come in and go out beside MCP. */
 export function fileRoutes(
@@ -54,7 +52,7 @@ export function fileRoutes(
       return secret.value;
     },
     ttlMs: fileTimes(config).artifactTtlMs,
-    redirectTtlSeconds: config.storage.s3?.presign_ttl_seconds ?? NO_URL_SECONDS,
+    redirectTtlSeconds: presignTtlSeconds(config),
     sessions,
     records: store.files,
     files: opened.files,

@@ -16,7 +16,7 @@ import type { ToolStep } from './gateway/turn.ts';
 import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.ts';
 import { uploadUrlTool, type UploadUrlTool } from './gateway/upload-url-tool.ts';
 import { mayUse } from './gateway/workspaces.ts';
-import { fileTimes, type OpenedFiles } from './open-files.ts';
+import { fileTimes, type OpenedFiles, presignTtlSeconds } from './open-files.ts';
 
 export interface FileToolParts extends FileParts {
   /** `disabled_tools`, compiled. */
@@ -26,9 +26,6 @@ export interface FileToolParts extends FileParts {
   readonly baseUrl: (incoming: Incoming) => string;
   readonly warn: (message: string) => void;
 }
-
-/** How long presigned URLs are good for where no bucket is configured that could make them. */
-const NO_URL_SECONDS = 0;
 /** For tools that refuse their calls before they look for a file. */
 const NO_FILES = {
   open: () => Promise.reject(new AdapterError('uploads_disabled')),
@@ -117,7 +114,7 @@ function consumer(
     path: entry.file_path_argument.split('.'),
     uriScheme: config.uploads.uri_scheme,
     passAs: entry.pass_as ?? (entry.uri_prefix === true ? 'file_uri' : 'path'),
-    urlTtlSeconds: config.storage.s3?.presign_ttl_seconds ?? NO_URL_SECONDS,
+    urlTtlSeconds: presignTtlSeconds(config),
     enabled: config.uploads.enabled,
     ttlMs: fileTimes(config).uploadTtlMs,
     helper: helper?.name,

@@ -36,6 +36,10 @@ export const fileTimes = ({ uploads, artifacts }: Pick<AdapterConfig, 'uploads' 
   artifactTtlMs: toMs(artifacts.ttl_seconds),
 });
 
+/** How long presigned URLs are good for; 0 where no bucket is configured that could make them. */
+export const presignTtlSeconds = ({ storage }: Pick<AdapterConfig, 'storage'>): number =>
+  storage.s3?.presign_ttl_seconds ?? 0;
+
 /** Fails with a sentence for the log when the folder cannot be used. */
 export async function openFiles(
   config: AdapterConfig,
