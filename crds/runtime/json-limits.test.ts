@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { ANSWER_LIMITS, exceeded, JsonLimitError, parseJson, REQUEST_LIMITS } from './json-limits.ts';
+
+const wide = (count: number): string => `[${Array.from({ length: count }, () => '{}').join()}]`;
+const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
+
+describe('T17: values are counted before anything is parsed', () => {
+  test('a request of a client has at most 200,000, an answer that is read at most 1,000,000', () => {
+    expect(exceeded(wide(99_000), REQUEST_LIMITS)).toBeUndefined();
+    expect(exceeded(wide(200_001), REQUEST_LIMITS)).toBe('values');
+    expect(exceeded(wide(200_001), ANSWER_LIMITS)).toBeUndefined();
+    expect(exceeded(wide(1_000_001), ANSWER_LIMITS)).toBe('values');
+    expect(exceeded('['.concat('0,'.repeat(200_001), '0]'), REQUEST_LIMITS)).toBe('values');
+  });
+
+  test('levels are counted too, also where they never close', () => {
+    expect(exceeded(deep(512), REQUEST_LIMITS)).toBeUndefined();
+    expect(exceeded(deep(513), REQUEST_LIMITS)).toBe('depth');
+    expect(exceeded('['.repeat(8 << 20), ANSWER_LIMITS)).toBe('depth');
+    expect(exceeded('{"a":'.repeat(513), ANSWER_LIMITS)).toBe('depth');
+  });
+
+  test.each([
+    ['commas and brackets in a string', `["${'{[,'.repeat(100_000)}"]`],
+    ['escaped quotes', `["${'\\",'.repeat(300_000)}"]`],
+    ['escaped backslashes before the closing quote', `["${'\\\\'.repeat(300_000)}", "${','.repeat(300_000)}"]`],
+  ])('%s are no values', (_, text) => {
+    JSON.parse(text);
+    expect(exceeded(text, REQUEST_LIMITS)).toBeUndefined();
+  });
+
+  test('as many as JSON.parse makes are never counted as fewer', () => {
+    const text = JSON.stringify([{ a: [1, '"', { b: null }], '\\': [[], {}] }, 'x,y', -1e3]);
+    let made = 0;
+    JSON.parse(text, (_key, value: unknown) => {
+      made++;
+      return value;
+    });
+    expect(exceeded(text, { values: made - 1, depth: 9 })).toBe('values');
+  });
+
+  test.each([
+    ['brackets', '[{'.repeat(1 << 19)],
+    ['escaped quotes', `"${'\\"'.repeat(1 << 19)}`],
+    ['backslashes', `"${'\\'.repeat(1 << 20)}`],
+    ['quotes', '"'.repeat(1 << 20)],
+    ['empty strings', '"",'.repeat(1 << 19)],
+  ])('1 MiB of %s is counted in one pass', (_, text) => {
+    const before = process.cpuUsage();
+    exceeded(text, { values: Infinity, depth: Infinity });
+    const { user, system } = process.cpuUsage(before);
+    // Quadratic, it would be minutes.
+    expect((user + system) / 1000).toBeLessThan(1000);
+  });
+
+  test('the error names the limit, and nothing of the text', () => {
+    expect(() => parseJson(wide(200_001), REQUEST_LIMITS)).toThrow(JsonLimitError);
+    expect(() => parseJson(wide(200_001), REQUEST_LIMITS)).toThrow('the JSON has more than 200000 values');
+    expect(() => parseJson(deep(513), REQUEST_LIMITS)).toThrow('the JSON is nested deeper than 512 levels');
+    expect(() => parseJson('{', REQUEST_LIMITS)).toThrow(SyntaxError);
+    expect(parseJson('{"a":[1]}', REQUEST_LIMITS)).toEqual({ a: [1] });
+  });
+});
