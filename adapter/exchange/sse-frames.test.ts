@@ -56,6 +56,25 @@ describe.each(Object.entries(ENDINGS))('a stream whose lines end with %s', (_nam
     }
   });
 
+  test.each([
+    ['comments', ':\n\n'],
+    ['blank lines', '\n'],
+    ['comments within a line', ':\n'],
+    ['unfinished data', 'data:\n'],
+    ['messages', `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method: 'x'.repeat(32) })}\n\n`],
+    ['comments before messages', ':\n:\n\n\n: data\nretry: 1\nevent: message\ndata: {"text":"one of many"}\n\n'],
+  ])('T17: 1 MiB of %s is split in 20 ms of CPU', (_what, unit) => {
+    const hostile = Buffer.from(unit.replaceAll('\n', ending).repeat((1 << 20) / unit.length));
+    let best = Infinity;
+    // The first ones run before they are compiled.
+    for (let round = 0; round < 6 && best >= 20; round++) {
+      const before = process.cpuUsage();
+      for (let i = 0; i < 5; i++) new FrameSplitter().push(hostile);
+      best = Math.min(best, process.cpuUsage(before).user / 5000);
+    }
+    expect(best).toBeLessThan(20);
+  });
+
   test('is split into the same frames when it comes byte by byte, each as soon as it is whole', () => {
     const splitter = new FrameSplitter();
     const ends: number[] = [];
@@ -89,6 +108,13 @@ describe('a stream', () => {
       expect(filled(frames).map(({ data }) => data)).toEqual(['1', '2']);
       expect(frames.map(({ raw }) => raw).join('') + rest).toBe(text);
     }
+  });
+
+  test('may bring comments and blank lines between its messages, and a comment at once', () => {
+    const text = ':a\n\n\n:b\n\n:c\ndata: 1\n\n:d\n\n';
+    const { frames, rest } = split(Buffer.from(text), []);
+    expect(frames.map(({ raw }) => raw)).toEqual([':a\n\n\n:b\n\n', ':c\ndata: 1\n\n', ':d\n\n']);
+    expect([frames.map(({ data }) => data), rest]).toEqual([[undefined, '1', undefined], '']);
   });
 
   test('keeps an unfinished frame until its end comes', () => {
