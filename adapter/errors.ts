@@ -1,3 +1,4 @@
+import { JsonLimitError } from '../crds/runtime/json-limits.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
 
 /**
@@ -130,6 +131,11 @@ export function knownError(error: unknown, onUnexpected: (error: unknown) => voi
   if (error instanceof AdapterError) return error;
   if (error instanceof Error && error.name === 'StoreUnavailable') {
     return new AdapterError('state_unavailable', undefined, { cause: error });
+  }
+  // What clients send is refused where it is read.
+  if (error instanceof JsonLimitError) {
+    const detail = `The answer of the upstream server cannot be read: ${error.message}.`;
+    return new AdapterError('upstream_failed', detail, { cause: error });
   }
   if (isFault(error) && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
     return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: error });

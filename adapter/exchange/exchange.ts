@@ -1,5 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
+import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import { AnswerWatch, noteBytes } from './answer-watch.ts';
@@ -331,6 +332,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   }
 
   #endFrames(): void | Promise<void> {
+    // The rest began to pass while this end was queued.
+    if (this.#state === 'pass') return this.#done('ok');
     const { isWaitedFor, isResumable } = this.#awaited;
     // The client would wait for it until its patience ends.
     if (isWaitedFor && !isResumable) return this.#broke(new Error('the stream ended without it'), true);
@@ -380,6 +383,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     // Nothing more can come.
     this.#awaited.seeAll();
     const text = this.#collected();
+    requireReadable(text, ANSWER_LIMITS);
     const answer = onResponse === undefined ? (onStray?.(text) ?? text) : onResponse(text, head);
     if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, text, shown));
     return this.#endWithAnswer(head, text, answer);

@@ -51,12 +51,15 @@ export class FrameAnswer {
   }
 
   async push(chunk: Buffer): Promise<void> {
-    const frames = this.#splitter?.push(chunk) ?? [];
+    if (this.#reply.isDone()) return;
+    // It was queued while a frame before it began to pass.
+    if (this.#splitter === undefined) return this.#reply.passFrom(chunk);
+    const frames = this.#splitter.push(chunk);
     for (const frame of frames) {
       await this.#passFrame(frame);
       if (this.#reply.isDone()) return;
     }
-    if (this.#splitter !== undefined && this.#splitter.length > LARGE_FRAME_CHARS) this.#passLarge(chunk);
+    if (this.#splitter.length > LARGE_FRAME_CHARS) this.#passLarge(chunk);
   }
 
   /** Writes what has not left, up to an unfinished frame: nothing more comes. */
@@ -119,7 +122,7 @@ export class FrameAnswer {
     if (last === undefined) return;
     this.#reply.write(last);
     if (this.#awaited.isSeen) await this.#plan.onAnswered?.();
-    if (this.#plan.noted !== undefined) this.#plan.noted.isAnswered = true;
+    if (this.#plan.noted !== undefined && this.#awaited.isSeen) this.#plan.noted.isAnswered = true;
     this.#reply.endParts(FRAME_TAIL);
     this.#awaited.answerSeen();
   }

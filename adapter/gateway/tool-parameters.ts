@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
 import { type Message, toolName } from '../exchange/message.ts';
 import { type ParameterHeader, parameterHeaders, parameterMismatch } from '../exchange/modern-headers.ts';
 import type { ListingRequest } from './list-tools.ts';
@@ -40,7 +41,7 @@ export class ToolParameters {
 }
 
 function* declared(page: string): Generator<[string, readonly ParameterHeader[]]> {
-  for (const tool of (JSON.parse(page) as { tools: unknown[] }).tools) {
+  for (const tool of (parseJson(page, ANSWER_LIMITS) as { tools: unknown[] }).tools) {
     const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
     const headers = parameterHeaders(inputSchema);
     if (typeof name === 'string' && headers.length > 0) yield [name, headers];

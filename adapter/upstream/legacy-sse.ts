@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { Pool } from 'undici';
 
+import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
 import { type Message, parseBody, progressToken } from '../exchange/message.ts';
 import {
   type BusKey,
@@ -237,7 +238,9 @@ export class LegacySseUpstream implements Upstream {
   // ── from the upstream to the client ────────────────────────────────────────────────────────────────────────────
 
   async #deliver(key: BusKey, text: string): Promise<void> {
-    const body = parseBody(Buffer.from(text));
+    // Who waits for it hears that the stream has ended.
+    requireReadable(text, ANSWER_LIMITS);
+    const body = parseBody(Buffer.from(text), ANSWER_LIMITS);
     if ('code' in body) return;
     for (const message of body.messages) {
       const carrier = await this.#carrierOf(key, message);
@@ -440,7 +443,7 @@ class Exchange {
 }
 
 function isResponse(text: string): boolean {
-  const body = parseBody(Buffer.from(text));
+  const body = parseBody(Buffer.from(text), ANSWER_LIMITS);
   return !('code' in body) && body.messages.some((message) => message.kind === 'response');
 }
 
