@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import type { IncomingHttpHeaders } from 'node:http';
+import { availableParallelism, hostname } from 'node:os';
 
 import type { FastifyInstance } from 'fastify';
 
@@ -26,6 +27,7 @@ import { healthReport } from './health-report.ts';
 import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
 import { healthRoute } from './http/health-route.ts';
+import { HostNames } from './http/host-names.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { openPort } from './http/open-port.ts';
 import { OriginPolicy } from './http/origin.ts';
@@ -160,6 +162,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   /** Aborted once the adapter drains. */
   const stopping = stop.signal;
   let app: FastifyInstance | undefined;
+  let hosts: HostNames | undefined;
   let listening: Listening = { host: core.host, port: core.port };
 
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
@@ -175,7 +178,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     version,
     redact,
     additions: (server, { disabled, warn }) => {
-      const url = ({ request }: Incoming): string => baseUrl(core.public_base_url, request, listening);
+      const url = ({ request }: Incoming): string => {
+        // A proxy passes on what it was told.
+        const isOurs = hosts?.mayBeCalled(request.host) !== false;
+        return baseUrl(core.public_base_url, isOurs ? request : undefined, listening);
+      };
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });
       const post: Post = (...call) => gateway.post(...call);
       return codeTools(server, additions, { disabled, sandbox, bus, post, logger, telemetry });
@@ -234,11 +241,18 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminate: () => observing.terminate(),
     reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
-      await observing.listen(host);
+      hosts = new HostNames({
+        allowed: core.allowed_hosts,
+        publicBaseUrl: core.public_base_url,
+        boundHost: host,
+        machine: hostname(),
+      });
+      await observing.listen(host, hosts);
       const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
       app = createServer({
         authenticate,
         authHeader: core.auth.header_name,
+        hosts,
         origins,
         trustedProxies: core.trusted_proxies,
         maxBodyBytes: core.max_request_body_bytes,
@@ -247,7 +261,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         logger,
         telemetry,
       });
-      healthRoute(app, { health, notReady }, (headers) => authenticate(headers) !== undefined);
+      const isAuthenticated = (headers: IncomingHttpHeaders): boolean => authenticate(headers) !== undefined;
+      healthRoute(
+        app,
+        { health, notReady },
+        {
+          isAuthenticated,
+          mayRead: (headers) => hosts?.isOwn(headers.host) === true || (core.auth.enabled && isAuthenticated(headers)),
+        },
+      );
       for (const mount of mounts) mcpRoute(app, mount, gateway);
       fileRoutes(app, { ...files, downloads, known });
       await upkeep.reconcile(stopping);

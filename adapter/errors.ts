@@ -9,7 +9,11 @@ import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
 export const ERRORS = {
   unauthorized: { status: 401, rpc: 401, detail: 'The authentication token is missing or wrong.' },
   forbidden_origin: { status: 403, rpc: 403, detail: 'Requests from this origin are not allowed.' },
-  forbidden_host: { status: 403, rpc: 403, detail: 'This host name is not served here.' },
+  forbidden_host: {
+    status: 403,
+    rpc: 403,
+    detail: 'This host name is not served here; if it is a name of this server, add it to core.allowed_hosts.',
+  },
   not_found: { status: 404, rpc: 404, detail: 'There is nothing at this path.' },
   method_not_allowed: { status: 405, rpc: 405, detail: 'This method is not allowed here.' },
   request_timeout: { status: 408, rpc: 408, detail: 'Too little of the request came for a while.' },

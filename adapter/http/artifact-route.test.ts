@@ -16,6 +16,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { tokenAuthentication } from './auth.ts';
+import { HostNames } from './host-names.ts';
 import { OriginPolicy } from './origin.ts';
 import { RunningDownloads } from './running-downloads.ts';
 import { closeServer, createServer } from './server.ts';
@@ -48,6 +49,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
   app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: 'right' }),
     authHeader: 'X-Token',
+    hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
     trustedProxies: [],
     maxBodyBytes: 1000,

@@ -10,6 +10,7 @@ import { createLogger, type LogLevel } from '../telemetry/logger.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { tokenAuthentication } from './auth.ts';
+import { HostNames } from './host-names.ts';
 import { type CorsSettings, OriginPolicy } from './origin.ts';
 import { closeServer, createServer } from './server.ts';
 
@@ -45,6 +46,7 @@ describe('the HTTP server', () => {
     app = createServer({
       authenticate: tokenAuthentication({ enabled: options.auth ?? false, header_name: 'X-Token', token: 'right' }),
       authHeader: 'X-Token',
+      hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '127.0.0.1', machine: 'machine' }),
       origins: new OriginPolicy(CORS, { publicBaseUrl: null, boundHost: '127.0.0.1' }),
       trustedProxies: [],
       maxBodyBytes: options.maxBodyBytes ?? 1000,

@@ -7,9 +7,10 @@ import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
 import { askForBody, isReadSlowly } from './large-body.ts';
+import type { HostNames } from './host-names.ts';
 import type { OriginPolicy } from './origin.ts';
 import { type EndParts, tellAtEnd, tellBadPath } from './request-end.ts';
-import { pathOf, PUBLIC_PATHS } from './request-path.ts';
+import { pathOf, PROBE_PATHS, PUBLIC_PATHS } from './request-path.ts';
 
 /**
  * What clients are told (`Keep-Alive: timeout=5`). Those that heed it close their idle connections themselves, so that
@@ -43,6 +44,7 @@ declare module 'fastify' {
 export interface ServerOptions extends EndParts {
   readonly authenticate: Authenticate;
   readonly authHeader: string;
+  readonly hosts: HostNames;
   readonly origins: OriginPolicy;
   readonly trustedProxies: readonly string[];
   readonly maxBodyBytes: number;
@@ -53,7 +55,7 @@ export interface ServerOptions extends EndParts {
 
 /** The HTTP server without routes: what every request goes through, in this order, and how errors leave. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { origins, logger } = options;
+  const { hosts, origins, logger } = options;
   const prefix = randomBytes(6).toString('base64url');
   let counter = 0;
   const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
@@ -94,7 +96,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
     tellAtEnd(options, request, raw);
 
     const { origin, host } = request.headers;
-    if (!origins.allowsHost(host)) throw new AdapterError('forbidden_host');
+    if (!hosts.serves(host) && !(hosts.letsProbesIn && PROBE_PATHS.has(pathOf(request))))
+      throw new AdapterError('forbidden_host');
     if (!origins.allowsOrigin(origin)) refuse(request, new AdapterError('forbidden_origin'));
     if (origin !== undefined) {
       origins.decorate(origin, raw);

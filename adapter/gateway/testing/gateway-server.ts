@@ -5,6 +5,7 @@ import { knownError } from '../../errors.ts';
 import { KeepAlive } from '../../exchange/keep-alive.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
 import { mcpRoute } from '../../http/mcp-route.ts';
+import { HostNames } from '../../http/host-names.ts';
 import { OriginPolicy } from '../../http/origin.ts';
 import { closeServer, createServer } from '../../http/server.ts';
 import { SessionFiles } from '../../sessions/session-files.ts';
@@ -71,6 +72,7 @@ export async function startGatewayServer(
   const app = createServer({
     authenticate: () => '',
     authHeader: 'X-Token',
+    hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '127.0.0.1', machine: 'machine' }),
     origins: new OriginPolicy(
       { enabled: false, allowed_origins: [], allowed_methods: [], allowed_headers: [], allow_credentials: false },
       { publicBaseUrl: null, boundHost: '127.0.0.1' },
