@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { availableParallelism, hostname } from 'node:os';
+import { availableParallelism, hostname, totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 
 import type { FastifyInstance } from 'fastify';
 
@@ -7,6 +8,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
+import { bodyBudget, ByteBudget } from './byte-budget.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
 import { createMounts } from './create-mounts.ts';
@@ -158,6 +160,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     memoryBytes: process.constrainedMemory(),
   });
 
+  const bodies = new ByteBudget(
+    core.max_body_bytes_in_flight ??
+      bodyBudget({
+        memory: process.constrainedMemory() || totalmem(),
+        heap: getHeapStatistics().heap_size_limit,
+        largest: core.max_request_body_bytes,
+      }),
+  );
+
   const stop = new AbortController();
   /** Aborted once the adapter drains. */
   const stopping = stop.signal;
@@ -255,7 +266,6 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         hosts,
         origins,
         trustedProxies: core.trusted_proxies,
-        maxBodyBytes: core.max_request_body_bytes,
         isDraining: () => stopping.aborted,
         isMount: (path) => mountPaths.has(path),
         logger,
@@ -270,7 +280,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           mayRead: (headers) => hosts?.isOwn(headers.host) === true || (core.auth.enabled && isAuthenticated(headers)),
         },
       );
-      for (const mount of mounts) mcpRoute(app, mount, gateway);
+      const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, bodies, known };
+      for (const mount of mounts) mcpRoute(app, mount, gateway, bodyOptions);
       fileRoutes(app, { ...files, downloads, known });
       await upkeep.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {

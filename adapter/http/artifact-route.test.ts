@@ -52,7 +52,6 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
     trustedProxies: [],
-    maxBodyBytes: 1000,
     isDraining: () => false,
     isMount: () => false,
     telemetry,

@@ -6,7 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
-import { askForBody, isReadSlowly } from './large-body.ts';
+import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
 import type { HostNames } from './host-names.ts';
 import type { OriginPolicy } from './origin.ts';
 import { type EndParts, tellAtEnd, tellBadPath } from './request-end.ts';
@@ -36,8 +36,6 @@ declare module 'fastify' {
      * `refusal` unless there is a valid signature and `admitSigned` agrees.
      */
     decidesItself?: boolean;
-    /** The route asks for the body itself, with `readSlowly`, when all that can be refused before has been. */
-    asksForBody?: boolean;
   }
 }
 
@@ -47,7 +45,6 @@ export interface ServerOptions extends EndParts {
   readonly hosts: HostNames;
   readonly origins: OriginPolicy;
   readonly trustedProxies: readonly string[];
-  readonly maxBodyBytes: number;
   readonly isDraining: () => boolean;
   /** Whether a path is an MCP mount, where errors are JSON-RPC. */
   readonly isMount: (path: string) => boolean;
@@ -61,7 +58,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
   const app = Fastify({
     logger: false,
-    bodyLimit: options.maxBodyBytes,
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_RECEIVE_TIMEOUT_MS,
     trustProxy: [...options.trustedProxies],
@@ -84,7 +80,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   app.server.keepAliveTimeoutBuffer = KEEP_ALIVE_MORE_MS;
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // Routes that take a body read it themselves, once all that can be refused before has been.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.decorateRequest('principal', '');
   app.decorateRequest('refusal', undefined);
   app.decorateRequest('facts', null as unknown as RequestFacts);
@@ -114,9 +111,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
       refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
     }
     request.principal = principal ?? '';
-    if (request.headers.expect !== undefined && request.routeOptions.config.asksForBody !== true) {
-      askForBody(request.raw, raw);
-    }
+    if (request.is404) throw new AdapterError('not_found');
     done();
   });
 
@@ -133,10 +128,15 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const known = knownError(error);
     if (known.code === 'internal') logger.error({ err: error }, 'request failed');
     request.facts.outcome = known.code;
-    if (known.retryAfter !== undefined) void reply.header('retry-after', String(known.retryAfter));
     const onMount = options.isMount(pathOf(request));
     const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
-    void reply.code(known.status).header('content-type', 'application/json').send(text);
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter);
+    if (!bringsLargeBody(request.raw)) return void reply.code(known.status).headers(headers).send(text);
+    reply.hijack();
+    headers['x-request-id'] = request.facts.requestId;
+    answerEarly(request.raw, reply.raw, known.status, headers, text).catch(() => reply.raw.destroy());
+    return undefined;
   });
   return app;
 }
@@ -216,9 +216,7 @@ function refuseConnection(
 
 function knownError(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;
-  const { code, statusCode } = error as { code?: string; statusCode?: number };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new AdapterError('body_too_large', undefined, { cause: error });
-  if (statusCode === 415) return new AdapterError('unsupported_media_type', undefined, { cause: error });
+  const { statusCode } = error as { statusCode?: number };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new AdapterError('invalid_request', (error as Error).message, { cause: error });
   }

@@ -99,7 +99,6 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
       { publicBaseUrl: null, boundHost: options.boundHost ?? '0.0.0.0' },
     ),
     trustedProxies: [],
-    maxBodyBytes: 100,
     isDraining: () => false,
     isMount: () => false,
     telemetry,
