@@ -28,6 +28,7 @@ import type { HealthObject } from './health.ts';
 import { healthReport } from './health-report.ts';
 import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
+import { proxyAddresses } from './http/connections.ts';
 import { healthRoute } from './http/health-route.ts';
 import { HostNames } from './http/host-names.ts';
 import { mcpRoute } from './http/mcp-route.ts';
@@ -266,6 +267,12 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         hosts,
         origins,
         trustedProxies: core.trusted_proxies,
+        connections: {
+          max: core.max_connections,
+          perPeer: core.max_connections_per_peer,
+          isProxy: proxyAddresses(core.trusted_proxies),
+          warn: (message) => logger.warn(message),
+        },
         isDraining: () => stopping.aborted,
         isMount: (path) => mountPaths.has(path),
         logger,

@@ -52,6 +52,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
     trustedProxies: [],
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: () => false,
     telemetry,

@@ -49,6 +49,7 @@ describe('the HTTP server', () => {
       hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '127.0.0.1', machine: 'machine' }),
       origins: new OriginPolicy(CORS, { publicBaseUrl: null, boundHost: '127.0.0.1' }),
       trustedProxies: [],
+      connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
       isDraining: () => draining,
       isMount: (path) => path === '/mount',
       telemetry,

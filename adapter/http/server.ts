@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { createServer as createHttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
@@ -7,6 +8,7 @@ import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
 import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
 import type { HostNames } from './host-names.ts';
 import type { OriginPolicy } from './origin.ts';
 import { type EndParts, tellAtEnd, tellBadPath } from './request-end.ts';
@@ -45,6 +47,7 @@ export interface ServerOptions extends EndParts {
   readonly hosts: HostNames;
   readonly origins: OriginPolicy;
   readonly trustedProxies: readonly string[];
+  readonly connections: ConnectionLimits;
   readonly isDraining: () => boolean;
   /** Whether a path is an MCP mount, where errors are JSON-RPC. */
   readonly isMount: (path: string) => boolean;
@@ -58,8 +61,14 @@ export function createServer(options: ServerOptions): FastifyInstance {
   const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
   const app = Fastify({
     logger: false,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_RECEIVE_TIMEOUT_MS,
+    serverFactory: (handler) => {
+      const connections = new Connections(options.connections, handler);
+      const server = createHttpServer(
+        { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_RECEIVE_TIMEOUT_MS },
+        connections.serve,
+      );
+      return server.on('connection', connections.accept).setTimeout(0);
+    },
     trustProxy: [...options.trustedProxies],
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -98,7 +107,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (!origins.allowsOrigin(origin)) refuse(request, new AdapterError('forbidden_origin'));
     if (origin !== undefined) {
       origins.decorate(origin, raw);
-      if (request.method === 'OPTIONS') {
+      if (request.method === 'OPTIONS' && request.refusal === undefined) {
         raw.setHeader('x-request-id', request.facts.requestId);
         if (origins.preflight(request.headers, raw)) {
           reply.hijack();

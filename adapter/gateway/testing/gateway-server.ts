@@ -81,6 +81,7 @@ export async function startGatewayServer(
       { publicBaseUrl: null, boundHost: '127.0.0.1' },
     ),
     trustedProxies: [],
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: (path) => path === mount.path,
     logger: createLogger('critical', createRedaction(), { write: () => undefined }),

@@ -99,6 +99,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
       { publicBaseUrl: null, boundHost: options.boundHost ?? '0.0.0.0' },
     ),
     trustedProxies: [],
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: () => false,
     telemetry,
