@@ -419,9 +419,9 @@ describe('a large download', () => {
               closed = true;
               await opened.close();
             };
-            const { path, size, modifiedAt } = opened;
+            const { path, size, modifiedAt, version } = opened;
             const sync = (): Promise<void> => opened.sync();
-            return { path, size, modifiedAt, read: counted, sync, close, [Symbol.asyncDispose]: close };
+            return { path, size, modifiedAt, version, read: counted, sync, close, [Symbol.asyncDispose]: close };
           },
         },
       },
