@@ -74,8 +74,8 @@ function maker(spec: PodSpec, root: Root, { storageRoot }: Known): unknown {
     image,
     ...(imagePullPolicy === undefined ? {} : { imagePullPolicy }),
     command: ['mcp-adapter', '--version'],
-    resources,
-    securityContext,
+    resources: structuredClone(resources),
+    securityContext: structuredClone(securityContext),
     volumeMounts: split(mount, TREES),
   };
 }
