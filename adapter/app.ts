@@ -102,6 +102,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const { type: backendType, unavailable_policy: policy } = config.state_persistence;
   const state = await openStore(config, {
     exit,
+    name: options.env['MCP_ADAPTER_NAME'],
     log: (message) => logger.warn(message),
     onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
   }).catch(async (error: unknown) => {

@@ -11,6 +11,7 @@ import { memoryHealth, persistenceHealth } from './persistence-health.ts';
 import { RedisBus } from './redis-bus.ts';
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisServer } from './redis-connection.ts';
+import { type AdapterIdentity, RedisKeySpace } from './redis-key-space.ts';
 import { RedisStore } from './redis-store.ts';
 import { Snapshot } from './snapshot.ts';
 import { secureDatabase, type SqliteFile } from './sqlite-database.ts';
@@ -38,6 +39,8 @@ export interface StateStatus {
 }
 
 export interface StateHooks {
+  /** What the replicas of this adapter are called, for others to tell them apart (`MCP_ADAPTER_NAME`). */
+  readonly name?: string | undefined;
   /** Ends the process: `unavailable_policy` is `exit` and the store failed. Called once. */
   readonly exit: (reason: string) => void;
   /** The store has failed, or is back: what `unavailable_policy` makes of it. */
@@ -49,6 +52,7 @@ export interface StateHooks {
 /** The part of the configuration that decides about state. */
 export type StateConfig = Pick<AdapterConfig, 'state_persistence' | 'sessions'> & {
   readonly storage: Pick<AdapterConfig['storage'], 'root'>;
+  readonly servers: readonly { readonly id: string; readonly upstream: { readonly url: string } }[];
 };
 
 /** SQLite has no setting for it: the file is looked after as often as Redis is by default. */
@@ -109,9 +113,11 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
   const server = redisServer(config);
   const commands = new RedisConnection(server);
   const pingMs = timerMs(redis.ping_seconds);
-  const primary = new RedisStore(commands, { keyBase: redis.key_base, sessionTtlMs: sessionTtlMs(config) });
+  const keyBase = redis.key_base;
+  const keySpace = new RedisKeySpace(commands, { keyBase, own: identityOf(config, hooks), renewMs: pingMs });
+  const primary = new RedisStore(commands, { keyBase, sessionTtlMs: sessionTtlMs(config), keySpace });
   const redisBus = new RedisBus(commands, new RedisConnection(server), {
-    keyBase: redis.key_base,
+    keyBase,
     pingMs,
     onListenerError: listenerError(hooks),
   });
@@ -125,7 +131,10 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
       : redisBus;
   // What fails here goes on trying in the background, and shows in the store's first health check.
   await Promise.allSettled([commands.connect(), redisBus.connect()]);
-  await store.start();
+  await store.start().catch(async (error: unknown) => {
+    await Promise.allSettled([redisBus.close(), store.close()]);
+    throw error;
+  });
   return opened({ config, path: databaseFile(config).path, store, bus });
 }
 
@@ -198,6 +207,13 @@ function redisServer(config: StateConfig): RedisServer {
     username,
     password: password === '' ? null : password,
     tls: tls_insecure ? 'insecure' : tls ? 'verified' : 'off',
+  };
+}
+
+function identityOf({ servers }: StateConfig, { name }: StateHooks): AdapterIdentity {
+  return {
+    name: name?.trim() || null,
+    servers: Object.fromEntries(servers.map(({ id, upstream }) => [id, new URL(upstream.url).origin])),
   };
 }
 
