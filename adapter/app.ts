@@ -1,4 +1,6 @@
-import { availableParallelism } from 'node:os';
+import type { IncomingHttpHeaders } from 'node:http';
+import { availableParallelism, hostname, totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 
 import type { FastifyInstance } from 'fastify';
 
@@ -6,6 +8,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
+import { bodyBudget, ByteBudget } from './byte-budget.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
 import { createMounts } from './create-mounts.ts';
@@ -25,7 +28,9 @@ import type { HealthObject } from './health.ts';
 import { healthReport } from './health-report.ts';
 import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
+import { proxyAddresses } from './http/connections.ts';
 import { healthRoute } from './http/health-route.ts';
+import { HostNames } from './http/host-names.ts';
 import { mcpRoute } from './http/mcp-route.ts';
 import { openPort } from './http/open-port.ts';
 import { OriginPolicy } from './http/origin.ts';
@@ -102,6 +107,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const { type: backendType, unavailable_policy: policy } = config.state_persistence;
   const state = await openStore(config, {
     exit,
+    name: options.env['MCP_ADAPTER_NAME'],
     log: (message) => logger.warn(message),
     onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
   }).catch(async (error: unknown) => {
@@ -156,10 +162,20 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     memoryBytes: process.constrainedMemory(),
   });
 
+  const bodies = new ByteBudget(
+    core.max_body_bytes_in_flight ??
+      bodyBudget({
+        memory: process.constrainedMemory() || totalmem(),
+        heap: getHeapStatistics().heap_size_limit,
+        largest: core.max_request_body_bytes,
+      }),
+  );
+
   const stop = new AbortController();
   /** Aborted once the adapter drains. */
   const stopping = stop.signal;
   let app: FastifyInstance | undefined;
+  let hosts: HostNames | undefined;
   let listening: Listening = { host: core.host, port: core.port };
 
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
@@ -175,7 +191,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     version,
     redact,
     additions: (server, { disabled, warn }) => {
-      const url = ({ request }: Incoming): string => baseUrl(core.public_base_url, request, listening);
+      const url = ({ request }: Incoming): string => {
+        // A proxy passes on what it was told.
+        const isOurs = hosts?.mayBeCalled(request.host) !== false;
+        return baseUrl(core.public_base_url, isOurs ? request : undefined, listening);
+      };
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });
       const post: Post = (...call) => gateway.post(...call);
       return codeTools(server, additions, { disabled, sandbox, bus, post, logger, telemetry });
@@ -234,21 +254,42 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminate: () => observing.terminate(),
     reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
-      await observing.listen(host);
+      hosts = new HostNames({
+        allowed: core.allowed_hosts,
+        publicBaseUrl: core.public_base_url,
+        boundHost: host,
+        machine: hostname(),
+      });
+      await observing.listen(host, hosts);
       const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
       app = createServer({
         authenticate,
         authHeader: core.auth.header_name,
+        hosts,
         origins,
         trustedProxies: core.trusted_proxies,
-        maxBodyBytes: core.max_request_body_bytes,
+        connections: {
+          max: core.max_connections,
+          perPeer: core.max_connections_per_peer,
+          isProxy: proxyAddresses(core.trusted_proxies),
+          warn: (message) => logger.warn(message),
+        },
         isDraining: () => stopping.aborted,
         isMount: (path) => mountPaths.has(path),
         logger,
         telemetry,
       });
-      healthRoute(app, { health, notReady }, (headers) => authenticate(headers) !== undefined);
-      for (const mount of mounts) mcpRoute(app, mount, gateway);
+      const isAuthenticated = (headers: IncomingHttpHeaders): boolean => authenticate(headers) !== undefined;
+      healthRoute(
+        app,
+        { health, notReady },
+        {
+          isAuthenticated,
+          mayRead: (headers) => hosts?.isOwn(headers.host) === true || (core.auth.enabled && isAuthenticated(headers)),
+        },
+      );
+      const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, bodies, known };
+      for (const mount of mounts) mcpRoute(app, mount, gateway, bodyOptions);
       fileRoutes(app, { ...files, downloads, known });
       await upkeep.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {

@@ -31,6 +31,8 @@ Environment:
   MCP_ADAPTER_CONFIG                    configuration file
   MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS  how long running calls may go on after SIGTERM, instead of
                                         core.shutdown_grace_seconds
+  MCP_ADAPTER_NAME                      name of this adapter, the same at all replicas: with a Redis that several
+                                        adapters use, it tells their replicas apart
   Every \${NAME} and \${NAME:-default} in the file is taken from the environment.
 `;
 

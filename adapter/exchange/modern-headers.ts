@@ -24,7 +24,11 @@ export function decodeHeader(value: string): string | undefined {
 
 /** Whether a request belongs to the sessionless revision: its `_meta` or its header says so. */
 export function isModern(message: Message, headers: IncomingHttpHeaders): boolean {
-  if (modernRevision(message) !== undefined) return true;
+  return modernRevision(message) !== undefined || saysModern(headers);
+}
+
+/** Whether the header alone says so. */
+export function saysModern(headers: IncomingHttpHeaders): boolean {
   const header = headers['mcp-protocol-version'];
   return typeof header === 'string' && header >= MODERN_REVISION && /^\d{4}-\d{2}-\d{2}$/.test(header);
 }

@@ -14,6 +14,8 @@ export interface OpenedFile extends AsyncDisposable {
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number;
+  /** Which file it is, and in what state: `id` is another one after each change of it. */
+  readonly version: FileVersion;
   /**
    * The bytes from `start` up to and including `end`; all by default. Can be read more than once. Never gives more than
    * `size` bytes; fails with FileRefused `changed` when the file has become shorter.
@@ -22,6 +24,12 @@ export interface OpenedFile extends AsyncDisposable {
   /** Makes the bytes survive a crash of the machine, whoever wrote them. */
   sync(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface FileVersion {
+  readonly id: string;
+  /** When the file, its name or its mode was last changed (ctime), in milliseconds since the epoch. */
+  readonly changedAt: number;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { AdapterError } from '../errors.ts';
 import { elements } from '../exchange/json-scan.ts';
 import { type Body, type Message, parseBody, type Request, toolName } from '../exchange/message.ts';
-import { isModern } from '../exchange/modern-headers.ts';
+import { isModern, saysModern } from '../exchange/modern-headers.ts';
 import { argumentsSha256 } from '../telemetry/audit-arguments.ts';
 import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
@@ -20,6 +20,8 @@ import type { GatewayParts, Mount } from './turn.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;
+/** Outside of sessions, clients of the revisions that have them may only open one. */
+const WITHOUT_SESSION_BYTES = 512 * 1024;
 
 /**
  * What happens to a request on a mount, up to the exchange with the upstream:
@@ -36,6 +38,28 @@ export class Gateway {
   constructor(parts: GatewayParts) {
     this.#parts = parts;
     parts.bus.onControl((message) => this.#onControl(message));
+  }
+
+  /**
+   * Asked before more than a little of a body is read: how many bytes of it there is use for. Throws for callers that get
+   * nothing in any case.
+   */
+  async largestBody(mount: Mount, incoming: Incoming): Promise<number> {
+    requireHeaders(mount, incoming);
+    const { headers } = incoming;
+    if (headers['mcp-session-id'] !== undefined) {
+      incoming.facts.sessionId = requireSession(incoming);
+      await this.#parts.sessions.find(mount.serverId, incoming.facts.sessionId, incoming.principal);
+      return Infinity;
+    }
+    return saysModern(headers) ? Infinity : WITHOUT_SESSION_BYTES;
+  }
+
+  /** Answers a request that is refused whatever it says; `bytes` are what has been read of it, perhaps nothing. */
+  refuse(incoming: Incoming, error: AdapterError, bytes: Buffer): void {
+    if (bytes.length === 0) return sendError(incoming, error, []);
+    const body = parseBody(bytes);
+    return sendError(incoming, error, 'code' in body ? [body.idText] : requestIds(body));
   }
 
   async post(mount: Mount, incoming: Incoming, bytes: Buffer): Promise<void> {

@@ -16,6 +16,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { tokenAuthentication } from './auth.ts';
+import { HostNames } from './host-names.ts';
 import { OriginPolicy } from './origin.ts';
 import { RunningDownloads } from './running-downloads.ts';
 import { closeServer, createServer } from './server.ts';
@@ -48,9 +49,10 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
   app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: 'right' }),
     authHeader: 'X-Token',
+    hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
     trustedProxies: [],
-    maxBodyBytes: 1000,
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: () => false,
     telemetry,
@@ -419,9 +421,9 @@ describe('a large download', () => {
               closed = true;
               await opened.close();
             };
-            const { path, size, modifiedAt } = opened;
+            const { path, size, modifiedAt, version } = opened;
             const sync = (): Promise<void> => opened.sync();
-            return { path, size, modifiedAt, read: counted, sync, close, [Symbol.asyncDispose]: close };
+            return { path, size, modifiedAt, version, read: counted, sync, close, [Symbol.asyncDispose]: close };
           },
         },
       },

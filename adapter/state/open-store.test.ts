@@ -49,6 +49,7 @@ describe('openStore', () => {
       state_persistence: StatePersistence.parse(settings),
       sessions: Sessions.parse({}),
       storage: { root },
+      servers: [],
     };
     const hooks = { exit: (reason: string) => exits.push(reason), log: (message: string) => logged.push(message) };
     const state = await openStore(config, hooks);

@@ -3,6 +3,7 @@ import type { Baseline } from '../catalog/baseline.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
 import { RedisFiles } from './redis-files.ts';
+import type { RedisKeySpace } from './redis-key-space.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
@@ -30,6 +31,8 @@ export interface RedisStoreOptions {
   readonly keyBase: string;
   /** When Redis forgets a session that nobody touches: the safety net behind `expireIdle`. Default: 30 days. */
   readonly sessionTtlMs?: number;
+  /** Told at each health check that the keys are in use, before anything is done with them. */
+  readonly keySpace?: Pick<RedisKeySpace, 'claim' | 'release'>;
 }
 
 /**
@@ -41,6 +44,7 @@ export class RedisStore implements StateStore {
   readonly nonces: RedisNonces;
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
+  readonly #keySpace: RedisStoreOptions['keySpace'];
   readonly #sessionTtlMs: number;
   /** The expiry of keys is renewed at most hourly and lasts that much longer. */
   readonly #keyTtlMs: number;
@@ -50,6 +54,7 @@ export class RedisStore implements StateStore {
   constructor(connection: RedisConnection, options: RedisStoreOptions) {
     this.#connection = connection;
     this.#keys = new RedisKeys(options.keyBase);
+    this.#keySpace = options.keySpace;
     this.#sessionTtlMs = Math.ceil(options.sessionTtlMs ?? 30 * DAY_MS);
     this.#keyTtlMs = this.#sessionTtlMs + HOUR_MS;
     this.#filesTtlMs = this.#keyTtlMs + FILES_GRACE_MS;
@@ -296,10 +301,16 @@ export class RedisStore implements StateStore {
 
   /** Writes, so that a server that only reads or has no memory left is noticed. */
   async ping(): Promise<void> {
+    await this.#keySpace?.claim();
     await this.#connection.run((redis) => redis.set(this.#keys.probe, '1', 'PX', PROBE_TTL_MS));
   }
 
   async close(): Promise<void> {
+    try {
+      await this.#keySpace?.release();
+    } catch {
+      // It ends by itself.
+    }
     this.#connection.close();
   }
 

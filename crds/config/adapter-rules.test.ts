@@ -57,6 +57,16 @@ const auth: Case[] = [
     problems: [['core.auth.token', 'beyond ASCII']],
   },
   {
+    name: 'room for less than one body',
+    values: { 'core.max_body_bytes_in_flight': '1Mi' },
+    problems: [['core.max_body_bytes_in_flight', 'must not be less than core.max_request_body_bytes (16777216)']],
+  },
+  {
+    name: 'room for one body',
+    values: { 'core.max_body_bytes_in_flight': '16Mi' },
+    problems: [],
+  },
+  {
     name: 'a signing secret instead of a token',
     values: { 'core.auth': { enabled: true, signing_secret: 's' } },
     problems: [['core.auth.token', 'is required']],

@@ -21,6 +21,14 @@ const authNeedsToken: Rule = (config) => {
   return [];
 };
 
+const roomForOneBody: Rule = (config) => {
+  const path = ['core', 'max_body_bytes_in_flight'];
+  const [all, one] = [at(config, ...path), at(config, 'core', 'max_request_body_bytes')];
+  return typeof all === 'number' && typeof one === 'number' && all < one
+    ? [{ path, message: `must not be less than core.max_request_body_bytes (${one})` }]
+    : [];
+};
+
 const credentialsNeedOrigins: Rule = (config) =>
   at(config, 'core', 'cors', 'allow_credentials') === true &&
   list(config, 'core', 'cors', 'allowed_origins').includes('*')
@@ -193,6 +201,7 @@ const structuredNeedsKey: Rule = (config) =>
 
 const RULES: readonly Rule[] = [
   authNeedsToken,
+  roomForOneBody,
   credentialsNeedOrigins,
   httpExportNeedsUrl,
   tracesNeedTelemetry,

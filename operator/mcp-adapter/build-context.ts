@@ -1,4 +1,5 @@
 import type { EgressContext } from '../pods/egress.ts';
+import type { KubernetesObject } from '../runtime/kubernetes.ts';
 
 /** What build needs beside the resource. */
 export interface BuildContext extends EgressContext {
@@ -10,4 +11,6 @@ export interface BuildContext extends EgressContext {
   readonly referencesRevision: string | undefined;
   /** Access modes of `spec.storage.existingClaim`; undefined when there is none or it is not known. */
   readonly existingClaimModes?: readonly string[] | undefined;
+  /** The ConfigMap that is there already; undefined for a new resource. */
+  readonly liveConfigMap?: KubernetesObject | undefined;
 }

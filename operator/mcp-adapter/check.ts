@@ -7,6 +7,7 @@ import { type McpAdapter, McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter
 import { overlayProblems } from '../pods/check-overlay.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { ruleProblems } from './check-rules.ts';
+import { stateMountProblems } from './check-state-mounts.ts';
 import { undeclaredVariables } from './check-variables.ts';
 import { CONTAINER } from './defaults.ts';
 
@@ -38,6 +39,7 @@ export function check(resource: KubernetesObject, served: Served): Checked {
     ...shapeProblems(resource),
     ...configProblems(valueAt(resource, ['spec', 'config'])),
     ...ruleProblems(resource, served.existingClaimModes),
+    ...stateMountProblems(resource),
     ...overlayProblems(resource, { name: CONTAINER, port: 'config.core.port' }),
   ];
   const undeclared = undeclaredVariables(resource);

@@ -7,11 +7,14 @@ import { CONFIG_FILE } from './defaults.ts';
 import { childMetadata, configMapName } from './labels.ts';
 
 /** The configuration as the resource has it: with references, whose values only the pods get. */
-export function configMap(adapter: McpAdapter): KubernetesObject & { readonly data: Readonly<Record<string, string>> } {
+export function configMap(
+  adapter: McpAdapter,
+  labels: Readonly<Record<string, string>>,
+): KubernetesObject & { readonly data: Readonly<Record<string, string>> } {
   return {
     apiVersion: CONFIG_MAPS.apiVersion,
     kind: CONFIG_MAPS.kind,
-    metadata: childMetadata(adapter, configMapName(adapter)),
+    metadata: childMetadata(adapter, configMapName(adapter), { labels }),
     data: { [CONFIG_FILE]: configFile(adapter) },
   };
 }

@@ -12,6 +12,7 @@ import {
   CONTAINER,
   LAST_WORK_SECONDS,
   METRICS_PORT_NAME,
+  NAME_VARIABLE,
   PORT_NAME,
   PRE_STOP_SECONDS,
   RESOURCES,
@@ -20,7 +21,9 @@ import {
 } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 import { configMapName, labelsAndAnnotations, selectorOf } from './labels.ts';
+import { nameInRedis, usesRedis } from './settled-config.ts';
 import { storageVolumeSource } from './storage-claim.ts';
+import { withStorageFolders } from './storage-folders.ts';
 
 /** The template of the pods, with the user's overlay laid over it. */
 export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, context: BuildContext, hash: string): object {
@@ -35,10 +38,13 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
         ...revisions(adapter, context, hash),
       },
     },
-    spec: withSidecarDefaults(
-      overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
-      CONTAINER,
-      adapter.spec.image ?? context.image,
+    spec: withStorageFolders(
+      withSidecarDefaults(
+        overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+        CONTAINER,
+        adapter.spec.image ?? context.image,
+      ),
+      config,
     ),
   };
 }
@@ -80,7 +86,7 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
 }
 
 function container(
-  { spec }: McpAdapter,
+  { spec, metadata }: McpAdapter,
   config: EffectiveConfig,
   context: BuildContext,
   references: ReferenceVolumes,
@@ -99,7 +105,11 @@ function container(
     ],
     // Relative paths in the configuration mean the same in all images.
     workingDir: '/',
-    env: [...(spec.env ?? []), ...shutdownVariable(spec, config)],
+    env: [
+      ...(spec.env ?? []),
+      ...variable(spec, SHUTDOWN_VARIABLE, String(config.shutdownSeconds)),
+      ...(usesRedis(config) ? variable(spec, NAME_VARIABLE, nameInRedis(metadata)) : []),
+    ],
     ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
     ports: [
       { name: PORT_NAME, containerPort: config.port, protocol: 'TCP' },
@@ -121,7 +131,6 @@ function container(
 }
 
 /** The same name twice is refused, and what the user says counts. */
-function shutdownVariable({ env = [] }: McpAdapter['spec'], { shutdownSeconds }: EffectiveConfig): object[] {
-  if (env.some(({ name }) => name === SHUTDOWN_VARIABLE)) return [];
-  return [{ name: SHUTDOWN_VARIABLE, value: String(shutdownSeconds) }];
+function variable({ env = [] }: McpAdapter['spec'], name: string, value: string): object[] {
+  return env.some((one) => one.name === name) ? [] : [{ name, value }];
 }

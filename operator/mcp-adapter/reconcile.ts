@@ -5,11 +5,12 @@ import { textAt } from '../runtime/raw.ts';
 import { type Key, type Result, done } from '../runtime/reconciler.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
-import { DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
 import { type Child, build } from './build.ts';
 import { check } from './check.ts';
 import type { Cluster } from './cluster.ts';
+import { configMapName } from './labels.ts';
 import { type Observed, familyOf, observe, ownChild } from './observe.ts';
 import { nextLook } from './next-look.ts';
 import { type Verdict, problemsText, report } from './report.ts';
@@ -74,6 +75,7 @@ async function desired(
     serves: observed.serves,
     referencesRevision: revision,
     existingClaimModes: accessModes(observed),
+    liveConfigMap: ownChild(observed, CONFIG_MAPS, configMapName(adapter)),
     unreadable: (namespace: string, name: string) => cluster.services.unreadable({ namespace, name }),
   };
   const found = new Map<string, Awaited<ReturnType<typeof cluster.services.get>>>();

@@ -16,6 +16,7 @@ import { createRedaction } from '../../../crds/config/redact.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
 import { tokenAuthentication } from '../auth.ts';
+import { HostNames } from '../host-names.ts';
 import { OriginPolicy } from '../origin.ts';
 import { closeServer, createServer } from '../server.ts';
 import { uploadRoute, type Uploaded } from '../upload-route.ts';
@@ -87,12 +88,18 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
   const app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: TOKEN }),
     authHeader: 'X-Token',
+    hosts: new HostNames({
+      allowed: [],
+      publicBaseUrl: null,
+      boundHost: options.boundHost ?? '0.0.0.0',
+      machine: 'machine',
+    }),
     origins: new OriginPolicy(
       { enabled: false, allowed_origins: [], allowed_methods: [], allowed_headers: [], allow_credentials: false },
       { publicBaseUrl: null, boundHost: options.boundHost ?? '0.0.0.0' },
     ),
     trustedProxies: [],
-    maxBodyBytes: 100,
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: () => false,
     telemetry,
