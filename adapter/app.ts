@@ -14,6 +14,7 @@ import { codeTools } from './code-tools.ts';
 import { createMounts } from './create-mounts.ts';
 import { drain } from './drain.ts';
 import { type AdapterError, knownError } from './errors.ts';
+import { ANSWERS_BYTES } from './exchange/answer-limits.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
 import { fileRoutes } from './file-routes.ts';
@@ -223,6 +224,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     upstreamSessions: new UpstreamSessions(store),
     running,
     keepAlive,
+    answers: new ByteBudget(ANSWERS_BYTES),
     toolParameters: new ToolParameters(listTtlMs),
     telemetry,
     hashesArguments: config.telemetry.audit_log.enabled,

@@ -43,6 +43,11 @@ export class ByteShare {
     return true;
   }
 
+  /** Holds so many instead. False: there is no room for what is more, and nothing has changed. */
+  set(bytes: number): boolean {
+    return this.take(bytes - this.#held);
+  }
+
   giveBack(): void {
     this.#isOver = true;
     this.#take(-this.#held);

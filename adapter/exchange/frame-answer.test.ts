@@ -1,11 +1,13 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
+import { ByteBudget } from '../byte-budget.ts';
 import type { StreamedAnswer } from './answer.ts';
 import type { Noted } from './answer-watch.ts';
 import { Exchange } from './exchange.ts';
 import type { Outcome, Plan } from './plan.ts';
-import { FakeUpstream } from './testing/fake-upstream.ts';
+import { type FakeExchange, FakeUpstream } from './testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from './testing/reply-server.ts';
 import { testPlan } from './testing/test-plan.ts';
 
@@ -13,6 +15,9 @@ const LIST_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_change
 const LARGE = `{"jsonrpc":"2.0","id":1,"result":"${'x'.repeat(600_000)}"}`;
 const WIDE = `{"jsonrpc":"2.0","id":1,"result":[${'{},'.repeat(1_000_000)}0]}`;
 const frame = (data: string): string => `event: message\ndata: ${data}\n\n`;
+const turns = async (): Promise<void> => {
+  for (let i = 0; i < 5; i++) await nextTurn();
+};
 const same = (text: string): string => text;
 
 describe('the answer of an upstream that does not wait', () => {
@@ -99,5 +104,54 @@ describe('the answer of an upstream that does not wait', () => {
     const { answer } = await start({});
     upstream.last.json().data(WIDE).end();
     expect((await (await answer()).whole()) === WIDE).toBe(true);
+  });
+
+  test.each(['json', 'eventStream'] as const)('T17: by %s is counted while it is kept, and only then', async (kind) => {
+    const answers = new ByteBudget(1_250_000);
+    const upstreams: FakeExchange[] = [];
+    const replies: OpenReply[] = [];
+    const [begun, rest] = [LARGE.slice(0, 400_000), LARGE.slice(400_000)];
+    for (const text of [begun, begun, LARGE]) {
+      replies.push(await start({ onResponse: same, answers }));
+      upstreams.push(upstream.last);
+      upstream.last[kind]().data(kind === 'json' ? text : `data: ${text}`);
+      await turns();
+    }
+    expect(answers.used).toBeGreaterThan(790_000);
+    const bodies = replies.map(async ({ answer }) => (await answer()).whole());
+    expect((await bodies[2])?.slice(-200)).toContain('Too many bytes of answers are under way');
+    for (const one of upstreams.slice(0, 2)) one.data(kind === 'json' ? rest : `${rest}\n\n`).end();
+    for (const body of bodies.slice(0, 2)) expect((await body).includes(LARGE)).toBe(true);
+    expect(answers.used).toBe(0);
+  });
+
+  test('T17: is not counted where it passes, and given back where its client leaves', async () => {
+    const answers = new ByteBudget(1_000_000);
+    const passing = await start({ answers });
+    upstream.last.json().data(LARGE.slice(0, 200_000));
+    expect(answers.used).toBe(200_000);
+    upstream.last.data(LARGE.slice(200_000, 400_000));
+    expect(answers.used).toBe(0);
+    upstream.last.data(LARGE.slice(400_000)).end();
+    expect((await (await passing.answer()).whole()) === LARGE).toBe(true);
+
+    const leaving = await start({ onResponse: same, answers });
+    upstream.last.json().data(LARGE);
+    expect(answers.used).toBe(LARGE.length);
+    await leaving.hangUp();
+    expect(answers.used).toBe(0);
+  });
+
+  test('T17: before the head may be 1 MiB of other messages, and no more', async () => {
+    const note = frame(`{"jsonrpc":"2.0","method":"notifications/message","params":"${'x'.repeat(100_000)}"}`);
+    const { answer } = await start({ onResponse: same, holdHead: true });
+    upstream.last.eventStream();
+    for (let i = 0; i < 12; i++) upstream.last.data(note);
+    const got = await answer();
+    expect([got.status, await got.whole()]).toEqual([
+      502,
+      expect.stringContaining('more than 1 MiB before its answer'),
+    ]);
+    expect(upstream.last.aborted).toBe(true);
   });
 });

@@ -1,3 +1,5 @@
+import { MAX_ANSWER_BYTES } from './answer-limits.ts';
+
 /**
  * Event-stream frames (HTML standard, section 9.2.6), split without changing a byte, so that a frame that nobody
  * has to change leaves as it came, its `id`, `event` and `retry` lines included.
@@ -11,7 +13,6 @@ export interface Frame {
   readonly event: string | undefined;
 }
 
-const MAX_FRAME_CHARS = 64 << 20;
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
@@ -28,7 +29,7 @@ export class FrameSplitter {
   #endedInCr = false;
   #decoder = new TextDecoder();
 
-  /** The frames that end within this chunk. Throws when a single frame grows past 64 Mi characters. */
+  /** The frames that end within this chunk. Throws when a single frame grows past MAX_ANSWER_BYTES characters. */
   push(chunk: Uint8Array): Frame[] {
     const frames: Frame[] = [];
     let text = this.#decoder.decode(chunk, { stream: true });
@@ -78,7 +79,8 @@ export class FrameSplitter {
     this.#pieces.push(text);
     this.#length += text.length;
     this.#tail = (this.#tail + text.slice(-LONGEST_BLANK_LINE)).slice(-LONGEST_BLANK_LINE);
-    if (this.#length > MAX_FRAME_CHARS) throw new Error('an event of the upstream stream is larger than 64 MiB');
+    if (this.#length > MAX_ANSWER_BYTES)
+      throw new Error(`an event of the upstream stream is larger than ${MAX_ANSWER_BYTES >> 20} MiB`);
   }
 }
 

@@ -36,6 +36,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     requestId: incoming.facts.requestId,
     keepAlive: parts.keepAlive,
     running: parts.running,
+    answers: parts.answers,
     idTexts: own.idTexts,
     sessionId: own.sessionId,
     timeoutMs: own.timeoutMs,

@@ -1,3 +1,4 @@
+import type { ByteBudget } from '../byte-budget.ts';
 import type { Redact } from '../../crds/config/redact.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { AdapterError } from '../errors.ts';
@@ -51,6 +52,8 @@ export interface GatewayParts {
   readonly upstreamSessions: UpstreamSessions;
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
+  /** Bytes of answers that are kept, of all exchanges. */
+  readonly answers: ByteBudget;
   readonly toolParameters: ToolParameters;
   readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
   /** The audit log names the arguments of calls by their hash. */

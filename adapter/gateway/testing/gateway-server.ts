@@ -58,6 +58,7 @@ export async function startGatewayServer(
     upstreamSessions: new UpstreamSessions(store),
     running: new RunningExchanges(),
     keepAlive,
+    answers: new ByteBudget(Infinity),
     toolParameters: new ToolParameters(60_000),
     telemetry,
     hashesArguments: true,
