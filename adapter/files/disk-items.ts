@@ -1,5 +1,5 @@
 import type { FileKind } from '../state/file-records.ts';
-import type { AnchoredFolder } from './anchored-folder.ts';
+import { type AnchoredFolder, rawName, utf8 } from './anchored-folder.ts';
 import { isForbidden } from './disk-failure.ts';
 import type { StagedItem } from './file-stage.ts';
 import { isId, TEMPORARY_NAME } from './paths.ts';
@@ -30,6 +30,35 @@ export async function* stagedItems(
       if (!isForbidden(error)) throw error;
       yield { ...where, sessionId: name, entry: null, fileId: null, temporary: [], modifiedAt: 0, unreadable: error };
     }
+  }
+}
+
+/** The same of one server, whose folder is only read: others may have made it, or put a link in its place. */
+export async function* itemsOfServer(
+  open: () => Promise<AnchoredFolder | undefined>,
+  where: Where & { serverId: string },
+  signal: AbortSignal,
+): AsyncGenerator<StagedItem> {
+  let sessions;
+  try {
+    sessions = await open();
+  } catch (error) {
+    if (isForbidden(error))
+      yield { ...where, sessionId: '', entry: null, fileId: null, temporary: [], modifiedAt: 0, unreadable: error };
+    else if (!(error instanceof FileRefused)) throw error;
+  }
+  if (sessions === undefined) return;
+  using opened = sessions;
+  yield* stagedItems(opened, where, signal);
+}
+
+/** Files directly in an item's folder, temporary ones left out. */
+export async function* regularFiles(folder: AnchoredFolder): AsyncGenerator<{ name: string; modifiedAt: number }> {
+  for await (const { name } of folder.entries()) {
+    const readable = utf8(name);
+    if (TEMPORARY_NAME.test(readable) || rawName(readable) !== name) continue;
+    const stats = await folder.stats(name);
+    if (stats?.isFile()) yield { name: readable, modifiedAt: stats.mtimeMs };
   }
 }
 

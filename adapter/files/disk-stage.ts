@@ -17,12 +17,12 @@ import {
   sessionFolder,
   whileItVanishes,
 } from './disk-folders.ts';
-import { stagedItems } from './disk-items.ts';
+import { itemsOfServer, regularFiles, stagedItems } from './disk-items.ts';
 import { openFirst, outputFences } from './disk-output.ts';
 import { DiskWriter } from './disk-writer.ts';
 import type { FileStage, StagedItem } from './file-stage.ts';
 import { outputCandidates } from './output-candidates.ts';
-import { isComponent, isId, TEMPORARY_NAME } from './paths.ts';
+import { isComponent, isId } from './paths.ts';
 import { type FilePlace, FileRefused, type FileWriter, type OpenedFile } from './places.ts';
 import { sessionsFolder, type Tree, treeCalled, treesOf } from './storage-layout.ts';
 
@@ -121,14 +121,16 @@ export class DiskStage implements FileStage {
   }
 
   async open(place: FilePlace): Promise<OpenedFile> {
-    const [path, ...older] = this.pathsOf(place);
-    try {
-      return await DiskFile.open(path ?? '', this.#anchored, this.#calls);
-    } catch (error) {
-      const found = isMissing(error) ? await this.#openOlder(older) : undefined;
-      if (found === undefined) throw error;
-      return found;
+    let missing: unknown;
+    for (const path of this.pathsOf(place)) {
+      try {
+        return await DiskFile.open(path, this.#anchored, this.#calls);
+      } catch (error) {
+        if (!(error instanceof FileRefused && error.reason === 'missing')) throw error;
+        missing ??= error;
+      }
     }
+    throw missing;
   }
 
   async openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile> {
@@ -142,13 +144,7 @@ export class DiskStage implements FileStage {
     const found: { name: string; modifiedAt: number }[] = [];
     for (const tree of this.#trees(item)) {
       await this.#in(itemFolder(this.#root, item, tree), async (folder) => {
-        for await (const { name } of folder.entries()) {
-          const readable = utf8(name);
-          if (TEMPORARY_NAME.test(readable) || rawName(readable) !== name) continue;
-          const stats = await folder.stats(name);
-          if (stats?.isFile()) found.push({ name: readable, modifiedAt: stats.mtimeMs });
-          if (found.length === MOST_FILES) break;
-        }
+        for await (const file of regularFiles(folder)) if (found.push(file) === MOST_FILES) break;
       });
       if (found.length > 0) break;
     }
@@ -178,26 +174,27 @@ export class DiskStage implements FileStage {
 
   async removeItem(item: Item): Promise<void> {
     checkItem(item);
-    for (const tree of this.#trees(item)) {
-      await this.#in(sessionFolder(this.#root, item, tree), (session) => removeEntry(session, item.fileId));
-    }
+    const folders = this.#trees(item).map((tree) => sessionFolder(this.#root, item, tree));
+    await this.#inEach(folders, (session) => removeEntry(session, item.fileId));
   }
 
   async removeSession(sessionId: string, serverId?: string): Promise<void> {
     if (!isId(sessionId)) throw new FileRefused('outside', 'the session id is none');
-    for (const kind of ['upload', 'artifact'] as const) {
-      for (const tree of this.#trees({ serverId })) {
-        await this.#in(sessionsFolder(this.#root, kind, tree), (sessions) => removeEntry(sessions, sessionId));
-      }
-    }
+    const folders = (['upload', 'artifact'] as const).flatMap((kind) =>
+      this.#trees({ serverId }).map((tree) => sessionsFolder(this.#root, kind, tree)),
+    );
+    await this.#inEach(folders, (sessions) => removeEntry(sessions, sessionId));
   }
 
   async *items(kind: FileKind, signal: AbortSignal): AsyncGenerator<StagedItem> {
     for (const tree of await this.#treesThere(kind)) {
-      const sessions = await openedFolder(sessionsFolder(this.#root, kind, tree), this.#anchored);
-      if (sessions === undefined) continue;
-      using opened = sessions;
-      yield* stagedItems(opened, tree === null ? { kind } : { kind, serverId: tree }, signal);
+      const path = sessionsFolder(this.#root, kind, tree);
+      if (tree === null) {
+        const sessions = await openedFolder(path, this.#anchored);
+        if (sessions === undefined) continue;
+        using opened = sessions;
+        yield* stagedItems(opened, { kind }, signal);
+      } else yield* itemsOfServer(() => openedFolder(path, this.#anchored), { kind, serverId: tree }, signal);
     }
   }
 
@@ -251,6 +248,19 @@ export class DiskStage implements FileStage {
     await work(opened);
   }
 
+  /** In all of them, whatever fails in some; then the first failure counts. */
+  async #inEach(paths: readonly string[], work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const path of paths) {
+      try {
+        await this.#in(path, work);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
   #trees({ serverId }: Pick<FilePlace, 'serverId'>): readonly [Tree, ...Tree[]] {
     return treesOf(this.#options.layout ?? 'shared', serverId);
   }
@@ -266,24 +276,10 @@ export class DiskStage implements FileStage {
     });
     return trees;
   }
-
-  /** Undefined when it is in none of these places either. */
-  async #openOlder(paths: readonly string[]): Promise<OpenedFile | undefined> {
-    for (const path of paths) {
-      try {
-        return await DiskFile.open(path, this.#anchored, this.#calls);
-      } catch (error) {
-        if (!isMissing(error)) throw error;
-      }
-    }
-    return undefined;
-  }
 }
 
 /** Linux only: elsewhere, paths of that name are copies of descriptors and lead into no folder. */
 const hasDescriptorPaths = (): boolean => process.platform === 'linux' && existsSync('/proc/self/fd');
-
-const isMissing = (error: unknown): boolean => error instanceof FileRefused && error.reason === 'missing';
 
 function pathBelow(root: string, place: FilePlace, tree: Tree): string {
   checkItem(place);

@@ -1,4 +1,4 @@
-import { mkdir, mkdtemp, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, stat, symlink, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -209,6 +209,21 @@ describe('T7: files without a record', () => {
     await store.open(sessionRecord({ serverId: 's1', sessionId: planted.sessionId }));
     const result = await reconcileStorage({ store, stage, usable: () => true }, options, signal);
     expect(result).toMatchObject({ uploads_discovered: 2, uploads_backfilled: 0, unresolved_sessions_count: 2 });
+  });
+
+  test('a link in the place of a server’s folder leads nobody away, and stops nobody', async () => {
+    const stage = await stageOf('per_server');
+    const file = await stored(stage);
+    const artifact = await stored(await stageOf('shared'), { serverId: 's2', kind: 'artifact' });
+    const outside = join(root, 'outside/sessions', artifact.sessionId, newId());
+    await mkdir(outside, { recursive: true });
+    await writeFile(join(root, 'uploads/a-file'), '');
+    await symlink(join(root, 'outside'), join(root, 'uploads/s2'));
+
+    expect((await itemsOf(stage)).map(({ fileId }) => fileId)).toEqual([file.fileId]);
+    await expect(stage.removeSession(artifact.sessionId, 's2')).rejects.toMatchObject({ name: 'FileRefused' });
+    await expect(stage.open(artifact)).rejects.toMatchObject({ reason: 'missing' });
+    expect((await stat(outside)).isDirectory()).toBe(true);
   });
 
   test('what is called like no server is left alone', async () => {
