@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
-import { chmod, lstat, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { spawn, spawnSync } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, lstat, mkdir, mkdtemp, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
@@ -10,6 +11,7 @@ import { lying } from './kit/folder.ts';
 import { fileConfig } from './kit/settings.ts';
 import { uploadedOne } from './kit/uploads.ts';
 
+const MAIN = join(import.meta.dirname, '../../../adapter/main.ts');
 /** Somebody else on this machine. */
 const NOBODY = 65_534;
 
@@ -134,6 +136,53 @@ describe('T7: another user of the machine', () => {
     expect(ended.code).toBe(1);
     expect(ended.stderr).toContain(`cannot start: the folder ${root}/state is owned by user ${NOBODY}`);
     expect(ended.stderr).toContain(`run: chown -R 0 ${root}/state; if not, remove it`);
+  });
+
+  test('the adapter starts as a user of a volume that belongs to root and lets its group write, as in pods', async ({
+    skip,
+  }) => {
+    const state = join(root, 'state');
+    const volume = `size=32m,mode=2775,uid=0,gid=${NOBODY}`;
+    const mounts = [
+      ['-t', 'tmpfs', '-o', volume, 'tmpfs', root],
+      ['--bind', state, state],
+    ];
+    try {
+      for (const mount of mounts) {
+        if (spawnSync('mount', mount).status !== 0) skip('nothing can be mounted here');
+        // As the kubelet makes the folder of a subPath.
+        await mkdir(state, { recursive: true });
+        await chmod(state, 0o2775);
+      }
+      const folder = await mkdtemp(join(tmpdir(), 'config-'));
+      await chmod(folder, 0o755);
+      await writeFile(join(folder, 'config.yaml'), JSON.stringify(config()));
+      const args = [MAIN, '--config', join(folder, 'config.yaml'), '--host', '127.0.0.1', '--port', '0'];
+      const child = spawn(process.execPath, args, {
+        uid: NOBODY,
+        gid: NOBODY,
+        env: {},
+        stdio: ['ignore', 'pipe', 'pipe'],
+      });
+      const exited = once(child, 'exit');
+      const output: string[] = [];
+      child.stderr.on('data', (text: Buffer) => output.push(text.toString()));
+      for await (const text of child.stdout) {
+        output.push(String(text));
+        if (output.join('').includes('"msg":"listening"')) break;
+      }
+      expect(output.join('')).toContain('"msg":"listening"');
+      const modes = ['adapter_state.sqlite3', 'adapter_state.sqlite3-wal', 'locks'].map(async (name) =>
+        ((await stat(join(state, name))).mode & 0o777).toString(8),
+      );
+      expect(await Promise.all(modes)).toEqual(['600', '600', '700']);
+      child.kill('SIGKILL');
+      await exited;
+      await rm(folder, { recursive: true });
+    } finally {
+      spawnSync('umount', [state]);
+      spawnSync('umount', [root]);
+    }
   });
 
   test('who replaces the state while the adapter runs gives it nothing to read', async () => {
