@@ -29,7 +29,7 @@ const WORKSPACE_TTL_MS = 600_000;
 export const NO_BYTES = { discard: () => Promise.resolve(), discardSession: () => Promise.resolve() };
 const NO_STAGE = {
   items: async function* () {},
-  pathOf: () => '',
+  pathsOf: () => [],
   removeStray: () => Promise.resolve(),
   removeTemporary: () => Promise.resolve(0),
 };

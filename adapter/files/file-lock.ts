@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { NotPrivate, privateDatabase, privateFolder } from '../../crds/runtime/private-files.ts';
+import { NotPrivate, privateFolder, tightenDatabase } from '../../crds/runtime/private-files.ts';
 import { fileIdentity } from '../state/sqlite-database.ts';
 import { StorageFault } from './places.ts';
 import type { PolledLock, TakenLock } from './polled-lock.ts';
@@ -63,7 +64,7 @@ export class FileLock implements PolledLock {
     known?.close();
     this.#files.delete(path);
     makeFolders(this.#folder);
-    privateDatabase(path);
+    tightenDatabase(path);
     const file = new LockFile(path);
     this.#files.set(path, file);
     return file;
@@ -72,7 +73,8 @@ export class FileLock implements PolledLock {
 
 function makeFolders(folder: string): void {
   privateFolder(dirname(folder));
-  privateFolder(folder);
+  // In there nobody else can put anything in its place.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 class LockFile {

@@ -105,8 +105,8 @@ export class FileStore {
   }
 
   /** Removes what else lies in the folders of a session that is gone. Never fails. */
-  async discardSession(sessionId: string): Promise<void> {
-    await this.#quietly(`the folders of session ${sessionId}`, () => this.stage.removeSession(sessionId));
+  async discardSession(sessionId: string, serverId?: string): Promise<void> {
+    await this.#quietly(`the folders of session ${sessionId}`, () => this.stage.removeSession(sessionId, serverId));
   }
 
   /** Never shows a part of it, nor bytes that are not those of the record. */

@@ -1,7 +1,9 @@
 import type { FileKind } from '../state/file-records.ts';
 
-/** Where a file lies under `storage.root`: `{kind}s/sessions/{sessionId}/{fileId}/{filename}`. A FileRecord is one. */
+/** Where a file lies under `storage.root` (see storage-layout.ts). A FileRecord is one. */
 export interface FilePlace {
+  /** Without it, the file lies where those of all servers lie together. */
+  readonly serverId?: string | undefined;
   readonly kind: FileKind;
   readonly sessionId: string;
   readonly fileId: string;

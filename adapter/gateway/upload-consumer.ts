@@ -167,8 +167,9 @@ export class UploadConsumer implements ToolStep {
       return value === undefined ? 'missing' : { value };
     }
     try {
-      await (await files.open(file)).close();
-      const path = files.stage.toolPathOf(file);
+      const opened = await files.open(file);
+      await opened.close();
+      const path = files.stage.toolPathOf(opened.path);
       return { value: passAs === 'file_uri' ? pathToFileURL(path).href : path };
     } catch (error) {
       if (error instanceof FileRefused) return error.reason === 'changed' ? 'changed' : 'missing';

@@ -9,7 +9,7 @@ import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
  * On the ConfigMap: the layout of the storage that the resource began with. A ConfigMap without it was made by a release
  * that left both the layout and the keys in Redis to the adapter, and its resource goes on like that.
  */
-export const LAYOUT_LABEL = 'mcpadapter.io/storage-layout';
+const LAYOUT_LABEL = 'mcpadapter.io/storage-layout';
 
 export interface Settled {
   readonly adapter: McpAdapter;
