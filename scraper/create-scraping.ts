@@ -6,6 +6,7 @@ import type { ScraperConfig, ScraperSettings } from '../crds/config/scraper.ts';
 import { observeNode } from '../crds/runtime/node-metrics.ts';
 import { limited, Slots } from './concurrency.ts';
 import { KeptWindows } from './gathered.ts';
+import { MemoryBudget, memoryForAnswers } from './memory-budget.ts';
 import { LiveScraping } from './live-scraping.ts';
 import type { Logger } from './logger.ts';
 import { DryRunEmitter } from './output/dry-run-emitter.ts';
@@ -97,6 +98,7 @@ export async function createScraping(options: ScrapingOptions): Promise<LiveScra
     state,
     emitter,
     kept: new KeptWindows(),
+    memory: new MemoryBudget(memoryForAnswers()),
     scheduler,
     upkeep,
     observer: {

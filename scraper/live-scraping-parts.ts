@@ -1,3 +1,4 @@
+import type { MemoryBudget } from './memory-budget.ts';
 import type { ScraperConfig } from '../crds/config/scraper.ts';
 import type { KeptWindows } from './gathered.ts';
 import type { Logger } from './logger.ts';
@@ -16,6 +17,7 @@ export interface LiveScrapingParts {
   readonly state: StateHolder;
   readonly emitter: Emitter;
   readonly kept: KeptWindows;
+  readonly memory: MemoryBudget;
   readonly scheduler: Scheduler;
   readonly upkeep: Upkeep;
   readonly observer: RunObserver;

@@ -196,11 +196,11 @@ export class SourceRun {
   /** Never rejects. */
   async #scrape(window: LedgerWindow): Promise<void> {
     const { prepared, fetching, claims } = this.#memory;
-    const { fence: fenceNow, fetchOf, ledger, emitter, kept, now, observer } = this.#parts;
+    const { fence: fenceNow, fetchOf, ledger, emitter, kept, memory, now, observer } = this.#parts;
     const fence = fenceNow();
     if (fence === undefined) return this.#moved(window);
     const fetch = fetchOf(prepared);
-    const parts = { prepared, fetch, ledger, emitter, fetching, claims, kept, budget: this.#budget, now };
+    const parts = { prepared, fetch, ledger, emitter, fetching, claims, kept, memory, budget: this.#budget, now };
     try {
       const gathered = await scrapeWindow(window, parts, fence, this.#signal);
       if (gathered === undefined) return this.#moved(window);

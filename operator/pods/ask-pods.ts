@@ -1,4 +1,5 @@
 import { Agent, request } from 'undici';
+import { parseJson, REQUEST_LIMITS } from '../../crds/runtime/json-limits.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { bodyText } from './http-body.ts';
@@ -50,7 +51,10 @@ export class PodClient<T> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {
       const { body } = await request(url, { dispatcher: this.#agent, signal: limit, headers: { connection: 'close' } });
-      return this.#source.parse(pod.metadata.name, JSON.parse(await bodyText(body, this.#source.maxBytes)));
+      return this.#source.parse(
+        pod.metadata.name,
+        parseJson(await bodyText(body, this.#source.maxBytes), REQUEST_LIMITS),
+      );
     } catch {
       return undefined;
     }

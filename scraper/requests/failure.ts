@@ -18,6 +18,10 @@ export type FailureKind =
   /** Pages without end. */
   | 'pages';
 
+/** What to do about answers that are too much for memory. */
+export const ASK_FOR_LESS =
+  'ask for smaller pages (scrape.pagination) or shorter windows (scrape.parallelWindow), or give the scraper more memory';
+
 interface Details {
   /** Of an answer. */
   readonly status?: number;

@@ -1,8 +1,10 @@
 import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
+import { JsonLimitError } from '../../crds/runtime/json-limits.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 import { ShapeMismatch } from '../records/shape-mismatch.ts';
 import type { Authenticator } from './auth.ts';
 import { excerpt } from './excerpt.ts';
-import { RequestFailure } from './failure.ts';
+import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 import { type HttpAnswer, type HttpClient, type HttpRequest, nameOf } from './http-client.ts';
 import { type PageAnswer, type PageStep, type Pages, pagesOf } from './pagination.ts';
 import { requestOf, type RequestParts } from './parameters.ts';
@@ -23,6 +25,8 @@ export interface FetchDependencies {
   /** What must not stand in a message. */
   readonly secrets: () => readonly string[];
   readonly now: () => Date;
+  /** Where the memory for answers is taken from. */
+  readonly memory?: MemoryShare | undefined;
 }
 
 export interface Page {
@@ -84,7 +88,7 @@ async function ask(
   dependencies: FetchDependencies,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const { auth, http, rateLimiter, settings } = dependencies;
+  const { auth, http, rateLimiter, settings, memory } = dependencies;
   if (settings.enforceTls && !request.url.toLowerCase().startsWith('https://')) {
     throw new RequestFailure(
       'refused',
@@ -96,7 +100,7 @@ async function ask(
     await rateLimiter.take(request.url, signal);
     const credentials = await auth.headers(signal);
     const headers = overruled(request.headers, credentials);
-    const sent: HttpRequest = { ...request, headers, timeoutMs, maxBytes, tls: source.tls };
+    const sent: HttpRequest = { ...request, headers, timeoutMs, maxBytes, tls: source.tls, memory };
     const answer = await http.send(sent, signal);
     if (answer.status >= 200 && answer.status <= 299) return answer;
     if (answer.status === 401 && !repeated && auth.rejected(credentials)) continue;
@@ -141,6 +145,8 @@ function read(answer: HttpAnswer, request: RequestParts, dependencies: FetchDepe
     return { body, records: dependencies.records(body), bytes: answer.bytes };
   } catch (error) {
     if (error instanceof ShapeMismatch) throw new RequestFailure('shape', `${what}: ${error.message}`);
+    if (error instanceof JsonLimitError)
+      throw new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);
     if (!(error instanceof SyntaxError)) throw error;
     if (answer.text.trim() === '') throw new RequestFailure('not_json', `${what} answered ${answer.status}, empty`);
     // Never more than a few words: what is broken JSON may be data of the user.

@@ -1,8 +1,9 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, type buildConnector } from 'undici';
 import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import { NoMemory } from '../memory-budget.ts';
 import { ACCEPT_ENCODING, decodeBody, readBytes, tooLarge, UnreadableBody } from './answer-body.ts';
 import { deadline } from './deadline.ts';
-import { RequestFailure } from './failure.ts';
+import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 import { type HttpAnswer, type HttpClient, type HttpRequest, nameOf } from './http-client.ts';
 import { asUrl } from './query.ts';
 import { contextOf, readMaterial } from './tls-material.ts';
@@ -15,6 +16,9 @@ const KEEP_ALIVE_MARGIN_MS = 3000;
 const FILES_MS = 60_000;
 /** What is read of an answer that is no success. */
 const ERROR_BYTES = 16_384;
+const OF_AN_ERROR = { maxBytes: 64 * ERROR_BYTES, take: () => Promise.resolve() };
+/** An answer is there as bytes and as text. */
+const COST_OF_A_BYTE = 2;
 
 export interface Proxies {
   readonly httpProxy?: string | undefined;
@@ -162,7 +166,7 @@ function dispatcherWith(
 
 async function exchange(
   dispatcher: Dispatcher,
-  { method, url, headers, body, maxBytes }: HttpRequest,
+  { method, url, headers, body, maxBytes, memory }: HttpRequest,
   userAgent: string,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
@@ -183,7 +187,9 @@ async function exchange(
     const encoding = [received['content-encoding'] ?? []].flat().join(',');
     if (!isSuccess) return { status, headers: received, ...(await beginning(answer.body, encoding)) };
     if (Number(received['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    const decoded = await decodeBody(await readBytes(answer.body, maxBytes), encoding, maxBytes);
+    const take = async (bytes: number): Promise<void> => memory?.take(bytes * COST_OF_A_BYTE, signal);
+    const limits = { maxBytes, take };
+    const decoded = await decodeBody(await readBytes(answer.body, limits), encoding, limits);
     return { status, headers: received, text: textOf(decoded), bytes: decoded.length };
   } finally {
     answer.body.destroy();
@@ -206,7 +212,7 @@ async function beginning(body: AsyncIterable<Buffer>, encoding: string): Promise
     }
     const all = Buffer.concat(chunks).subarray(0, ERROR_BYTES);
     if (encoding === '') return { text: all.toString('utf8'), bytes };
-    return { text: (await decodeBody(all, encoding, 64 * ERROR_BYTES)).toString('utf8').slice(0, ERROR_BYTES), bytes };
+    return { text: (await decodeBody(all, encoding, OF_AN_ERROR)).toString('utf8').slice(0, ERROR_BYTES), bytes };
   } catch (error) {
     if (error instanceof UnreadableBody) return { text: '', bytes };
     throw error;
@@ -234,6 +240,7 @@ const TLS_CODE = /^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED|D
 function failureOf(error: unknown, what: string): RequestFailure {
   if (error instanceof RequestFailure) return new RequestFailure(error.kind, `${what}: ${error.message}`);
   if (error instanceof UnreadableBody) return new RequestFailure(error.kind, `${what}: ${error.message}`);
+  if (error instanceof NoMemory) return new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);
   const { code, message } = innermost(error);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new RequestFailure('timeout', `${what}: no connection in time`);
   const text = [message, message.includes(code) ? '' : code && `(${code})`].filter((part) => part !== '').join(' ');

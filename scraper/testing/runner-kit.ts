@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { loadScraper } from '../../crds/config/testing/scraper-sample.ts';
 import type { ScraperConfig } from '../../crds/config/scraper.ts';
 import { KeptWindows } from '../gathered.ts';
+import { MemoryBudget, memoryForAnswers } from '../memory-budget.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import { OtlpEmitter } from '../output/otlp-emitter.ts';
 import { createExporters } from '../output/otlp-exporters.ts';
@@ -135,6 +136,7 @@ export class RunnerKit implements AsyncDisposable {
             ledger,
             emitter,
             kept: new KeptWindows(),
+            memory: new MemoryBudget(memoryForAnswers()),
             fetchOf: ({ auth, parse, records }) => ({
               settings,
               http,
