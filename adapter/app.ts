@@ -8,6 +8,7 @@ import type { Redaction } from '../crds/config/redact.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
+import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
 import { createMounts } from './create-mounts.ts';
 import { drain } from './drain.ts';
 import { type AdapterError, knownError } from './errors.ts';
@@ -174,6 +175,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     listTtlMs,
     version,
     redact,
+    rules: connectRulesFrom(options.env),
     additions: (server, { disabled, warn }) => {
       const url = ({ request }: Incoming): string => baseUrl(core.public_base_url, request, listening);
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });

@@ -1,3 +1,4 @@
+import type { Slots } from './concurrency.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { ScraperConfig } from '../crds/config/scraper.ts';
 import type { KeptWindows } from './gathered.ts';
@@ -18,6 +19,7 @@ export interface LiveScrapingParts {
   readonly emitter: Emitter;
   readonly kept: KeptWindows;
   readonly memory: MemoryBudget;
+  readonly suspects: Slots;
   readonly scheduler: Scheduler;
   readonly upkeep: Upkeep;
   readonly observer: RunObserver;

@@ -64,8 +64,13 @@ async function validate({ config, warnings }: LoadedConfig, path: string): Promi
 async function explained(loaded: LoadedConfig, options: NonNullable<Options['explain']>): Promise<number> {
   const { explain } = await import('./explain/explain.ts');
   const { UnknownSource } = await import('./explain/known-source.ts');
+  const { connectRulesFrom } = await import('../crds/runtime/guarded-connect.ts');
   const { proxiesFrom, UndiciClient } = await import('./requests/undici-client.ts');
-  const http = new UndiciClient({ proxies: proxiesFrom(process.env), userAgent: `otel-api-scraper/${version}` });
+  const http = new UndiciClient({
+    proxies: proxiesFrom(process.env),
+    userAgent: `otel-api-scraper/${version}`,
+    rules: connectRulesFrom(process.env),
+  });
   const { source: name, limit } = options;
   try {
     const asked = { config: loaded.config, name, limit, http, now: () => new Date() };

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import type { BegunWindow } from './begun-window.ts';
 import type { Slots } from './concurrency.ts';
 import { type Budget, type Claims, Gathered, type KeptWindows, NoRoom } from './gathered.ts';
 import type { MemoryBudget, MemoryShare } from './memory-budget.ts';
@@ -20,6 +21,7 @@ export interface ScrapeParts {
   readonly kept: KeptWindows;
   readonly budget: Budget;
   readonly memory: MemoryBudget;
+  readonly begun: BegunWindow;
   readonly now: () => Date;
 }
 
@@ -38,7 +40,7 @@ const TURN_MS = 25;
  * anywhere leaves the window open. Undefined: the source has moved to another pod, and nothing was written.
  *
  * @throws NoRoom when it has to wait for the next run
- * @throws RequestFailure, ShapeMismatch, ExportFailure or StateUnavailable; the reason of `signal` when that aborted
+ * @throws RequestFailure, ShapeMismatch, CrashedTwice, ExportFailure or StateUnavailable; the reason of `signal` when that aborted
  */
 export async function scrapeWindow(
   window: LedgerWindow,
@@ -49,7 +51,7 @@ export async function scrapeWindow(
   const { prepared, ledger, emitter, claims, kept, now } = parts;
   const { name } = prepared.source;
   using memory = parts.memory.share();
-  const gathered = kept.take(name, window.id) ?? (await fetched(window, parts, memory, signal));
+  const gathered = kept.take(name, window.id) ?? (await fetched(window, parts, { memory, fence }, signal));
   const release = (): void => {
     claims.release(gathered.fingerprints);
     emitter.giveUp(gathered.contribution);
@@ -89,15 +91,21 @@ const isWorthKeeping = (error: unknown, { isAcknowledged, contribution }: Gather
   (error instanceof ExportFailure && (error.retryable || contribution.isCounted)) ||
   (error instanceof StateUnavailable && isAcknowledged);
 
+/** Of one attempt. */
+interface OwnParts {
+  readonly memory: MemoryShare;
+  readonly fence: Fence;
+}
+
 async function fetched(
   window: LedgerWindow,
   parts: ScrapeParts,
-  memory: MemoryShare,
+  own: OwnParts,
   signal: AbortSignal,
 ): Promise<Gathered> {
   const release = await parts.fetching.take(signal);
   try {
-    return await gather(window, parts, memory, signal);
+    return await gather(window, parts, own, signal);
   } finally {
     release();
   }
@@ -106,11 +114,11 @@ async function fetched(
 async function gather(
   window: LedgerWindow,
   parts: ScrapeParts,
-  memory: MemoryShare,
+  { memory, fence }: OwnParts,
   signal: AbortSignal,
 ): Promise<Gathered> {
-  const { prepared, claims, kept, budget, now } = parts;
-  const fetch = { ...parts.fetch, memory };
+  const { prepared, claims, kept, begun, budget, now } = parts;
+  const fetch = { ...parts.fetch, memory, arrived: (bytes: number) => begun.arrived(bytes, fence, signal) };
   const isCounted = kept.isCounted(prepared.source.name, window.id);
   const gathered = new Gathered(now(), { sentBefore: window.mayRepeat, isCounted });
   const isFirst = budget.isWhole;

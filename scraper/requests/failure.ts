@@ -7,7 +7,7 @@ export type FailureKind =
   | 'network'
   /** Certificates, of whichever side. */
   | 'tls'
-  /** Not sent: plain http while TLS is enforced, or a next page elsewhere. */
+  /** Not sent: plain http while TLS is enforced, a next page elsewhere, or an address that nobody may connect to. */
   | 'refused'
   | 'too_large'
   | 'not_json'

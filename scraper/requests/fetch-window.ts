@@ -25,6 +25,8 @@ export interface FetchDependencies {
   /** What must not stand in a message. */
   readonly secrets: () => readonly string[];
   readonly now: () => Date;
+  /** Called when an answer is there, before it is read. @param bytes of its text */
+  readonly arrived?: ((bytes: number) => Promise<void>) | undefined;
   /** Where the memory for answers is taken from. */
   readonly memory?: MemoryShare | undefined;
 }
@@ -78,6 +80,7 @@ async function onePage(
   signal: AbortSignal,
 ): Promise<{ page: Page; headers: HttpAnswer['headers'] }> {
   const answer = await ask(request, source, dependencies, signal);
+  await dependencies.arrived?.(answer.bytes);
   return { page: read(answer, request, dependencies), headers: answer.headers };
 }
 

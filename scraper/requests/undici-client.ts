@@ -1,5 +1,12 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, type buildConnector } from 'undici';
 import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import {
+  ANYWHERE,
+  type ConnectRules,
+  guardedConnector,
+  guardedLookup,
+  refusal,
+} from '../../crds/runtime/guarded-connect.ts';
 import { NoMemory } from '../memory-budget.ts';
 import { ACCEPT_ENCODING, decodeBody, readBytes, tooLarge, UnreadableBody } from './answer-body.ts';
 import { deadline } from './deadline.ts';
@@ -39,6 +46,8 @@ export function proxiesFrom(env: Readonly<Record<string, string | undefined>>): 
 export interface UndiciClientOptions {
   readonly proxies: Proxies;
   readonly userAgent: string;
+  /** Where APIs may be. */
+  readonly rules?: ConnectRules;
   /** Milliseconds on any clock that does not go backwards. */
   readonly now?: () => number;
 }
@@ -122,7 +131,7 @@ export class UndiciClient implements HttpClient {
       const material = JSON.stringify(read);
       if (old?.material === material) return { ...old, readAt };
       const own = [read.ca, read.cert, read.key].some((text) => text !== undefined);
-      const dispatcher = dispatcherWith(proxy, this.#options.proxies.noProxy, {
+      const dispatcher = dispatcherWith(proxy, this.#options, {
         rejectUnauthorized: tls.verify,
         ...(own ? { secureContext: contextOf(read, andSystem) } : {}),
         ...(tls.serverName === null ? {} : { servername: tls.serverName }),
@@ -140,10 +149,11 @@ export class UndiciClient implements HttpClient {
 
 function dispatcherWith(
   proxy: string | undefined,
-  noProxy: string | undefined,
+  { proxies: { noProxy }, rules = ANYWHERE }: UndiciClientOptions,
   tls: buildConnector.BuildOptions,
 ): Dispatcher {
-  const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS };
+  const connectOptions = { ...tls, timeout: CONNECT_TIMEOUT_MS, allowH2: false };
+  const connect = guardedConnector(connectOptions, rules);
   const options = {
     // How many requests run at a time is decided by the caller.
     connections: null,
@@ -156,12 +166,18 @@ function dispatcherWith(
     bodyTimeout: 0,
   };
   if (!proxy) return new Agent({ ...options, connect });
-  if (!/^https?:$/.test(URL.parse(proxy)?.protocol ?? '')) {
+  const url = URL.parse(proxy);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new RequestFailure('network', 'the proxy of the environment is no http:// or https:// URL');
   }
+  // A proxy may well be on this machine; where else it leads, it decides by itself.
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const refused = refusal(host, host, ANYWHERE);
+  if (refused !== undefined) throw refused;
   // With both, because what a proxy of one scheme only means for the other one is decided before.
   const proxies = { httpProxy: proxy, httpsProxy: proxy, noProxy: noProxy ?? '' };
-  return new EnvHttpProxyAgent({ ...options, ...proxies, connect, requestTls: connect });
+  const proxyTls = { lookup: guardedLookup(ANYWHERE) };
+  return new EnvHttpProxyAgent({ ...options, ...proxies, connect, requestTls: connectOptions, proxyTls });
 }
 
 async function exchange(
@@ -242,6 +258,7 @@ function failureOf(error: unknown, what: string): RequestFailure {
   if (error instanceof UnreadableBody) return new RequestFailure(error.kind, `${what}: ${error.message}`);
   if (error instanceof NoMemory) return new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);
   const { code, message } = innermost(error);
+  if (code === 'ERR_BLOCKED_ADDRESS') return new RequestFailure('refused', `${what}: ${message}`);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new RequestFailure('timeout', `${what}: no connection in time`);
   const text = [message, message.includes(code) ? '' : code && `(${code})`].filter((part) => part !== '').join(' ');
   return new RequestFailure(TLS_CODE.test(code) ? 'tls' : 'network', `${what}: ${text || 'no connection'}`);

@@ -4,7 +4,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
 import { StateUnavailable } from './ledger.ts';
 import { openSqliteReader } from './sqlite-reader.ts';
-import { TABLES, VERSION } from './sqlite-tables.ts';
+import { MORE_TABLES, TABLES, VERSION } from './sqlite-tables.ts';
 
 export interface SqliteSettings {
   readonly path: string;
@@ -89,6 +89,7 @@ function prepare(connection: DatabaseSync): void {
       throw new Error(`the state file has version ${version}, written by a newer release; this one knows ${VERSION}`);
     }
     if (version < VERSION) connection.exec(`${TABLES}; PRAGMA user_version = ${VERSION}`);
+    connection.exec(MORE_TABLES);
   });
 }
 
