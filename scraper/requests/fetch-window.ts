@@ -6,8 +6,8 @@ import type { Authenticator } from './auth.ts';
 import { excerpt } from './excerpt.ts';
 import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 import { type HttpAnswer, type HttpClient, type HttpRequest, nameOf } from './http-client.ts';
-import { type PageAnswer, type PageStep, type Pages, pagesOf } from './pagination.ts';
-import { requestOf, type RequestParts } from './parameters.ts';
+import { isSameHost, type PageAnswer, type PageStep, type Pages, pagesOf } from './pagination.ts';
+import { requestOf, type RequestParts, sourceUrl } from './parameters.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Window } from './windows.ts';
@@ -99,17 +99,36 @@ async function ask(
     );
   }
   const { timeout: timeoutMs, maxResponseBytes: maxBytes } = source.scrape;
+  // Where pages lead to another host, that one gets nothing that says who asks.
+  const isHome = isSameHost(new URL(sourceUrl(source)), new URL(request.url));
   for (let repeated = false; ; repeated = true) {
     await rateLimiter.take(request.url, signal);
-    const credentials = await auth.headers(signal);
-    const headers = overruled(request.headers, credentials);
-    const sent: HttpRequest = { ...request, headers, timeoutMs, maxBytes, tls: source.tls, memory };
+    const credentials = isHome ? await auth.headers(signal) : {};
+    const headers = isHome ? overruled(request.headers, credentials) : harmless(request.headers);
+    const tls = isHome ? source.tls : strangersTls(source.tls);
+    const sent: HttpRequest = { ...request, headers, timeoutMs, maxBytes, tls, andSystem: !isHome, memory };
     const answer = await http.send(sent, signal);
     if (answer.status >= 200 && answer.status <= 299) return answer;
-    if (answer.status === 401 && !repeated && auth.rejected(credentials)) continue;
+    if (answer.status === 401 && isHome && !repeated && auth.rejected(credentials)) continue;
     throw refusal(answer, sent, secretsOf(credentials, dependencies), dependencies.now());
   }
 }
+
+/** What every client sends; all other headers of a source may hold credentials. */
+const HARMLESS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+const harmless = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
+
+/** Whom to trust stays the same; the certificate of the client, and the name of the server, are of the source's host only. */
+const strangersTls = (tls: HttpRequest['tls']): HttpRequest['tls'] => ({
+  ...tls,
+  cert: null,
+  certFile: null,
+  key: null,
+  keyFile: null,
+  serverName: null,
+});
 
 /** The first headers without those that the second name, in whatever case. */
 function overruled(
