@@ -48,7 +48,7 @@ export function createServerForFew({ connections, requestMs }: FewConnections, l
   server.on('request', (request, response) => {
     answered.add(request.socket);
     response.once('close', () => answered.delete(request.socket));
-    void listener(request, response);
+    listener(request, response);
   });
   return server;
 }
