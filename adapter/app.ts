@@ -11,6 +11,7 @@ import { watchReferences } from '../crds/runtime/references.ts';
 import { bodyBudget, ByteBudget } from './byte-budget.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
+import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
 import { createMounts } from './create-mounts.ts';
 import { drain } from './drain.ts';
 import { type AdapterError, knownError } from './errors.ts';
@@ -191,6 +192,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     listTtlMs,
     version,
     redact,
+    rules: connectRulesFrom(options.env),
     additions: (server, { disabled, warn }) => {
       const url = ({ request }: Incoming): string => {
         // A proxy passes on what it was told.

@@ -1,3 +1,4 @@
+import type { ConnectRules } from '../crds/runtime/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
 import type { Redact } from '../crds/config/redact.ts';
@@ -24,6 +25,8 @@ export interface MountParts {
   readonly listTtlMs: number;
   readonly version: string;
   readonly redact: Redact;
+  /** Where upstreams may be. */
+  readonly rules: ConnectRules;
   /** What the adapter adds to a server. `disabled`: its `disabled_tools`, compiled; `warn` names it. */
   readonly additions: (
     server: EffectiveServer,
@@ -73,12 +76,12 @@ function mountOf(server: EffectiveServer, authHeader: string, parts: MountParts)
 
 function upstreamOf(
   { upstream }: EffectiveServer,
-  { store, bus }: MountParts,
+  { store, bus, rules }: MountParts,
   warn: (message: string) => void,
 ): Upstream {
   const { url, transport, insecure_tls: insecureTls } = upstream;
   if (insecureTls) warn('upstream.insecure_tls: the certificate of this upstream is not verified');
   return transport === 'sse'
-    ? new LegacySseUpstream({ url, insecureTls, store, bus })
-    : new StreamableHttpUpstream({ url, insecureTls });
+    ? new LegacySseUpstream({ url, insecureTls, store, bus, rules })
+    : new StreamableHttpUpstream({ url, insecureTls, rules });
 }

@@ -20,6 +20,8 @@ export interface ScraperOptions {
   readonly references: string | undefined;
   /** Name of the pods that have the same sources; undefined: all pods that share the state. */
   readonly shard?: string | undefined;
+  /** Whether sources that something is wrong with are left out of the file. */
+  readonly keepGoing?: boolean;
 }
 
 export interface Scraper {
@@ -45,10 +47,12 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   const file = new ConfigFile(loaded, {
     path: configPath,
     env,
+    keepGoing: options.keepGoing === true,
     onChange(next) {
       scraping.replace(next);
       logger.info({ config_hash: next.hash, sources: next.config.sources.length }, 'the configuration has changed');
       for (const { path, message } of next.warnings) logger.warn({ path }, message);
+      for (const { path, message } of next.leftOut ?? []) logger.error({ path }, `this source is left out: ${message}`);
       if (JSON.stringify(next.config.scraper) !== settings) {
         logger.warn('what has changed in the section scraper applies from the next start on');
       }
@@ -61,6 +65,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       version,
       configHash: file.current.hash,
       configError: file.error,
+      leftOut: file.current.leftOut,
       referencesChanged: references?.changed(),
       sources: scraping.sources().map(sourceHealth),
     });

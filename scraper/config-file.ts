@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { loadScraperConfig } from '../crds/config/load.ts';
+import { loadScraperConfig, loadUsableSources } from '../crds/config/load.ts';
 import { ConfigError, type Problem, formatProblems } from '../crds/config/problem.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import { scraperWarnings } from '../crds/config/scraper-warnings.ts';
@@ -21,27 +21,37 @@ export interface LoadedConfig {
   /** The first 16 hexadecimal digits of the SHA-256 of the file. */
   readonly hash: string;
   readonly warnings: readonly Problem[];
+  /** What is wrong with sources that are left out, with `--keep-going`. */
+  readonly leftOut?: readonly Problem[];
 }
 
-/** @throws ConfigError, or an error of the file system */
-export async function readConfigFile(path: string, env: Environment): Promise<LoadedConfig> {
+/**
+ * @param keepGoing leaves out sources that something is wrong with, rather than refuse the file
+ * @throws ConfigError, or an error of the file system
+ */
+export async function readConfigFile(path: string, env: Environment, keepGoing = false): Promise<LoadedConfig> {
   const bytes = await readFile(path);
   // Before it is parsed, which takes the most.
   if (bytes.length > LARGE_BYTES) saveMemory();
-  return load(bytes, env);
+  return load(bytes, env, keepGoing);
 }
 
 const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).digest('hex').slice(0, 16);
 
-function load(bytes: Buffer, env: Environment): LoadedConfig {
+function load(bytes: Buffer, env: Environment, keepGoing: boolean): LoadedConfig {
   const text = bytes.toString('utf8');
-  const config = loadScraperConfig(text, env);
-  return { config, hash: hashOf(bytes), warnings: scraperWarnings(config, text, env) };
+  const { config, leftOut } = keepGoing
+    ? loadUsableSources(text, env)
+    : { config: loadScraperConfig(text, env), leftOut: [] };
+  // Where sources are left out, the others do not stand in the file where warnings would look for them.
+  const warnings = leftOut.length > 0 ? [] : scraperWarnings(config, text, env);
+  return { config, hash: hashOf(bytes), warnings, leftOut };
 }
 
 export interface ConfigFileOptions {
   readonly path: string;
   readonly env: Environment;
+  readonly keepGoing?: boolean;
   /** A new configuration that is valid. */
   readonly onChange: (loaded: LoadedConfig) => void;
   /** The file has become unusable; called once for each different reason. */
@@ -111,11 +121,11 @@ export class ConfigFile {
 
   async #refresh(): Promise<void> {
     if (this.#stopped) return;
-    const { path, env, onChange, onError } = this.#options;
+    const { path, env, keepGoing = false, onChange, onError } = this.#options;
     try {
       const bytes = await readFile(path);
       if (hashOf(bytes) !== this.#current.hash) {
-        this.#current = load(bytes, env);
+        this.#current = load(bytes, env, keepGoing);
         onChange(this.#current);
       }
       this.#error = undefined;

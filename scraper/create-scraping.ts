@@ -3,9 +3,11 @@ import { hostname } from 'node:os';
 import type { Environment } from '../crds/config/reference.ts';
 import { scraperSecrets } from '../crds/config/scraper-redact.ts';
 import type { ScraperConfig, ScraperSettings } from '../crds/config/scraper.ts';
+import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
 import { observeNode } from '../crds/runtime/node-metrics.ts';
 import { limited, Slots } from './concurrency.ts';
 import { KeptWindows } from './gathered.ts';
+import { MemoryBudget, memoryForAnswers } from './memory-budget.ts';
 import { LiveScraping } from './live-scraping.ts';
 import type { Logger } from './logger.ts';
 import { DryRunEmitter } from './output/dry-run-emitter.ts';
@@ -47,7 +49,11 @@ export async function createScraping(options: ScrapingOptions): Promise<LiveScra
   const pod = `${shard === undefined ? '' : `${shard}/`}${hostname()}-${randomUUID()}`;
   const metricsMs = Number(env['OTEL_METRIC_EXPORT_INTERVAL']) || METRICS_MS;
 
-  const client = new UndiciClient({ proxies: proxiesFrom(env), userAgent: `otel-api-scraper/${version}` });
+  const client = new UndiciClient({
+    proxies: proxiesFrom(env),
+    userAgent: `otel-api-scraper/${version}`,
+    rules: connectRulesFrom(env),
+  });
   const http = limited(client, new Slots(settings.maxGlobalConcurrency));
   const tokens = new TokenCache(clock);
   const emitter = await createEmitter(settings, { env, logger, now, refreshMs: metricsMs });
@@ -97,6 +103,8 @@ export async function createScraping(options: ScrapingOptions): Promise<LiveScra
     state,
     emitter,
     kept: new KeptWindows(),
+    memory: new MemoryBudget(memoryForAnswers()),
+    suspects: new Slots(1),
     scheduler,
     upkeep,
     observer: {

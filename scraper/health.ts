@@ -1,3 +1,4 @@
+import type { Problem } from '../crds/config/problem.ts';
 import type { SourceStatus } from './status.ts';
 
 /** What is known of one source. Times are ISO 8601; null: not yet. */
@@ -26,6 +27,8 @@ export interface HealthObject {
   readonly config_hash: string;
   /** Why the configuration file as it is now is not in use. */
   readonly config_error?: string;
+  /** What is wrong with sources that are left out, with `--keep-going`. */
+  readonly left_out?: readonly string[];
   /** Whether files of referenced Secrets or ConfigMaps differ from those at the start. */
   readonly references?: { readonly changed: boolean };
   readonly sources: readonly SourceHealth[];
@@ -36,16 +39,19 @@ export function healthObject(parts: {
   readonly version: string;
   readonly configHash: string;
   readonly configError: string | undefined;
+  readonly leftOut?: readonly Problem[] | undefined;
   readonly referencesChanged: boolean | undefined;
   readonly sources: readonly SourceHealth[];
 }): HealthObject {
-  const { version, configHash, configError, referencesChanged, sources } = parts;
-  const isFine = configError === undefined && sources.every((source) => source.last_error === null);
+  const { version, configHash, configError, leftOut = [], referencesChanged, sources } = parts;
+  const isFine =
+    configError === undefined && leftOut.length === 0 && sources.every((source) => source.last_error === null);
   return {
     status: isFine ? 'ok' : 'degraded',
     version,
     config_hash: configHash,
     ...(configError === undefined ? {} : { config_error: configError }),
+    ...(leftOut.length === 0 ? {} : { left_out: leftOut.map(({ path, message }) => `${path} ${message}`) }),
     ...(referencesChanged === undefined ? {} : { references: { changed: referencesChanged } }),
     sources,
   };

@@ -1,3 +1,5 @@
+import type { Slots } from './concurrency.ts';
+import type { MemoryBudget } from './memory-budget.ts';
 import type { ScraperConfig } from '../crds/config/scraper.ts';
 import type { KeptWindows } from './gathered.ts';
 import type { Logger } from './logger.ts';
@@ -16,6 +18,8 @@ export interface LiveScrapingParts {
   readonly state: StateHolder;
   readonly emitter: Emitter;
   readonly kept: KeptWindows;
+  readonly memory: MemoryBudget;
+  readonly suspects: Slots;
   readonly scheduler: Scheduler;
   readonly upkeep: Upkeep;
   readonly observer: RunObserver;

@@ -33,7 +33,7 @@ async function main(): Promise<number> {
   const { describeProblem, readConfigFile } = await import('./config-file.ts');
   let loaded;
   try {
-    loaded = await readConfigFile(options.config, process.env);
+    loaded = await readConfigFile(options.config, process.env, options.keepGoing);
   } catch (error) {
     process.stderr.write(`${describeProblem(error, options.config)}\n`);
     return 1;
@@ -64,8 +64,13 @@ async function validate({ config, warnings }: LoadedConfig, path: string): Promi
 async function explained(loaded: LoadedConfig, options: NonNullable<Options['explain']>): Promise<number> {
   const { explain } = await import('./explain/explain.ts');
   const { UnknownSource } = await import('./explain/known-source.ts');
+  const { connectRulesFrom } = await import('../crds/runtime/guarded-connect.ts');
   const { proxiesFrom, UndiciClient } = await import('./requests/undici-client.ts');
-  const http = new UndiciClient({ proxies: proxiesFrom(process.env), userAgent: `otel-api-scraper/${version}` });
+  const http = new UndiciClient({
+    proxies: proxiesFrom(process.env),
+    userAgent: `otel-api-scraper/${version}`,
+    rules: connectRulesFrom(process.env),
+  });
   const { source: name, limit } = options;
   try {
     const asked = { config: loaded.config, name, limit, http, now: () => new Date() };
@@ -88,7 +93,9 @@ async function once(loaded: LoadedConfig): Promise<number> {
   process.once('SIGINT', () => stopped.abort());
   const { lines, isFine } = await scrapeOnce({ loaded, env: process.env, version, signal: stopped.signal });
   for (const line of lines) process.stdout.write(`${line}\n`);
-  return isFine ? 0 : 1;
+  const { leftOut = [] } = loaded;
+  for (const { path, message } of leftOut) process.stderr.write(`left out: ${path} ${message}\n`);
+  return isFine && leftOut.length === 0 ? 0 : 1;
 }
 
 async function run(loaded: LoadedConfig, options: Options): Promise<number> {
@@ -100,6 +107,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   let secrets = (): readonly string[] => configured;
   const logger = createLogger(logLevel, () => secrets());
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
+  for (const { path, message } of loaded.leftOut ?? []) logger.error({ path }, `this source is left out: ${message}`);
 
   const scraper = await createScraper({
     configPath: options.config,
@@ -109,6 +117,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     version,
     references: options.references,
     shard: options.shard,
+    keepGoing: options.keepGoing,
   });
   secrets = () => scraper.secrets();
   try {

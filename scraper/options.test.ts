@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { readOptions, USAGE, UsageError } from './options.ts';
 
-const NONE = { host: undefined, port: undefined, references: undefined, shard: undefined };
+const NONE = { host: undefined, port: undefined, references: undefined, shard: undefined, keepGoing: false };
 const RUN = { action: 'run', config: './config.yaml', ...NONE };
 
 describe('the command line', () => {
@@ -15,6 +15,7 @@ describe('the command line', () => {
     [['--port', '65535'], {}, { port: 65_535 }],
     [['--references', '/var/run/refs'], {}, { references: '/var/run/refs' }],
     [['--shard', 'tools/scraper2-shop'], {}, { shard: 'tools/scraper2-shop' }],
+    [['--keep-going'], {}, { keepGoing: true }],
     [['--once'], {}, { action: 'once' }],
     [['--explain', 'orders'], {}, { action: 'explain', explain: { source: 'orders', limit: 5 } }],
     [['--explain=', '--limit', '0'], {}, { action: 'explain', explain: { source: '', limit: 0 } }],

@@ -13,6 +13,8 @@ export interface Options {
   readonly references: string | undefined;
   /** The pods that share the sources of this file, among those that share its state; undefined: all of them. */
   readonly shard: string | undefined;
+  /** Sources that something is wrong with are left out. */
+  readonly keepGoing: boolean;
   /** What to explain: the source's name, and how many of its records are shown. */
   readonly explain?: { readonly source: string; readonly limit: number };
 }
@@ -32,6 +34,7 @@ Options:
   --port NUMBER      TCP port instead of scraper.servicePort; 0 takes a free one
   --shard NAME       share the sources only with pods of the same NAME, where pods with other files use the same Redis
   --references DIR   watch the files below this folder and show in /healthz whether they have changed since the start
+  --keep-going       leave out sources that something is wrong with, say so in the log and /healthz, and run the others
   --version          print the version and exit
   --help             print this text and exit
 
@@ -65,6 +68,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
         port: { type: 'string' },
         references: { type: 'string' },
         shard: { type: 'string' },
+        'keep-going': { type: 'boolean' },
         version: { type: 'boolean' },
         help: { type: 'boolean', short: 'h' },
       },
@@ -82,6 +86,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     port,
     references: values.references,
     shard: values.shard,
+    keepGoing: values['keep-going'] === true,
     ...(values.explain === undefined ? {} : { explain: { source: values.explain, limit: limit ?? DEFAULT_LIMIT } }),
   };
 }

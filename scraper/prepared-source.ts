@@ -59,7 +59,8 @@ export function prepareSource(source: Source, { settings, http, tokens, now, war
   const pattern = timePattern(scrape, settings.defaultTimeFormat);
   const first = (to: Date, periodMs: number): Date =>
     firstStart(scrape.rangeKeys?.firstScrapeStart, pattern, to, periodMs);
-  if (isRange && source.runFirstScrape) checkFirstStart(() => first(now(), 0));
+  // Also where nothing is scraped first: what can never work is told before it is needed.
+  if (scrape.rangeKeys?.firstScrapeStart) checkFirstStart(() => first(now(), 0));
   return {
     source,
     isRange,

@@ -1,5 +1,7 @@
 import type { KeptWindows } from './gathered.ts';
 import type { Logger } from './logger.ts';
+import type { Slots } from './concurrency.ts';
+import type { MemoryBudget } from './memory-budget.ts';
 import type { Emitter } from './output/emitter.ts';
 import type { PreparedSource } from './prepared-source.ts';
 import type { FetchDependencies } from './requests/fetch-window.ts';
@@ -11,6 +13,9 @@ export interface RunParts {
   readonly ledger: Ledger;
   readonly emitter: Emitter;
   readonly kept: KeptWindows;
+  readonly memory: MemoryBudget;
+  /** Of all windows that were read when the process crashed. */
+  readonly suspects: Slots;
   /** With the limits of the configuration as it is now. */
   readonly fetchOf: (prepared: PreparedSource) => FetchDependencies;
   /** Proof that the source is this pod's; undefined: it is not. */

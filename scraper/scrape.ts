@@ -1,6 +1,8 @@
 import { setImmediate } from 'node:timers/promises';
+import type { BegunWindow } from './begun-window.ts';
 import type { Slots } from './concurrency.ts';
 import { type Budget, type Claims, Gathered, type KeptWindows, NoRoom } from './gathered.ts';
+import type { MemoryBudget, MemoryShare } from './memory-budget.ts';
 import { ExportFailure, type Emitter } from './output/emitter.ts';
 import type { PreparedSource } from './prepared-source.ts';
 import { RequestFailure } from './requests/failure.ts';
@@ -18,6 +20,8 @@ export interface ScrapeParts {
   readonly claims: Claims;
   readonly kept: KeptWindows;
   readonly budget: Budget;
+  readonly memory: MemoryBudget;
+  readonly begun: BegunWindow;
   readonly now: () => Date;
 }
 
@@ -25,6 +29,9 @@ export interface ScrapeParts {
 const RECORDS_AT_ONCE = 1000;
 /** All pages of a window may hold as much as so many of the largest answers. */
 const ANSWERS_OF_A_WINDOW = 8;
+/** What log records hold until they are delivered: the values of the answer, and what is made around each record. */
+const COST_OF_A_BYTE = 2;
+const COST_OF_A_RECORD = 512;
 /** Milliseconds of work after which others have their turn: health checks must be answered meanwhile. */
 const TURN_MS = 25;
 
@@ -33,7 +40,7 @@ const TURN_MS = 25;
  * anywhere leaves the window open. Undefined: the source has moved to another pod, and nothing was written.
  *
  * @throws NoRoom when it has to wait for the next run
- * @throws RequestFailure, ShapeMismatch, ExportFailure or StateUnavailable; the reason of `signal` when that aborted
+ * @throws RequestFailure, ShapeMismatch, CrashedTwice, ExportFailure or StateUnavailable; the reason of `signal` when that aborted
  */
 export async function scrapeWindow(
   window: LedgerWindow,
@@ -43,7 +50,8 @@ export async function scrapeWindow(
 ): Promise<Gathered | undefined> {
   const { prepared, ledger, emitter, claims, kept, now } = parts;
   const { name } = prepared.source;
-  const gathered = kept.take(name, window.id) ?? (await fetched(window, parts, signal));
+  using memory = parts.memory.share();
+  const gathered = kept.take(name, window.id) ?? (await fetched(window, parts, { memory, fence }, signal));
   const release = (): void => {
     claims.release(gathered.fingerprints);
     emitter.giveUp(gathered.contribution);
@@ -83,17 +91,34 @@ const isWorthKeeping = (error: unknown, { isAcknowledged, contribution }: Gather
   (error instanceof ExportFailure && (error.retryable || contribution.isCounted)) ||
   (error instanceof StateUnavailable && isAcknowledged);
 
-async function fetched(window: LedgerWindow, parts: ScrapeParts, signal: AbortSignal): Promise<Gathered> {
+/** Of one attempt. */
+interface OwnParts {
+  readonly memory: MemoryShare;
+  readonly fence: Fence;
+}
+
+async function fetched(
+  window: LedgerWindow,
+  parts: ScrapeParts,
+  own: OwnParts,
+  signal: AbortSignal,
+): Promise<Gathered> {
   const release = await parts.fetching.take(signal);
   try {
-    return await gather(window, parts, signal);
+    return await gather(window, parts, own, signal);
   } finally {
     release();
   }
 }
 
-async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSignal): Promise<Gathered> {
-  const { prepared, fetch, claims, kept, budget, now } = parts;
+async function gather(
+  window: LedgerWindow,
+  parts: ScrapeParts,
+  { memory, fence }: OwnParts,
+  signal: AbortSignal,
+): Promise<Gathered> {
+  const { prepared, claims, kept, begun, budget, now } = parts;
+  const fetch = { ...parts.fetch, memory, arrived: (bytes: number) => begun.arrived(bytes, fence, signal) };
   const isCounted = kept.isCounted(prepared.source.name, window.id);
   const gathered = new Gathered(now(), { sentBefore: window.mayRepeat, isCounted });
   const isFirst = budget.isWhole;
@@ -105,6 +130,7 @@ async function gather(window: LedgerWindow, parts: ScrapeParts, signal: AbortSig
       const records = await selected(page, gathered, parts);
       gathered.records += records.length;
       await inChunks(records, (some) => prepared.addReadings(some, page.body, gathered.contribution, time));
+      memory.keep(prepared.source.emitLogs ? page.bytes * COST_OF_A_BYTE + records.length * COST_OF_A_RECORD : 0);
     }
     signal.throwIfAborted();
     // What is committed is never asked for again: only a window that is too large by itself loses records.

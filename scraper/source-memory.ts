@@ -10,6 +10,8 @@ export class SourceMemory {
   readonly claims = new Claims();
   /** Windows that are begun and not committed. */
   readonly inFlight = new Map<string, WindowKind>();
+  /** Windows, or `MOMENT`, of which the ledger knows from this process that their answers are read. */
+  readonly begun = new Set<string>();
   /** Attempts at each window that failed because of the collector. */
   readonly collectorFailures = new Map<string, number>();
   /** Time has passed that no run has planned yet. */

@@ -1,4 +1,5 @@
 import { nextAttempt } from './backoff.ts';
+import { BegunWindow } from './begun-window.ts';
 import { Budget, NoRoom } from './gathered.ts';
 import { type Plan, planOf } from './plan.ts';
 import { outOfReach } from './requests/windows.ts';
@@ -184,7 +185,7 @@ export class SourceRun {
       if (window === latest || fence === undefined) continue;
       const why = window.error === undefined ? '' : `; before that: ${window.error}`;
       const error = `a later moment has taken its place${why}`;
-      await ledger.failed(this.#name, window.id, { error, nextAttemptAt: 'dead', now: now() }, fence);
+      await ledger.failed(this.#name, window.id, { error, nextAttemptAt: 'dead', now: now(), isReplaced: true }, fence);
       this.#forget(window);
       logger.debug({ source: this.#name, window: window.id }, 'moment set aside: a later one has taken its place');
     }
@@ -196,14 +197,32 @@ export class SourceRun {
   /** Never rejects. */
   async #scrape(window: LedgerWindow): Promise<void> {
     const { prepared, fetching, claims } = this.#memory;
-    const { fence: fenceNow, fetchOf, ledger, emitter, kept, now, observer } = this.#parts;
+    const { fence: fenceNow, fetchOf, ledger, emitter, kept, memory, suspects, now, observer } = this.#parts;
     const fence = fenceNow();
     if (fence === undefined) return this.#moved(window);
     const fetch = fetchOf(prepared);
-    const parts = { prepared, fetch, ledger, emitter, fetching, claims, kept, budget: this.#budget, now };
+    const { isRange } = prepared;
+    const begun = new BegunWindow(window, { source: this.#name, isRange, ledger, suspects, begun: this.#memory.begun });
+    const parts = {
+      prepared,
+      fetch,
+      ledger,
+      emitter,
+      fetching,
+      claims,
+      kept,
+      memory,
+      begun,
+      budget: this.#budget,
+      now,
+    };
     try {
       const gathered = await scrapeWindow(window, parts, fence, this.#signal);
-      if (gathered === undefined) return this.#moved(window);
+      if (gathered === undefined) {
+        await letGo(begun);
+        return this.#moved(window);
+      }
+      begun.ended();
       this.#memory.collectorFailures.delete(window.id);
       this.#record.windows += 1;
       this.#record.records += gathered.records;
@@ -213,12 +232,13 @@ export class SourceRun {
       this.#tellOutOfReach(window, gathered.asked);
     } catch (error) {
       // What is given up, or has no room, stays as it is, and is due again.
-      if (this.#signal.aborted) return;
+      if (this.#signal.aborted) return letGo(begun);
       if (error instanceof NoRoom) {
         this.#isFull = true;
-        return;
+        return letGo(begun);
       }
-      await this.#failed(window, error, fence);
+      if (await this.#failed(window, error, fence)) begun.ended();
+      else begun.giveBack();
     }
   }
 
@@ -243,13 +263,14 @@ export class SourceRun {
     this.#parts.logger.info({ source: this.#name, window: window.id }, 'window left to another pod');
   }
 
-  async #failed(window: LedgerWindow, error: unknown, fence: Fence): Promise<void> {
+  /** Whether it has been written down. */
+  async #failed(window: LedgerWindow, error: unknown, fence: Fence): Promise<boolean> {
     const { ledger, kept, now, random, observer, logger } = this.#parts;
     const { prepared, collectorFailures } = this.#memory;
     // Nothing can be written down now; the window stays as it is.
     if (error instanceof StateUnavailable) {
       this.#stateFailure = error;
-      return;
+      return false;
     }
     const report = reportOf(error);
     const { isCollectors, retryAfterMs, message, kind, status } = report;
@@ -257,7 +278,7 @@ export class SourceRun {
     const mayHaveArrived = report.mayHaveArrived || kept.isCounted(this.#name, id);
     const byCollector = (collectorFailures.get(id) ?? 0) + (isCollectors ? 1 : 0);
     const failure = { attempts: attempts + 1 - byCollector, inTotal: attempts + 1, isCollectors, retryAfterMs };
-    const next = nextAttempt(failure, prepared.source.scrape.retry, now(), random());
+    const next = report.isFinal ? 'dead' : nextAttempt(failure, prepared.source.scrape.retry, now(), random());
     this.#record.failed += 1;
     this.#record.note(`${kind}: ${message}`);
     observer.failed(this.#name, report, next === 'dead');
@@ -278,10 +299,13 @@ export class SourceRun {
     if (next === 'dead') this.#forget(window);
     try {
       const written = { error: `${kind}: ${message}`, nextAttemptAt: next, now: now(), mayHaveArrived };
-      if (!(await ledger.failed(this.#name, id, written, fence))) this.#moved(window);
+      const isWritten = await ledger.failed(this.#name, id, written, fence);
+      if (!isWritten) this.#moved(window);
+      return isWritten;
     } catch (error) {
       if (!(error instanceof StateUnavailable)) throw error;
       this.#stateFailure = error;
+      return false;
     }
   }
 
@@ -289,4 +313,11 @@ export class SourceRun {
     this.#memory.collectorFailures.delete(id);
     this.#parts.kept.drop(this.#name, id);
   }
+}
+
+/** Where the ledger cannot be asked now, what it knows stays: one crash too many is counted, and told. */
+async function letGo(begun: BegunWindow): Promise<void> {
+  await begun.letGo().catch((error: unknown) => {
+    if (!(error instanceof StateUnavailable)) throw error;
+  });
 }

@@ -52,3 +52,16 @@ test('a cron expression whose time never comes', () => {
 test('what is fine', () => {
   expect(found('    dataKey: "a[0]"')).toEqual([]);
 });
+
+test('a first time that is none is told with the forms that are accepted, also where nothing is scraped first', () => {
+  const text = fileWith('')
+    .replace('runFirstScrape: true', 'runFirstScrape: false')
+    .replace('endKey: b', 'endKey: b, firstScrapeStart: yesterday');
+  const problems = unusableSources(loadScraperConfig(text, {}), text, new Date('2026-03-01T00:00:00Z'));
+  expect(problems).toEqual([
+    expect.objectContaining({
+      path: 'sources[1].scrape.rangeKeys.firstScrapeStart',
+      message: expect.stringContaining('is no time: write ISO 8601, such as 2026-01-31T00:00:00Z, or the format of'),
+    }),
+  ]);
+});

@@ -1,9 +1,11 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
+
+import { createServerForFew } from '../../crds/runtime/few-connections.ts';
 
 const REQUEST_MS = 5_000;
 /** Prometheus, perhaps twice, and a human; nobody else has a reason to hold connections. */
@@ -30,11 +32,8 @@ export class PrometheusEndpoint {
     this.#hosts = hosts;
     this.#path = path;
     this.#collect = collect;
-    this.#server = createServer(
-      { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: REQUEST_MS },
-      (request, response) => this.#answer(request, response),
-    );
-    this.#server.maxConnections = MAX_CONNECTIONS;
+    const few = { connections: MAX_CONNECTIONS, requestMs: REQUEST_MS };
+    this.#server = createServerForFew(few, (request, response) => this.#answer(request, response));
   }
 
   /**

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { Pool } from 'undici';
+import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 
 import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
 import { type Message, parseBody, progressToken } from '../exchange/message.ts';
@@ -36,6 +37,7 @@ const EVENT_STREAM = { 'content-type': 'text/event-stream' };
 interface Options {
   readonly url: string;
   readonly insecureTls: boolean;
+  readonly rules?: ConnectRules;
   readonly store: StateStore;
   readonly bus: MessageBus;
 }
@@ -93,7 +95,10 @@ export class LegacySseUpstream implements Upstream {
       keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls },
+      connect: guardedConnector(
+        { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls, allowH2: false },
+        options.rules ?? ANYWHERE,
+      ),
     });
     this.#timer = setInterval(() => void this.#tick(), TICK_MS).unref();
     this.#callTimer = setInterval(() => this.#renewCalls(), CALL_LEASE_MS / 3).unref();

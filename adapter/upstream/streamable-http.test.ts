@@ -76,6 +76,26 @@ describe('an upstream of Streamable HTTP', () => {
     return recorder;
   }
 
+  test('T5: connects to no metadata service, nor to its own pod where there is no sidecar, and says so', async () => {
+    const refused = async (url: string, rules = { loopback: true }): Promise<unknown> => {
+      await upstream.close();
+      upstream = new StreamableHttpUpstream({ url, insecureTls: false, rules });
+      const recorder = send();
+      await recorder.ended;
+      return [recorder.error?.message, recorder.error?.sent];
+    };
+    expect(await refused('http://2852039166/mcp')).toEqual([
+      expect.stringContaining('refused: 169.254.169.254 is a link-local address'),
+      false,
+    ]);
+    const own = await refused(http.origin.replace('127.0.0.1', 'localhost'), { loopback: false });
+    expect(own).toEqual([
+      expect.stringMatching(/^refused: localhost resolves to \S+, an address of the pod itself/),
+      false,
+    ]);
+    expect(http.requests).toEqual([]);
+  });
+
   test('carries the bytes, the headers and its own session there and back', async () => {
     http.handler = (request, res) => answerResult(request, res, 1, { 'mcp-session-id': 'up-2' });
     const body = ownBody({ method: 'ping' });

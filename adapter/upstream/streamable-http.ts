@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { type Dispatcher, Pool } from 'undici';
 
+import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
 import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
@@ -18,6 +19,7 @@ const MAX_REDIRECTS = 3;
 const SESSION_ID = /^[\x21-\x7e]{1,4096}$/;
 /** Errors that are raised before a byte of the request left. */
 const NOT_SENT = new Set([
+  'ERR_BLOCKED_ADDRESS',
   'ECONNREFUSED',
   'ENOTFOUND',
   'EAI_AGAIN',
@@ -38,7 +40,7 @@ export class StreamableHttpUpstream implements Upstream {
   readonly #pool: Pool;
   readonly #path: string;
 
-  constructor(options: { url: string; insecureTls: boolean }) {
+  constructor(options: { url: string; insecureTls: boolean; rules?: ConnectRules }) {
     const url = new URL(options.url);
     this.#origin = url.origin;
     this.#path = url.pathname + url.search;
@@ -48,7 +50,10 @@ export class StreamableHttpUpstream implements Upstream {
       keepAliveTimeoutThreshold: KEEP_ALIVE_MARGIN_MS,
       headersTimeout: 0,
       bodyTimeout: 0,
-      connect: { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls },
+      connect: guardedConnector(
+        { timeout: CONNECT_TIMEOUT_MS, rejectUnauthorized: !options.insecureTls, allowH2: false },
+        options.rules ?? ANYWHERE,
+      ),
     });
   }
 

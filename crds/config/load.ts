@@ -23,6 +23,23 @@ export function loadScraperConfig(text: string, env: Environment): ScraperConfig
   return loadConfig(ScraperConfig, text, env, adminSecretIsSet);
 }
 
+/**
+ * Reads it without the sources that something is wrong with, where that is all that is wrong with the file.
+ * @returns the problems of what was left out, too
+ * @throws ConfigError as `loadScraperConfig`
+ */
+export function loadUsableSources(text: string, env: Environment): { config: ScraperConfig; leftOut: Problem[] } {
+  try {
+    return { config: loadScraperConfig(text, env), leftOut: [] };
+  } catch (error) {
+    if (!(error instanceof ConfigError)) throw error;
+    const wrong = error.problems.map(({ path }) => /^sources\[(\d+)\]/.exec(path)?.[1]);
+    if (wrong.includes(undefined)) throw error;
+    const without = new Set(wrong.map(Number));
+    return { config: loadConfig(ScraperConfig, text, env, adminSecretIsSet, without), leftOut: [...error.problems] };
+  }
+}
+
 /** What is wrong with a configuration of the adapter whose environment is not known. */
 export function checkAdapterConfig(document: unknown): Problem[] {
   return checkUnresolved(AdapterConfig, document);
@@ -44,7 +61,8 @@ export function checkUnresolved(schema: z.ZodType, document: unknown): Problem[]
 
 /**
  * Reads any configuration file. All problems are found at once: syntax, unset variables, fields and rules.
- * `needs` says what the configuration lacks outside the file, once the file is valid.
+ * `needs` says what the configuration lacks outside the file, once the file is valid; `without` names entries of
+ * `sources` that are not read.
  * @throws ConfigError with the problems in the order of the file
  */
 function loadConfig<T extends z.ZodType>(
@@ -52,11 +70,12 @@ function loadConfig<T extends z.ZodType>(
   text: string,
   env: Environment,
   needs: (config: z.output<T>, env: Environment) => LocatedProblem[] = () => [],
+  without: ReadonlySet<number> = new Set(),
 ): z.output<T> {
   const source = readYaml(text);
   if (source.value === undefined) throw new ConfigError(source.problems);
 
-  const { value: document, found: references } = interpolateAll(source.value, env);
+  const { value: document, found: references } = interpolateAll(withoutSources(source.value, without), env);
   const unset = references.flatMap(({ path, unset: names }) => names.map((name) => unsetProblem(path, name)));
   const parsed = schema.safeParse(document);
   const invalid = parsed.success
@@ -70,6 +89,13 @@ function loadConfig<T extends z.ZodType>(
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems.sort(byPosition));
   return parsed.data;
 }
+
+function withoutSources(document: unknown, left: ReadonlySet<number>): unknown {
+  if (left.size === 0 || !isMapping(document) || !Array.isArray(document['sources'])) return document;
+  return { ...document, sources: document['sources'].filter((_source, index) => !left.has(index)) };
+}
+
+const isMapping = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null;
 
 /** The admin API without its secret would be open or useless. The secret itself is not part of the configuration. */
 function adminSecretIsSet({ scraper }: ScraperConfig, env: Environment): LocatedProblem[] {

@@ -16,7 +16,9 @@ const NextLink = z.strictObject({
     .describe('Path of the URL in the answer. Required when `from` is `body`.')
     .nullable()
     .prefault(null),
-  sameHost: flag().describe('Refuse URLs of another host, so that credentials go nowhere else.').prefault(true),
+  sameHost: flag()
+    .describe('Refuse URLs of another host. When false they are followed, but without credentials and `extraHeaders`.')
+    .prefault(true),
   maxPages,
 });
 

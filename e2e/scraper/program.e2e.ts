@@ -24,6 +24,11 @@ sources:
     gaugeReadings:
       - { name: api.users, dataKey: users, unit: "1" }
 `;
+const BROKEN = `  - name: broken
+    frequency: soon
+    baseUrl: https://api.example.com
+    endpoint: /
+    scrape: { type: instant }`;
 const ENV = { API_KEY: 'key-from-the-environment' };
 
 describe('otel-api-scraper', () => {
@@ -155,6 +160,28 @@ describe('otel-api-scraper', () => {
       SCRAPER_CONFIG: file,
     });
     expect(missing).toMatchObject({ code: 1, stderr: expect.stringContaining('missing.yaml cannot be read: ENOENT') });
+  });
+
+  test('one source that cannot be used: the file is refused; with --keep-going the others run, and it says so', async () => {
+    const wrong = FILE.replace('  - name: status', `${BROKEN}\n  - name: status`);
+    await writeFile(file, wrong);
+    expect(await runScraper(['--config', file, '--port', '0'], env())).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('sources[0].frequency'),
+    });
+    await using scraper = await startScraper(file, { env: env(), args: ['--keep-going'] });
+    expect(await health(scraper.url)).toMatchObject({
+      status: 'degraded',
+      left_out: [expect.stringMatching(/^sources\[0\]\.frequency must be /)],
+      sources: [{ name: 'status' }],
+    });
+    expect(scraper.stdout()).toMatch(/"path":"sources\[0\]\.frequency","msg":"this source is left out: must be /);
+    // What is wrong elsewhere leaves nothing to go on with.
+    await writeFile(file, wrong.replace('logLevel: info', 'logLevel: loud'));
+    expect(await runScraper(['--config', file, '--port', '0', '--keep-going'], env())).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('scraper.logLevel'),
+    });
   });
 
   test('--version, --help, and what it does not know', async () => {

@@ -1,3 +1,4 @@
+import { BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
 import { isAbsolute, join } from 'node:path';
 import { parse, stringify } from 'yaml';
 import { FOLDERS_CONTAINER } from '../mcp-adapter/defaults.ts';
@@ -202,6 +203,8 @@ function variables(
     for (const [key, value] of Object.entries(values ?? {})) result[prefix + key] = value;
   }
   for (const { name, value, valueFrom } of container.env ?? []) {
+    // Here the machine is not the pod's alone.
+    if (name === BLOCK_LOOPBACK) continue;
     const reference = valueFrom?.secretKeyRef ?? valueFrom?.configMapKeyRef;
     if (reference === undefined) {
       if (valueFrom === undefined) result[name] = value ?? '';

@@ -1,3 +1,4 @@
+import { ANYWHERE, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 import { Agent, request } from 'undici';
 import { valueAt } from '../../crds/config/tree.ts';
 import { bodyText } from '../pods/http-body.ts';
@@ -32,7 +33,11 @@ const MAX_BYTES = 1024 * 1024;
  * adapter or through it, and the operator has none. So does that of an adapter that is full: it serves those who came before.
  */
 export function createHandshake(version: string): { shakeHands: ShakeHands; close(): Promise<void> } {
-  const agent = new Agent({ pipelining: 0, keepAliveTimeout: 1, connect: { timeout: TIMEOUT_MS } });
+  const agent = new Agent({
+    pipelining: 0,
+    keepAliveTimeout: 1,
+    connect: guardedConnector({ timeout: TIMEOUT_MS }, ANYWHERE),
+  });
   const message = JSON.stringify({
     jsonrpc: '2.0',
     id: 1,

@@ -49,10 +49,11 @@ describe('the container', () => {
 
   test('has each variable once, and the user’s own', () => {
     const name = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
-    expect(container(template(), 'env')).toEqual([{ name, value: '60' }]);
+    const alone = { name: 'BLOCK_LOOPBACK', value: 'true' };
+    expect(container(template(), 'env')).toEqual([{ name, value: '60' }, alone]);
     const env = [{ name, value: '7' }];
     const own = template({ env });
-    expect(container(own, 'env')).toEqual(env);
+    expect(container(own, 'env')).toEqual([...env, alone]);
     expect(valueAt(own, ['spec', 'terminationGracePeriodSeconds'])).toBe(22);
     const observed = template({ env }, { telemetry: { enabled: true, shutdown_drain_timeout_seconds: 20 } });
     expect(valueAt(observed, ['spec', 'terminationGracePeriodSeconds'])).toBe(42);

@@ -3,7 +3,7 @@ import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotati
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
-import { withSidecarDefaults } from '../pods/sidecars.ts';
+import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import type { BuildContext } from './build-context.ts';
 import {
@@ -38,13 +38,16 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
         ...revisions(adapter, context, hash),
       },
     },
-    spec: withStorageFolders(
-      withSidecarDefaults(
-        overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
-        CONTAINER,
-        adapter.spec.image ?? context.image,
+    spec: withoutLoopback(
+      withStorageFolders(
+        withSidecarDefaults(
+          overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+          CONTAINER,
+          adapter.spec.image ?? context.image,
+        ),
+        config,
       ),
-      config,
+      CONTAINER,
     ),
   };
 }

@@ -1,4 +1,6 @@
 import { Agent, request } from 'undici';
+import { ANYWHERE, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
+import { parseJson, REQUEST_LIMITS } from '../../crds/runtime/json-limits.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { bodyText } from './http-body.ts';
@@ -25,7 +27,12 @@ const MAX_AT_ONCE = 5;
 /** Asks the pods of a program how they are. Connections are not kept: pods come and go, and are asked seldom. */
 export class PodClient<T> {
   readonly #source: HealthSource<T>;
-  readonly #agent = new Agent({ connections: 1, pipelining: 0, keepAliveTimeout: 1, connect: { timeout: TIMEOUT_MS } });
+  readonly #agent = new Agent({
+    connections: 1,
+    pipelining: 0,
+    keepAliveTimeout: 1,
+    connect: guardedConnector({ timeout: TIMEOUT_MS }, ANYWHERE),
+  });
 
   constructor(source: HealthSource<T>) {
     this.#source = source;
@@ -50,7 +57,10 @@ export class PodClient<T> {
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
     try {
       const { body } = await request(url, { dispatcher: this.#agent, signal: limit, headers: { connection: 'close' } });
-      return this.#source.parse(pod.metadata.name, JSON.parse(await bodyText(body, this.#source.maxBytes)));
+      return this.#source.parse(
+        pod.metadata.name,
+        parseJson(await bodyText(body, this.#source.maxBytes), REQUEST_LIMITS),
+      );
     } catch {
       return undefined;
     }

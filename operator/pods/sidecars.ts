@@ -1,6 +1,10 @@
-/** What containers that the overlay adds need not say. */
+/** What containers that the overlay adds need not say, and what follows from there being any. */
+
+import { BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
 
 interface Container {
+  readonly restartPolicy?: string;
+  readonly env?: readonly { readonly name: string }[];
   readonly name?: string;
   readonly image?: string;
   readonly securityContext?: object;
@@ -22,4 +26,20 @@ export function withSidecarDefaults(spec: PodSpec, ours: string, image: string):
     return Array.isArray(containers) ? [[list, containers.map((one: Container) => complete(one))] as const] : [];
   });
   return { ...spec, ...Object.fromEntries(lists) };
+}
+
+/** Tells `ours` that it is alone in its pod, so that it connects to nobody there; what users say of it does not count. */
+export function withoutLoopback(spec: PodSpec, ours: string): PodSpec {
+  const { containers, initContainers } = spec as {
+    containers?: readonly Container[];
+    initContainers?: readonly Container[];
+  };
+  const isAlone = containers?.length === 1 && !initContainers?.some(({ restartPolicy }) => restartPolicy === 'Always');
+  const told = (container: Container): Container => {
+    if (container.name !== ours) return container;
+    const others = (container.env ?? []).filter(({ name }) => name !== BLOCK_LOOPBACK);
+    const env = [...others, ...(isAlone ? [{ name: BLOCK_LOOPBACK, value: 'true' }] : [])];
+    return container.env === undefined && env.length === 0 ? container : { ...container, env };
+  };
+  return containers === undefined ? spec : { ...spec, containers: containers.map(told) };
 }

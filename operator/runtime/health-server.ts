@@ -1,6 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import { once } from 'node:events';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServerForFew } from '../../crds/runtime/few-connections.ts';
 
 export interface HealthSources {
   /** Why the process is not ready, or undefined when it is. */
@@ -20,11 +21,8 @@ export class HealthServer {
 
   constructor(sources: HealthSources) {
     this.#sources = sources;
-    this.#server = createServer(
-      { requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS, keepAliveTimeout: REQUEST_MS },
-      (request, response) => void this.#answer(request, response),
-    );
-    this.#server.maxConnections = MAX_CONNECTIONS;
+    const few = { connections: MAX_CONNECTIONS, requestMs: REQUEST_MS };
+    this.#server = createServerForFew(few, (request, response) => void this.#answer(request, response));
   }
 
   /**

@@ -2,7 +2,7 @@ import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotati
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
-import { withSidecarDefaults } from '../pods/sidecars.ts';
+import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import { hashOf } from '../runtime/content-hash.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
@@ -57,10 +57,13 @@ function podTemplate(plan: ShardPlan, context: Context): object {
         ...(plan.restartedAt === undefined ? {} : { [RESTARTED_AT]: plan.restartedAt }),
       },
     },
-    spec: withSidecarDefaults(
-      overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+    spec: withoutLoopback(
+      withSidecarDefaults(
+        overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+        CONTAINER,
+        plan.pod.image ?? context.image,
+      ),
       CONTAINER,
-      plan.pod.image ?? context.image,
     ),
   };
 }

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { createServerForFew } from '../../crds/runtime/few-connections.ts';
 import type { Logger } from '../logger.ts';
 import { type Answer, Refusal } from './answer.ts';
 import { discardBody, readBody } from './request-body.ts';
@@ -30,10 +31,8 @@ export class HttpServer {
 
   constructor(options: HttpServerOptions) {
     this.#options = options;
-    this.#server = createServer({ requestTimeout: REQUEST_MS, headersTimeout: REQUEST_MS }, (request, response) => {
-      void this.#serve(request, response);
-    });
-    this.#server.maxConnections = MAX_CONNECTIONS;
+    const few = { connections: MAX_CONNECTIONS, requestMs: REQUEST_MS };
+    this.#server = createServerForFew(few, (request, response) => void this.#serve(request, response));
   }
 
   /** Opens the port and returns the URL. Without a host: all addresses. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
-import { promisify } from 'node:util';
-import { brotliDecompress, gunzip, inflate, inflateRaw, zstdDecompress } from 'node:zlib';
+import type { Transform } from 'node:stream';
+import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
 import { RequestFailure } from './failure.ts';
 
 /** Why a body cannot be read; the caller adds which. */
@@ -18,28 +18,32 @@ export class UnreadableBody extends Error {
 /** The encodings that are asked for. */
 export const ACCEPT_ENCODING = 'gzip, deflate, br';
 
-type Decompress = (bytes: Buffer, options: { maxOutputLength: number }) => Promise<Buffer>;
+/** What may be read of a body. */
+export interface BodyLimits {
+  readonly maxBytes: number;
+  /** Called for every part before it is kept; it may wait, or throw. */
+  readonly take: (bytes: number) => Promise<void>;
+}
 
-const [unzip, unbrotli, unzstd, zlib, raw] = [gunzip, brotliDecompress, zstdDecompress, inflate, inflateRaw].map(
-  (decompress) => promisify(decompress) as Decompress,
-) as [Decompress, Decompress, Decompress, Decompress, Decompress];
+const CHUNK = { chunkSize: 65_536 };
 
-const DECOMPRESS: Readonly<Record<string, Decompress>> = {
-  gzip: unzip,
-  'x-gzip': unzip,
-  br: unbrotli,
-  zstd: unzstd,
+const DECOMPRESS: Readonly<Record<string, (bytes: Buffer) => Transform>> = {
+  gzip: () => createGunzip(CHUNK),
+  'x-gzip': () => createGunzip(CHUNK),
+  br: () => createBrotliDecompress(CHUNK),
+  zstd: () => createZstdDecompress(CHUNK),
   // Some servers leave out the header of zlib, whose low half-byte would be 8.
-  deflate: (bytes, options) => (((bytes[0] ?? 0) & 0x0f) === 8 ? zlib : raw)(bytes, options),
+  deflate: (bytes) => (((bytes[0] ?? 0) & 0x0f) === 8 ? createInflate(CHUNK) : createInflateRaw(CHUNK)),
 };
 
 /** Reads a stream to its end, but no more than so many bytes. */
-export async function readBytes(body: AsyncIterable<Buffer>, maxBytes: number): Promise<Buffer> {
+export async function readBytes(body: AsyncIterable<Buffer>, { maxBytes, take }: BodyLimits): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let total = 0;
   for await (const chunk of body) {
     total += chunk.length;
     if (total > maxBytes) throw tooLarge(maxBytes);
+    await take(chunk.length);
     chunks.push(chunk);
   }
   const [only] = chunks;
@@ -47,24 +51,27 @@ export async function readBytes(body: AsyncIterable<Buffer>, maxBytes: number): 
 }
 
 /** The text of a body: decompressed, within the limit, and UTF-8. */
-export async function decodeBody(bytes: Buffer, encoding: string | undefined, maxBytes: number): Promise<Buffer> {
+export async function decodeBody(bytes: Buffer, encoding: string | undefined, limits: BodyLimits): Promise<Buffer> {
   let decoded = bytes;
   // As a list, the last one was applied last.
   for (const name of (encoding ?? '').toLowerCase().split(',').toReversed()) {
-    decoded = await decompressed(decoded, name.trim(), maxBytes);
+    decoded = await decompressed(decoded, name.trim(), limits);
   }
   if (!isUtf8(decoded)) throw new UnreadableBody('not_json', 'the answer is not UTF-8');
   return decoded;
 }
 
-async function decompressed(bytes: Buffer, encoding: string, maxBytes: number): Promise<Buffer> {
+async function decompressed(bytes: Buffer, encoding: string, limits: BodyLimits): Promise<Buffer> {
   if (encoding === '' || encoding === 'identity' || bytes.length === 0) return bytes;
   const decompress = Object.hasOwn(DECOMPRESS, encoding) ? DECOMPRESS[encoding] : undefined;
   if (decompress === undefined) throw new UnreadableBody('not_json', 'the answer has an unknown content-encoding');
+  const stream = decompress(bytes);
+  let broken = false;
+  stream.on('error', () => (broken = true)).end(bytes);
   try {
-    return await decompress(bytes, { maxOutputLength: maxBytes });
+    return await readBytes(stream as AsyncIterable<Buffer>, limits);
   } catch (error) {
-    if ((error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE') throw tooLarge(maxBytes);
+    if (!broken) throw error;
     throw new UnreadableBody('network', `the answer is not the ${encoding} that it says it is, or ends too early`);
   }
 }

@@ -7,7 +7,7 @@ export type FailureKind =
   | 'network'
   /** Certificates, of whichever side. */
   | 'tls'
-  /** Not sent: plain http while TLS is enforced, or a next page elsewhere. */
+  /** Not sent: plain http while TLS is enforced, a next page elsewhere, or an address that nobody may connect to. */
   | 'refused'
   | 'too_large'
   | 'not_json'
@@ -17,6 +17,10 @@ export type FailureKind =
   | 'auth'
   /** Pages without end. */
   | 'pages';
+
+/** What to do about answers that are too much for memory. */
+export const ASK_FOR_LESS =
+  'ask for smaller pages (scrape.pagination) or shorter windows (scrape.parallelWindow), or give the scraper more memory';
 
 interface Details {
   /** Of an answer. */

@@ -1,11 +1,13 @@
 import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
+import { JsonLimitError } from '../../crds/runtime/json-limits.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 import { ShapeMismatch } from '../records/shape-mismatch.ts';
 import type { Authenticator } from './auth.ts';
 import { excerpt } from './excerpt.ts';
-import { RequestFailure } from './failure.ts';
+import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 import { type HttpAnswer, type HttpClient, type HttpRequest, nameOf } from './http-client.ts';
-import { type PageAnswer, type PageStep, type Pages, pagesOf } from './pagination.ts';
-import { requestOf, type RequestParts } from './parameters.ts';
+import { isSameHost, type PageAnswer, type PageStep, type Pages, pagesOf } from './pagination.ts';
+import { requestOf, type RequestParts, sourceUrl } from './parameters.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Window } from './windows.ts';
@@ -23,6 +25,10 @@ export interface FetchDependencies {
   /** What must not stand in a message. */
   readonly secrets: () => readonly string[];
   readonly now: () => Date;
+  /** Called when an answer is there, before it is read. @param bytes of its text */
+  readonly arrived?: ((bytes: number) => Promise<void>) | undefined;
+  /** Where the memory for answers is taken from. */
+  readonly memory?: MemoryShare | undefined;
 }
 
 export interface Page {
@@ -74,6 +80,7 @@ async function onePage(
   signal: AbortSignal,
 ): Promise<{ page: Page; headers: HttpAnswer['headers'] }> {
   const answer = await ask(request, source, dependencies, signal);
+  await dependencies.arrived?.(answer.bytes);
   return { page: read(answer, request, dependencies), headers: answer.headers };
 }
 
@@ -84,7 +91,7 @@ async function ask(
   dependencies: FetchDependencies,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
-  const { auth, http, rateLimiter, settings } = dependencies;
+  const { auth, http, rateLimiter, settings, memory } = dependencies;
   if (settings.enforceTls && !request.url.toLowerCase().startsWith('https://')) {
     throw new RequestFailure(
       'refused',
@@ -92,17 +99,36 @@ async function ask(
     );
   }
   const { timeout: timeoutMs, maxResponseBytes: maxBytes } = source.scrape;
+  // Where pages lead to another host, that one gets nothing that says who asks.
+  const isHome = isSameHost(new URL(sourceUrl(source)), new URL(request.url));
   for (let repeated = false; ; repeated = true) {
     await rateLimiter.take(request.url, signal);
-    const credentials = await auth.headers(signal);
-    const headers = overruled(request.headers, credentials);
-    const sent: HttpRequest = { ...request, headers, timeoutMs, maxBytes, tls: source.tls };
+    const credentials = isHome ? await auth.headers(signal) : {};
+    const headers = isHome ? overruled(request.headers, credentials) : harmless(request.headers);
+    const tls = isHome ? source.tls : strangersTls(source.tls);
+    const sent: HttpRequest = { ...request, headers, timeoutMs, maxBytes, tls, andSystem: !isHome, memory };
     const answer = await http.send(sent, signal);
     if (answer.status >= 200 && answer.status <= 299) return answer;
-    if (answer.status === 401 && !repeated && auth.rejected(credentials)) continue;
+    if (answer.status === 401 && isHome && !repeated && auth.rejected(credentials)) continue;
     throw refusal(answer, sent, secretsOf(credentials, dependencies), dependencies.now());
   }
 }
+
+/** What every client sends; all other headers of a source may hold credentials. */
+const HARMLESS = new Set(['accept', 'accept-language', 'content-type', 'user-agent']);
+
+const harmless = (headers: Readonly<Record<string, string>>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.has(name.toLowerCase())));
+
+/** Whom to trust stays the same; the certificate of the client, and the name of the server, are of the source's host only. */
+const strangersTls = (tls: HttpRequest['tls']): HttpRequest['tls'] => ({
+  ...tls,
+  cert: null,
+  certFile: null,
+  key: null,
+  keyFile: null,
+  serverName: null,
+});
 
 /** The first headers without those that the second name, in whatever case. */
 function overruled(
@@ -141,6 +167,8 @@ function read(answer: HttpAnswer, request: RequestParts, dependencies: FetchDepe
     return { body, records: dependencies.records(body), bytes: answer.bytes };
   } catch (error) {
     if (error instanceof ShapeMismatch) throw new RequestFailure('shape', `${what}: ${error.message}`);
+    if (error instanceof JsonLimitError)
+      throw new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);
     if (!(error instanceof SyntaxError)) throw error;
     if (answer.text.trim() === '') throw new RequestFailure('not_json', `${what} answered ${answer.status}, empty`);
     // Never more than a few words: what is broken JSON may be data of the user.

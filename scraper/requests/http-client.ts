@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import type { MemoryShare } from '../memory-budget.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';
@@ -12,6 +13,8 @@ export interface HttpRequest {
   /** Largest answer, once it is decompressed. */
   readonly maxBytes: number;
   readonly tls: ClientTls;
+  /** Where the memory for the answer is taken from; undefined: `maxBytes` is little. */
+  readonly memory?: MemoryShare | undefined;
   /** Trust the authorities of the system, too, where `tls` names others. */
   readonly andSystem?: boolean;
 }

@@ -79,7 +79,7 @@ function byLink({ from, linkKey, sameHost, maxPages }: Of<'nextLink'>): Pages {
 }
 
 /** The same host and port; from http to https is no other host, but the way back is. */
-function isSameHost(here: URL, target: URL): boolean {
+export function isSameHost(here: URL, target: URL): boolean {
   if (here.hostname !== target.hostname) return false;
   if (here.protocol === target.protocol) return here.port === target.port;
   return target.protocol === 'https:' && here.port === '' && target.port === '';

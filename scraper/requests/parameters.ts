@@ -1,4 +1,6 @@
 import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
+import { looksSecret } from '../../crds/config/secret-names.ts';
+import { isSameHost } from './pagination.ts';
 import { asUrl, type Parameter, queryOf } from './query.ts';
 import { formatTime } from './strftime.ts';
 import { ON_TIME_MS, timeMode, timePattern, unitMs, type Window } from './windows.ts';
@@ -36,7 +38,9 @@ export function requestOf(context: RequestContext): RequestParts {
   if (method === 'GET') {
     return { method, url: next ?? withQuery(where, queryOf(parameters)), headers, body: undefined };
   }
-  const body = JSON.stringify(Object.fromEntries(parameters.map(({ name, value }) => [name, value])));
+  const isHome = isSameHost(new URL(url), new URL(where));
+  const told = isHome ? parameters : parameters.filter(({ name }) => !looksSecret(name));
+  const body = JSON.stringify(Object.fromEntries(told.map(({ name, value }) => [name, value])));
   const hasType = Object.keys(headers).some((name) => name.toLowerCase() === 'content-type');
   return { method, url: where, headers: hasType ? headers : { ...headers, 'Content-Type': 'application/json' }, body };
 }

@@ -1,4 +1,5 @@
 import type { Auth } from '../../crds/config/scraper-auth.ts';
+import { JsonLimitError, parseJson, REQUEST_LIMITS } from '../../crds/runtime/json-limits.ts';
 import type { ClientTls } from '../../crds/config/scraper-tls.ts';
 import { pythonFloat } from '../records/python-float.ts';
 import { numberText } from '../records/python-text.ts';
@@ -101,8 +102,10 @@ function tokenIn(answer: HttpAnswer, what: string, tokenKey: string | null): Tok
 
 function parsed(text: string, what: string): unknown {
   try {
-    return JSON.parse(text);
-  } catch {
+    return parseJson(text, REQUEST_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonLimitError)
+      throw new RequestFailure('auth', `${what} answered too much: ${error.message}`);
     throw new RequestFailure('auth', `${what} answered with something that is not JSON`);
   }
 }

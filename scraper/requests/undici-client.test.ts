@@ -41,6 +41,36 @@ async function failure(changes: Partial<HttpRequest> & { path?: string } = {}): 
   return failed;
 }
 
+describe('T5: addresses that nobody may connect to', () => {
+  test.each(['http://169.254.169.254/', 'http://2852039166/', 'http://[::ffff:a9fe:a9fe]/', 'http://100.100.100.200/'])(
+    '%s',
+    async (url) => {
+      expect(await failure({ url })).toMatchObject({
+        kind: 'refused',
+        message: expect.stringMatching(/^GET http:\S+: refused: \S+ is (a|the) /),
+      });
+    },
+  );
+
+  test('this machine, in a pod without a sidecar, also by its name; a proxy may be there all the same', async () => {
+    await client.close();
+    client = new UndiciClient({ proxies: {}, userAgent: 'test/1', rules: { loopback: false } });
+    expect(await failure()).toMatchObject({ kind: 'refused', message: expect.stringContaining('the pod itself') });
+    const url = server.url.replace('127.0.0.1', 'localhost');
+    expect(await failure({ url })).toMatchObject({ kind: 'refused', message: expect.stringContaining('resolves to') });
+    expect(server.requests).toEqual([]);
+    await client.close();
+    client = new UndiciClient({ proxies: { httpProxy: server.url }, userAgent: 'test/1', rules: { loopback: false } });
+    expect(await client.send(request({ url: 'http://api.example.com/x' }), never)).toMatchObject({ status: 200 });
+  });
+
+  test('a proxy at such an address', async () => {
+    await client.close();
+    client = new UndiciClient({ proxies: { httpProxy: 'http://169.254.169.254:80' }, userAgent: 'test/1' });
+    expect(await failure()).toMatchObject({ kind: 'refused' });
+  });
+});
+
 describe('a request', () => {
   test('arrives as it was written, its query untouched', async () => {
     const path = "/a%20b/'x'?q=a:b,c[0]|'d'+%20{e}";

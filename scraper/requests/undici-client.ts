@@ -1,8 +1,16 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, type buildConnector } from 'undici';
 import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import {
+  ANYWHERE,
+  type ConnectRules,
+  guardedConnector,
+  guardedLookup,
+  refusal,
+} from '../../crds/runtime/guarded-connect.ts';
+import { NoMemory } from '../memory-budget.ts';
 import { ACCEPT_ENCODING, decodeBody, readBytes, tooLarge, UnreadableBody } from './answer-body.ts';
 import { deadline } from './deadline.ts';
-import { RequestFailure } from './failure.ts';
+import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 import { type HttpAnswer, type HttpClient, type HttpRequest, nameOf } from './http-client.ts';
 import { asUrl } from './query.ts';
 import { contextOf, readMaterial } from './tls-material.ts';
@@ -15,6 +23,9 @@ const KEEP_ALIVE_MARGIN_MS = 3000;
 const FILES_MS = 60_000;
 /** What is read of an answer that is no success. */
 const ERROR_BYTES = 16_384;
+const OF_AN_ERROR = { maxBytes: 64 * ERROR_BYTES, take: () => Promise.resolve() };
+/** An answer is there as bytes and as text. */
+const COST_OF_A_BYTE = 2;
 
 export interface Proxies {
   readonly httpProxy?: string | undefined;
@@ -35,6 +46,8 @@ export function proxiesFrom(env: Readonly<Record<string, string | undefined>>): 
 export interface UndiciClientOptions {
   readonly proxies: Proxies;
   readonly userAgent: string;
+  /** Where APIs may be. */
+  readonly rules?: ConnectRules;
   /** Milliseconds on any clock that does not go backwards. */
   readonly now?: () => number;
 }
@@ -118,7 +131,7 @@ export class UndiciClient implements HttpClient {
       const material = JSON.stringify(read);
       if (old?.material === material) return { ...old, readAt };
       const own = [read.ca, read.cert, read.key].some((text) => text !== undefined);
-      const dispatcher = dispatcherWith(proxy, this.#options.proxies.noProxy, {
+      const dispatcher = dispatcherWith(proxy, this.#options, {
         rejectUnauthorized: tls.verify,
         ...(own ? { secureContext: contextOf(read, andSystem) } : {}),
         ...(tls.serverName === null ? {} : { servername: tls.serverName }),
@@ -136,10 +149,11 @@ export class UndiciClient implements HttpClient {
 
 function dispatcherWith(
   proxy: string | undefined,
-  noProxy: string | undefined,
+  { proxies: { noProxy }, rules = ANYWHERE }: UndiciClientOptions,
   tls: buildConnector.BuildOptions,
 ): Dispatcher {
-  const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS };
+  const connectOptions = { ...tls, timeout: CONNECT_TIMEOUT_MS, allowH2: false };
+  const connect = guardedConnector(connectOptions, rules);
   const options = {
     // How many requests run at a time is decided by the caller.
     connections: null,
@@ -152,17 +166,23 @@ function dispatcherWith(
     bodyTimeout: 0,
   };
   if (!proxy) return new Agent({ ...options, connect });
-  if (!/^https?:$/.test(URL.parse(proxy)?.protocol ?? '')) {
+  const url = URL.parse(proxy);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new RequestFailure('network', 'the proxy of the environment is no http:// or https:// URL');
   }
+  // A proxy may well be on this machine; where else it leads, it decides by itself.
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const refused = refusal(host, host, ANYWHERE);
+  if (refused !== undefined) throw refused;
   // With both, because what a proxy of one scheme only means for the other one is decided before.
   const proxies = { httpProxy: proxy, httpsProxy: proxy, noProxy: noProxy ?? '' };
-  return new EnvHttpProxyAgent({ ...options, ...proxies, connect, requestTls: connect });
+  const proxyTls = { lookup: guardedLookup(ANYWHERE) };
+  return new EnvHttpProxyAgent({ ...options, ...proxies, connect, requestTls: connectOptions, proxyTls });
 }
 
 async function exchange(
   dispatcher: Dispatcher,
-  { method, url, headers, body, maxBytes }: HttpRequest,
+  { method, url, headers, body, maxBytes, memory }: HttpRequest,
   userAgent: string,
   signal: AbortSignal,
 ): Promise<HttpAnswer> {
@@ -183,7 +203,9 @@ async function exchange(
     const encoding = [received['content-encoding'] ?? []].flat().join(',');
     if (!isSuccess) return { status, headers: received, ...(await beginning(answer.body, encoding)) };
     if (Number(received['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    const decoded = await decodeBody(await readBytes(answer.body, maxBytes), encoding, maxBytes);
+    const take = async (bytes: number): Promise<void> => memory?.take(bytes * COST_OF_A_BYTE, signal);
+    const limits = { maxBytes, take };
+    const decoded = await decodeBody(await readBytes(answer.body, limits), encoding, limits);
     return { status, headers: received, text: textOf(decoded), bytes: decoded.length };
   } finally {
     answer.body.destroy();
@@ -206,7 +228,7 @@ async function beginning(body: AsyncIterable<Buffer>, encoding: string): Promise
     }
     const all = Buffer.concat(chunks).subarray(0, ERROR_BYTES);
     if (encoding === '') return { text: all.toString('utf8'), bytes };
-    return { text: (await decodeBody(all, encoding, 64 * ERROR_BYTES)).toString('utf8').slice(0, ERROR_BYTES), bytes };
+    return { text: (await decodeBody(all, encoding, OF_AN_ERROR)).toString('utf8').slice(0, ERROR_BYTES), bytes };
   } catch (error) {
     if (error instanceof UnreadableBody) return { text: '', bytes };
     throw error;
@@ -234,7 +256,9 @@ const TLS_CODE = /^(ERR_TLS|ERR_SSL|ERR_OSSL|CERT_|CRL_|UNABLE_TO_|SELF_SIGNED|D
 function failureOf(error: unknown, what: string): RequestFailure {
   if (error instanceof RequestFailure) return new RequestFailure(error.kind, `${what}: ${error.message}`);
   if (error instanceof UnreadableBody) return new RequestFailure(error.kind, `${what}: ${error.message}`);
+  if (error instanceof NoMemory) return new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);
   const { code, message } = innermost(error);
+  if (code === 'ERR_BLOCKED_ADDRESS') return new RequestFailure('refused', `${what}: ${message}`);
   if (code === 'UND_ERR_CONNECT_TIMEOUT') return new RequestFailure('timeout', `${what}: no connection in time`);
   const text = [message, message.includes(code) ? '' : code && `(${code})`].filter((part) => part !== '').join(' ');
   return new RequestFailure(TLS_CODE.test(code) ? 'tls' : 'network', `${what}: ${text || 'no connection'}`);

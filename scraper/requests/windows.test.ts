@@ -106,7 +106,7 @@ describe('the first scrape', () => {
   });
 
   test('cannot start at what is no time', () => {
-    expect(() => firstStart('yesterday', '%s', at('12:00'), MINUTE)).toThrow('firstScrapeStart is no time');
+    expect(() => firstStart('yesterday', '%s', at('12:00'), MINUTE)).toThrow('is no time: write ISO 8601');
   });
 });
 

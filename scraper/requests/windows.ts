@@ -108,7 +108,11 @@ export function nextRange(
 export function firstStart(text: string | null | undefined, pattern: string, now: Date, periodMs: number): Date {
   if (!text) return new Date(now.getTime() - periodMs);
   const time = readBy(pattern, text) ?? parseIsoTime(text);
-  if (time === undefined) throw new Error(`firstScrapeStart is no time in the format ${pattern}, and not ISO 8601`);
+  if (time === undefined) {
+    throw new Error(
+      `is no time: write ISO 8601, such as 2026-01-31T00:00:00Z, or the format of the window times (${pattern || 'ISO 8601'})`,
+    );
+  }
   return new Date(Number(time / 1_000_000n));
 }
 

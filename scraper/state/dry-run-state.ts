@@ -33,6 +33,8 @@ function beginningWith(reader: StateReader, memory: Ledger): Ledger {
       new Set([...(await reader.seen(name, hashes, now)), ...(await memory.seen(name, hashes, now))]),
     plan: (...call) => memory.plan(...call),
     due: (...call) => memory.due(...call),
+    begin: (...call) => memory.begin(...call),
+    letGo: (...call) => memory.letGo(...call),
     exporting: (...call) => memory.exporting(...call),
     exported: (...call) => memory.exported(...call),
     failed: (...call) => memory.failed(...call),

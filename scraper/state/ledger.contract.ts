@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { windowId } from './ledger.ts';
+import { MOMENT, windowId } from './ledger.ts';
 import type { Fence, Ledger, LedgerWindow, WindowCommit, WindowRange } from './ledger.ts';
 import { ledgers } from './testing/ledgers.ts';
 import type { LedgerClients } from './testing/ledgers.ts';
@@ -55,6 +55,51 @@ for (const technology of ledgers) {
       await a.plan('s', from, [{ start, end }], end, fence);
       expect(await commit(windowId('scheduled', { start, end }), { fingerprints, ...changes })).toBe(true);
     };
+
+    describe('windows that are read while the process ends', () => {
+      const begin = (id: string, ledger = a) => ledger.begin('s', id, fence);
+      const end = (id: string, ledger = a) =>
+        ledger.failed('s', id, { error: 'x', nextAttemptAt: at(0), now: at(60) }, fence);
+
+      test('T17: what is begun and never ended is counted, for each window', async () => {
+        await plan(minutes(0, 2), undefined, 2);
+        expect([await begin(scheduled(0)), await begin(scheduled(0), b), await begin(scheduled(0))]).toEqual([0, 1, 2]);
+        expect(await begin(scheduled(1))).toBe(0);
+      });
+
+      test('T17: a failure, a commit, and letting go are ends', async () => {
+        await plan(minutes(0, 2), undefined, 2);
+        await begin(scheduled(0));
+        await begin(scheduled(0));
+        await end(scheduled(0));
+        expect(await begin(scheduled(0))).toBe(0);
+        await commit(scheduled(0));
+        expect(await begin(scheduled(0))).toBe(0);
+        await begin(scheduled(1));
+        await begin(scheduled(1));
+        await b.letGo('s', scheduled(1));
+        expect(await begin(scheduled(1))).toBe(1);
+        for (let count = 0; count < 5; count += 1) await a.letGo('s', scheduled(1));
+        expect(await begin(scheduled(1))).toBe(0);
+      });
+
+      test('T17: of moments, the one that takes the place of another goes on counting', async () => {
+        await plan([range(1, 1), range(2, 2)], undefined, 2);
+        await begin(MOMENT);
+        const replaced = { error: 'x', nextAttemptAt: 'dead', now: at(60), isReplaced: true } as const;
+        await a.failed('s', scheduled(1, 1), replaced, fence);
+        expect(await begin(MOMENT)).toBe(1);
+        await commit(scheduled(2, 2));
+        expect(await begin(MOMENT)).toBe(0);
+      });
+
+      test('who has lost the source begins nothing', async () => {
+        await plan(minutes(0, 1), undefined, 1);
+        const old = { token: fence.token - 1n };
+        expect(await a.begin('s', scheduled(0), old)).toBeUndefined();
+        expect(await begin(scheduled(0))).toBe(0);
+      });
+    });
 
     describe('planning', () => {
       test('a source that was never planned is unknown', async () => {

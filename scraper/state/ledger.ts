@@ -26,6 +26,14 @@ export interface Ledger {
    * oldest first in each. Windows that run right now are among them.
    */
   due(name: string, now: Date, limit: number): Promise<LedgerWindow[]>;
+  /**
+   * Notes that the answers of a window are about to be read, which may end the process. Ended by `failed`, `commit` and
+   * `letGo`; what is noted without an end was left behind by a crash. Returns how often that was so before; undefined: the
+   * fence is old. @param id of a window, or `MOMENT`
+   */
+  begin(name: string, id: string, fence: Fence): Promise<number | undefined>;
+  /** The end of one `begin` without a result, as when the program stops or the source moves: nothing has crashed. */
+  letGo(name: string, id: string): Promise<void>;
   /** To be called before records are sent, because afterwards a crash may leave them delivered. False: do not send. */
   exporting(name: string, id: string, fence: Fence): Promise<boolean>;
   /** The collector has acknowledged; only the commit is missing. False: the fence is old. */
@@ -107,6 +115,8 @@ export interface WindowFailure {
   readonly now: Date;
   /** The records may have arrived all the same, such as after a timeout of the export. */
   readonly mayHaveArrived?: boolean;
+  /** A later moment has taken its place: whether that ends the process too is to be seen, so `begin` has no end yet. */
+  readonly isReplaced?: boolean;
 }
 
 export interface WindowCommit {
@@ -131,6 +141,9 @@ export const SOURCE_KEPT_MS = 400 * 86_400_000;
 
 /** Longest error text that is kept. */
 export const ERROR_CHARS = 500;
+
+/** Stands for whatever moment a source without ranges is scraped for: each start asks for another one. */
+export const MOMENT = 'moment';
 
 export const windowId = (kind: WindowKind, { start, end }: WindowRange): string =>
   `${kind}:${start.getTime()}-${end.getTime()}`;

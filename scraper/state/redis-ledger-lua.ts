@@ -1,5 +1,5 @@
 import { redisScript, type RedisScript } from '../../crds/runtime/redis-script.ts';
-import { SOURCE_KEPT_MS, WINDOWS_KEPT } from './ledger.ts';
+import { MOMENT, SOURCE_KEPT_MS, WINDOWS_KEPT } from './ledger.ts';
 
 /*
  * One atomic step of RedisLedger each. KEYS 1 to 7 are those of `RedisKeys.ledger`: source, windows, due, due_backfill,
@@ -42,6 +42,8 @@ const PRELUDE = `
     put(id, { kind = kind, state = 'open', may = may, attempts = '0', start = start, stop = stop, at = at, error = '' })
     return 1
   end
+
+  local function ended(id) redis.call('HDEL', KEYS[1], 'begun:' .. id, 'begun:${MOMENT}') end
 
   local function keep()
     for i = 1, 7 do redis.call('PEXPIRE', KEYS[i], ${SOURCE_KEPT_MS}) end
@@ -117,6 +119,19 @@ export const DUE = redisScript(`
   end
   return found`);
 
+/** 1–7 · token, id → how often it was begun before without an end; -1: the token is old */
+export const BEGIN = step(`
+  if not owns(ARGV[1]) then return -1 end
+  return redis.call('HINCRBY', KEYS[1], 'begun:' .. ARGV[2], 1) - 1`);
+
+/** 1–7 · id */
+export const LET_GO = step(`
+  local field = 'begun:' .. ARGV[1]
+  if redis.call('HEXISTS', KEYS[1], field) == 1 and redis.call('HINCRBY', KEYS[1], field, -1) < 1 then
+    redis.call('HDEL', KEYS[1], field)
+  end
+  return 1`);
+
 /** 1–7 · token, id → 1 or 0 */
 export const EXPORTING = step(`${OPEN_WINDOW}
   if w.state ~= 'open' then w.may = '1' end
@@ -130,9 +145,10 @@ export const EXPORTED = step(`${OPEN_WINDOW}
   put(id, w)
   return 1`);
 
-/** 1–7 · token, id, next attempt at or '', now, may have arrived (0 or 1), error → 1 or 0 */
+/** 1–7 · token, id, next attempt at or '', now, may have arrived (0 or 1), error, replaced (0 or 1) → 1 or 0 */
 export const FAILED = step(`${OPEN_WINDOW}
   if ARGV[5] == '1' or w.state == 'exported' then w.may = '1' end
+  if ARGV[7] ~= '1' then ended(id) end
   w.attempts = tostring(tonumber(w.attempts) + 1)
   w.error = ARGV[6]
   w.state = ARGV[3] == '' and 'dead' or 'open'
@@ -170,6 +186,7 @@ export const COMMIT = step(`
   if not w then return 0 end
   w.state, w.at, w.error = 'committed', now, ''
   put(id, w)
+  ended(id)
   redis.call('HSET', KEYS[1], 'lastCommitAt', now)
   local excess = redis.call('ZCARD', KEYS[7]) - ${WINDOWS_KEPT}
   if excess > 0 then

@@ -72,6 +72,15 @@ export class RedisLedger implements Ledger {
     return windowsOf(await this.#run(scripts.DUE, name, [millis(now), limit]));
   }
 
+  async begin(name: string, id: string, fence: Fence): Promise<number | undefined> {
+    const before = Number(await this.#run(scripts.BEGIN, name, [String(fence.token), id]));
+    return before < 0 ? undefined : before;
+  }
+
+  async letGo(name: string, id: string): Promise<void> {
+    await this.#run(scripts.LET_GO, name, [id]);
+  }
+
   exporting(name: string, id: string, fence: Fence): Promise<boolean> {
     return this.#step(scripts.EXPORTING, name, [String(fence.token), id]);
   }
@@ -81,10 +90,10 @@ export class RedisLedger implements Ledger {
   }
 
   failed(name: string, id: string, failure: WindowFailure, fence: Fence): Promise<boolean> {
-    const { nextAttemptAt, now, error, mayHaveArrived = false } = failure;
+    const { nextAttemptAt, now, error, mayHaveArrived = false, isReplaced = false } = failure;
     const next = nextAttemptAt === 'dead' ? '' : millis(nextAttemptAt);
     const values = [String(fence.token), id, next, millis(now), mayHaveArrived ? '1' : '0'];
-    return this.#step(scripts.FAILED, name, [...values, error.slice(0, ERROR_CHARS)]);
+    return this.#step(scripts.FAILED, name, [...values, error.slice(0, ERROR_CHARS), isReplaced ? '1' : '0']);
   }
 
   async commit(name: string, id: string, commit: WindowCommit, fence: Fence): Promise<boolean> {

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { tightenDatabase } from '../../crds/runtime/private-files.ts';
 import { StateUnavailable } from './ledger.ts';
 import { openSqliteReader } from './sqlite-reader.ts';
-import { TABLES, VERSION } from './sqlite-tables.ts';
+import { MORE_TABLES, TABLES, VERSION } from './sqlite-tables.ts';
 
 export interface SqliteSettings {
   readonly path: string;
@@ -88,6 +88,7 @@ function prepare(connection: DatabaseSync): void {
       throw new Error(`the state file has version ${version}, written by a newer release; this one knows ${VERSION}`);
     }
     if (version < VERSION) connection.exec(`${TABLES}; PRAGMA user_version = ${VERSION}`);
+    connection.exec(MORE_TABLES);
   });
 }
 

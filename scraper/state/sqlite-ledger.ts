@@ -57,6 +57,15 @@ export class SqliteLedger implements Ledger {
     return this.#database.read(() => this.#sql.due.all(name, now.getTime(), limit).map(asWindow));
   }
 
+  begin(name: string, id: string, fence: Fence): Promise<number | undefined> {
+    if (fence.token !== TOKEN) return Promise.resolve(undefined);
+    return this.#database.write(() => Number(this.#sql.begin.get(name, id)?.['times']) - 1);
+  }
+
+  async letGo(name: string, id: string): Promise<void> {
+    await this.#database.write(() => this.#sql.letGo.run(name, id));
+  }
+
   exporting(name: string, id: string, fence: Fence): Promise<boolean> {
     return this.#fenced(fence, () => this.#sql.exporting.run(name, id).changes === 1);
   }
@@ -66,13 +75,14 @@ export class SqliteLedger implements Ledger {
   }
 
   failed(name: string, id: string, failure: WindowFailure, fence: Fence): Promise<boolean> {
-    const { nextAttemptAt, now, mayHaveArrived = false } = failure;
+    const { nextAttemptAt, now, mayHaveArrived = false, isReplaced = false } = failure;
     const isDead = nextAttemptAt === 'dead';
     const at = isDead ? now : nextAttemptAt;
     const error = failure.error.slice(0, ERROR_CHARS);
     return this.#fenced(fence, () => {
       const state = isDead ? 'dead' : 'open';
       const { changes } = this.#sql.fail.run(state, at.getTime(), error, mayHaveArrived ? 1 : 0, name, id);
+      if (!isReplaced) this.#sql.ended.run(name, id);
       if (changes === 1 && isDead) this.#joinDead(name, id);
       return changes === 1;
     });
@@ -82,6 +92,7 @@ export class SqliteLedger implements Ledger {
     return this.#fenced(fence, () => {
       const now = commit.now.getTime();
       if (this.#sql.commit.run(now, name, id).changes !== 1) return false;
+      this.#sql.ended.run(name, id);
       this.#sql.setLastCommit.run(name, now);
       this.#fingerprints.add(name, commit);
       this.#sql.trimCommitted.run(name);
@@ -148,6 +159,7 @@ export class SqliteLedger implements Ledger {
       const unused = this.#sql.unused.all(now.getTime() - SOURCE_KEPT_MS, known);
       return unused.reduce((total, { name }) => {
         this.#sql.forgetSource.run(String(name));
+        this.#sql.forgetBegun.run(String(name));
         return total + Number(this.#sql.forgetWindows.run(String(name)).changes);
       }, 0);
     });

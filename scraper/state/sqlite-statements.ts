@@ -1,5 +1,5 @@
 import type { DatabaseSync, SQLOutputValue, StatementSync } from 'node:sqlite';
-import { WINDOWS_KEPT } from './ledger.ts';
+import { MOMENT, WINDOWS_KEPT } from './ledger.ts';
 
 export type Row = Record<string, SQLOutputValue>;
 
@@ -17,6 +17,9 @@ export class SqliteStatements {
   readonly window: StatementSync;
   readonly open: StatementSync;
   readonly due: StatementSync;
+  readonly begin: StatementSync;
+  readonly letGo: StatementSync;
+  readonly ended: StatementSync;
   readonly exporting: StatementSync;
   readonly exported: StatementSync;
   readonly fail: StatementSync;
@@ -31,6 +34,7 @@ export class SqliteStatements {
   readonly unused: StatementSync;
   readonly forgetSource: StatementSync;
   readonly forgetWindows: StatementSync;
+  readonly forgetBegun: StatementSync;
 
   constructor(connection: DatabaseSync) {
     const sql = (text: string): StatementSync => connection.prepare(text);
@@ -75,6 +79,12 @@ export class SqliteStatements {
       `SELECT * FROM ledger_windows WHERE source = ? AND ${isOpen} AND at <= ?
        ORDER BY kind DESC, at, start_at LIMIT ?`,
     );
+    this.begin = sql(
+      `INSERT INTO ledger_begun (source, id, times) VALUES (?, ?, 1)
+       ON CONFLICT (source, id) DO UPDATE SET times = times + 1 RETURNING times`,
+    );
+    this.letGo = sql('UPDATE ledger_begun SET times = max(0, times - 1) WHERE source = ? AND id = ?');
+    this.ended = sql(`DELETE FROM ledger_begun WHERE source = ? AND id IN (?, '${MOMENT}')`);
     // What is being exported already was left behind by a crash.
     this.exporting = sql(
       `UPDATE ledger_windows SET state = 'exporting', may_repeat = may_repeat OR state <> 'open'
@@ -117,5 +127,6 @@ export class SqliteStatements {
     );
     this.forgetSource = sql('DELETE FROM ledger_sources WHERE name = ?');
     this.forgetWindows = sql('DELETE FROM ledger_windows WHERE source = ?');
+    this.forgetBegun = sql('DELETE FROM ledger_begun WHERE source = ?');
   }
 }

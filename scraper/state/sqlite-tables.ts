@@ -30,6 +30,12 @@ const LEDGER_TABLES: Readonly<Record<string, string>> = {
   ) WITHOUT ROWID`,
 };
 
+/** Of any version: what does not know them does well without. */
+const LATER_TABLES: Readonly<Record<string, string>> = {
+  ledger_begun:
+    '(source TEXT NOT NULL, id TEXT NOT NULL, times INTEGER NOT NULL, PRIMARY KEY (source, id)) WITHOUT ROWID',
+};
+
 const INDEXES = `
   CREATE INDEX fingerprints_by_age ON fingerprints (source, last_seen, ttl);
   CREATE INDEX due_windows ON ledger_windows (source, kind DESC, at, start_at) WHERE state NOT IN ('committed', 'dead');
@@ -49,12 +55,14 @@ export const TABLES = [
   INDEXES,
 ].join('\n');
 export const VERSION = 1;
+/** What is made in every file that lacks it. */
+export const MORE_TABLES = created('CREATE TABLE IF NOT EXISTS', LATER_TABLES);
 
 /** Empty tables, in memory, in the place of those that a file lacks. */
 export const substitutes = (existing: ReadonlySet<string>): string =>
   created(
     'CREATE TEMP TABLE',
     Object.fromEntries(
-      Object.entries({ ...ORIGINAL_TABLES, ...LEDGER_TABLES }).filter(([name]) => !existing.has(name)),
+      Object.entries({ ...ORIGINAL_TABLES, ...LEDGER_TABLES, ...LATER_TABLES }).filter(([name]) => !existing.has(name)),
     ),
   );

@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { loadScraper } from '../../crds/config/testing/scraper-sample.ts';
 import type { ScraperConfig } from '../../crds/config/scraper.ts';
 import { KeptWindows } from '../gathered.ts';
+import { MemoryBudget, memoryForAnswers } from '../memory-budget.ts';
+import { Slots } from '../concurrency.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import { OtlpEmitter } from '../output/otlp-emitter.ts';
 import { createExporters } from '../output/otlp-exporters.ts';
@@ -135,6 +137,8 @@ export class RunnerKit implements AsyncDisposable {
             ledger,
             emitter,
             kept: new KeptWindows(),
+            memory: new MemoryBudget(memoryForAnswers()),
+            suspects: new Slots(1),
             fetchOf: ({ auth, parse, records }) => ({
               settings,
               http,

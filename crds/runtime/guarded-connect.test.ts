@@ -1,0 +1,126 @@
+import type { LookupAddress } from 'node:dns';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Agent, request } from 'undici';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ANYWHERE, type ConnectRules, connectRulesFrom, guardedConnector } from './guarded-connect.ts';
+
+const IN_A_POD: ConnectRules = { loopback: false };
+
+let server: Server;
+let port: number;
+let seen = 0;
+/** Who asks is answered by these, one after the other. */
+let names: Record<string, string[][]>;
+let asked: string[];
+const resolve = (
+  host: string,
+  _options: object,
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+): void => {
+  asked.push(host);
+  const next = names[host]?.shift() ?? [];
+  done(
+    null,
+    next.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
+  );
+};
+
+beforeEach(async () => {
+  [seen, names, asked] = [0, {}, []];
+  server = createServer((_request, response) => {
+    seen += 1;
+    response.end('reached');
+  });
+  server.listen(0, '127.0.0.1');
+  await new Promise((done) => server.once('listening', done));
+  ({ port } = server.address() as AddressInfo);
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((done) => server.close(done));
+});
+
+async function get(host: string, rules = ANYWHERE): Promise<string> {
+  const agent = new Agent({ connect: guardedConnector({ timeout: 2000 }, rules, resolve) });
+  try {
+    const { body } = await request(`http://${host}:${port}/`, { dispatcher: agent });
+    return await body.text();
+  } catch (error) {
+    return (error as Error).message;
+  } finally {
+    await agent.destroy();
+  }
+}
+
+describe('T5: nothing connects to a metadata service or a link-local address', () => {
+  test.each([
+    '169.254.169.254',
+    '2852039166',
+    '0xa9fea9fe',
+    '0251.0376.0251.0376',
+    '169.254.43518',
+    '[::ffff:169.254.169.254]',
+    '[64:ff9b::a9fe:a9fe]',
+    '[2002:a9fe:a9fe::1]',
+    '[::a9fe:a9fe]',
+    '[fe80::1]',
+    '[fd00:ec2::254]',
+    '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
+  ])('written as %s', async (host) => {
+    expect(await get(host)).toMatch(/^refused: \S+ is (the|a) /);
+    expect(asked).toEqual([]);
+  });
+
+  test.each(['169.254.169.254', '::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', '100.100.100.200', 'fd20:ce::254'])(
+    'as the address of a name: %s',
+    async (address) => {
+      names['api.example.com'] = [[address]];
+      expect(await get('api.example.com')).toMatch(`refused: api.example.com resolves to ${address}, `);
+    },
+  );
+
+  test('nor as one of several addresses of a name', async () => {
+    names['both.example.com'] = [['127.0.0.1', '169.254.169.254']];
+    expect(await get('both.example.com')).toMatch('resolves to 169.254.169.254, a link-local address');
+    expect(seen).toBe(0);
+  });
+});
+
+test('T5: a name is resolved once, and the connection goes to what was checked', async () => {
+  // Whoever resolved it again would get there.
+  names['rebinding.example.com'] = [['127.0.0.1'], ['169.254.169.254']];
+  expect(await get('rebinding.example.com')).toBe('reached');
+  expect(asked).toEqual(['rebinding.example.com']);
+});
+
+describe('T5: the machine itself', () => {
+  test.each(['127.0.0.1', '2130706433', '[::ffff:127.0.0.1]'])(
+    'in a pod without a sidecar, %s is refused',
+    async (host) => {
+      expect(await get(host, IN_A_POD)).toMatch(/^refused: \S+ is an address of the pod itself/);
+      expect(seen).toBe(0);
+    },
+  );
+
+  test('in such a pod, so is a name that has such an address', async () => {
+    names['inside.example.com'] = [['127.0.0.1']];
+    expect(await get('inside.example.com', IN_A_POD)).toBe(
+      'refused: inside.example.com resolves to 127.0.0.1, an address of the pod itself, which has no sidecar (podOverlay)',
+    );
+    expect(seen).toBe(0);
+  });
+
+  test('elsewhere it stays allowed', async () => {
+    names['localhost'] = [['127.0.0.1']];
+    expect(await get('127.0.0.1')).toBe('reached');
+    expect(await get('localhost')).toBe('reached');
+  });
+
+  test('the operator says in which pods', () => {
+    expect(connectRulesFrom({})).toEqual(ANYWHERE);
+    expect(connectRulesFrom({ BLOCK_LOOPBACK: 'true' })).toEqual(IN_A_POD);
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { MemoryBudget, type MemoryShare, NoMemory } from './memory-budget.ts';
+
+const never = new AbortController().signal;
+
+/** Whether it has been granted, once everybody has had a turn. */
+async function isGranted(taken: Promise<void>): Promise<boolean> {
+  const late = new Promise<boolean>((resolve) => setImmediate(() => resolve(false)));
+  return Promise.race([taken.then(() => true), late]);
+}
+
+function shares(total: number): [MemoryShare, MemoryShare, MemoryShare] {
+  const budget = new MemoryBudget(total);
+  return [budget.share(), budget.share(), budget.share()];
+}
+
+test('T17: windows that run at the same time share the memory: who finds none waits until some is given back', async () => {
+  const [a, b, c] = shares(100);
+  await a.take(60, never);
+  const second = b.take(50, never);
+  const third = c.take(10, never);
+  expect(await isGranted(second)).toBe(false);
+  // Who came later does not get past who waits.
+  expect(await isGranted(third)).toBe(false);
+  a[Symbol.dispose]();
+  expect(await isGranted(second)).toBe(true);
+  expect(await isGranted(third)).toBe(true);
+  expect([a.held, b.held, c.held]).toEqual([0, 50, 10]);
+});
+
+test('T17: a window that alone needs more than there is fails at once', async () => {
+  const [a] = shares(2 ** 20);
+  await a.take(2 ** 20, never);
+  await expect(a.take(1, never)).rejects.toThrow('more than the 1 MiB of memory');
+});
+
+test('T17: windows that all wait for each other: the last one gives up, and the others go on', async () => {
+  const [a, b] = shares(100);
+  await a.take(40, never);
+  await b.take(40, never);
+  const first = a.take(50, never);
+  const second = b.take(50, never).catch((error: unknown) => error);
+  expect(await second).toBeInstanceOf(NoMemory);
+  expect(await isGranted(first)).toBe(false);
+  b[Symbol.dispose]();
+  expect(await isGranted(first)).toBe(true);
+});
+
+test('what is kept of a page stays taken until the end; who is given up waits no longer', async () => {
+  const [a, b] = shares(100);
+  await a.take(80, never);
+  a.keep(30);
+  await a.take(60, never);
+  a.keep(20);
+  expect(a.held).toBe(50);
+  const stop = new AbortController();
+  const waiting = b.take(70, stop.signal);
+  stop.abort(new Error('stopped'));
+  await expect(waiting).rejects.toThrow('stopped');
+  await b.take(50, never);
+});

@@ -1,0 +1,121 @@
+import { getHeapStatistics } from 'node:v8';
+
+/** The answers of a window do not fit into memory: alone, or beside other windows that all wait for each other. */
+export class NoMemory extends Error {
+  override readonly name = 'NoMemory';
+}
+
+interface Waiting {
+  readonly share: MemoryShare;
+  readonly bytes: number;
+  readonly granted: () => void;
+  readonly refused: (error: unknown) => void;
+}
+
+/** What windows may hold at a time of what APIs have answered, all together; who wants more waits. */
+export class MemoryBudget {
+  readonly #total: number;
+  readonly #shares = new Set<MemoryShare>();
+  #waiting: Waiting[] = [];
+  #used = 0;
+
+  constructor(total: number) {
+    this.#total = total;
+  }
+
+  share(): MemoryShare {
+    return new MemoryShare(this);
+  }
+
+  /** @throws NoMemory; the reason of `signal` when that aborted */
+  async take(share: MemoryShare, bytes: number, signal: AbortSignal): Promise<void> {
+    if (share.held + bytes > this.#total) throw new NoMemory(this.#tooMuch());
+    const isFree = share.held > 0 || this.#waiting.length === 0;
+    if (isFree && this.#used + bytes <= this.#total) return this.set(share, share.held + bytes);
+    signal.throwIfAborted();
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    const waiting = { share, bytes, granted: resolve, refused: reject };
+    const giveUp = (): void => {
+      this.#waiting = this.#waiting.filter((one) => one !== waiting);
+      reject(signal.reason);
+    };
+    signal.addEventListener('abort', giveUp, { once: true });
+    this.#waiting.push(waiting);
+    this.#breakDeadlock();
+    await promise.finally(() => signal.removeEventListener('abort', giveUp));
+  }
+
+  /** Without asking: what is there already, or not any more. */
+  set(share: MemoryShare, held: number): void {
+    this.#used += held - share.held;
+    share.held = held;
+    if (held > 0) this.#shares.add(share);
+    else this.#shares.delete(share);
+    this.#next();
+  }
+
+  /** Who holds something already comes first, because only that gives anything back. */
+  #next(): void {
+    if (this.#waiting.length === 0) return;
+    const inOrder = [
+      ...this.#waiting.filter(({ share }) => share.held > 0),
+      ...this.#waiting.filter(({ share }) => share.held === 0),
+    ];
+    for (const { share, bytes, granted } of inOrder) {
+      if (this.#used + bytes > this.#total) break;
+      this.#waiting = this.#waiting.filter((one) => one.granted !== granted);
+      granted();
+      return this.set(share, share.held + bytes);
+    }
+    this.#breakDeadlock();
+  }
+
+  /** When all that hold something wait for more, the one that came last gives up. */
+  #breakDeadlock(): void {
+    const stuck = this.#waiting.filter(({ share }) => share.held > 0);
+    if (stuck.length === 0 || stuck.length < this.#shares.size) return;
+    const last = [...this.#shares].at(-1);
+    const waiting = stuck.find(({ share }) => share === last);
+    if (waiting === undefined) return;
+    this.#waiting = this.#waiting.filter((one) => one !== waiting);
+    waiting.refused(new NoMemory('the answers of windows that are fetched at the same time do not fit into memory'));
+  }
+
+  #tooMuch(): string {
+    const most = Math.floor(this.#total / 2 ** 20);
+    return `the answers of this window need more than the ${most} MiB of memory that there are for answers`;
+  }
+}
+
+/** What one window holds. */
+export class MemoryShare implements Disposable {
+  readonly #budget: MemoryBudget;
+  /** Bytes; only the budget changes it. */
+  held = 0;
+  #kept = 0;
+
+  constructor(budget: MemoryBudget) {
+    this.#budget = budget;
+  }
+
+  /** Waits until there is room. @throws NoMemory; the reason of `signal` when that aborted */
+  take(bytes: number, signal: AbortSignal): Promise<void> {
+    return this.#budget.take(this, bytes, signal);
+  }
+
+  /** Of what was taken since the last call, this much stays, until the end; it may be more, for it is there already. */
+  keep(bytes: number): void {
+    this.#kept += bytes;
+    this.#budget.set(this, this.#kept);
+  }
+
+  [Symbol.dispose](): void {
+    this.#budget.set(this, 0);
+  }
+}
+
+/** Half of the memory that this process may use; the other half is for everything else, and for being wrong. */
+export function memoryForAnswers(): number {
+  const container = process.constrainedMemory() || Number.POSITIVE_INFINITY;
+  return Math.floor(Math.min(getHeapStatistics().heap_size_limit, container) / 2);
+}
