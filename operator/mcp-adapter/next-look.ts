@@ -3,14 +3,16 @@ import { askable } from '../pods/ask-pods.ts';
 import { readySince } from '../pods/revision.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import { ADAPTER_HEALTH } from './pod-health.ts';
+import { failingForMsOf } from './ready.ts';
 import type { Report, Situation } from './report.ts';
 
 /** Nobody tells the operator how pods and upstreams are: it has to ask. */
 const STEADY_MS = 15_000;
-/** While an answer may come any moment. */
+/**
+ * At first when the youngest pod has just become ready, or the adapter has just stopped answering; the longer that lasts,
+ * the less often.
+ */
 const EAGER_MS = 2_000;
-/** For so long after the youngest pod became ready, or the adapter stopped answering. */
-const EAGER_FOR_MS = 60_000;
 /** An API or a claim that somebody has to make. */
 const MISSING_MS = 60_000;
 
@@ -28,11 +30,10 @@ export function nextLook(
   if (askable(pods, ADAPTER_HEALTH).length > 0) {
     const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     const since = readySince(pods);
-    const { handshake } = situation;
-    const failingForMs = handshake?.ok === false ? (handshake.failingForMs ?? Infinity) : Infinity;
+    const failingForMs = failingForMsOf(situation.handshake) ?? Infinity;
     const readyForMs = since === undefined ? Infinity : now.getTime() - since;
-    const young = Math.min(readyForMs, failingForMs) < EAGER_FOR_MS;
-    times.push(!ready && young ? EAGER_MS : STEADY_MS);
+    const forMs = Math.min(readyForMs, failingForMs);
+    times.push(ready ? STEADY_MS : Math.max(EAGER_MS, Math.min(forMs / 4, STEADY_MS)));
   }
   return times.length === 0 ? undefined : Math.min(...times);
 }

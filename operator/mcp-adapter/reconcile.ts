@@ -35,7 +35,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     ? verdictOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
-  const situation = await situationOf({ observed, checked, verdict, paused, applied }, cluster, signal);
+  const situation = situationOf({ observed, checked, verdict, paused, applied }, cluster);
   const status = report(situation);
   const { changed } = await cluster.status.write(observed.resource, status, signal);
   for (const happening of happenings(changed)) cluster.events.record(observed.resource, happening);
@@ -56,6 +56,7 @@ async function retainClaim(observed: Observed, cluster: Cluster, signal: AbortSi
 function forget(key: Key, cluster: Cluster): Result {
   cluster.applier.forget(key);
   cluster.greeter.forget(key);
+  cluster.hearing.forget(key);
   cluster.status.forget(key);
   return done;
 }

@@ -23,6 +23,7 @@ const serving: Situation = {
   network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [healthWith(['files'])],
+  isHeard: true,
   handshake: { ok: true },
   warnings: [],
   now,
@@ -461,6 +462,27 @@ describe('a handshake that fails', () => {
     expect(failing(30_000)).toBe('False/HandshakeFailed');
   });
 
+  it.each([
+    ['True', 'Ready'],
+    ['False', 'HandshakeFailed'],
+  ] as const)('T23: O10: leaves Ready %s while the first one is under way', (status, reason) => {
+    const before = { type: 'Ready', status, reason, message: 'before', observedGeneration: 1 };
+    const conditions = [{ ...before, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+    const url = 'http://before:8932';
+    const resource = (generation: number) => {
+      const sample = sampleAdapter({ status: { conditions, url } });
+      return { ...sample, metadata: { ...sample.metadata, generation } };
+    };
+    const now = report(situation({ resource: resource(1), handshake: 'underway' }));
+    expect(find(now, 'Ready')).toEqual(before);
+    expect(now.url).toBe(url);
+    expect(find(now, 'Reconciling') === undefined).toBe(status === 'True');
+    // Of a later generation it is not known yet.
+    const later = report(situation({ resource: resource(2), handshake: 'underway' }));
+    expect(find(later, 'Ready')).toEqual(before);
+    expect(find(later, 'Reconciling')?.status).toBe('True');
+  });
+
   it('stays a failure when another operator sees it for the first time', () => {
     expect(failing(0, before('HandshakeFailed', 1))).toBe('False/HandshakeFailed');
     expect(failing(0, before('HandshakeFailed', 0))).toBe('Unknown/Progressing');
@@ -505,6 +527,23 @@ describe('upstreams and the state store', () => {
       status: 'False',
       message: expect.stringContaining('1 of 1 pod (redis_unhealthy)'),
     });
+  });
+
+  it('T23: O10: keeps what pods said before until all of them have been asked', () => {
+    const upstreams = [{ id: 'files', healthy: false, message: 'does not answer 1 of 1 pod: before' }];
+    const known = { type: 'StateStoreReady', status: 'False' as const, reason: 'Unavailable', message: 'before' };
+    const conditions = [{ ...known, observedGeneration: 1, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+    const status = { conditions, upstreams };
+    const result = report(
+      situation({
+        resource: sampleAdapter({ status }),
+        health: [healthWith(['files'])],
+        isHeard: false,
+        deployment: deploymentWith({ available: 0 }),
+      }),
+    );
+    expect(result.upstreams).toEqual(upstreams);
+    expect(find(result, 'StateStoreReady')).toMatchObject(known);
   });
 
   it('keeps what pods said when none of them answers this time', () => {

@@ -24,7 +24,7 @@ const TELLERS = 8;
  * @param key namespace and name of the group
  */
 export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Result> {
-  const observed = await observe(key, cluster, signal);
+  const observed = observe(key, cluster);
   if (observed.sources.length === 0) return leave(observed, cluster, signal);
 
   const group = groupOf(observed.sources, {

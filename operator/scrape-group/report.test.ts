@@ -27,6 +27,7 @@ const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceSta
   rollout: complete,
   problem: undefined,
   upToDate: true,
+  isHeard: true,
   health,
   losesState: false,
   unknownHosts: [],

@@ -24,6 +24,8 @@ export interface Situation {
   readonly problem: PodProblem | undefined;
   /** Whether every pod that answers runs with the newest file; undefined when none answers. */
   readonly upToDate: boolean | undefined;
+  /** Whether all pods that may answer have been asked; until then the source stays as ready as it was. */
+  readonly isHeard: boolean;
   readonly health: SourceHealth | undefined;
   /** Whether a new pod begins without the state of the one before it. */
   readonly losesState: boolean;
@@ -102,7 +104,7 @@ function acceptedFinding({ refusal, failure }: Situation): Finding {
 }
 
 function readyFinding(situation: Situation): Finding {
-  const { source, refusal, failure, rollout, problem, upToDate, health, pausedBy } = situation;
+  const { source, refusal, failure, rollout, problem, upToDate, isHeard, health, pausedBy } = situation;
   const known = source.status?.conditions?.find((condition) => condition.type === 'Ready');
   const say = (status: Finding['status'], reason: string, message: string): Finding => ({
     type: 'Ready',
@@ -133,7 +135,8 @@ function readyFinding(situation: Situation): Finding {
   if (refusal?.held === true || wasReady || reads) {
     return say('True', 'Ready', ['The pods scrape it', ...(situation.losesState ? [LOSES_STATE] : [])].join('. '));
   }
-  if (known !== undefined && aboutFormer(situation, known.observedGeneration).observedGeneration !== undefined) {
+  const isFormer = aboutFormer(situation, known?.observedGeneration).observedGeneration !== undefined;
+  if (known !== undefined && (isFormer || (!isHeard && known.observedGeneration === source.metadata.generation))) {
     return say(known.status, known.reason, known.message);
   }
   return upToDate === undefined

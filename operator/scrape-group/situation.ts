@@ -71,6 +71,7 @@ function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: und
       health.length === 0 || file === undefined
         ? undefined
         : health.every(({ configHash }) => configHash === fileHash(file)),
+    isHeard: observed.isHeard,
     unknownHosts:
       applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
     widePorts: widePorts(live(outcome, NETWORK_POLICIES, name)),
