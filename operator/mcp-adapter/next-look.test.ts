@@ -41,6 +41,18 @@ it.each<[string, Partial<Situation>, typeof waiting | undefined, number | undefi
     15_000,
   ],
   ['not at all without a pod', { pods: [] }, undefined, undefined],
+  [
+    'O3: when waiting for pods has lasted long enough',
+    {
+      pods: [],
+      deployment: deploymentWith({
+        available: 0,
+        conditions: [{ type: 'Available', status: 'False', lastTransitionTime: at(3300).toISOString() }],
+      }),
+    },
+    undefined,
+    300_000,
+  ],
   ['as soon as apply wants it', {}, waiting, 1_000],
   [
     'once a minute for an API',

@@ -1,6 +1,7 @@
 /** Pure: when to look at an adapter again although nothing says that it changed. */
 import { askable } from '../pods/ask-pods.ts';
 import { readySince } from '../pods/revision.ts';
+import { rolloutOf } from '../pods/rollout.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import { ADAPTER_HEALTH } from './pod-health.ts';
 import { failingForMsOf } from './ready.ts';
@@ -26,6 +27,9 @@ export function nextLook(
   const times: number[] = [];
   if (applied?.requeueAfterMs !== undefined) times.push(applied.requeueAfterMs);
   if (verdict.kind === 'refused' && verdict.reason === 'ApiMissing') times.push(MISSING_MS);
+  // Pods that are on no node tell nothing, and neither does their Deployment.
+  const { overdueAt } = rolloutOf(situation.deployment);
+  if (overdueAt !== undefined && overdueAt > now.getTime()) times.push(overdueAt - now.getTime());
   if (storage.kind === 'claim' && !storage.made && conditions.some(isStorageOpen)) times.push(STEADY_MS);
   if (askable(pods, ADAPTER_HEALTH).length > 0) {
     const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');

@@ -15,6 +15,8 @@ export function failingForMsOf(handshake: HandshakeState): number | undefined {
 
 export interface ReadyInput {
   readonly rollout: Rollout;
+  /** Whether pods have been missing for too long. */
+  readonly overdue: boolean;
   readonly problem: PodProblem | undefined;
   readonly storage: Finding;
   readonly handshake: HandshakeState;
@@ -30,6 +32,9 @@ export const HANDSHAKE_COMES = 'The handshake is still to come';
 
 /** A reason of `Ready`. */
 export const HANDSHAKE_FAILED = 'HandshakeFailed';
+
+/** A reason of `Ready` and `Progressing`: pods are missing, and Kubernetes does not say why. */
+export const PODS_UNAVAILABLE = 'PodsUnavailable';
 
 /** Upstreams beside the adapter need a moment after it; until then an unanswered handshake is no failure. */
 const HANDSHAKE_GRACE_MS = 30_000;
@@ -64,6 +69,14 @@ export function readyFinding(input: ReadyInput): Finding {
   }
   if (problem?.failing === true) return say('False', problem.reason, problem.message, stillServing(rollout));
   if (rollout.state === 'refused') return say('False', 'PodsRefused', rollout.message);
+  if (input.overdue) {
+    return say(
+      'False',
+      problem?.reason ?? PODS_UNAVAILABLE,
+      `Pods have been missing for too long: ${rollout.message}`,
+      ...because,
+    );
+  }
   const waiting = storage.status === 'Unknown' ? [storage.message] : [];
   return say('Unknown', 'Progressing', rollout.message, ...because, ...waiting);
 }

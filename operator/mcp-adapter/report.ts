@@ -5,16 +5,24 @@ import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { podProblem } from '../pods/pod-problems.ts';
 import { restrictedFinding } from '../pods/restricted-finding.ts';
 import { configHashOf, newestPods, readySince } from '../pods/revision.ts';
-import { type Rollout, rolloutOf } from '../pods/rollout.ts';
+import { type Rollout, isOverdue, rolloutOf } from '../pods/rollout.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { numberAt } from '../runtime/raw.ts';
 import { publicUrl } from './address.ts';
 import { ADAPTER_LABEL } from './labels.ts';
 import type { PodHealth } from './pod-health.ts';
-import { HANDSHAKE_COMES, HANDSHAKE_FAILED, type HandshakeState, failingForMsOf, readyFinding } from './ready.ts';
+import {
+  HANDSHAKE_COMES,
+  HANDSHAKE_FAILED,
+  PODS_UNAVAILABLE,
+  type HandshakeState,
+  failingForMsOf,
+  readyFinding,
+} from './ready.ts';
 import { type StorageState, storageFinding } from './storage-state.ts';
-import { stateStoreFinding, upstreamsFinding, upstreamsOf } from './upstream-health.ts';
+import { STATE_STORE_UNAVAILABLE, stateStoreFinding, stateStoreProblem } from './state-store-health.ts';
+import { upstreamsFinding, upstreamsOf } from './upstream-health.ts';
 
 /**
  * What became of the spec.
@@ -72,7 +80,7 @@ export function report(situation: Situation): Report {
     conditions: [
       acceptedFinding(verdict),
       ready,
-      aboutGeneration(progressFinding(rollout), situation, before),
+      aboutGeneration(progressFinding(rollout, isOverdue(rollout, situation.now)), situation, before),
       ...healthFindings(situation, rollout, upstreams, before.conditions ?? []).map((finding) =>
         aboutPods(finding, situation, rollout, before),
       ),
@@ -119,16 +127,25 @@ function readyOf(situation: Situation, rollout: Rollout, storage: Finding): Find
   const known = readyBefore(situation);
   // Its answer comes in a moment, or in some seconds at most.
   if (situation.handshake === 'underway' && known !== undefined) return asBefore(known);
+  // Only the pods can say whether it still is so.
+  if (!situation.isHeard && known?.reason === STATE_STORE_UNAVAILABLE) return asBefore(known);
   const newest = newestPods(deployment, pods);
   return readyFinding({
     rollout,
-    problem: podProblem(newest, situation.resource.metadata.name),
+    overdue: isOverdue(rollout, situation.now),
+    problem:
+      podProblem(newest, situation.resource.metadata.name) ?? stateStoreProblem(heardOf(newest, situation), rollout),
     storage,
     handshake: situation.handshake,
     unansweredForMs: unansweredForMs(situation, newest),
     warnings: situation.warnings,
   });
 }
+
+const heardOf = (pods: readonly KubernetesObject[], { health }: Situation): PodHealth[] => {
+  const names = new Set(pods.map(({ metadata }) => metadata.name));
+  return health.filter(({ pod }) => names.has(pod));
+};
 
 /** `Ready` as the status says it now. */
 function readyBefore({ resource }: Situation): Condition | undefined {
@@ -170,7 +187,7 @@ function aboutPods(
   return known === undefined ? finding : { ...finding, observedGeneration: known };
 }
 
-function progressFinding(rollout: Rollout): Finding {
+function progressFinding(rollout: Rollout, overdue: boolean): Finding {
   const say = (status: Finding['status'], reason: string): Finding => ({
     type: 'Progressing',
     status,
@@ -187,6 +204,7 @@ function progressFinding(rollout: Rollout): Finding {
     case 'missing':
       return say('Unknown', 'NoDeployment');
     default:
+      if (overdue) return say('False', PODS_UNAVAILABLE);
       return say('True', 'RollingOut');
   }
 }
@@ -243,7 +261,8 @@ function kstatusFindings(situation: Situation, rollout: Rollout, ready: Finding)
   if (verdict.kind === 'refused') {
     return [{ type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message }];
   }
-  if (rollout.state === 'stuck' || ready.reason === 'StorageNotReady' || isUnanswered(situation, ready)) {
+  const overdue = ready.status === 'False' && isOverdue(rollout, situation.now);
+  if (rollout.state === 'stuck' || overdue || ready.reason === 'StorageNotReady' || isUnanswered(situation, ready)) {
     return [{ type: 'Stalled', status: 'True', reason: ready.reason, message: ready.message }];
   }
   if (paused) return [];

@@ -22,6 +22,7 @@ export interface Cluster {
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly hearing: PodHearing<ScraperHealth>;
+  readonly now: () => Date;
   readonly prepare: typeof prepare;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
     /** Collector of groups that name none. */

@@ -43,6 +43,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
       inquiries,
       onNews: (key) => controller.enqueue(key),
     }),
+    now: () => new Date(),
     prepare: rememberingPrepare(),
     settings: options,
   };

@@ -41,14 +41,14 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
       )
     : undefined;
 
-  const situations = situationsOf({ observed, group, plans, applied }, cluster);
+  const situations = situationsOf({ observed, group, plans, applied, now: cluster.now() }, cluster);
   const queue = situations.values();
   const teller = async (): Promise<void> => {
     for (const situation of queue) await tell(situation, cluster, signal);
   };
   await Promise.all(Array.from({ length: TELLERS }, teller));
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: nextLook(situations, observed.pods, applied) };
+  return { requeueAfterMs: nextLook(situations, observed.pods, applied, cluster.now()) };
 }
 
 /** With nothing to run, or somebody's wish that nothing changes, the pods stay as they are. */

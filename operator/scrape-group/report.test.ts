@@ -25,6 +25,7 @@ const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceSta
   pausedBy: [],
   frozenBy: [],
   rollout: complete,
+  overdue: false,
   problem: undefined,
   upToDate: true,
   isHeard: true,
@@ -121,6 +122,28 @@ describe('the status of a source', () => {
       { rollout: starting },
       { conditions: [condition('Ready', 'True')] },
       ['Ready=Unknown/Progressing', 'Progressing=True/RollingOut'],
+    ],
+    [
+      'O3: has pods that find no node for too long',
+      {
+        rollout: starting,
+        overdue: true,
+        problem: { reason: 'Unschedulable', message: 'A pod cannot be placed', failing: false },
+      },
+      undefined,
+      ['Ready=False/Unschedulable', 'Progressing=False/PodsUnavailable', 'Stalled=True/Unschedulable'],
+    ],
+    [
+      'O3: has pods that do not come back',
+      { rollout: starting, overdue: true },
+      { conditions: [condition('Ready', 'True')] },
+      ['Ready=False/PodsUnavailable', 'Stalled=True/PodsUnavailable'],
+    ],
+    [
+      'O10: has pods that nobody has asked yet',
+      { isHeard: false, upToDate: undefined, health: undefined },
+      { conditions: [condition('Ready', 'False')] },
+      ['Ready=False/Before'],
     ],
     [
       'has pods that fail',

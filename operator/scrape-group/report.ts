@@ -21,6 +21,8 @@ export interface Situation {
   readonly frozenBy: readonly string[];
   /** Of the pods that run the source. */
   readonly rollout: Rollout;
+  /** Whether pods have been missing for too long. */
+  readonly overdue: boolean;
   readonly problem: PodProblem | undefined;
   /** Whether every pod that answers runs with the newest file; undefined when none answers. */
   readonly upToDate: boolean | undefined;
@@ -104,7 +106,7 @@ function acceptedFinding({ refusal, failure }: Situation): Finding {
 }
 
 function readyFinding(situation: Situation): Finding {
-  const { source, refusal, failure, rollout, problem, upToDate, isHeard, health, pausedBy } = situation;
+  const { source, refusal, failure, rollout, problem, overdue, upToDate, isHeard, health, pausedBy } = situation;
   const known = source.status?.conditions?.find((condition) => condition.type === 'Ready');
   const say = (status: Finding['status'], reason: string, message: string): Finding => ({
     type: 'Ready',
@@ -124,9 +126,11 @@ function readyFinding(situation: Situation): Finding {
   }
   if (rollout.wanted === 0) return say('False', 'ScaledToZero', 'No pods are wanted: spec.replicas is 0');
   if (rollout.available === 0) {
-    if (problem !== undefined) return say(problem.failing ? 'False' : 'Unknown', problem.reason, problem.message);
+    if (problem !== undefined) {
+      return say(problem.failing || overdue ? 'False' : 'Unknown', problem.reason, problem.message);
+    }
     if (rollout.refusal !== undefined) return say('False', 'PodsRefused', rollout.refusal);
-    if (rollout.state === 'rolling') return say('Unknown', 'Progressing', 'The pods are starting');
+    if (rollout.state === 'rolling' && !overdue) return say('Unknown', 'Progressing', 'The pods are starting');
     return say('False', 'PodsUnavailable', 'No pod is available');
   }
   // Pods that run go on with the source while others are replaced, and while the sources of others change.
@@ -158,7 +162,7 @@ function aboutFormer(
 }
 
 /** Without counts of pods: they would be written into the status of every source of the group. */
-function progressFinding({ rollout }: Situation, ready: Finding): Finding {
+function progressFinding({ rollout, overdue }: Situation, ready: Finding): Finding {
   const say = (status: Finding['status'], reason: string, message: string): Finding => ({
     type: 'Progressing',
     status,
@@ -180,6 +184,7 @@ function progressFinding({ rollout }: Situation, ready: Finding): Finding {
     case 'refused':
       return say('True', 'PodsRefused', rollout.message);
     case 'rolling':
+      if (overdue) return say('False', 'PodsUnavailable', 'The pods do not come back');
       return say('True', 'RollingOut', 'The pods are being replaced');
     default:
       return ready.status === 'Unknown' && ready.reason === 'Progressing'
@@ -232,7 +237,7 @@ function pausedFinding({ source, pausedBy }: Situation): Finding {
 
 /** Source: kstatus, "The abnormal-true conditions". Both are there only while they are true. */
 function kstatusFindings(situation: Situation, ready: Finding): Finding[] {
-  const { refusal, failure, rollout, pausedBy, frozenBy } = situation;
+  const { refusal, failure, rollout, overdue, pausedBy, frozenBy } = situation;
   const stalled = (reason: string, message: string): Finding[] => [
     { type: 'Stalled', status: 'True', reason, message },
   ];
@@ -242,6 +247,7 @@ function kstatusFindings(situation: Situation, ready: Finding): Finding[] {
     return stalled('GroupFrozen', `The pods of the group stay as they are until source ${frozenBy[0]} is mended`);
   }
   if (rollout.state === 'stuck') return stalled('ProgressDeadlineExceeded', ready.message);
+  if (overdue && ready.status === 'False') return stalled(ready.reason, ready.message);
   if (pausedBy.length > 0 || ready.status === 'True' || ready.reason === 'ScaledToZero') return [];
   return [{ type: 'Reconciling', status: 'True', reason: ready.reason, message: ready.message }];
 }
