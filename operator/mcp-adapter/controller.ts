@@ -1,5 +1,6 @@
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
 import { PodClient } from '../pods/ask-pods.ts';
+import { EXACT_FIELDS } from '../pods/exact-fields.ts';
 import { PodHearing } from '../pods/hear-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
@@ -44,6 +45,7 @@ export function mcpAdapterController(
     applier: new Applier({
       api,
       fieldManager: FIELD_MANAGER,
+      exact: EXACT_FIELDS,
       handOver: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
     }),
     status: new StatusWriter({ api, resource: MCP_ADAPTERS, fieldManager: FIELD_MANAGER }),

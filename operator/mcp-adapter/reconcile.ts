@@ -4,6 +4,7 @@ import type { ApplyReport } from '../runtime/apply.ts';
 import { textAt } from '../runtime/raw.ts';
 import { type Key, type Result, done } from '../runtime/reconciler.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { contestsOf } from '../pods/contests.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
 import { DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
@@ -38,7 +39,8 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const situation = situationOf({ observed, checked, verdict, paused, applied }, cluster);
   const status = report(situation);
   const { changed } = await cluster.status.write(observed.resource, status, signal);
-  for (const happening of happenings(changed)) cluster.events.record(observed.resource, happening);
+  for (const happening of [...happenings(changed), ...contestsOf(applied)])
+    cluster.events.record(observed.resource, happening);
   if (applied?.failure !== undefined) throw applied.failure;
   return { requeueAfterMs: nextLook(situation, status, applied) };
 }

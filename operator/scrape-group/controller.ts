@@ -1,6 +1,7 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
 import { PodClient } from '../pods/ask-pods.ts';
+import { EXACT_FIELDS } from '../pods/exact-fields.ts';
 import { PodHearing } from '../pods/hear-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
@@ -34,7 +35,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     pods: scraperPods,
     children,
     services: new Lookup({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
-    applier: new Applier({ api, fieldManager: FIELD_MANAGER }),
+    applier: new Applier({ api, fieldManager: FIELD_MANAGER, exact: EXACT_FIELDS }),
     status,
     events,
     hearing: new PodHearing({

@@ -1,3 +1,4 @@
+import { contestsOf } from '../pods/contests.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
 import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { Desired } from '../runtime/apply.ts';
@@ -47,6 +48,8 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     for (const situation of queue) await tell(situation, cluster, signal);
   };
   await Promise.all(Array.from({ length: TELLERS }, teller));
+  const [first] = observed.sources;
+  for (const contest of contestsOf(applied)) cluster.events.record(first as unknown as KubernetesObject, contest);
   if (applied?.failure !== undefined) throw applied.failure;
   return { requeueAfterMs: nextLook(situations, observed.pods, applied, cluster.now()) };
 }
