@@ -35,7 +35,7 @@ export interface Situation {
   readonly unknownHosts: readonly string[] | undefined;
   /** Where the NetworkPolicy allows any address. */
   readonly widePorts: readonly string[];
-  /** Times move in the status only so often. */
+  /** What is no great news moves in the status only so often. */
   readonly intervalMs: number;
 }
 
@@ -63,14 +63,13 @@ export function report(situation: Situation): Report {
   };
 }
 
-type Shown = Pick<
-  ApiScrapeSourceStatus,
-  'lastScrapeTime' | 'lastSuccessTime' | 'watermark' | 'records' | 'lastError' | 'deadWindows'
->;
+const SHOWN = ['lastScrapeTime', 'lastSuccessTime', 'watermark', 'records', 'lastError', 'deadWindows'] as const;
+type Shown = Pick<ApiScrapeSourceStatus, (typeof SHOWN)[number]>;
 
 /**
- * What the status says of the last scrape. Between two intervals it stays as it was, unless an error, or a window that is set aside, has come or gone:
- * thousands of sources that are scraped every few seconds must not make as many writes.
+ * What the status says of the last scrape whose outcome was another than that before it: what has come or gone is told at
+ * once, another error and more windows that were set aside after a while. While all goes as it did nothing is written,
+ * however many sources there are; times of every scrape are in the metrics of the scrapers, and in what their pods say.
  */
 function shownHealth({ source, health, intervalMs }: Situation): Shown {
   const { lastScrapeTime, lastSuccessTime, watermark, records, lastError, deadWindows } = source.status ?? {};
@@ -88,12 +87,17 @@ function shownHealth({ source, health, intervalMs }: Situation): Shown {
   // A pod that has just started has scraped nothing yet; what its predecessor did still holds. One that cannot scrape at
   // all says why.
   if (now.lastScrapeTime === undefined) return { ...before, lastError: now.lastError ?? before.lastError };
-  const news =
-    (now.lastError === undefined) !== (lastError === undefined) ||
-    (now.deadWindows === undefined) !== (deadWindows === undefined) ||
-    lastScrapeTime === undefined;
-  return news || Date.parse(now.lastScrapeTime) - Date.parse(lastScrapeTime ?? '') >= intervalMs ? now : before;
+  const hasCome = SHOWN.some((member) => before[member] === undefined && now[member] !== undefined);
+  const hasGone = (['lastError', 'deadWindows'] as const).some(
+    (member) => before[member] !== undefined && now[member] === undefined,
+  );
+  const isOther = words(now.lastError) !== words(lastError) || now.deadWindows !== deadWindows;
+  const isLater = Date.parse(now.lastScrapeTime) - Date.parse(lastScrapeTime ?? '') >= intervalMs;
+  return hasCome || hasGone || (isOther && isLater) ? now : before;
 }
+
+/** An error without what may differ each time: numbers, times, ids. */
+const words = (error: string | undefined): string | undefined => error?.replaceAll(/\S*\d\S*/g, '#');
 
 function acceptedFinding({ refusal, failure }: Situation): Finding {
   const type = 'Accepted';
