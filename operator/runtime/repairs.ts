@@ -11,7 +11,7 @@ const LONGEST_PAUSE_MS = 5 * 60_000;
 const CALM_MS = 60_000;
 
 /**
- * How often an object that somebody else changes again and again is put back: the longer that goes on, the less often.
+ * How often what somebody else changes again and again is put back: the longer that goes on, the less often.
  * Otherwise two who want different things would write as fast as they can, for ever.
  */
 export class Repairs {
