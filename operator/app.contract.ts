@@ -126,7 +126,6 @@ it(
       await demo.apply({ config: { servers } });
       await eventually(() => demo.get(DEPLOYMENTS));
       const tookMs = performance.now() - endedAt;
-      console.log(`${signal}: a change was taken up after ${Math.round(tookMs)} ms`);
       expect(tookMs).toBeLessThan((signal === 'SIGKILL' ? LEASE_MS : 0) + 2_000 + NOISE_MS);
       expect(isLeading(next)).toBe(true);
       leader = next;

@@ -98,7 +98,15 @@ it.each<[string, Resource, object, ('merge' | 'strategic')?]>([
   await demo.becomes('Accepted', 'True/Accepted');
   const before = content(await demo.get(resource, nameOf(resource)));
   await real.server.kubectl(
-    ...['-n', namespace, 'patch', resource.plural, nameOf(resource), '--type', type, '-p', JSON.stringify(edit)],
+    '-n',
+    namespace,
+    'patch',
+    resource.plural,
+    nameOf(resource),
+    '--type',
+    type,
+    '-p',
+    JSON.stringify(edit),
   );
   await expect
     .poll(async () => content(await demo.get(resource, nameOf(resource))), { timeout: 8_000, interval: 50 })
@@ -121,9 +129,7 @@ it('O7: keeps the port on the nodes when it puts a port back', async () => {
   await demo.apply({ ...spec, service: { type: 'NodePort' } });
   const before = content(await eventually(() => demo.get(SERVICES)));
   const patch = [{ op: 'replace', path: '/spec/ports/0/port', value: 9999 }];
-  await real.server.kubectl(
-    ...['-n', namespace, 'patch', 'service', 'demo', '--type', 'json', '-p', JSON.stringify(patch)],
-  );
+  await real.server.kubectl('-n', namespace, 'patch', 'service', 'demo', '--type', 'json', '-p', JSON.stringify(patch));
   await expect.poll(async () => content(await demo.get(SERVICES)), { timeout: 8_000 }).toEqual(before);
 });
 

@@ -119,7 +119,6 @@ it('T23: O1: a change is as fast among 200 neighbours whose pods never answer', 
   );
   await eventually(() => (silent.connections.size > 0 ? true : undefined));
   const crowded = await changes('crowded');
-  console.log(`p95 calm ${p95(calm).toFixed(0)} ms, among silent neighbours ${p95(crowded).toFixed(0)} ms`);
   expect(silent.connections.size).toBeGreaterThan(0);
   expect(p95(crowded)).toBeLessThanOrEqual(2 * p95(calm) + NOISE_MS);
 

@@ -44,3 +44,19 @@ it.each<[string, State, number | undefined]>([
   expect(isOverdue(found, new Date(at(minute ?? 1_000)))).toBe(minute !== undefined);
   expect(isOverdue(found, new Date(Date.parse(at(minute ?? 0)) - 1))).toBe(false);
 });
+
+it('O9: tells when pods that were refused are tried again, and how to have it at once', () => {
+  const message = 'pods "demo" is forbidden: minimum memory usage per Container is 1Gi.';
+  const { state, refusal } = rolloutOf({
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'demo', namespace: 'team', generation: 1 },
+    spec: { replicas: 1 },
+    status: { observedGeneration: 1, conditions: [{ type: 'ReplicaFailure', status: 'True', message }] },
+  });
+  expect(state).toBe('refused');
+  expect(refusal).toBe(
+    'Pods cannot be made: pods "demo" is forbidden: minimum memory usage per Container is 1Gi. Once that is mended, ' +
+      'Kubernetes tries again within 17 minutes, and at once after: kubectl rollout restart -n team deployment/demo',
+  );
+});

@@ -92,7 +92,12 @@ function overdueAtOf(
 function refusalOf(deployment: KubernetesObject): string | undefined {
   const failure = conditionOf(deployment, 'ReplicaFailure');
   if (textAt(failure, 'status') !== 'True') return undefined;
-  return `Pods cannot be made: ${shortened(textAt(failure, 'message') ?? 'no reason was given')}`;
+  const { namespace, name } = deployment.metadata;
+  // The controller of ReplicaSets doubles its pauses up to 1,000 s, and is not told that a quota has changed.
+  return (
+    `Pods cannot be made: ${shortened(textAt(failure, 'message') ?? 'no reason was given')}. Once that is mended, Kubernetes ` +
+    `tries again within 17 minutes, and at once after: kubectl rollout restart -n ${namespace} deployment/${name}`
+  );
 }
 
 function progressText({ wanted, updated, available, old }: Omit<Rollout, 'state' | 'message'>): string {

@@ -214,7 +214,7 @@ describe('a group that is too large for one ConfigMap', () => {
       scraper: {
         fingerprintStore: { backend: 'valkey', valkey },
         adminSecretEnv: 'ADMIN',
-        logLevel: '${LOG_LEVEL:-info}' as 'info',
+        logLevel: '${LOG_LEVEL:-info}',
       },
       env: [
         secret('VALKEY_WORD'),
