@@ -13,10 +13,13 @@ const READY = '.status.conditions[?(@.type=="Ready")]';
 const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Group', type: 'string', jsonPath: '.status.group', description: 'The group that runs it.' },
   { name: 'Ready', type: 'string', jsonPath: `${READY}.status`, description: 'Whether it is scraped.' },
-  { name: 'Last Success', type: 'date', jsonPath: '.status.lastSuccessTime', description: 'Time since a good scrape.' },
-  { name: 'Records', type: 'integer', jsonPath: '.status.records', description: 'Records of the last scrape.' },
+  {
+    name: 'Since',
+    type: 'date',
+    jsonPath: '.status.lastScrapeTime',
+    description: 'For how long scrapes have gone so.',
+  },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since it was created.' },
-  { name: 'Watermark', type: 'date', jsonPath: '.status.watermark', description: 'Exported up to here.', priority: 1 },
   { name: 'Reason', type: 'string', jsonPath: `${READY}.reason`, description: 'Why, in one word.', priority: 1 },
   { name: 'Message', type: 'string', jsonPath: `${READY}.message`, description: 'Why.', priority: 1 },
 ];

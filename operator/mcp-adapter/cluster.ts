@@ -1,4 +1,4 @@
-import type { PodClient } from '../pods/ask-pods.ts';
+import type { PodHearing } from '../pods/hear-pods.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
@@ -25,7 +25,7 @@ export interface Cluster {
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: EventRecorder;
-  readonly health: Pick<PodClient<PodHealth>, 'ask'>;
+  readonly hearing: PodHearing<PodHealth>;
   readonly greeter: Greeter;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'>;
   readonly now: () => Date;

@@ -1,6 +1,7 @@
 import { ANYWHERE, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 import { Agent, request } from 'undici';
 import { valueAt } from '../../crds/config/tree.ts';
+import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
 import { bodyText } from '../pods/http-body.ts';
 import { textAt } from '../runtime/raw.ts';
 
@@ -109,22 +110,39 @@ function judge(status: number, reply: unknown, url: string): Handshake {
   return { ok: false, message: `${url} answered initialize with HTTP ${status}: ${detail}` };
 }
 
-/** The first message of an event stream; the rest is not waited for. */
-async function firstEvent(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+/**
+ * The first message of an event stream; the rest is not waited for. Each text is looked at once, however small the parts
+ * are in which it comes.
+ */
+export async function firstEvent(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   const decoder = new TextDecoder();
-  let text = '';
+  let size = 0;
+  let pieces: string[] = [];
+  /** The end of what came before, which the next part may make the end of an event. */
+  let tail = '';
   for await (const part of body) {
-    text += decoder.decode(part, { stream: true });
-    const message = firstMessage(text);
-    if (message !== undefined) return message;
-    if (text.length > MAX_BYTES) break;
+    const piece = decoder.decode(part, { stream: true });
+    pieces.push(piece);
+    if (EVENT_END.test(tail + piece)) {
+      const text = pieces.join('');
+      const message = firstMessage(text);
+      if (message !== undefined) return message;
+      pieces = [afterLastEvent(text)];
+    }
+    tail = (tail + piece).slice(-3);
+    size += part.byteLength;
+    if (size > MAX_BYTES) break;
   }
-  return firstMessage(`${text}\n\n`);
+  return firstMessage(`${pieces.join('')}\n\n`);
 }
+
+const EVENT_END = /\r\n\r\n|\n\n|\r\r/;
+
+const afterLastEvent = (text: string): string => text.split(EVENT_END).at(-1) ?? '';
 
 /** Of the complete events in the text, the first whose data is a JSON-RPC answer (WHATWG HTML, "Server-sent events"). */
 export function firstMessage(text: string): unknown {
-  const events = text.split(/\r\n\r\n|\n\n|\r\r/).slice(0, -1);
+  const events = text.split(EVENT_END).slice(0, -1);
   for (const event of events) {
     const data = event
       .split(/\r\n|\n|\r/)
@@ -139,7 +157,7 @@ export function firstMessage(text: string): unknown {
 
 function jsonOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text, ANSWER_LIMITS);
   } catch {
     return undefined;
   }

@@ -2,8 +2,9 @@ import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import { textAt } from '../runtime/raw.ts';
-import { type Key, type Result, done } from '../runtime/reconciler.ts';
+import { type Key, type Result, done, earlier } from '../runtime/reconciler.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { contestsOf } from '../pods/contests.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
@@ -36,12 +37,13 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     ? verdictOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
-  const situation = await situationOf({ observed, checked, verdict, paused, applied }, cluster, signal);
+  const situation = situationOf({ observed, checked, verdict, paused, applied }, cluster);
   const status = report(situation);
-  const { changed } = await cluster.status.write(observed.resource, status, signal);
-  for (const happening of happenings(changed)) cluster.events.record(observed.resource, happening);
+  const { changed, retryAfterMs } = await cluster.status.write(observed.resource, status, signal);
+  for (const happening of [...happenings(changed), ...contestsOf(applied)])
+    cluster.events.record(observed.resource, happening);
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: nextLook(situation, status, applied) };
+  return { requeueAfterMs: earlier(retryAfterMs, nextLook(situation, status, applied)) };
 }
 
 /** Also while nothing else is applied: whoever deletes the resource then relies on the policy that it shows. */
@@ -57,6 +59,7 @@ async function retainClaim(observed: Observed, cluster: Cluster, signal: AbortSi
 function forget(key: Key, cluster: Cluster): Result {
   cluster.applier.forget(key);
   cluster.greeter.forget(key);
+  cluster.hearing.forget(key);
   cluster.status.forget(key);
   return done;
 }

@@ -26,7 +26,7 @@ export interface Outcome {
   readonly applied: ApplyReport | undefined;
 }
 
-export async function situationOf(outcome: Outcome, cluster: Cluster, signal: AbortSignal): Promise<Situation> {
+export function situationOf(outcome: Outcome, cluster: Cluster): Situation {
   const { observed, checked, verdict, paused } = outcome;
   const { name } = observed.key;
   const config = checked.ok ? effectiveConfig(checked.adapter.spec) : undefined;
@@ -42,7 +42,8 @@ export async function situationOf(outcome: Outcome, cluster: Cluster, signal: Ab
     network: networkOf(live(outcome, NETWORK_POLICIES, name), config),
     pods: observed.pods,
     health: observed.health,
-    handshake: await greeting({ observed, deployment, service, config }, cluster, signal),
+    isHeard: observed.isHeard,
+    handshake: greeting({ observed, deployment, service, config }, cluster),
     warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter.spec, config) : [],
     now: cluster.now(),
   };
@@ -79,8 +80,8 @@ interface Scene {
   readonly config: EffectiveConfig | undefined;
 }
 
-/** What came of the handshake with what runs now: known already, or tried now when every pod is in place. */
-async function greeting(scene: Scene, cluster: Cluster, signal: AbortSignal): Promise<HandshakeState> {
+/** What came of the handshake with what runs now. It is tried when every pod is in place. */
+function greeting(scene: Scene, cluster: Cluster): HandshakeState {
   const { observed, deployment, service } = scene;
   const { key, resource } = observed;
   const origin = serviceOrigin(service);
@@ -92,7 +93,7 @@ async function greeting(scene: Scene, cluster: Cluster, signal: AbortSignal): Pr
   if (rollout.state !== 'complete' || rollout.wanted === 0 || origin === undefined || mountPath === undefined) {
     return cluster.greeter.known(key, subject);
   }
-  return cluster.greeter.greet(key, subject, { origin, mountPath }, signal);
+  return cluster.greeter.greet(key, subject, { origin, mountPath });
 }
 
 /** Whether the status, which an earlier process wrote, says so of what runs now. */

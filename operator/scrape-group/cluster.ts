@@ -1,4 +1,4 @@
-import type { PodClient } from '../pods/ask-pods.ts';
+import type { PodHearing } from '../pods/hear-pods.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
@@ -21,7 +21,8 @@ export interface Cluster {
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;
-  readonly health: Pick<PodClient<ScraperHealth>, 'ask'>;
+  readonly hearing: PodHearing<ScraperHealth>;
+  readonly now: () => Date;
   readonly prepare: typeof prepare;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
     /** Collector of groups that name none. */

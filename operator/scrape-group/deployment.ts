@@ -70,10 +70,7 @@ function podTemplate(plan: ShardPlan, context: Context): object {
 
 function podSpec(plan: ShardPlan, context: Context): object {
   const { group, shard, pod } = plan;
-  const references = referenceVolumes({
-    env: plan.members.flatMap(({ env }) => env),
-    envFrom: plan.members.flatMap(({ envFrom }) => envFrom),
-  });
+  const references = referenceVolumes(plan.variables);
   return {
     serviceAccountName: shardName(group, shard),
     automountServiceAccountToken: false,
@@ -95,12 +92,10 @@ function podSpec(plan: ShardPlan, context: Context): object {
 
 function container(plan: ShardPlan, context: Context, references: ReferenceVolumes): object {
   const {
-    members,
     pod,
+    variables: { env, envFrom },
     effective: { port, stateFolder },
   } = plan;
-  const env = members.flatMap((member) => member.env);
-  const envFrom = members.flatMap((member) => member.envFrom);
   return {
     name: CONTAINER,
     image: pod.image ?? context.image,

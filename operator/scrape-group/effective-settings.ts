@@ -4,6 +4,7 @@ import type { Connection } from '../pods/connections.ts';
 import { resolver, withoutUnknown } from '../pods/known-values.ts';
 import { connectionsOf } from './connections.ts';
 import type { Member } from './prepare.ts';
+import type { ShardVariables } from './shard-variables.ts';
 
 /** The port of health checks and the admin API where no source sets another. */
 export const DEFAULT_PORT = 8080;
@@ -24,14 +25,13 @@ export interface EffectiveSettings {
 export function effectiveSettings({
   scraper,
   members,
+  variables,
 }: {
   readonly scraper: Readonly<Record<string, unknown>>;
   readonly members: readonly Member[];
+  readonly variables: ShardVariables;
 }): EffectiveSettings {
-  const resolve = resolver({
-    env: members.flatMap(({ env }) => env),
-    envFrom: members.flatMap(({ envFrom }) => envFrom),
-  });
+  const resolve = resolver(variables);
   const resolved = resolve(scraper);
   const parsed = ScraperSettings.safeParse(withoutUnknown(resolved));
   const settings = parsed.success ? parsed.data : ScraperSettings.parse({ otelCollectorEndpoint: 'http://unknown' });

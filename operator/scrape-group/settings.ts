@@ -23,7 +23,7 @@ const POD_FIELDS = [
   'podOverlay',
 ] as const;
 /** Holds the name of a variable, not a reference to it. */
-const NAMES_VARIABLE = 'scraper.adminSecretEnv';
+export const NAMES_VARIABLE = 'scraper.adminSecretEnv';
 
 export interface Setting {
   /** Path in the spec, such as `['scraper', 'logLevel']`. */

@@ -3,7 +3,7 @@ import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { unknownConnections, widePorts } from '../pods/egress.ts';
 import { podProblem } from '../pods/pod-problems.ts';
 import { newestPods } from '../pods/revision.ts';
-import { rolloutOf } from '../pods/rollout.ts';
+import { isOverdue, rolloutOf } from '../pods/rollout.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES } from '../runtime/resources.ts';
@@ -23,6 +23,7 @@ export interface Outcome {
   readonly plans: readonly ShardPlan[];
   /** Undefined when nothing was applied. */
   readonly applied: ApplyReport | undefined;
+  readonly now: Date;
 }
 
 const MIN_INTERVAL_MS = 60_000;
@@ -61,16 +62,19 @@ function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: und
   const { shard, file } = one;
   const name = shardName(observed.key.name, shard);
   const deployment = live(outcome, DEPLOYMENTS, name);
+  const rollout = rolloutOf(deployment);
   const newest = newestPods(deployment, podsOf(observed, shard));
   const names = new Set(newest.map(({ metadata }) => metadata.name));
   const health = observed.health.filter(({ pod }) => names.has(pod));
   return {
-    rollout: rolloutOf(deployment),
+    rollout,
+    overdue: isOverdue(rollout, outcome.now),
     problem: podProblem(newest, name),
     upToDate:
       health.length === 0 || file === undefined
         ? undefined
         : health.every(({ configHash }) => configHash === fileHash(file)),
+    isHeard: observed.isHeard,
     unknownHosts:
       applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
     widePorts: widePorts(live(outcome, NETWORK_POLICIES, name)),
