@@ -2,7 +2,7 @@ import type { EffectiveServer } from '../../crds/config/effective-server.ts';
 import type { CleanTool } from './catalog.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
 import type { PreparedTool } from './prepared-tool.ts';
-import { sanitizeTool } from './sanitization.ts';
+import { sanitizeDefinition } from './sanitization.ts';
 import { withEscapes } from './visible-text.ts';
 
 /** Tools that an event names. */
@@ -32,8 +32,8 @@ export function toolCleaning(
   const { tool_metadata_sanitization: sanitization, tool_description_policy: policy } = rules;
   if (sanitization.mode === 'off' && policy.mode === 'preserve') return undefined;
   return (tool) => {
-    const { text, modified } = sanitizeTool(tool, sanitization);
-    if (sanitization.mode === 'block' && modified.length > 0) return { text: undefined, modified };
+    const { text, modified, isUnfit } = sanitizeDefinition(tool, sanitization);
+    if (isUnfit || (sanitization.mode === 'block' && modified.length > 0)) return { text: undefined, modified };
     return { text: applyDescriptionPolicy(text, policy), modified };
   };
 }
