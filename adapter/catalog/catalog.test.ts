@@ -46,9 +46,15 @@ describe('the tools that a client sees', () => {
     '{}',
     '[]',
     'null',
-    '{"tools":[{"name":7},{},null,1,"b",[{"name":"b"}],{"title":"b"}]}',
+    '{"tools":[{"name":7},{},{"title":"b"}]}',
   ])('are unchanged in %s', (result) => {
     expect(visibleTools(result, hidden, true)).toBe(result);
+  });
+
+  test('are objects: nothing else of a list is one', () => {
+    expect(visibleTools('{"tools":[null,{"name":7},1,"b",[{"name":"a"}], true]}', hidden, true)).toBe(
+      '{"tools":[{"name":7}]}',
+    );
   });
 
   test('may be none', () => {

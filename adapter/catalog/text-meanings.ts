@@ -11,6 +11,7 @@ export type Role =
   | 'annotations'
   | 'argument'
   | 'schema'
+  | 'meta'
   | 'members'
   | 'schemas by name'
   | 'list of schemas'
@@ -91,6 +92,7 @@ const MEANINGS: Readonly<Record<Known, ReadonlyMap<string, Meaning>>> = {
   greeting: meanings('greeting', [], {
     instructions: { of: 'greeting', key: 'description' },
     serverInfo: 'server',
+    _meta: 'meta',
     // Both sides must read the same here, and no model reads it.
     protocolVersion: 'fixed',
     supportedVersions: 'fixed',
@@ -100,6 +102,7 @@ const MEANINGS: Readonly<Record<Known, ReadonlyMap<string, Meaning>>> = {
     name: { of: 'server', key: 'title' },
     version: { of: 'server', key: 'title' },
   }),
+  meta: meanings('meta', [], { 'io.modelcontextprotocol/serverInfo': 'server' }),
   annotations: meanings('annotations', ['title']),
   schema: meanings('schema', ['title', 'description'], {
     ...Object.fromEntries(SCHEMA_KEYWORDS.map((keyword) => [keyword, 'schema'] as const)),
