@@ -43,19 +43,19 @@ const COUNTED: Readonly<Record<DefinitionKind, string>> = {
 
 /** The mount of each configured server, in the same order, and what is logged of it. */
 export function createMounts(config: Pick<AdapterConfig, 'core' | 'servers'>, parts: MountParts): Mount[] {
-  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core.auth.header_name, parts));
+  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core, parts));
 }
 
-function mountOf(server: EffectiveServer, authHeader: string, parts: MountParts): Mount {
+function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: MountParts): Mount {
   const { logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
   const upstream = upstreamOf(server, parts, warn);
-  const disabled = disabledTools(server.disabled_tools);
+  const disabled = disabledTools(server.disabled_tools, core.invalid_patterns === 'hide_all');
   const mount = createMount({
     server,
     disabled,
     upstream,
-    authHeader,
+    authHeader: core.auth.header_name,
     listTtlMs,
     version,
     redact,

@@ -62,8 +62,6 @@ export function createMount(options: MountOptions): Mount {
   if (relaysChallenges) {
     warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
   }
-  for (const entry of disabled.invalid)
-    warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
 
   const own = telemetry.isOn
     ? new ObservedUpstream(upstream, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
