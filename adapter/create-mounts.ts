@@ -72,6 +72,12 @@ function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: Mo
       const facts = { server_id: server.id, session: shorten(sessionId), drift };
       logger.warn(facts, 'tools have changed since the session saw them first');
     },
+    onTextDrift: (drift) => {
+      logger.warn(
+        { server_id: server.id, drift },
+        'what the server says to models has changed since a client saw it first',
+      );
+    },
     onPing: (serverId, ok, error) => {
       if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');
     },

@@ -135,5 +135,5 @@ test.each([
   ['{"tools":[{"name":"a"}],"nextCursor":"2","x":1}', '{"tools":[{"name":"a"},{"name":"b"}],"x":1}'],
   ['{"nextCursor":"2", "tools":[]}', '{"tools":[{"name":"b"}]}'],
 ])('pages are joined: %s', (first, expected) => {
-  expect(joinedPages(first, ['{"name":"b"}'])).toBe(expected);
+  expect(joinedPages(first, 'tools', ['{"name":"b"}'])).toBe(expected);
 });

@@ -4,6 +4,11 @@ import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
 import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { firstSeen } from './first-seen.ts';
+import { hasMore, wholeList } from './list-tools.ts';
+import { listingFor } from './listing-for.ts';
+import { listingLimit } from './listing-limit.ts';
+import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { Page } from './tool-surface.ts';
 import { TurnTools } from './turn-tools.ts';
@@ -31,6 +36,7 @@ const COUNTED = {
   resources: 'resources',
   templates: 'resource templates',
 } as const;
+const METHODS = { prompts: 'prompts/list', templates: 'resources/templates/list' } as const;
 const NO_RESOURCES = '{"resources":[]}';
 const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
@@ -207,8 +213,25 @@ function sameForSession(
   const shown =
     kind === 'tools'
       ? mount.surface.shown(new TurnTools(turn), record, listed, listing.page)
-      : mount.texts.shown(ENTRIES[kind], listed, undefined);
+      : otherList(turn, record, kind, listed, listing.page);
   return shown.then((own) => splice(text, [{ ...result, with: own }]));
+}
+
+/** What clients see of a list that is not of tools. Pins tell what is new, so those of few entries are read as a whole. */
+async function otherList(
+  turn: Turn,
+  record: SessionRecord,
+  kind: keyof typeof ENTRIES,
+  result: string,
+  page: Page,
+): Promise<string> {
+  const { texts } = turn.mount;
+  const shown = (text: string): Promise<string> =>
+    texts.shown(ENTRIES[kind], text, page === 'later' ? undefined : firstSeen(turn, record));
+  if (!texts.pins || kind === 'resources' || page !== 'first' || !hasMore(result)) return shown(result);
+  using limit = listingLimit(turn.incoming.reply, REQUEST_TIMEOUT_MS);
+  const of = { method: METHODS[kind], member: MEMBERS[kind], words: COUNTED[kind] };
+  return shown(await wholeList(listingFor(turn, record), limit.signal, result, of));
 }
 
 /** Whether an object names one of these members twice, or in a spelling that parsers which ignore case take for it. */

@@ -72,6 +72,11 @@ export class ServerTexts {
     return this.#options.pinning.mode !== 'off';
   }
 
+  /** How long it counts what a client without sessions saw first, after it asked last; milliseconds. */
+  get sessionlessTtlMs(): number {
+    return this.#options.pinning.sessionless_ttl_seconds * 1000;
+  }
+
   get blocks(): boolean {
     return this.#options.pinning.mode === 'block';
   }

@@ -68,6 +68,12 @@ export const ToolDefinitionPinning = z.strictObject({
         'its tombstone expires.',
     )
     .prefault('invalidate'),
+  sessionless_ttl_seconds: seconds()
+    .describe(
+      'How long it is remembered what a client without a session (revision 2026-07-28) saw first, after it asked for it ' +
+        'last, in seconds. Such clients are told apart by server, token and forwarded headers.',
+    )
+    .prefault(86_400),
 });
 export type ToolDefinitionPinning = z.output<typeof ToolDefinitionPinning>;
 
