@@ -3,6 +3,7 @@ import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
 import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { firstSeen } from './first-seen.ts';
 import { hasMore, wholeList } from './list-tools.ts';
@@ -214,7 +215,13 @@ function sameForSession(
     kind === 'tools'
       ? mount.surface.shown(new TurnTools(turn), record, listed, listing.page)
       : otherList(turn, record, kind, listed, listing.page);
-  return shown.then((own) => splice(text, [{ ...result, with: own }]));
+  return shown.then((own) => splice(text, [{ ...result, with: isWorkspace(record) ? asPrivate(mount, own) : own }]));
+}
+
+/** Where lists are pinned, what one client without a session sees is not for others: no shared cache may keep it. */
+function asPrivate(mount: Mount, result: string): string {
+  const scope = mount.texts.pins ? locate(result, ['cacheScope']) : undefined;
+  return scope === undefined ? result : splice(result, [{ ...scope, with: '"private"' }]);
 }
 
 /** What clients see of a list that is not of tools. Pins tell what is new, so those of few entries are read as a whole. */
