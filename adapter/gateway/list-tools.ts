@@ -37,7 +37,7 @@ export interface ListOf {
   readonly words: string;
 }
 
-export const TOOLS: ListOf = { method: 'tools/list', member: 'tools', words: 'tools' };
+const TOOLS: ListOf = { method: 'tools/list', member: 'tools', words: 'tools' };
 
 /** What an upstream says that has no tools at all. */
 export class NoToolsError extends AdapterError {}

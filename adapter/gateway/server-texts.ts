@@ -20,7 +20,7 @@ const MAX_TOLD = 1_000;
 /** Names in a log line. */
 const MAX_NAMED = 10;
 
-export const MEMBER_OF: Readonly<Record<ListKind, string>> = {
+const MEMBER_OF: Readonly<Record<ListKind, string>> = {
   prompt: 'prompts',
   resource: 'resources',
   template: 'resourceTemplates',

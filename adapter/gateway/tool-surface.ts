@@ -15,7 +15,7 @@ import type { SessionRecord } from '../state/state-store.ts';
 import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
 import { listingLimit } from './listing-limit.ts';
 import { orAborted } from './or-aborted.ts';
-import { seenBy } from './first-seen.ts';
+import { seenBy } from './seen-by.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';

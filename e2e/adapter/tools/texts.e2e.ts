@@ -22,7 +22,7 @@ const lists = (): Record<string, JsonObject> => ({
       { name: 'unfit', inputSchema: { type: 'object', properties: { [`p${UNSEEN}`]: {} } } },
       { name: 'described', description: `Do${UNSEEN} it`, inputSchema: { type: 'object' } },
       null,
-    ] as unknown as JsonObject[],
+    ],
   },
   'prompts/list': {
     prompts: [
@@ -64,8 +64,10 @@ function ownModern(): JsonObject {
 function start(isModern: boolean): Promise<RawUpstream> {
   return startRawUpstream(({ method, json }, res) => {
     const { id, method: asked } = asObject(json ?? {});
-    if (method !== 'POST') return void res.writeHead(405).end();
-    if (id === undefined) return void res.writeHead(202).end();
+    if (method !== 'POST' || id === undefined) {
+      res.writeHead(method === 'POST' ? 202 : 405).end();
+      return;
+    }
     const results: Record<string, JsonObject> = {
       ...lists(),
       ...(isModern && { 'server/discover': { supportedVersions: [MODERN], ...ownModern() } }),
@@ -113,7 +115,7 @@ const CLIENTS: readonly (readonly [string, 'modern' | 'legacy', (url: string) =>
     'legacy',
     async (url) => {
       const client = new ClientV1(info);
-      await client.connect(new TransportV1(new URL(url)) as never);
+      await client.connect(new TransportV1(new URL(url)));
       return reader(client);
     },
   ],
