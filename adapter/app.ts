@@ -53,6 +53,7 @@ import type { Backend } from './telemetry/telemetry.ts';
 import { ToolNames } from './telemetry/tool-names.ts';
 import { telemetrySources } from './telemetry-sources.ts';
 import { NO_BYTES, Upkeep } from './upkeep.ts';
+import { toleratedPatterns } from './unusable-patterns.ts';
 import { UpstreamPings } from './upstream-pings.ts';
 
 /** What keeps the state of each `state_persistence.type`. */
@@ -96,6 +97,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   const known = (error: unknown): AdapterError => knownError(error, onError).saying(redact);
 
+  for (const { path, pattern, message } of toleratedPatterns(config))
+    logger.warn({ path, pattern }, `${path} ${message}`);
   const toolNames = new ToolNames(config.servers.map(({ id }) => id));
   const observing = await openTelemetry({ ...options, tools: toolNames });
   const { telemetry, tracing } = observing;

@@ -136,6 +136,14 @@ test('a disabled tool does not exist, however it is asked for', () => {
   expect(() => refuseDisabled(sampleMount(), call(undefined))).not.toThrow();
 });
 
+test('T10: a tool whose name has invisible characters does not exist while names are looked at', () => {
+  const call = { kind: 'request', method: 'tools/call', params: { name: 're\u200Bad' }, idText: '1' } as const;
+  expect(() => refuseDisabled(sampleMount(), call)).toThrow(expect.objectContaining({ code: 'unknown_tool' }));
+  for (const sanitization of [{ mode: 'off' }, { remove_invisible_characters: false }]) {
+    expect(() => refuseDisabled(sampleMount({ tool_metadata_sanitization: sanitization }), call)).not.toThrow();
+  }
+});
+
 test.each([
   [200, false, undefined],
   [202, false, undefined],

@@ -1,4 +1,5 @@
 import { redactUrl } from '../../crds/config/redact-url.ts';
+import { hasInvisible } from '../catalog/visible-text.ts';
 import { AdapterError } from '../errors.ts';
 import { type Message, toolName } from '../exchange/message.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
@@ -21,10 +22,13 @@ export function requireSession(incoming: Incoming): string {
   return sessionId;
 }
 
-/** Throws for a call of a tool that `disabled_tools` hides; to the client it does not exist. */
+/** Throws for a call of a tool that `disabled_tools` or its own name hides; to the client it does not exist. */
 export function refuseDisabled(mount: Mount, call: Message): void {
-  if (!mount.disabled.any) return;
   const name = toolName(call);
+  if (mount.hidesUnseen && name !== undefined && hasInvisible(name)) {
+    throw new AdapterError('unknown_tool', 'Unknown tool: its name has invisible characters.');
+  }
+  if (!mount.disabled.any) return;
   if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');
   if (mount.disabled.matches(name)) throw new AdapterError('unknown_tool', `Unknown tool: ${name}`);
 }

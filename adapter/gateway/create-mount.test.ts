@@ -71,11 +71,4 @@ describe('a mount', () => {
     ]);
     expect(sampleMount({ upstream }).relaysChallenges).toBe(true);
   });
-
-  test('says which patterns of disabled tools are none', () => {
-    expect(warnings({ disabled_tools: ['ok', '(', 'a[b'] })).toEqual([
-      'disabled_tools: "(" is no valid pattern; used as a name only',
-      'disabled_tools: "a[b" is no valid pattern; used as a name only',
-    ]);
-  });
 });

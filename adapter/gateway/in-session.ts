@@ -105,7 +105,7 @@ function cachedUnder({ mount, incoming }: Turn, body: Body): string | undefined 
 
 async function answerFromCache(turn: Turn, record: SessionRecord, key: string, request: Request): Promise<boolean> {
   const { mount, incoming, admitted } = turn;
-  if (!mount.lists.enabled || (request.method === 'tools/list' && mount.surface.isStrict)) return false;
+  if (!mount.lists.enabled || mount.surface.isStrict) return false;
   const result = mount.lists.get(record, key, Date.now());
   if (result === undefined) return false;
   const shown = await cachedList(mount, record, request, result);

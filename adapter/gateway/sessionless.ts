@@ -4,7 +4,8 @@ import { Exchange } from '../exchange/exchange.ts';
 import type { Body, Message, Request } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
 import { sendJson, sendResult } from './answers.ts';
-import { withCapabilities } from './capabilities.ts';
+import { firstSeen } from './first-seen.ts';
+import { withGreeting } from './greeting.ts';
 import { sessionlessListing } from './listing-for.ts';
 import { isOwnListOnly, listAnswer, ownList, strayAnswer } from './lists.ts';
 import { completeResult } from './own-result.ts';
@@ -59,7 +60,8 @@ function shown(turn: Turn, body: Body, message: Message): ((text: string) => str
   const { mount } = turn;
   if (message.kind === 'request' && message.method === 'server/discover') {
     const own = { tools: listedOwn(mount.surface.catalog).length > 0, resources: mount.resources !== undefined };
-    return own.tools || own.resources ? (text) => withCapabilities(text, own) : undefined;
+    if (!own.tools && !own.resources && !mount.texts.any) return undefined;
+    return (text) => withGreeting(turn, text, firstSeen(turn, noWorkspace(turn)), own);
   }
   return listAnswer(turn, body, undefined, () => noWorkspace(turn));
 }

@@ -247,13 +247,72 @@ describe('a server without tools', () => {
   });
 });
 
-test('a client without a session gets the pages as they are: nothing is pinned for it', async () => {
-  pages = [[{ name: 'a' }], [{ name: 'b' }]];
-  const of = mount(block('error'));
-  const page = '{"tools":[{"name":"a"}],"nextCursor":"1"}';
-  const nobody = noWorkspace({ ...turnOn(of), incoming: { principal: '' } } as unknown as Turn);
-  expect(await of.surface.shown(sourceOn(of), nobody, page, 'first')).toBe(page);
-  expect(upstream.requests).toEqual([]);
+describe('T10: a client without a session', () => {
+  const nobody = (of: Mount, principal = ''): SessionRecord =>
+    noWorkspace({ ...turnOn(of), incoming: { principal } } as unknown as Turn);
+
+  test('is pinned too, to the whole list, and apart from other principals', async () => {
+    pages = [[{ name: 'a' }], [{ name: 'b' }]];
+    const of = mount(block('baseline_subset'));
+    expect(await names(of, nobody(of))).toEqual(['a', 'b']);
+    pages = [[{ name: 'a', description: 'Evil' }], [{ name: 'b' }, { name: 'c' }]];
+    expect(await names(of, nobody(of))).toEqual(['b']);
+    expect(await names(of, nobody(of, 'other'))).toEqual(['a', 'b', 'c']);
+    expect(drifts).toEqual(['changed=a[description]; new=c']);
+  });
+
+  test('is not pinned with those whose forwarded headers differ: they may see other tools', async () => {
+    const of = mount({ ...block('baseline_subset'), upstream: { client_headers: { passthrough: ['X-User'] } } });
+    const first = JSON.stringify({ tools: pages[0] });
+    const shown = (user: string, list: string): Promise<string> => {
+      const turn = { ...turnOn(of), incoming: { headers: { 'x-user': user }, reply: new EventEmitter() } };
+      return of.surface.shown(new TurnTools(turn as unknown as Turn), nobody(of), list, 'first');
+    };
+    expect(await shown('one', first)).toBe(first);
+    const other = '{"tools":[{"name":"c"}]}';
+    expect(await shown('two', other)).toBe(other);
+    expect(await shown('one', other)).toBe('{"tools":[]}');
+  });
+
+  test('is warned, or refused with how long that lasts, and calls are checked', async () => {
+    const warning = mount({ tool_definition_pinning: { mode: 'warn' } });
+    const blocking = mount(block('error'));
+    for (const of of [warning, blocking]) await names(of, nobody(of));
+    pages = [
+      [
+        { name: 'a', description: 'Evil' },
+        { name: 'b', description: 'B' },
+      ],
+    ];
+    const list = JSON.stringify({ tools: pages[0] });
+    expect(await warning.surface.shown(sourceOn(warning), nobody(warning), list, 'first')).toContain('WARNING: ');
+    const refused = blocking.surface.shown(sourceOn(blocking), nobody(blocking), list, 'first');
+    await expect(refused).rejects.toMatchObject({
+      code: 'tool_definition_drift',
+      message: expect.stringContaining('has not asked for 86400 seconds'),
+    });
+    const calls = (name: string) => blocking.surface.checkCalls(sourceOn(blocking), nobody(blocking), [name]);
+    await expect(calls('a')).rejects.toMatchObject({ code: 'tool_definition_drift' });
+    await expect(calls('b')).resolves.toBeUndefined();
+  });
+
+  test('sees what is there for the first time when it has not asked for long enough', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const pinning = { mode: 'block', block_strategy: 'baseline_subset', sessionless_ttl_seconds: 100 };
+      const of = mount({ tool_definition_pinning: pinning });
+      await names(of, nobody(of));
+      pages = [[{ name: 'c' }]];
+      vi.setSystemTime(Date.now() + 99_000);
+      expect(await names(of, nobody(of))).toEqual([]);
+      vi.setSystemTime(Date.now() + 99_000);
+      expect(await names(of, nobody(of))).toEqual([]);
+      vi.setSystemTime(Date.now() + 100_000);
+      expect(await names(of, nobody(of))).toEqual(['c']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
 
 test.each(['later', 'unknown'] as const)('of a page that is the %s one nobody says what is missing', async (page) => {

@@ -15,6 +15,7 @@ import type { SessionRecord } from '../state/state-store.ts';
 import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
 import { listingLimit } from './listing-limit.ts';
 import { orAborted } from './or-aborted.ts';
+import { seenBy } from './seen-by.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
@@ -22,6 +23,8 @@ import type { ToolSource } from './tool-source.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 
 const MAX_BASELINE_CHARS = 16 << 20;
+/** Of what is kept for a client without a session, as for sessions (`StateStore.baseline`). */
+const MAX_KEPT_CHARS = 64 << 10;
 const MAX_RECENT = 10_000;
 const MAX_TOLD = 10_000;
 const MAX_PAGES = 1_000;
@@ -141,7 +144,7 @@ export class ToolSurface {
    * session must not get it.
    */
   async shown(source: ToolSource, record: SessionRecord, result: string, page: Page): Promise<string> {
-    const needsWhole = this.#needsWhole(record);
+    const needsWhole = this.#needsWhole;
     const isWhole = page === 'first' && needsWhole;
     using limit = needsWhole ? listingLimit(source.reply, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
@@ -179,7 +182,7 @@ export class ToolSurface {
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
   async checkCalls(source: ToolSource, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
-    const isPinned = this.isStrict && !isWorkspace(record) && record.baseline !== null;
+    const isPinned = this.isStrict && (isWorkspace(record) || record.baseline !== null);
     if (!isPinned && !this.#blocks) return;
     const asked: string[] = [];
     for (const name of names) {
@@ -202,7 +205,7 @@ export class ToolSurface {
       if (unlisted !== undefined) throw unknownTool(unlisted);
       return;
     }
-    this.#tell(record, list, drift);
+    this.#tell(source, record, list, drift);
     if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
     throw await this.#refusal(source, record, drift);
   }
@@ -227,12 +230,12 @@ export class ToolSurface {
   }
 
   /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
-  #needsWhole(record: SessionRecord): boolean {
-    return this.catalog.instead !== undefined || this.#pins(record);
+  get #needsWhole(): boolean {
+    return this.catalog.instead !== undefined || this.#pins;
   }
 
-  #pins(record: SessionRecord): boolean {
-    return this.#pinning.mode !== 'off' && !isWorkspace(record);
+  get #pins(): boolean {
+    return this.#pinning.mode !== 'off';
   }
 
   async #forSession(
@@ -248,21 +251,31 @@ export class ToolSurface {
     const drifted = await this.#drifts.of(list, pinned, isWhole);
     if (drifted === undefined) return plain;
     const { drift, shown } = drifted;
-    this.#tell(record, list, drift);
+    this.#tell(source, record, list, drift);
     if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(source, record, drift);
     return { list, shown, ...(this.isStrict ? {} : { drift }) };
   }
 
-  #driftOutcome(): DriftOutcome {
+  #driftOutcome(record: SessionRecord): DriftOutcome {
     const { block_strategy, block_error_session_action } = this.#pinning;
     if (!this.isStrict) return 'warn';
     if (block_strategy === 'baseline_subset') return 'block_baseline_subset';
-    return block_error_session_action === 'invalidate' ? 'block_error_invalidate_session' : 'block_error';
+    return block_error_session_action === 'invalidate' && !isWorkspace(record)
+      ? 'block_error_invalidate_session'
+      : 'block_error';
   }
 
   /** The error for a session whose tools have drifted, which ends it where it is to end (specification, section 3.1). */
   async #refusal(source: ToolSource, record: SessionRecord, drift: Drift): Promise<AdapterError> {
     const preview = previewOf(drift);
+    if (isWorkspace(record)) {
+      const seconds = this.#pinning.sessionless_ttl_seconds;
+      return new AdapterError(
+        'tool_definition_drift',
+        `Tools of this server have changed since this client saw them first: ${preview}. They are accepted once this client has not asked for ${seconds} seconds.`,
+        { data: dataOf(drift) },
+      );
+    }
     if (this.#pinning.block_error_session_action === 'invalidate') {
       await source.invalidate(record, `its tools have changed: ${preview}`);
     }
@@ -281,8 +294,12 @@ export class ToolSurface {
     isWhole: boolean,
     signal: AbortSignal,
   ): Promise<Baseline | undefined> {
-    if (!this.#pins(record)) return undefined;
+    if (!this.#pins) return undefined;
     const { store } = source;
+    if (isWorkspace(record)) {
+      const { baseline } = isWhole ? list : await this.#current(source, record, signal);
+      return this.#pinnedWithoutSession(source, record, baseline);
+    }
     const { baseline: fingerprint } = record;
     if (fingerprint === null) {
       const { baseline } = isWhole ? list : await this.#current(source, record, signal);
@@ -299,6 +316,17 @@ export class ToolSurface {
       if (pinned.text !== '') this.#baselines.set(fingerprint, pinned);
     }
     return pinned;
+  }
+
+  /** What a client without a session saw first; it is forgotten some time after it asked last. */
+  async #pinnedWithoutSession(source: ToolSource, record: SessionRecord, baseline: Baseline): Promise<Baseline> {
+    const { name, ttlMs } = seenBy(record, source.clientKey, this.#pinning.sessionless_ttl_seconds * 1000);
+    const now = Date.now();
+    const text = baseline.text.length > MAX_KEPT_CHARS ? '' : baseline.text;
+    const time = { now, expiresAt: now + ttlMs };
+    const kept = await source.store.firstTexts.keep(`${name}:tools`, `${baseline.fingerprint}\n${text}`, time);
+    const end = kept.indexOf('\n');
+    return { fingerprint: kept.slice(0, end), text: kept.slice(end + 1) };
   }
 
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
@@ -323,12 +351,14 @@ export class ToolSurface {
     return this.#prepared(page, page.span, result);
   }
 
-  #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
-    this.#onDriftSeen?.(this.#driftOutcome());
-    const told = this.#told.get(sessionId);
+  #tell({ clientKey }: ToolSource, record: SessionRecord, list: PreparedList, drift: Drift): void {
+    const { sessionId, principal } = record;
+    const who = isWorkspace(record) ? `${principal}\n${clientKey}` : sessionId;
+    this.#onDriftSeen?.(this.#driftOutcome(record));
+    const told = this.#told.get(who);
     const now = Date.now();
     if (told !== undefined && (told.list === list.baseline.fingerprint || now < told.at + TELL_EVERY_MS)) return;
-    this.#told.set(sessionId, { list: list.baseline.fingerprint, at: now });
+    this.#told.set(who, { list: list.baseline.fingerprint, at: now });
     this.#onDrift?.(sessionId, previewOf(drift));
   }
 }

@@ -25,6 +25,7 @@ import type { Admitted } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { RequestTrace } from './request-trace.ts';
+import type { ServerTexts } from './server-texts.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 import type { ToolSurface } from './tool-surface.ts';
 
@@ -85,8 +86,12 @@ export interface Mount {
   readonly era: EraProbe;
   readonly lists: ListCache;
   readonly disabled: DisabledTools;
+  /** Tools whose names have invisible characters do not exist for clients. */
+  readonly hidesUnseen: boolean;
   /** What clients see of the tools. */
   readonly surface: ToolSurface;
+  /** What else the upstream says to models. */
+  readonly texts: ServerTexts;
   /** What is done to the calls of which tools; those of the adapter's own are among them. */
   readonly steps: ReadonlyMap<string, ToolStep>;
   /** Undefined when the adapter adds none to the upstream's. */

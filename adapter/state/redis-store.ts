@@ -5,6 +5,7 @@ import { RedisFileSteps } from './redis-file-steps.ts';
 import { RedisFiles } from './redis-files.ts';
 import type { RedisKeySpace } from './redis-key-space.ts';
 import { RedisKeys } from './redis-keys.ts';
+import { RedisFirstTexts } from './redis-first-texts.ts';
 import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
@@ -42,6 +43,7 @@ export interface RedisStoreOptions {
 export class RedisStore implements StateStore {
   readonly files: RedisFiles;
   readonly nonces: RedisNonces;
+  readonly firstTexts: RedisFirstTexts;
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #keySpace: RedisStoreOptions['keySpace'];
@@ -60,6 +62,7 @@ export class RedisStore implements StateStore {
     this.#filesTtlMs = this.#keyTtlMs + FILES_GRACE_MS;
     this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#filesTtlMs));
     this.nonces = new RedisNonces(connection, this.#keys);
+    this.firstTexts = new RedisFirstTexts(connection, this.#keys);
   }
 
   async secret(name: string): Promise<string> {

@@ -99,6 +99,10 @@ const SCHEMAS: readonly string[] = [
     CREATE INDEX sessions_by_baseline ON sessions (baseline) WHERE baseline IS NOT NULL;
     CREATE TABLE baselines (fingerprint TEXT PRIMARY KEY, text TEXT NOT NULL);
   `,
+  `
+    CREATE TABLE first_texts (name TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at INTEGER NOT NULL);
+    CREATE INDEX first_texts_by_end ON first_texts (expires_at);
+  `,
 ];
 
 /** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */

@@ -77,6 +77,12 @@ export const ToolDefinitionPinning = z.strictObject({
         'its tombstone expires.',
     )
     .prefault('invalidate'),
+  sessionless_ttl_seconds: seconds()
+    .describe(
+      'How long it is remembered what a client without a session (revision 2026-07-28) saw first, after it asked for it ' +
+        'last, in seconds. Such clients are told apart by server, token and forwarded headers.',
+    )
+    .prefault(86_400),
 });
 export type ToolDefinitionPinning = z.output<typeof ToolDefinitionPinning>;
 
@@ -169,6 +175,13 @@ export const Core = z.strictObject({
   cleanup_interval_seconds: orNull(
     seconds().describe('Period of the background removal of expired files and idle sessions, in seconds. Null: never.'),
   ).prefault(60),
+  invalid_patterns: oneOf(['warn', 'hide_all', 'fail'])
+    .describe(
+      'What follows from a regular expression that cannot be compiled (RE2 has no look-ahead, for one): `warn` skips it ' +
+        'and says so, `hide_all` also hides all tools of a server in whose `disabled_tools` it stands, `fail` refuses ' +
+        'to start. `--check-config` names them in any case.',
+    )
+    .prefault('warn'),
   public_base_url: baseUrlOrNull()
     .describe(
       'External URL of the adapter, for the URLs it hands out. Null: taken from the request (forwarded headers of a ' +
