@@ -43,6 +43,8 @@ declare module 'fastify' {
 
 export interface ServerOptions extends EndParts {
   readonly authenticate: Authenticate;
+  /** Who has the token: a hash of it, '' when authentication is off. May throw an AdapterError. */
+  readonly principal: () => string;
   readonly authHeader: string;
   readonly hosts: HostNames;
   readonly origins: OriginPolicy;
@@ -115,11 +117,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
         }
       }
     }
-    const principal = options.authenticate(request.headers);
-    if (principal === undefined && !PUBLIC_PATHS.has(pathOf(request))) {
-      refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
+    const isPublic = PUBLIC_PATHS.has(pathOf(request));
+    if (!isPublic) {
+      if (options.authenticate(request.headers)) request.principal = options.principal();
+      else refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
     }
-    request.principal = principal ?? '';
     if (request.is404) throw new AdapterError('not_found');
     done();
   });
