@@ -103,7 +103,8 @@ function cleanupPass(
   { config, store, opened, usable, logger, telemetry, sessionFiles, mounts }: UpkeepParts,
   isReconciled: () => boolean,
 ): CleanupPass {
-  const { core, sessions, storage } = config;
+  const { core, sessions, storage, uploads } = config;
+  const longestLink = Math.max(core.auth.signed_upload_ttl_seconds, uploads.page_url_ttl_seconds);
   return new CleanupPass(
     {
       store,
@@ -126,7 +127,7 @@ function cleanupPass(
       idleTtlMs: sessions.idle_ttl_seconds === null ? null : sessions.idle_ttl_seconds * 1000,
       allowRevival: sessions.allow_revival,
       tombstoneTtlMs: sessions.tombstone_ttl_seconds * 1000,
-      workspaceTtlMs: Math.max(core.auth.signed_upload_ttl_seconds * 1000, WORKSPACE_TTL_MS),
+      workspaceTtlMs: Math.max(longestLink * 1000, WORKSPACE_TTL_MS),
       orphanGraceMs: storage.orphan_sweeper_enabled ? storage.orphan_sweeper_grace_seconds * 1000 : null,
       ...fileTimes(config),
     },

@@ -8,7 +8,7 @@ export interface Incoming {
   readonly headers: IncomingHttpHeaders;
   readonly reply: ServerResponse;
   /** How the client reached us, as the connection or a trusted proxy says. */
-  readonly request: { readonly protocol: string; readonly host: string };
+  readonly request: { readonly protocol: string; readonly host: string; readonly ip?: string };
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
   /** What log and telemetry say about it; filled in on the way. */

@@ -287,7 +287,9 @@ describe('health', () => {
     const seen = async (core: JsonObject, host: string) => {
       await using at = await start(core, {}, host);
       const { warnings } = JSON.parse((await send(at.adapter, '/healthz')).body) as { warnings?: string[] };
-      const said = at.adapter.logs.filter(({ level, msg }) => level === 'warning' && String(msg).includes('core.auth.'));
+      const said = at.adapter.logs.filter(
+        ({ level, msg }) => level === 'warning' && String(msg).includes('core.auth.'),
+      );
       return [warnings, said.map(({ msg }) => String(msg).split(' ')[0])];
     };
     expect(await seen({}, '0.0.0.0')).toEqual([['open_to_all'], ['core.auth.enabled']]);

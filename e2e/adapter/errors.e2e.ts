@@ -474,7 +474,9 @@ describe('an upstream that wants credentials of the client', () => {
   };
 
   test('tells it so where they are passed on', async () => {
-    await using at = await startBefore(handler, { upstream: { client_headers: { passthrough: ['Authorization'] } } });
+    await using at = await startBefore(handler, {
+      upstream: { client_headers: { passthrough: ['Authorization'], unsafe: true } },
+    });
     expect(await seen(initialize(at.adapter))).toEqual({
       status: 401,
       'www-authenticate': challenge,

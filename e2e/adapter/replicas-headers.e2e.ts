@@ -19,6 +19,7 @@ describe('headers, through either replica', { timeout: 30_000 }, () => {
       static_headers: { 'X-Static': 'always', 'X-Default': 'ours' },
       client_headers: {
         required: ['X-Tenant', 'x-second'],
+        unsafe: true,
         passthrough: ['Authorization', 'x-trace-id', 'X-Default', 'X-Tenant'],
       },
     };

@@ -83,7 +83,6 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     nonces: store.nonces,
     secret: SECRET,
     path: '/upload',
-    ttlSeconds: options.ttlSeconds ?? 60,
     clock: Date.now,
   });
   const app = createServer({
@@ -143,7 +142,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     signed: async (session, more) => {
       const { serverId, sessionId } = session;
       const permission = { serverId, sessionId, principal, toolName: null, elicitationId: null, ...more };
-      return (await urls.sign(url, permission)).url;
+      return (await urls.sign(url, permission, options.ttlSeconds ?? 60)).url;
     },
     async onDisk() {
       const folder = join(files.root, 'uploads', 'sessions');
