@@ -281,6 +281,7 @@ describe('code that runs', () => {
       tool,
       outcome,
       ms: expect.any(Number),
+      principal: '',
       facts: { requestId: 'r', serverId, sessionId, tool, outcome },
       bytesIn: expect.any(Number),
       bytesOut,
