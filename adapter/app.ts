@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 

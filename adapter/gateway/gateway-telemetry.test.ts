@@ -1,5 +1,3 @@
-import { hash } from 'node:crypto';
-
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';

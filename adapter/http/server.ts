@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
@@ -143,13 +143,23 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
     const headers: Record<string, string> = { 'content-type': 'application/json' };
     if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter);
-    if (!bringsLargeBody(request.raw)) return void reply.code(known.status).headers(headers).send(text);
-    reply.hijack();
-    headers['x-request-id'] = request.facts.requestId;
-    answerEarly(request.raw, reply.raw, known.status, headers, text).catch(() => reply.raw.destroy());
-    return undefined;
+    if (bringsLargeBody(request.raw)) sendEarly(request, reply, known.status, headers, text);
+    else void reply.code(known.status).headers(headers).send(text);
   });
   return app;
+}
+
+/** Past fastify, which would read the rest of the body for as long as the client likes to send it. */
+function sendEarly(
+  { raw, facts }: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  text: string,
+): void {
+  reply.hijack();
+  const all = { ...headers, 'x-request-id': facts.requestId };
+  answerEarly(raw, reply.raw, status, all, text).catch(() => reply.raw.destroy());
 }
 
 /** Throws, unless the route decides itself. */
