@@ -1,5 +1,4 @@
 import { expect } from 'vitest';
-import { asObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import { formFile, upload, uploadedOne } from '../kit/uploads.ts';
 import type { Scene } from '../kit/with-adapter.ts';
 import { CONSUMER, consumer, type FieldTest, isFailed, later } from './field-test.ts';
@@ -41,20 +40,6 @@ export function uploadsFields(field: FieldTest): void {
     [
       { config: { uploads: { ttl_seconds: null } } },
       async (scene) => expect(await readAfter(scene, [1_000_000])).toEqual([true]),
-    ],
-  );
-  const pageAfter = async ({ door }: Scene, seconds: number): Promise<number> => {
-    const { page_url: page } = asObject(asObject((await door.tool('up_get_upload_url')).result).structuredContent);
-    later(seconds);
-    return (await fetch(String(page))).status;
-  };
-  field(
-    'uploads.page_url_ttl_seconds',
-    [{}, async (scene) => expect(await pageAfter(scene, 899)).toBe(200)],
-    [{}, async (scene) => expect(await pageAfter(scene, 902)).toBe(401)],
-    [
-      { config: { uploads: { page_url_ttl_seconds: 60 } } },
-      async (scene) => expect(await pageAfter(scene, 62)).toBe(401),
     ],
   );
   field(
