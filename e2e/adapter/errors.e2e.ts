@@ -214,7 +214,7 @@ describe('an upstream that is down', () => {
       status: 502,
       body: rpc('init', 502, 'The upstream server could not be reached.', 'upstream_unreachable'),
     });
-    expect(await seen(door.stream())).toMatchObject({ status: 502, body: { id: null } });
+    expect(await seen(door.stream())).toMatchObject({ status: 502, body: { id: 'init' } });
   });
 
   test('is 502 when it breaks off, and nothing is sent a second time', async () => {
