@@ -64,7 +64,7 @@ describe('a client without the token', () => {
   test('is refused with 401, in the shape of the route', async () => {
     await using at = await start(AUTH);
     const detail = 'The header X-Mcp-Adapter-Auth-Token is missing or wrong.';
-    expect(await seen(initialize(at.adapter))).toEqual({ status: 401, body: rpc(null, 401, detail, 'unauthorized') });
+    expect(await seen(initialize(at.adapter))).toEqual({ status: 401, body: rpc('init', 401, detail, 'unauthorized') });
     expect(await seen(fetch(`${at.adapter.url}/nothing`))).toEqual({
       status: 401,
       body: { detail, code: 'unauthorized' },
@@ -214,7 +214,7 @@ describe('an upstream that is down', () => {
       status: 502,
       body: rpc('init', 502, 'The upstream server could not be reached.', 'upstream_unreachable'),
     });
-    expect(await seen(door.stream())).toMatchObject({ status: 502, body: { id: 'init' } });
+    expect(await seen(door.stream())).toMatchObject({ status: 502, body: { id: null } });
   });
 
   test('is 502 when it breaks off, and nothing is sent a second time', async () => {
