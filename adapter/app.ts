@@ -1,4 +1,3 @@
-import type { IncomingHttpHeaders } from 'node:http';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
 
@@ -8,6 +7,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
+import { type AccessWarning, accessWarnings } from './access-warnings.ts';
 import { bodyBudget, ByteBudget } from './byte-budget.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
@@ -38,12 +38,13 @@ import { openPort } from './http/open-port.ts';
 import { OriginPolicy } from './http/origin.ts';
 import { RunningDownloads } from './http/running-downloads.ts';
 import { createServer } from './http/server.ts';
+import { KeyedHashes } from './keyed-hashes.ts';
 import { openFiles, storesFiles } from './open-files.ts';
 import { readiness } from './readiness.ts';
 import { SessionFiles } from './sessions/session-files.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
-import { SigningSecret } from './signing-secret.ts';
+import { SharedSecret } from './shared-secret.ts';
 import { observedNonces } from './state/observed-nonces.ts';
 import { openStore } from './state/open-store.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
@@ -147,12 +148,20 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   );
   const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
   const nonces = observedNonces(store.nonces, telemetry, backend);
-  const secret = new SigningSecret(
+  const secret = new SharedSecret(
     core.auth.enabled ? (core.auth.signing_secret ?? core.auth.token) : null,
     () => store.secret('signing'),
     () => state.status().fallback,
   );
-  await secret.load();
+  const hashSecret = new SharedSecret(
+    null,
+    () => store.secret('hashes'),
+    () => state.status().fallback,
+  );
+  await Promise.all([secret.load(), hashSecret.load()]);
+  const hashes = new KeyedHashes(hashSecret);
+  const { enabled: hasAuth, token } = core.auth;
+  const principal = (): string => (hasAuth && token !== null ? hashes.principal(token) : '');
   const notices = new ClientNotices(bus, onError);
   const sessionFiles = new SessionFiles(store, opened?.files ?? NO_BYTES, onError);
   bus.onControl((message) => {
@@ -181,6 +190,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const stopping = stop.signal;
   let app: FastifyInstance | undefined;
   let hosts: HostNames | undefined;
+  let warnings: readonly AccessWarning[] = [];
   let listening: Listening = { host: core.host, port: core.port };
 
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
@@ -213,7 +223,18 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     telemetry,
     logger,
   });
-  const upkeep = new Upkeep({ config, store, opened, usable, logger, telemetry, version, sessionFiles, mounts });
+  const upkeep = new Upkeep({
+    config,
+    store,
+    opened,
+    usable,
+    principal,
+    logger,
+    telemetry,
+    version,
+    sessionFiles,
+    mounts,
+  });
   const { refusesSessions, notReady } = readiness({
     stopping,
     state,
@@ -221,6 +242,13 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     usable,
     upkeep,
   });
+  const hashArguments = (text: string): string | undefined => {
+    try {
+      return hashes.arguments(text);
+    } catch {
+      return undefined;
+    }
+  };
   const gateway = new Gateway({
     store,
     bus,
@@ -232,7 +260,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     answers: new ByteBudget(ANSWERS_BYTES),
     toolParameters: new ToolParameters(listTtlMs),
     telemetry,
-    hashesArguments: config.telemetry.audit_log.enabled,
+    hashArguments: config.telemetry.audit_log.enabled ? hashArguments : undefined,
     tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
@@ -251,6 +279,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     upkeep,
     pings,
     references,
+    warnings: () => warnings.map(({ code }) => code),
     redact,
   });
   const authenticate = tokenAuthentication(core.auth);
@@ -261,6 +290,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminate: () => observing.terminate(),
     reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
+      warnings = accessWarnings(core, host);
+      for (const { message } of warnings) logger.warn(message);
       hosts = new HostNames({
         allowed: core.allowed_hosts,
         publicBaseUrl: core.public_base_url,
@@ -271,6 +302,13 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
       app = createServer({
         authenticate,
+        principal: () => {
+          try {
+            return principal();
+          } catch (error) {
+            throw known(error);
+          }
+        },
         authHeader: core.auth.header_name,
         hosts,
         origins,
@@ -286,13 +324,12 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         logger,
         telemetry,
       });
-      const isAuthenticated = (headers: IncomingHttpHeaders): boolean => authenticate(headers) !== undefined;
       healthRoute(
         app,
         { health, notReady },
         {
-          isAuthenticated,
-          mayRead: (headers) => hosts?.isOwn(headers.host) === true || (core.auth.enabled && isAuthenticated(headers)),
+          isAuthenticated: authenticate,
+          mayRead: (headers) => hosts?.isOwn(headers.host) === true || (hasAuth && authenticate(headers)),
         },
       );
       const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, bodies, known };

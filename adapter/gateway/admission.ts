@@ -1,7 +1,8 @@
 import { redactUrl } from '../../crds/config/redact-url.ts';
 import { hasInvisible } from '../catalog/visible-text.ts';
 import { AdapterError } from '../errors.ts';
-import { type Message, toolName } from '../exchange/message.ts';
+import { type Message, MODERN_REVISION, toolName } from '../exchange/message.ts';
+import type { SessionRecord } from '../state/state-store.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './turn.ts';
@@ -20,6 +21,26 @@ export function requireSession(incoming: Incoming): string {
   const sessionId = incoming.headers['mcp-session-id'];
   if (typeof sessionId !== 'string' || sessionId === '') throw new AdapterError('missing_session');
   return sessionId;
+}
+
+/** Revisions that clients may name in a session whatever was agreed on, because some libraries always name their own. */
+const KNOWN_REVISIONS: ReadonlySet<string> = new Set([
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+  MODERN_REVISION,
+]);
+
+/** Throws for a revision that is neither the session's nor known (MCP, Streamable HTTP, protocol version header). */
+export function requireRevision(
+  { headers }: Incoming,
+  { protocolVersion }: Pick<SessionRecord, 'protocolVersion'>,
+): void {
+  const said = headers['mcp-protocol-version'];
+  if (said === undefined || said === protocolVersion || (typeof said === 'string' && KNOWN_REVISIONS.has(said))) return;
+  const detail = `The MCP-Protocol-Version header says ${JSON.stringify(said)}; this session speaks ${protocolVersion}.`;
+  throw new AdapterError('invalid_request', detail);
 }
 
 /** Throws for a call of a tool that `disabled_tools` or its own name hides; to the client it does not exist. */

@@ -65,7 +65,7 @@ describe('a mount', () => {
   );
 
   test('that passes credentials on says so, and shows clients the challenge of the upstream', () => {
-    const upstream = { client_headers: { passthrough: ['AUTHORIZATION'] } };
+    const upstream = { client_headers: { passthrough: ['AUTHORIZATION'], unsafe: true } };
     expect(warnings({ upstream })).toEqual([
       expect.stringContaining('the credentials of clients are sent to this upstream'),
     ]);

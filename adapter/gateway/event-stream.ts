@@ -7,7 +7,7 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
-import { requireSession } from './admission.ts';
+import { requireRevision, requireSession } from './admission.ts';
 import { LeftCalls } from './left-calls.ts';
 import { strayAnswer } from './lists.ts';
 import { ownUpstreamOf } from './own-upstream.ts';
@@ -26,6 +26,7 @@ export async function eventStream(turn: Turn): Promise<void> {
   incoming.facts.sessionId = sessionId;
   const record = await parts.sessions.find(mount.serverId, sessionId, incoming.principal);
   if (isWorkspace(record)) throw new AdapterError('session_not_found');
+  requireRevision(incoming, record);
   const lastEventId = incoming.headers['last-event-id'];
   let current = record.upstreamSessionId === '' ? await renew(turn, record) : record;
   let attempts = 0;

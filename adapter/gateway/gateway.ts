@@ -2,7 +2,7 @@ import { AdapterError } from '../errors.ts';
 import { elements } from '../exchange/json-scan.ts';
 import { type Body, type Message, parseBody, type Request, toolName } from '../exchange/message.ts';
 import { isModern, saysModern } from '../exchange/modern-headers.ts';
-import { argumentsSha256 } from '../telemetry/audit-arguments.ts';
+import { argumentsText } from '../telemetry/audit-arguments.ts';
 import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import type { TracedRequest } from '../telemetry/tracing.ts';
@@ -72,7 +72,8 @@ export class Gateway {
     }
     const first = body.messages[0] as Message;
     note(incoming, body, first);
-    if (this.#parts.hashesArguments) noteArguments(incoming.facts, body);
+    const { hashArguments } = this.#parts;
+    if (hashArguments !== undefined) noteArguments(incoming.facts, body, hashArguments);
     const trace = this.#trace(mount, incoming, 'POST', body);
     const idTexts = requestIds(body);
     let admitted = NO_PROBE;
@@ -183,9 +184,18 @@ function note({ facts, headers }: Incoming, body: Body, first: Message): void {
 }
 
 /** For the audit log. */
-function noteArguments(facts: RequestFacts, { text, messages, batch }: Body): void {
+function noteArguments(
+  facts: RequestFacts,
+  { text, messages, batch }: Body,
+  hash: (argumentsText: string) => string | undefined,
+): void {
+  const hashed = (at: number): string | undefined => {
+    const found = argumentsText(text, at);
+    return found === undefined ? undefined : hash(found);
+  };
   if (!batch) {
-    if (facts.tool !== undefined) facts.argumentsSha256 = argumentsSha256(text);
+    const one = facts.tool === undefined ? undefined : hashed(0);
+    if (one !== undefined) facts.argumentsHash = one;
     return;
   }
   const calls = facts.calls?.values();
@@ -194,7 +204,8 @@ function noteArguments(facts: RequestFacts, { text, messages, batch }: Body): vo
     const message = messages[index++];
     if (message === undefined || !isCall(message)) continue;
     const call = calls?.next().value;
-    if (call !== undefined) call.argumentsSha256 = argumentsSha256(text, start);
+    const one = call === undefined ? undefined : hashed(start);
+    if (call !== undefined && one !== undefined) call.argumentsHash = one;
   }
 }
 

@@ -8,7 +8,7 @@ import type { SessionRecord } from '../state/state-store.ts';
 import { listKey } from '../upstream/list-cache.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
-import { refuseDisabled, requireSession } from './admission.ts';
+import { refuseDisabled, requireRevision, requireSession } from './admission.ts';
 import { sendResult } from './answers.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
@@ -36,6 +36,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
   try {
     let record = await enter(turn, sessionId, calls.length, leases);
     if (isWorkspace(record)) throw new AdapterError('session_not_found');
+    requireRevision(incoming, record);
     if (body.batch && record.protocolVersion !== BATCH_REVISION) {
       throw new AdapterError('invalid_request', `Batches exist in revision ${BATCH_REVISION} only; send one message.`);
     }

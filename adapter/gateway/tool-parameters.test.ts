@@ -76,7 +76,7 @@ describe('the headers that repeat arguments of a tool', () => {
   });
 
   test('are asked for once for each client, whatever ids its requests have', async () => {
-    const client_headers = { passthrough: ['Authorization', 'X-Request-ID'] };
+    const client_headers = { passthrough: ['Authorization', 'X-Request-ID'], unsafe: true };
     const of = sampleMount({ upstream: { client_headers } }, { upstream: mount.upstream });
     const learn = (authorization: string, id: string): Promise<unknown> => {
       const headers = { authorization, 'x-request-id': id };
@@ -96,6 +96,14 @@ describe('the headers that repeat arguments of a tool', () => {
     expect(await mismatch({ 'mcp-param-zone': 'eu' })).toBeUndefined();
     expect(http.requests).toHaveLength(6);
     expect(await mismatch({})).toBe('The mcp-param-zone header is missing.');
+  });
+
+  test('T14: are refused where nothing declares them', async () => {
+    expect(await mismatch({ 'mcp-param-region': 'eu', 'mcp-param-zone': 'x' })).toContain('mcp-param-zone');
+    const other: Message = { kind: 'request', method: 'tools/list', params: {}, idText: '1' };
+    expect(await mismatch({ 'mcp-param-zone': 'x' }, other)).toContain('mcp-param-zone');
+    // Of a tool that the upstream does not list, only the upstream knows.
+    expect(await mismatch({ 'mcp-param-zone': 'x' }, call('unlisted'))).toBeUndefined();
   });
 
   test('are asked for again after their time', async () => {

@@ -57,8 +57,8 @@ export interface GatewayParts {
   readonly answers: ByteBudget;
   readonly toolParameters: ToolParameters;
   readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
-  /** The audit log names the arguments of calls by their hash. */
-  readonly hashesArguments: boolean;
+  /** The audit log names the arguments of calls by their hash. Undefined without it; gives none while the key is not there. */
+  readonly hashArguments: ((argumentsText: string) => string | undefined) | undefined;
   /** Undefined without traces. */
   readonly tracing: Pick<Tracing, 'begin'> | undefined;
   /** How long the id of a session that was ended for good is refused, in milliseconds. */

@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { knownError } from '../errors.ts';
 import { downloadUrl } from '../gateway/download-url.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
-import { SessionRegistry, principalOf } from '../sessions/session-registry.ts';
+import { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
@@ -48,6 +48,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
   telemetry = new RecordingTelemetry();
   app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: 'right' }),
+    principal: () => (auth ? 'hash of the token' : ''),
     authHeader: 'X-Token',
     hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
@@ -239,7 +240,7 @@ describe('a part of a download', () => {
 
 describe('a download is refused', () => {
   test('without the token or a valid URL, when authentication is on', async () => {
-    session = await files.session({ principal: principalOf('right') });
+    session = await files.session({ principal: 'hash of the token' });
     file = await files.file(session, 'artifact');
     await start({ auth: true });
     const url = new URL(await signed());

@@ -58,7 +58,7 @@ describe('T17: connections', () => {
       await expect.poll(() => begun).toHaveLength(3);
       await (
         await client()
-      ).closed;
+      ).gone;
       begun[1]?.end('x');
       await expect.poll(() => begun[1]?.writableFinished).toBe(true);
       const last = await client();

@@ -92,7 +92,7 @@ export class Connections {
       connection.running--;
       this.#next(connection);
     });
-    void this.#handler(request, response);
+    this.#handler(request, response);
   }
 
   #next(connection: Connection): void {

@@ -20,7 +20,7 @@ beforeEach(async () => {
   const server = { upstream: { client_headers: { required: ['X-User'] } } };
   at = await startGatewayServer(UPSTREAM, server, undefined, {
     bodies,
-    authenticate: (headers) => (headers['x-token'] === 'wrong' ? undefined : ''),
+    authenticate: (headers) => headers['x-token'] !== 'wrong',
   });
 });
 afterEach(async () => {

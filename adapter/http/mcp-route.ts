@@ -108,24 +108,24 @@ class PostExchange {
   }
 
   /** Answers before the body, or all of it, is there. */
-  #refuse(error: AdapterError): void {
+  #refuse(refusal: AdapterError): void {
     const { reply, facts } = this.#incoming;
-    if (error.code === 'cancelled') {
+    if (refusal.code === 'cancelled') {
       facts.outcome = 'client_closed';
       reply.destroy();
       return;
     }
-    if (error.code !== 'request_timeout' && !bringsLargeBody(this.#request.raw)) {
-      this.#gateway.refuse(this.#incoming, error, EMPTY);
+    if (refusal.code !== 'request_timeout' && !bringsLargeBody(this.#request.raw)) {
+      this.#gateway.refuse(this.#incoming, refusal, EMPTY);
       return;
     }
-    facts.outcome = error.code;
+    facts.outcome = refusal.code;
     const headers = {
       'content-type': 'application/json',
       'x-request-id': facts.requestId,
-      ...(error.retryAfter === undefined ? {} : { 'retry-after': String(error.retryAfter) }),
+      ...(refusal.retryAfter === undefined ? {} : { 'retry-after': String(refusal.retryAfter) }),
     };
-    const text = rpcErrorText(error.code, error.message, 'null', error.data);
-    answerEarly(this.#request.raw, reply, error.status, headers, text).catch(() => reply.destroy());
+    const text = rpcErrorText(refusal.code, refusal.message, 'null', refusal.data);
+    answerEarly(this.#request.raw, reply, refusal.status, headers, text).catch(() => reply.destroy());
   }
 }

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { createServer as createHttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
@@ -43,6 +43,8 @@ declare module 'fastify' {
 
 export interface ServerOptions extends EndParts {
   readonly authenticate: Authenticate;
+  /** Who has the token: a hash of it, '' when authentication is off. May throw an AdapterError. */
+  readonly principal: () => string;
   readonly authHeader: string;
   readonly hosts: HostNames;
   readonly origins: OriginPolicy;
@@ -115,11 +117,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
         }
       }
     }
-    const principal = options.authenticate(request.headers);
-    if (principal === undefined && !PUBLIC_PATHS.has(pathOf(request))) {
-      refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
+    const isPublic = PUBLIC_PATHS.has(pathOf(request));
+    if (!isPublic) {
+      if (options.authenticate(request.headers)) request.principal = options.principal();
+      else refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
     }
-    request.principal = principal ?? '';
     if (request.is404) throw new AdapterError('not_found');
     done();
   });
@@ -141,13 +143,23 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
     const headers: Record<string, string> = { 'content-type': 'application/json' };
     if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter);
-    if (!bringsLargeBody(request.raw)) return void reply.code(known.status).headers(headers).send(text);
-    reply.hijack();
-    headers['x-request-id'] = request.facts.requestId;
-    answerEarly(request.raw, reply.raw, known.status, headers, text).catch(() => reply.raw.destroy());
-    return undefined;
+    if (bringsLargeBody(request.raw)) sendEarly(request, reply, known.status, headers, text);
+    else void reply.code(known.status).headers(headers).send(text);
   });
   return app;
+}
+
+/** Past fastify, which would read the rest of the body for as long as the client likes to send it. */
+function sendEarly(
+  { raw, facts }: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  text: string,
+): void {
+  reply.hijack();
+  const all = { ...headers, 'x-request-id': facts.requestId };
+  answerEarly(raw, reply.raw, status, all, text).catch(() => reply.raw.destroy());
 }
 
 /** Throws, unless the route decides itself. */

@@ -35,6 +35,17 @@ const credentialsNeedOrigins: Rule = (config) =>
     ? [{ path: ['core', 'cors', 'allow_credentials'], message: 'must be false when core.cors.allowed_origins holds *' }]
     : [];
 
+const credentialsAreUnsafe: Rule = (config) =>
+  list(config, 'servers').flatMap((server, index) => {
+    const names = list(server, 'upstream', 'client_headers', 'passthrough');
+    const position = names.findIndex((name) => isText(name) && name.trim().toLowerCase() === 'authorization');
+    if (position === -1 || at(server, 'upstream', 'client_headers', 'unsafe') === true) return [];
+    const path = ['servers', index, 'upstream', 'client_headers', 'passthrough', position];
+    const message =
+      'hands the credentials of clients to this upstream; if they are meant for it, write `unsafe: true` beside passthrough';
+    return [{ path, message }];
+  });
+
 const httpExportNeedsUrl: Rule = (config) => {
   if (at(config, 'telemetry', 'transport') !== 'http') return [];
   return [['endpoint'], ['logs_endpoint'], ['traces', 'endpoint']].flatMap((names) => {
@@ -203,6 +214,7 @@ const RULES: readonly Rule[] = [
   authNeedsToken,
   roomForOneBody,
   credentialsNeedOrigins,
+  credentialsAreUnsafe,
   httpExportNeedsUrl,
   tracesNeedTelemetry,
   separatePorts,

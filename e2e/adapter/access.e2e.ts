@@ -283,6 +283,22 @@ describe('the name by which it is called', () => {
 });
 
 describe('health', () => {
+  test('T25: says, as the log does at the start, when whoever comes is let in, or when the token is short', async () => {
+    const seen = async (core: JsonObject, host: string) => {
+      await using at = await start(core, {}, host);
+      const { warnings } = JSON.parse((await send(at.adapter, '/healthz')).body) as { warnings?: string[] };
+      const said = at.adapter.logs.filter(
+        ({ level, msg }) => level === 'warning' && String(msg).includes('core.auth.'),
+      );
+      return [warnings, said.map(({ msg }) => String(msg).split(' ')[0])];
+    };
+    expect(await seen({}, '0.0.0.0')).toEqual([['open_to_all'], ['core.auth.enabled']]);
+    expect(await seen({}, '127.0.0.1')).toEqual([undefined, []]);
+    expect(await seen({ auth }, '0.0.0.0')).toEqual([undefined, []]);
+    const short = { enabled: true, token: secret('short').slice(0, 15) };
+    expect(await seen({ auth: short }, '127.0.0.1')).toEqual([['weak_credentials'], ['core.auth.token']]);
+  });
+
   const UNHEALTHY = { status: 503, body: expect.stringContaining('"degraded_reason":"upstream_unhealthy"') };
 
   test('without the token shows no errors, with it shows them', async () => {
@@ -301,12 +317,13 @@ describe('health', () => {
         servers: [
           {
             status: 'degraded',
-            upstream_url: `http://127.0.0.1:${at.upstream.port}`,
+            server_id: 'up',
             ping: { last_error: null },
           },
         ],
       });
       expect(shown).not.toHaveProperty('persistence.state_inventory');
+      for (const name of ['mount_path', 'upstream_url']) expect(shown).not.toHaveProperty(`servers[0].${name}`);
     }
   });
 

@@ -9,7 +9,7 @@ import { Quotas } from '../../files/quotas.ts';
 import { storedFiles, type StoredFiles } from '../../files/testing/stored-files.ts';
 import { UploadUrls } from '../../files/upload-urls.ts';
 import { Uploads } from '../../files/uploads.ts';
-import { principalOf, SessionRegistry } from '../../sessions/session-registry.ts';
+import { SessionRegistry } from '../../sessions/session-registry.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { createRedaction } from '../../../crds/config/redact.ts';
@@ -22,6 +22,7 @@ import { closeServer, createServer } from '../server.ts';
 import { uploadRoute, type Uploaded } from '../upload-route.ts';
 
 export const TOKEN = 'right';
+const PRINCIPAL = 'hash of the token';
 const SECRET = 'signing secret';
 
 export interface UploadServerOptions {
@@ -82,11 +83,11 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     nonces: store.nonces,
     secret: SECRET,
     path: '/upload',
-    ttlSeconds: options.ttlSeconds ?? 60,
     clock: Date.now,
   });
   const app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: TOKEN }),
+    principal: () => (auth ? PRINCIPAL : ''),
     authHeader: 'X-Token',
     hosts: new HostNames({
       allowed: [],
@@ -127,7 +128,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  const principal = auth ? principalOf(TOKEN) : '';
+  const principal = auth ? PRINCIPAL : '';
 
   return {
     url,
@@ -141,7 +142,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     signed: async (session, more) => {
       const { serverId, sessionId } = session;
       const permission = { serverId, sessionId, principal, toolName: null, elicitationId: null, ...more };
-      return (await urls.sign(url, permission)).url;
+      return (await urls.sign(url, permission, options.ttlSeconds ?? 60)).url;
     },
     async onDisk() {
       const folder = join(files.root, 'uploads', 'sessions');
