@@ -3,10 +3,11 @@ import { stringify } from 'yaml';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { CONFIG_MAPS } from '../runtime/resources.ts';
+import { boundedConfig } from './bounded-config.ts';
 import { CONFIG_FILE } from './defaults.ts';
 import { childMetadata, configMapName } from './labels.ts';
 
-/** The configuration as the resource has it: with references, whose values only the pods get. */
+/** The configuration as the resource has it, with references, whose values only the pods get, and with limits. */
 export function configMap(adapter: McpAdapter): KubernetesObject & { readonly data: Readonly<Record<string, string>> } {
   return {
     apiVersion: CONFIG_MAPS.apiVersion,
@@ -18,7 +19,7 @@ export function configMap(adapter: McpAdapter): KubernetesObject & { readonly da
 
 /** Sorted as the API server sorts, so that a resource rendered from a file gives the same text as one in a cluster. */
 function configFile({ metadata, spec }: McpAdapter): string {
-  const yaml = stringify(spec.config, { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
+  const yaml = stringify(boundedConfig(spec), { sortMapEntries: true, lineWidth: 0, aliasDuplicateObjects: false });
   return `# Written by mcp-operator from spec.config of the McpAdapter ${metadata.name}, which is the place for changes.\n${yaml}`;
 }
 

@@ -12,8 +12,6 @@ export const CONFIG_FILE = 'config.yaml';
 /** Volume of the folder `config.storage.root`. Sidecars mount it under this name. */
 export const STORAGE_VOLUME = 'storage';
 
-export const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
-
 /** Variable that tells the adapter how long running calls may go on after SIGTERM. */
 export const SHUTDOWN_VARIABLE = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
 /** Seconds between the decision to stop a pod and SIGTERM, in which Services learn to leave it out. */

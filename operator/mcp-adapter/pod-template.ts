@@ -1,11 +1,14 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { withHeap } from '../pods/heap.ts';
+import { RESOURCES } from '../pods/default-resources.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
 import { withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import type { BuildContext } from './build-context.ts';
+import { EMPTIED_VARIABLES } from './check-env.ts';
 import {
   CONFIG_FILE,
   CONFIG_FOLDER,
@@ -14,7 +17,6 @@ import {
   METRICS_PORT_NAME,
   PORT_NAME,
   PRE_STOP_SECONDS,
-  RESOURCES,
   SHUTDOWN_VARIABLE,
   STORAGE_VOLUME,
 } from './defaults.ts';
@@ -35,10 +37,13 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
         ...revisions(adapter, context, hash),
       },
     },
-    spec: withSidecarDefaults(
-      overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+    spec: withHeap(
+      withSidecarDefaults(
+        overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+        CONTAINER,
+        adapter.spec.image ?? context.image,
+      ),
       CONTAINER,
-      adapter.spec.image ?? context.image,
     ),
   };
 }
@@ -99,7 +104,7 @@ function container(
     ],
     // Relative paths in the configuration mean the same in all images.
     workingDir: '/',
-    env: [...(spec.env ?? []), ...shutdownVariable(spec, config)],
+    env: [...(spec.env ?? []), ...shutdownVariable(spec, config), ...emptiedVariables(spec)],
     ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
     ports: [
       { name: PORT_NAME, containerPort: config.port, protocol: 'TCP' },
@@ -119,6 +124,10 @@ function container(
     ],
   };
 }
+
+/** What the objects of `envFrom` hold is known to the pods only; some names in them would be code. */
+const emptiedVariables = ({ envFrom = [] }: McpAdapter['spec']): object[] =>
+  envFrom.length === 0 ? [] : EMPTIED_VARIABLES.map((name) => ({ name, value: '' }));
 
 /** The same name twice is refused, and what the user says counts. */
 function shutdownVariable({ env = [] }: McpAdapter['spec'], { shutdownSeconds }: EffectiveConfig): object[] {

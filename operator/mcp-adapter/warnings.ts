@@ -1,9 +1,10 @@
 /** What of a specification works, but perhaps not as meant. */
 import { valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { RESOURCES } from '../pods/default-resources.ts';
 import { overlay } from '../pods/overlay.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
-import { CONTAINER, RESOURCES } from './defaults.ts';
+import { CONTAINER } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 
 export function warningsOf(

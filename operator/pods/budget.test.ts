@@ -146,7 +146,7 @@ describe('T12 T23: a resource that was made to take long', () => {
     [
       'too many values',
       { 'spec.config.servers': Array.from({ length: 6000 }, () => ({ id: 'a', mount_path: '/a', upstream: {} })) },
-      'spec has more than 20000 values',
+      'spec has more than 10000 values',
     ],
   ])('%s', (_, values, expected) => {
     let found: string[] = [];
@@ -175,7 +175,7 @@ describe('T12 T23: a resource that was made to take long', () => {
     [
       'too many values',
       { source: { scrape: { type: 'instant', extraArgs: { a: Array.from({ length: 30_000 }, () => 1) } } } },
-      'source has more than 20000 values',
+      'source has more than 10000 values',
     ],
   ])('a source with %s', (_, changes, expected) => {
     let found: string[] = [];

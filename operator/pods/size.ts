@@ -1,8 +1,8 @@
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import type { Path } from '../../crds/config/tree.ts';
 
-/** Most fields, entries and values of a resource's configuration; 256 servers with all their fields have half of them. */
-const MAX_VALUES = 20_000;
+/** Most fields, entries and values of a resource's configuration; it is what 256 servers have, each with forty of its fields. */
+const MAX_VALUES = 10_000;
 
 /** A document that would take long to check, whatever stands in it. Looks at no more of it than it may have. */
 export function sizeProblems(document: unknown, at: Path): Problem[] {
