@@ -23,11 +23,7 @@ export function ruleProblems(
 ): Problem[] {
   budget.step('spec.config');
   const known = withKnownValues(resource);
-  const violations = [
-    ...RULES.flatMap((rule) => rule(known, existingClaimModes)),
-    ...secretsByReference(resource),
-    ...toolPatterns(known, budget),
-  ];
+  const violations = [...RULES.flatMap((rule) => rule(known, existingClaimModes)), ...toolPatterns(known, budget)];
   return [...violations.map(({ at, message }) => ({ path: dottedPath(at), message })), ...blockedUpstreams(known)];
 }
 
@@ -177,22 +173,6 @@ function blockedUpstreams(resource: unknown): Problem[] {
   const connections = connectionsOf(config, textAt(config, 'state_persistence', 'type') ?? 'disk');
   return blockedFields(connections).map(({ field, message }) => ({ path: `${dottedPath(CONFIG)}.${field}`, message }));
 }
-
-/** About what is written, not about what it stands for. The same as the rule of the CRD. */
-const secretsByReference: Rule = (resource) =>
-  [
-    { field: 'token', variable: 'ADAPTER_TOKEN' },
-    { field: 'signing_secret', variable: 'ADAPTER_SIGNING_SECRET' },
-  ].flatMap(({ field, variable }) => {
-    const at = [...CONFIG, 'core', 'auth', field];
-    const written = textAt(resource, ...at) ?? '';
-    // A default is written out as well.
-    if (written.trim() === '' || /\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(written)) return [];
-    const message =
-      'is a secret and has no place in this resource: put it into a Secret, name that in spec.env as ' +
-      `${variable}, and write \${${variable}} here`;
-    return [{ at, message }];
-  });
 
 const RULES: readonly Rule[] = [
   writtenOut,

@@ -8,6 +8,7 @@ import { type McpAdapter, McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter
 import { type Budget, ownFilesBudget } from '../pods/budget.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
 import { type Belongings, refusedByPolicy } from '../pods/check-restricted.ts';
+import { literalSecrets } from '../pods/literal-secrets.ts';
 import { lengthProblems } from '../pods/known-values.ts';
 import { DEFAULT_PERMISSIONS, type Permissions } from '../pods/permissions.ts';
 import { sizeProblems } from '../pods/size.ts';
@@ -55,6 +56,7 @@ export function check(
     ...configProblems(valueAt(resource, ['spec', 'config']), budget),
     ...ruleProblems(resource, served.existingClaimModes, budget),
     ...overlayProblems(resource, { name: CONTAINER, port: 'config.core.port' }),
+    ...(permissions.literalSecrets ? [] : literalSecrets(valueAt(resource, ['spec', 'config']), ['spec', 'config'])),
     ...codeVariables(resource),
     ...refusedByPolicy(resource, permissions.podOverlay, belongingsOf(resource)),
   ];

@@ -9,6 +9,7 @@ import { blockedFields } from '../pods/blocked.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
 import type { Budget } from '../pods/budget.ts';
 import { refusedByPolicy } from '../pods/check-restricted.ts';
+import { literalSecrets } from '../pods/literal-secrets.ts';
 import { lengthProblems, uncheckedResolver } from '../pods/known-values.ts';
 import type { Permissions } from '../pods/permissions.ts';
 import { sizeProblems } from '../pods/size.ts';
@@ -32,7 +33,10 @@ export function checkSpec(spec: ApiScrapeSourceSpec, { permissions, budget, pref
   budget.step('source');
   const problems = [...checkUnresolved(ApiScrapeSourceSpec, spec), ...variableProblems(spec)];
   budget.step('source');
-  return [...problems, ...blockedProblems(spec), ...overlay(spec, permissions)];
+  const { source, scraper } = spec;
+  const secrets = permissions.literalSecrets ? [] : literalSecrets({ source, scraper }, []);
+  budget.step('source');
+  return [...problems, ...blockedProblems(spec), ...secrets, ...overlay(spec, permissions)];
 }
 
 export interface CheckContext {
