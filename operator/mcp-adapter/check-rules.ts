@@ -2,7 +2,7 @@ import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { MAX_PATTERN } from '../../crds/v1alpha1/limits.ts';
 import type { Budget } from '../pods/budget.ts';
-import { blockedFields } from '../pods/blocked.ts';
+import { type Blocking, blockedFields } from '../pods/blocked.ts';
 import { isUnknown, uncheckedResolver } from '../pods/known-values.ts';
 import { patternError } from '../pods/patterns.ts';
 import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
@@ -19,12 +19,16 @@ import { isLoopback } from './loopback.ts';
 export function ruleProblems(
   resource: unknown,
   existingClaimModes: readonly string[] | undefined,
+  blocking: Blocking,
   budget: Budget,
 ): Problem[] {
   budget.step('spec.config');
   const known = withKnownValues(resource);
   const violations = [...RULES.flatMap((rule) => rule(known, existingClaimModes)), ...toolPatterns(known, budget)];
-  return [...violations.map(({ at, message }) => ({ path: dottedPath(at), message })), ...blockedUpstreams(known)];
+  return [
+    ...violations.map(({ at, message }) => ({ path: dottedPath(at), message })),
+    ...blockedUpstreams(known, blocking),
+  ];
 }
 
 /** The resource with the values of its own variables in its configuration. */
@@ -168,10 +172,13 @@ const toolPatterns = (resource: unknown, budget: Budget): Violation[] =>
   );
 
 /** Upstreams, and whatever else the adapter connects to. */
-function blockedUpstreams(resource: unknown): Problem[] {
+function blockedUpstreams(resource: unknown, blocking: Blocking): Problem[] {
   const config = valueAt(resource, CONFIG);
   const connections = connectionsOf(config, textAt(config, 'state_persistence', 'type') ?? 'disk');
-  return blockedFields(connections).map(({ field, message }) => ({ path: `${dottedPath(CONFIG)}.${field}`, message }));
+  return blockedFields(connections, blocking).map(({ field, message }) => ({
+    path: `${dottedPath(CONFIG)}.${field}`,
+    message,
+  }));
 }
 
 const RULES: readonly Rule[] = [

@@ -48,13 +48,14 @@ export function check(
   permissions: Permissions = DEFAULT_PERMISSIONS,
   budget: Budget = ownFilesBudget(),
 ): Checked {
+  const { namespace = 'default' } = resource.metadata;
   const large = tooLarge(resource);
   if (large.length > 0) return { ok: false, reason: 'InvalidSpec', problems: large };
   const invalid = [
     ...nameProblems(resource.metadata.name),
     ...shapeProblems(resource, budget),
     ...configProblems(valueAt(resource, ['spec', 'config']), budget),
-    ...ruleProblems(resource, served.existingClaimModes, budget),
+    ...ruleProblems(resource, served.existingClaimModes, { namespace, apiServer: permissions.apiServer }, budget),
     ...overlayProblems(resource, { name: CONTAINER, port: 'config.core.port' }),
     ...(permissions.literalSecrets ? [] : literalSecrets(valueAt(resource, ['spec', 'config']), ['spec', 'config'])),
     ...codeVariables(resource),

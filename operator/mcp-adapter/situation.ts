@@ -66,9 +66,9 @@ function storageOf(outcome: Outcome): StorageState {
 
 function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {
   if (policy === undefined) return { kind: 'off' };
-  const isRestricted = listAt(policy, 'spec', 'policyTypes').includes('Egress');
-  if (isRestricted) return { kind: 'restricted', widePorts: widePorts(policy) };
   const fields = config === undefined ? [] : unknownConnections(config.connections);
+  const isRestricted = listAt(policy, 'spec', 'policyTypes').includes('Egress');
+  if (isRestricted && fields.length === 0) return { kind: 'restricted', widePorts: widePorts(policy) };
   return { kind: 'open', fields: fields.map((field) => `spec.config.${field}`) };
 }
 

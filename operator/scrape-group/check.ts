@@ -5,7 +5,7 @@ import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { sourceLimitProblems } from '../../crds/v1alpha1/limits.ts';
-import { blockedFields } from '../pods/blocked.ts';
+import { type Blocking, blockedFields } from '../pods/blocked.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
 import type { Budget } from '../pods/budget.ts';
 import { refusedByPolicy } from '../pods/check-restricted.ts';
@@ -27,7 +27,10 @@ const MAX_SOURCE_BYTES = 512 * 1024;
  * the program that resolves it.
  * @throws BudgetError when it takes too long
  */
-export function checkSpec(spec: ApiScrapeSourceSpec, { permissions, budget, prefix }: CheckContext): Problem[] {
+export function checkSpec(
+  spec: ApiScrapeSourceSpec,
+  { permissions, budget, namespace, prefix }: CheckContext,
+): Problem[] {
   const large = tooLarge(spec, prefix);
   if (large.length > 0) return large;
   budget.step('source');
@@ -36,12 +39,18 @@ export function checkSpec(spec: ApiScrapeSourceSpec, { permissions, budget, pref
   const { source, scraper } = spec;
   const secrets = permissions.literalSecrets ? [] : literalSecrets({ source, scraper }, []);
   budget.step('source');
-  return [...problems, ...blockedProblems(spec), ...secrets, ...overlay(spec, permissions)];
+  return [
+    ...problems,
+    ...blockedProblems(spec, { namespace, apiServer: permissions.apiServer }),
+    ...secrets,
+    ...overlay(spec, permissions),
+  ];
 }
 
 export interface CheckContext {
   readonly permissions: Permissions;
   readonly budget: Budget;
+  readonly namespace: string;
   /** What stands before the names of its variables in the pods. */
   readonly prefix: string;
 }
@@ -103,13 +112,13 @@ function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
 }
 
 /** Connections whose hosts the resource itself tells. */
-function blockedProblems(spec: ApiScrapeSourceSpec): Problem[] {
+function blockedProblems(spec: ApiScrapeSourceSpec, blocking: Blocking): Problem[] {
   const resolve = uncheckedResolver(spec);
   const connections = [
     ...sourceConnections(resolve(placesOf(spec.source)), ''),
     ...settingsConnections(resolve(spec.scraper), ''),
   ];
-  return blockedFields(connections).map(({ field, message }) => ({ path: field, message }));
+  return blockedFields(connections, blocking).map(({ field, message }) => ({ path: field, message }));
 }
 
 function exactlyOne(value: object, path: string, names: readonly string[]): Problem[] {

@@ -72,11 +72,13 @@ export interface SpecProblem extends Pick<Problem, 'path' | 'message'> {
 
 function problemsOf({ metadata, spec }: ApiScrapeSource, permissions: Permissions, budget: Budget): SpecProblem[] {
   const prefix = variablePrefix(metadata.name);
-  const invalid = checkSpec(spec, { permissions, budget, prefix }).map(({ path, message }) => ({
-    path,
-    message,
-    reason: 'InvalidSpec' as const,
-  }));
+  const invalid = checkSpec(spec, { permissions, budget, namespace: metadata.namespace ?? 'default', prefix }).map(
+    ({ path, message }) => ({
+      path,
+      message,
+      reason: 'InvalidSpec' as const,
+    }),
+  );
   const { source, scraper } = spec;
   const undeclared = [
     ...undeclaredVariables({ source, scraper }, spec),
