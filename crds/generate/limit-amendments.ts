@@ -21,7 +21,7 @@ function bounded(schema: StructuralSchema, { entries, characters }: Limit): Stru
   ];
   return {
     ...schema,
-    description: `${String(description)} At most ${words.join(' of ')}.`.trim(),
+    description: `${description} At most ${words.join(' of ')}.`.trim(),
     ...(entries === undefined ? {} : { maxItems: entries }),
     ...(characters === undefined || isList ? {} : { maxLength: characters }),
     ...(isList && characters !== undefined ? { items: { ...items, maxLength: characters } } : {}),

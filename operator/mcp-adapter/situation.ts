@@ -16,6 +16,8 @@ import { type Observed, ownChild } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './ready.ts';
 import type { NetworkState, Situation, Verdict } from './report.ts';
 import type { StorageState } from './storage-state.ts';
+import type { PodHealth } from './pod-health.ts';
+import { toldHealth } from './told-health.ts';
 import { warningsOf } from './warnings.ts';
 
 export interface Outcome {
@@ -41,12 +43,23 @@ export async function situationOf(outcome: Outcome, cluster: Cluster, signal: Ab
     storage: storageOf(outcome),
     network: networkOf(live(outcome, NETWORK_POLICIES, name), config),
     pods: observed.pods,
-    health: observed.health,
+    health:
+      checked.ok && config !== undefined
+        ? toldHealth(observed.health, checked.adapter.spec, config)
+        : withoutDetails(observed.health),
     handshake: await greeting({ observed, deployment, service, config }, cluster, signal),
     warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter.spec, config) : [],
     now: cluster.now(),
   };
 }
+
+/** Of a configuration that nobody could check, nothing is known. */
+const withoutDetails = (health: readonly PodHealth[]): PodHealth[] =>
+  health.map((pod) => ({
+    ...pod,
+    servers: pod.servers.map((server) => ({ ...server, detail: undefined })),
+    stateStore: { ...pod.stateStore, detail: undefined },
+  }));
 
 /** An object of ours as it is after applying. */
 function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {

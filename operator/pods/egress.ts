@@ -43,7 +43,7 @@ const DNS_PORTS = [53, 5353];
 const MAX_ALIASES = 4;
 
 /** By this label a Service lets policies of other namespaces show by which labels and ports its pods are found. */
-export const SHOWN_LABEL = `${GROUP}/show-selector`;
+const SHOWN_LABEL = `${GROUP}/show-selector`;
 
 /**
  * Where pods connect whose host only they know: any address but those that no pod may reach, and any pod, which some

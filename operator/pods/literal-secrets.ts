@@ -60,7 +60,7 @@ function secretIn(written: string, path: Path): string | undefined {
 /** What holds something unknown is not literal. */
 const known = (text: string, what: string): string | undefined => (text.includes(UNKNOWN) ? undefined : what);
 
-const lastName = (path: Path): string => String(path.findLast((key) => typeof key === 'string') ?? '');
+const lastName = (path: Path): string => path.findLast((key) => typeof key === 'string') ?? '';
 
 /** A name that says so, or one that often does before a value that looks like it. */
 const isCredential = (name: string, value: string): boolean =>

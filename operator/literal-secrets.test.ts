@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { check } from '../mcp-adapter/check.ts';
-import { sampleAdapter } from '../mcp-adapter/testing/sample.ts';
-import { preparing } from '../scrape-group/prepare.ts';
-import { first } from '../scrape-group/testing/sources.ts';
-import { literalSecrets } from './literal-secrets.ts';
-import { DEFAULT_PERMISSIONS } from './permissions.ts';
+import { check } from './mcp-adapter/check.ts';
+import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
+import { preparing } from './scrape-group/prepare.ts';
+import { first } from './scrape-group/testing/sources.ts';
+import { literalSecrets } from './pods/literal-secrets.ts';
+import { DEFAULT_PERMISSIONS } from './pods/permissions.ts';
 
 const paths = (document: unknown): string[] => literalSecrets(document, []).map(({ path }) => path);
 

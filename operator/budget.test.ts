@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { check } from '../mcp-adapter/check.ts';
-import { sampleAdapter } from '../mcp-adapter/testing/sample.ts';
-import { preparing } from '../scrape-group/prepare.ts';
-import { first } from '../scrape-group/testing/sources.ts';
-import { Budget, BudgetError, RESOURCE_MS, ownFilesBudget, withinBudget } from './budget.ts';
-import { DEFAULT_PERMISSIONS } from './permissions.ts';
+import { check } from './mcp-adapter/check.ts';
+import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
+import { preparing } from './scrape-group/prepare.ts';
+import { first } from './scrape-group/testing/sources.ts';
+import { Budget, BudgetError, RESOURCE_MS, ownFilesBudget, withinBudget } from './pods/budget.ts';
+import { DEFAULT_PERMISSIONS } from './pods/permissions.ts';
 
 const cpuMs = (work: () => unknown): number => {
   const start = process.threadCpuUsage();
