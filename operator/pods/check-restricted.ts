@@ -83,7 +83,7 @@ const FORBIDDEN: readonly Rule[] = [
       ? []
       : [{ at: ['nodeName'], message: 'puts the pods on a node past the scheduler and its taints; use nodeSelector' }],
   (pod) =>
-    /^system-/.test(textAt(pod, 'priorityClassName') ?? '')
+    (textAt(pod, 'priorityClassName') ?? '').startsWith('system-')
       ? [{ at: ['priorityClassName'], message: 'is a class of the system, whose pods displace those of everybody' }]
       : [],
   (pod) =>
