@@ -1,3 +1,4 @@
+import type { Budget } from '../pods/budget.ts';
 import type { EgressContext } from '../pods/egress.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 
@@ -13,4 +14,6 @@ export interface BuildContext extends EgressContext {
   readonly existingClaimModes?: readonly string[] | undefined;
   /** The ConfigMap that is there already; undefined for a new resource. */
   readonly liveConfigMap?: KubernetesObject | undefined;
+  /** What this may take; undefined: as long as it likes. */
+  readonly budget?: Budget;
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { EMPTIED_VARIABLES, isCodeVariable } from './check-env.ts';
 import { type Served, check } from './check.ts';
 import { sampleAdapter } from './testing/sample.ts';
 
@@ -156,7 +157,7 @@ describe('what is refused, with the field and what to do', () => {
     [
       'a token that is written out',
       { 'spec.config.core': { auth: { enabled: true, token: 'hunter2' } } },
-      'spec.config.core.auth.token is a secret and has no place in this resource: put it into a Secret, name that in spec.env as ADAPTER_TOKEN, and write ${ADAPTER_TOKEN} here',
+      'spec.config.core.auth.token is a secret and has no place in this resource: put it into a Secret, name that in spec.env as TOKEN, and write ${TOKEN} for it here',
     ],
     [
       'a token that is written out, while nobody needs it',
@@ -419,5 +420,26 @@ describe('a resource of any shape', () => {
     { config: { servers: 'x', core: [] }, envFrom: [null], replicas: 'x' },
   ])('is refused without an exception: %j', (spec) => {
     expect(check({ ...sampleAdapter(), spec }, served).ok).toBe(false);
+  });
+});
+
+describe('O15 T22: variables that are code or change trust', () => {
+  const NAMES =
+    'NODE_OPTIONS NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED LD_PRELOAD LD_LIBRARY_PATH PATH HTTP_PROXY https_proxy NO_PROXY all_proxy SSL_CERT_FILE OPENSSL_CONF GCONV_PATH'.split(
+      ' ',
+    );
+
+  it.each(NAMES)('%s is refused', (name) => {
+    expect(problems({ 'spec.env': [{ name, value: '--import=data:text/javascript,code' }] })).toEqual([
+      expect.stringContaining(`spec.env[0].name is ${name}, which changes what the adapter runs or whom it trusts`),
+    ]);
+  });
+
+  it.each(['NODE', 'MY_NODE_OPTIONS', 'PATH_PREFIX', 'PROXY', 'SSL', 'LDAP_URL'])('%s is not', (name) => {
+    expect(problems({ 'spec.env': [{ name, value: 'x' }] })).toEqual([]);
+  });
+
+  it('empties each refused name that it knows of', () => {
+    expect(EMPTIED_VARIABLES.filter((name) => !isCodeVariable(name))).toEqual([]);
   });
 });

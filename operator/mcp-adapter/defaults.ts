@@ -18,8 +18,6 @@ export const STATE_SUBPATH = 'state';
 /** Name of the container that the folders of files are made for; it ends at once. */
 export const FOLDERS_CONTAINER = 'storage-folders';
 
-export const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
-
 /** Variable that tells the adapter how long running calls may go on after SIGTERM. */
 export const SHUTDOWN_VARIABLE = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
 /** Variable by which the replicas of one adapter know each other, and others, in Redis. */

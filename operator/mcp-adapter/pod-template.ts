@@ -1,11 +1,14 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { withHeap } from '../pods/heap.ts';
+import { RESOURCES } from '../pods/default-resources.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
 import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import type { BuildContext } from './build-context.ts';
+import { EMPTIED_VARIABLES } from './check-env.ts';
 import {
   CONFIG_FILE,
   CONFIG_FOLDER,
@@ -15,7 +18,6 @@ import {
   NAME_VARIABLE,
   PORT_NAME,
   PRE_STOP_SECONDS,
-  RESOURCES,
   SHUTDOWN_VARIABLE,
   STORAGE_VOLUME,
 } from './defaults.ts';
@@ -38,14 +40,17 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
         ...revisions(adapter, context, hash),
       },
     },
-    spec: withoutLoopback(
-      withStorageFolders(
-        withSidecarDefaults(
-          overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
-          CONTAINER,
-          adapter.spec.image ?? context.image,
+    spec: withHeap(
+      withoutLoopback(
+        withStorageFolders(
+          withSidecarDefaults(
+            overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+            CONTAINER,
+            adapter.spec.image ?? context.image,
+          ),
+          config,
         ),
-        config,
+        CONTAINER,
       ),
       CONTAINER,
     ),
@@ -112,6 +117,7 @@ function container(
       ...(spec.env ?? []),
       ...variable(spec, SHUTDOWN_VARIABLE, String(config.shutdownSeconds)),
       ...(usesRedis(config) ? variable(spec, NAME_VARIABLE, nameInRedis(metadata)) : []),
+      ...emptiedVariables(spec),
     ],
     ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
     ports: [
@@ -132,6 +138,10 @@ function container(
     ],
   };
 }
+
+/** What the objects of `envFrom` hold is known to the pods only; some names in them would be code. */
+const emptiedVariables = ({ envFrom = [] }: McpAdapter['spec']): object[] =>
+  envFrom.length === 0 ? [] : EMPTIED_VARIABLES.map((name) => ({ name, value: '' }));
 
 /** The same name twice is refused, and what the user says counts. */
 function variable({ env = [] }: McpAdapter['spec'], name: string, value: string): object[] {

@@ -202,19 +202,19 @@ describe('the summary', () => {
       "couldn't find key a in Secret team/token",
     ],
     [
-      'says why a container ends',
+      'O2: says that a container ends, and not what it said of itself',
       {
         deployment: starting,
         pods: [
           waitingPod('CrashLoopBackOff', 'back-off 10s', {
             lastState: {
-              terminated: { exitCode: 1, reason: 'Error', message: 'mcp-adapter: cannot start: no such host' },
+              terminated: { exitCode: 1, reason: 'ContainerCannotRun', message: 'the secret is sesame' },
             },
           }),
         ],
       },
       'False/CrashLoopBackOff',
-      'with exit code 1: mcp-adapter: cannot start: no such host. See: kubectl logs -n team deployment/demo -c adapter --previous',
+      'Container adapter ends again and again, with exit code 1 (ContainerCannotRun). See: kubectl logs -n team deployment/demo -c adapter --previous',
     ],
     [
       'says the same while it runs for a moment',

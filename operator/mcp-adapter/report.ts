@@ -240,8 +240,8 @@ function networkFinding(network: NetworkState): Finding {
     default: {
       const which = network.fields.length > 0 ? `${network.fields.join(', ')} ` : 'A host ';
       const message =
-        `Connections of the pods are not restricted: ${which}depends on a Secret or ConfigMap, so the ` +
-        'NetworkPolicy cannot name it. Write the host out, or give it as a value in spec.env';
+        `Pods may connect to any address but link-local ones and those of metadata services: ${which}depends on a Secret or ` +
+        'ConfigMap, so the NetworkPolicy cannot name it. Write the host out, or give it as a value in spec.env';
       return { type, status: 'False', reason: 'UnknownUpstream', message };
     }
   }

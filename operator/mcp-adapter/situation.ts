@@ -16,6 +16,8 @@ import { type Observed, ownChild } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './ready.ts';
 import type { NetworkState, Situation, Verdict } from './report.ts';
 import type { StorageState } from './storage-state.ts';
+import type { PodHealth } from './pod-health.ts';
+import { toldHealth } from './told-health.ts';
 import { warningsOf } from './warnings.ts';
 
 export interface Outcome {
@@ -41,13 +43,24 @@ export function situationOf(outcome: Outcome, cluster: Cluster): Situation {
     storage: storageOf(outcome),
     network: networkOf(live(outcome, NETWORK_POLICIES, name), config),
     pods: observed.pods,
-    health: observed.health,
+    health:
+      checked.ok && config !== undefined
+        ? toldHealth(observed.health, checked.adapter.spec, config)
+        : withoutDetails(observed.health),
     isHeard: observed.isHeard,
     handshake: greeting({ observed, deployment, service, config }, cluster),
     warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter.spec, config) : [],
     now: cluster.now(),
   };
 }
+
+/** Of a configuration that nobody could check, nothing is known. */
+const withoutDetails = (health: readonly PodHealth[]): PodHealth[] =>
+  health.map((pod) => ({
+    ...pod,
+    servers: pod.servers.map((server) => ({ ...server, detail: undefined })),
+    stateStore: { ...pod.stateStore, detail: undefined },
+  }));
 
 /** An object of ours as it is after applying. */
 function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {
@@ -67,9 +80,9 @@ function storageOf(outcome: Outcome): StorageState {
 
 function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {
   if (policy === undefined) return { kind: 'off' };
-  const isRestricted = listAt(policy, 'spec', 'policyTypes').includes('Egress');
-  if (isRestricted) return { kind: 'restricted', widePorts: widePorts(policy) };
   const fields = config === undefined ? [] : unknownConnections(config.connections);
+  const isRestricted = listAt(policy, 'spec', 'policyTypes').includes('Egress');
+  if (isRestricted && fields.length === 0) return { kind: 'restricted', widePorts: widePorts(policy) };
   return { kind: 'open', fields: fields.map((field) => `spec.config.${field}`) };
 }
 

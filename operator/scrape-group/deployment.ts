@@ -1,7 +1,9 @@
 import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { withHeap } from '../pods/heap.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
+import { RESOURCES } from '../pods/default-resources.ts';
 import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import { hashOf } from '../runtime/content-hash.ts';
@@ -16,7 +18,6 @@ import { configMapName, shardLabels, shardName, shardSelector } from './names.ts
 import type { ShardPlan } from './plan.ts';
 import { STATE, TMP, isInTmp, stateVolume } from './state-volume.ts';
 
-const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
 /** Seconds that the program has for its last work after running windows have ended. */
 const LAST_WORK_SECONDS = 10;
 
@@ -57,11 +58,14 @@ function podTemplate(plan: ShardPlan, context: Context): object {
         ...(plan.restartedAt === undefined ? {} : { [RESTARTED_AT]: plan.restartedAt }),
       },
     },
-    spec: withoutLoopback(
-      withSidecarDefaults(
-        overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+    spec: withHeap(
+      withoutLoopback(
+        withSidecarDefaults(
+          overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+          CONTAINER,
+          plan.pod.image ?? context.image,
+        ),
         CONTAINER,
-        plan.pod.image ?? context.image,
       ),
       CONTAINER,
     ),

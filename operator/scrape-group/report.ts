@@ -227,7 +227,8 @@ function networkFinding({ unknownHosts, widePorts }: Situation, before: ApiScrap
   if (unknownHosts.length === 0) return restrictedFinding(widePorts);
   const fields = unknownHosts.slice(0, MAX_FIELDS).join(', ') + (unknownHosts.length > MAX_FIELDS ? ', …' : '');
   const message =
-    `Connections of the pods are not restricted, because hosts depend on a Secret or ConfigMap (${fields}). ` +
+    `Pods may connect to any address but link-local ones and those of metadata services, because hosts depend on a Secret ` +
+    `or ConfigMap (${fields}). ` +
     'Write the hosts out, or give them as values in spec.env';
   return { type, status: 'False', reason: 'UnknownUpstream', message };
 }
