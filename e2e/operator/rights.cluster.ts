@@ -57,7 +57,17 @@ describe('T22: who writes a resource needs the rights on what becomes of it', ()
     await operated.waitForCondition('mcpadapter', 'theirs', 'Accepted', 'True', accepted);
 
     const patch = (change: object): Promise<string> =>
-      operated.run('patch', 'mcpadapter', 'theirs', ...where, '--as', writer, '--type=merge', '-p', JSON.stringify(change));
+      operated.run(
+        'patch',
+        'mcpadapter',
+        'theirs',
+        ...where,
+        '--as',
+        writer,
+        '--type=merge',
+        '-p',
+        JSON.stringify(change),
+      );
     const servers = [{ id: 'demo', mount_path: '/mcp/demo', upstream: { url: 'http://mine:1/mcp' } }];
     const refused = `refers to the Secret ${THEIRS.secret}, which needs the right to get it`;
     await expect(patch({ spec: { config: { servers } } })).rejects.toThrow(refused);

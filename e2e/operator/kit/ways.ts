@@ -79,12 +79,14 @@ export const WAYS: readonly Way[] = [
         valueFrom: { secretKeyRef: { name: index < 29 ? MINE : THEIRS.secret, key: 'token' } },
       })),
     }),
-    asEditor: true, says: getsSecret,
+    asEditor: true,
+    says: getsSecret,
   },
   {
     what: 'more Secrets than the API server can be asked about',
     resource: from({ envFrom: MANY.map((name) => ({ secretRef: { name } })) }),
-    asEditor: true, says: 'refers to more than 20 Secrets, which needs the right to get all secrets',
+    asEditor: true,
+    says: 'refers to more than 20 Secrets, which needs the right to get all secrets',
   },
   { what: 'all of a Secret', resource: from({ envFrom: [{ secretRef: { name: THEIRS.secret } }] }), says: getsSecret },
   {
@@ -95,35 +97,50 @@ export const WAYS: readonly Way[] = [
   {
     what: 'a Secret in a sidecar',
     resource: overlay(container({ env: [{ name: 'T', valueFrom: { secretKeyRef } }] })),
-    asEditor: true, says: getsSecret,
+    asEditor: true,
+    says: getsSecret,
   },
   {
     what: 'all of a Secret in an init container',
     resource: overlay({ initContainers: [{ name: 'i', envFrom: [{ secretRef: { name: THEIRS.secret } }] }] }),
-    asEditor: true, says: getsSecret,
+    asEditor: true,
+    says: getsSecret,
   },
-  { what: 'a Secret as a volume', resource: overlay(volume({ secret: { secretName: THEIRS.secret } })), asEditor: true, says: getsSecret },
+  {
+    what: 'a Secret as a volume',
+    resource: overlay(volume({ secret: { secretName: THEIRS.secret } })),
+    asEditor: true,
+    says: getsSecret,
+  },
   {
     what: 'a Secret in a projected volume',
     resource: overlay(volume({ projected: { sources: [{ secret: { name: THEIRS.secret } }] } })),
-    asEditor: true, says: getsSecret,
+    asEditor: true,
+    says: getsSecret,
   },
   {
     what: 'a Secret of a driver',
     resource: overlay(volume({ csi: { driver: 'x', nodePublishSecretRef: { name: THEIRS.secret } } })),
-    asEditor: true, says: getsSecret,
+    asEditor: true,
+    says: getsSecret,
   },
   {
     what: 'a ConfigMap as a variable',
     resource: from({ env: [{ name: 'PLAN', valueFrom: { configMapKeyRef } }] }),
     says: getsMap,
   },
-  { what: 'a ConfigMap as a volume', resource: overlay(volume({ configMap: { name: THEIRS.map } })), asEditor: true, says: getsMap },
+  {
+    what: 'a ConfigMap as a volume',
+    resource: overlay(volume({ configMap: { name: THEIRS.map } })),
+    asEditor: true,
+    says: getsMap,
+  },
   { what: 'somebody else’s claim', resource: from({ storage: { existingClaim: THEIRS.claim } }), says: getsClaim },
   {
     what: 'somebody else’s claim as a volume',
     resource: overlay(volume({ persistentVolumeClaim: { claimName: THEIRS.claim } })),
-    asEditor: true, says: getsClaim,
+    asEditor: true,
+    says: getsClaim,
   },
   {
     what: 'a claim of one’s own',
@@ -143,7 +160,8 @@ export const WAYS: readonly Way[] = [
   {
     what: 'somebody else’s certificate',
     resource: from({ ingress: { host: 'pay.example.com', tlsSecretName: THEIRS.secret } }),
-    asEditor: true, says: getsSecret,
+    asEditor: true,
+    says: getsSecret,
   },
   {
     what: 'a route of a gateway',
@@ -188,13 +206,21 @@ export const WAYS: readonly Way[] = [
     resource: from({ serviceMonitor: { enabled: true } }),
     says: creates('serviceMonitor', 'servicemonitors.monitoring.coreos.com'),
   },
-  { what: 'another namespace’s Service', resource: from({}, at('http://kube-dns.kube-system.svc:9153/mcp')), says: elsewhere },
+  {
+    what: 'another namespace’s Service',
+    resource: from({}, at('http://kube-dns.kube-system.svc:9153/mcp')),
+    says: elsewhere,
+  },
   {
     what: 'another namespace’s Service behind a password',
     resource: from({}, at('http://x.own.svc:a@Kube-DNS.kube-system.svc.cluster.local/mcp')),
     says: 'needs the right to get services in namespace',
   },
-  { what: 'another namespace’s Service in escapes', resource: from({}, at('http://kube-dns.kube-system.%73vc/mcp')), says: allServices },
+  {
+    what: 'another namespace’s Service in escapes',
+    resource: from({}, at('http://kube-dns.kube-system.%73vc/mcp')),
+    says: allServices,
+  },
   {
     what: 'another namespace’s Service by a variable',
     resource: from({ env: [{ name: 'HOST', value: 'kube-dns.kube-system.svc' }] }, at('http://${HOST}/mcp')),
@@ -220,23 +246,67 @@ export const WAYS: readonly Way[] = [
     resource: scraped({ env: [{ name: 'TOKEN', valueFrom: { secretKeyRef } }] }),
     says: getsSecret,
   },
-  { what: 'a sidecar of scrapers', resource: scraped({ podOverlay: { spec: container({}) } }), says: pods('podOverlay') },
+  {
+    what: 'a sidecar of scrapers',
+    resource: scraped({ podOverlay: { spec: container({}) } }),
+    says: pods('podOverlay'),
+  },
 ];
 
 /** What nobody gets from an overlay, as long as the operator’s podOverlay is `restricted`. */
 export const NEVER: readonly Way[] = [
-  { what: 'another account', resource: overlay({ serviceAccountName: THEIRS.account }), says: not('serviceAccountName') },
-  { what: 'another account by its old name', resource: overlay({ serviceAccount: THEIRS.account }), says: not('serviceAccount') },
+  {
+    what: 'another account',
+    resource: overlay({ serviceAccountName: THEIRS.account }),
+    says: not('serviceAccountName'),
+  },
+  {
+    what: 'another account by its old name',
+    resource: overlay({ serviceAccount: THEIRS.account }),
+    says: not('serviceAccount'),
+  },
   { what: 'the network of the node', resource: overlay({ hostNetwork: true }), says: not('hostNetwork') },
   { what: 'the processes of the node', resource: overlay({ hostPID: true }), says: not('hostPID') },
   { what: 'the memory of the node', resource: overlay({ hostIPC: true }), says: not('hostIPC') },
-  { what: 'files of the node', resource: overlay(volume({ hostPath: { path: '/' } })), says: not('a volume that is not of the namespace') },
-  { what: 'files of a server', resource: overlay(volume({ nfs: { server: 'a', path: '/' } })), says: not('a volume that is not of the namespace') },
-  { what: 'a port of the node', resource: overlay(container({ ports: [{ containerPort: 1, hostPort: 1 }] })), says: not('hostPort') },
-  { what: 'privileges', resource: overlay(container({ securityContext: { privileged: true } })), says: not('securityContext.privileged') },
-  { what: 'the way to privileges', resource: overlay(container({ securityContext: { allowPrivilegeEscalation: true } })), says: not('securityContext.allowPrivilegeEscalation') },
+  {
+    what: 'files of the node',
+    resource: overlay(volume({ hostPath: { path: '/' } })),
+    says: not('a volume that is not of the namespace'),
+  },
+  {
+    what: 'files of a server',
+    resource: overlay(volume({ nfs: { server: 'a', path: '/' } })),
+    says: not('a volume that is not of the namespace'),
+  },
+  {
+    what: 'a port of the node',
+    resource: overlay(container({ ports: [{ containerPort: 1, hostPort: 1 }] })),
+    says: not('hostPort'),
+  },
+  {
+    what: 'privileges',
+    resource: overlay(container({ securityContext: { privileged: true } })),
+    says: not('securityContext.privileged'),
+  },
+  {
+    what: 'the way to privileges',
+    resource: overlay(container({ securityContext: { allowPrivilegeEscalation: true } })),
+    says: not('securityContext.allowPrivilegeEscalation'),
+  },
   { what: 'root', resource: overlay({ securityContext: { runAsUser: 0 } }), says: not('securityContext.runAsUser') },
-  { what: 'root in a container', resource: overlay(container({ securityContext: { runAsNonRoot: false } })), says: not('securityContext.runAsNonRoot') },
-  { what: 'a capability', resource: overlay(container({ securityContext: { capabilities: { add: ['SYS_ADMIN'] } } })), says: not('securityContext.capabilities') },
-  { what: 'all system calls', resource: overlay({ securityContext: { seccompProfile: { type: 'Unconfined' } } }), says: not('securityContext.seccompProfile') },
+  {
+    what: 'root in a container',
+    resource: overlay(container({ securityContext: { runAsNonRoot: false } })),
+    says: not('securityContext.runAsNonRoot'),
+  },
+  {
+    what: 'a capability',
+    resource: overlay(container({ securityContext: { capabilities: { add: ['SYS_ADMIN'] } } })),
+    says: not('securityContext.capabilities'),
+  },
+  {
+    what: 'all system calls',
+    resource: overlay({ securityContext: { seccompProfile: { type: 'Unconfined' } } }),
+    says: not('securityContext.seccompProfile'),
+  },
 ];
