@@ -1,9 +1,11 @@
 import { ScraperSettings, Source } from '../config/scraper.ts';
 import { ApiScrapeSourceSpec, ApiScrapeSourceStatus } from '../v1alpha1/api-scrape-source.ts';
+import { SOURCE_LIMITS } from '../v1alpha1/limits.ts';
 import { amend } from './amend.ts';
 import { type CelRule, customResourceDefinition, type PrinterColumn } from './custom-resource-definition.ts';
 import { inputSchema } from './json-schema.ts';
 import { CLAIM_AMENDMENTS, CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
+import { withLimits } from './limit-amendments.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 /** The CustomResourceDefinition of ApiScrapeSource. */
@@ -32,7 +34,7 @@ const FILE = { references: true };
 const OWN = { references: false };
 
 export function apiScrapeSourceCrd(): object {
-  const source = structuralSchema(inputSchema(Source), FILE, 'spec.source');
+  const source = withLimits(structuralSchema(inputSchema(Source), FILE, 'spec.source'), SOURCE_LIMITS);
   const scraper = structuralSchema(inputSchema(ScraperSettings.partial()), FILE, 'spec.scraper');
   const fields = ApiScrapeSourceSpec.omit({ source: true, scraper: true });
   const spec = amend(structuralSchema(inputSchema(fields), OWN, 'spec'), {

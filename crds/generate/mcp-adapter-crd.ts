@@ -1,9 +1,11 @@
 import { AdapterConfig } from '../config/adapter.ts';
+import { CONFIG_LIMITS } from '../v1alpha1/limits.ts';
 import { McpAdapterSpec, McpAdapterStatus } from '../v1alpha1/mcp-adapter.ts';
 import { type Amendments, amend } from './amend.ts';
 import { type CelRule, customResourceDefinition, type PrinterColumn } from './custom-resource-definition.ts';
 import { inputSchema } from './json-schema.ts';
 import { CLAIM_AMENDMENTS, CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
+import { withLimits } from './limit-amendments.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 /**
@@ -186,7 +188,10 @@ export function mcpAdapterCrd(): object {
     columns: COLUMNS,
     spec: {
       ...amend(spec, SPEC),
-      properties: { config: { ...amend(config, CONFIG), description }, ...amend(spec, SPEC).properties },
+      properties: {
+        config: { ...withLimits(amend(config, CONFIG), CONFIG_LIMITS), description },
+        ...amend(spec, SPEC).properties,
+      },
       required: ['config'],
       'x-kubernetes-validations': SEVERAL_REPLICAS,
     },

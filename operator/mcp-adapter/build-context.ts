@@ -1,3 +1,4 @@
+import type { Budget } from '../pods/budget.ts';
 import type { EgressContext } from '../pods/egress.ts';
 
 /** What build needs beside the resource. */
@@ -10,4 +11,6 @@ export interface BuildContext extends EgressContext {
   readonly referencesRevision: string | undefined;
   /** Access modes of `spec.storage.existingClaim`; undefined when there is none or it is not known. */
   readonly existingClaimModes?: readonly string[] | undefined;
+  /** What this may take; undefined: as long as it likes. */
+  readonly budget?: Budget;
 }

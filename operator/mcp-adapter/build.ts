@@ -40,12 +40,16 @@ export interface Child {
 /**
  * Every object of this McpAdapter, in the order in which they are applied. What is not in the list is not wanted.
  * The same arguments give the same list, to the byte.
+ * @throws BudgetError when it takes longer than the budget of the context, if there is one
  */
 export function build(adapter: McpAdapter, context: BuildContext): Child[] {
   const { spec } = adapter;
-  const { serves } = context;
+  const { serves, budget } = context;
+  budget?.step('spec.config');
   const config = effectiveConfig(spec);
+  budget?.step('spec.config');
   const file = configMap(adapter);
+  budget?.step('spec');
   const children: readonly [Resource, KubernetesObject | undefined][] = [
     [SERVICE_ACCOUNTS, serviceAccount(adapter)],
     [CONFIG_MAPS, file],

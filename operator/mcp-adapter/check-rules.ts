@@ -1,8 +1,10 @@
-import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { MAX_PATTERN } from '../../crds/v1alpha1/limits.ts';
+import type { Budget } from '../pods/budget.ts';
 import { blockedFields } from '../pods/blocked.ts';
 import { isUnknown, uncheckedResolver } from '../pods/known-values.ts';
+import { patternError } from '../pods/patterns.ts';
 import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { connectionsOf } from './connections.ts';
 import { isLoopback } from './loopback.ts';
@@ -12,10 +14,20 @@ import { isLoopback } from './loopback.ts';
  * of them in CEL. They read unchecked JSON and say nothing about what they cannot judge.
  *
  * @param existingClaimModes of the claim that the spec names; undefined when they are not known
+ * @throws BudgetError when it takes too long
  */
-export function ruleProblems(resource: unknown, existingClaimModes: readonly string[] | undefined): Problem[] {
+export function ruleProblems(
+  resource: unknown,
+  existingClaimModes: readonly string[] | undefined,
+  budget: Budget,
+): Problem[] {
+  budget.step('spec.config');
   const known = withKnownValues(resource);
-  const violations = [...RULES.flatMap((rule) => rule(known, existingClaimModes)), ...secretsByReference(resource)];
+  const violations = [
+    ...RULES.flatMap((rule) => rule(known, existingClaimModes)),
+    ...secretsByReference(resource),
+    ...toolPatterns(known, budget),
+  ];
   return [...violations.map(({ at, message }) => ({ path: dottedPath(at), message })), ...blockedUpstreams(known)];
 }
 
@@ -145,12 +157,16 @@ const nodePort: Rule = (resource) => {
 };
 
 /** The adapter skips such a pattern with a warning; here there is somebody to tell before it serves what was to hide. */
-const toolPatterns: Rule = (resource) =>
+const toolPatterns = (resource: unknown, budget: Budget): Violation[] =>
   listAt(resource, ...CONFIG, 'servers').flatMap((server, index) =>
     listAt(server, 'disabled_tools').flatMap((pattern, position) => {
       if (typeof pattern !== 'string' || isUnknown(pattern)) return [];
-      const reason = patternError(pattern);
       const at = [...CONFIG, 'servers', index, 'disabled_tools', position];
+      // A value of spec.env may be longer than what is allowed here.
+      const reason =
+        pattern.length > MAX_PATTERN
+          ? `it has ${pattern.length} characters, at most ${MAX_PATTERN} are allowed`
+          : patternError(pattern, dottedPath(at), budget);
       return reason === undefined ? [] : [{ at, message: `is no valid regular expression (RE2): ${reason}` }];
     }),
   );
@@ -178,15 +194,6 @@ const secretsByReference: Rule = (resource) =>
     return [{ at, message }];
   });
 
-function patternError(pattern: string): string | undefined {
-  try {
-    RE2JS.compile(pattern);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
 const RULES: readonly Rule[] = [
   writtenOut,
   reachableHost,
@@ -199,7 +206,6 @@ const RULES: readonly Rule[] = [
   variables,
   variableSources,
   nodePort,
-  toolPatterns,
 ];
 
 function atMostOne(resource: unknown, at: Path, names: readonly string[]): Violation[] {

@@ -1,4 +1,5 @@
 import type { PodClient } from '../pods/ask-pods.ts';
+import type { Permissions } from '../pods/permissions.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
@@ -27,6 +28,6 @@ export interface Cluster {
   readonly events: EventRecorder;
   readonly health: Pick<PodClient<PodHealth>, 'ask'>;
   readonly greeter: Greeter;
-  readonly settings: Pick<BuildContext, 'image' | 'podSecurity'>;
+  readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & { readonly permissions: Permissions };
   readonly now: () => Date;
 }

@@ -12,7 +12,8 @@ import { type GoldenGroup, goldenGroup, goldenGroups, TESTDATA } from './golden-
 import { groupOf } from './group.ts';
 import { ownerReferences } from './owners.ts';
 import { type ShardPlan, plan } from './plan.ts';
-import { rememberingPrepare } from './prepare.ts';
+import { ALL_PERMISSIONS } from '../pods/permissions.ts';
+import { preparing, rememberingPrepare } from './prepare.ts';
 import { stateIsTemporary } from './state-volume.ts';
 import { first, source } from './testing/sources.ts';
 import { variablePrefix } from './variables.ts';
@@ -159,7 +160,7 @@ describe('the state', () => {
 });
 
 describe('a group that is too large for one ConfigMap', () => {
-  const remembering = rememberingPrepare();
+  const remembering = rememberingPrepare(preparing(ALL_PERMISSIONS));
   const made = new Map<string, ApiScrapeSource>();
   const many = (count: number): ApiScrapeSource[] => [
     first('first', { replicas: 1 }),

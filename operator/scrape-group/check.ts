@@ -1,13 +1,18 @@
 import { checkUnresolved } from '../../crds/config/load.ts';
 import type { Problem } from '../../crds/config/problem.ts';
-import { hasReference } from '../../crds/config/reference.ts';
+import { hasReference, resolvedLength } from '../../crds/config/reference.ts';
 import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { sourceLimitProblems } from '../../crds/v1alpha1/limits.ts';
 import { blockedFields } from '../pods/blocked.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
-import { uncheckedResolver } from '../pods/known-values.ts';
-import { settingsConnections, sourceConnections } from './connections.ts';
+import type { Budget } from '../pods/budget.ts';
+import { refusedByPolicy } from '../pods/check-restricted.ts';
+import { lengthProblems, uncheckedResolver } from '../pods/known-values.ts';
+import type { Permissions } from '../pods/permissions.ts';
+import { sizeProblems } from '../pods/size.ts';
+import { placesOf, settingsConnections, sourceConnections } from './connections.ts';
 import { CONTAINER } from './defaults.ts';
 import type { Settings } from './settings.ts';
 
@@ -19,15 +24,33 @@ const MAX_SOURCE_BYTES = 512 * 1024;
 /**
  * What is wrong with a spec by itself, with paths from the spec. A value that holds a reference can only be judged by
  * the program that resolves it.
+ * @throws BudgetError when it takes too long
  */
-export function checkSpec(spec: ApiScrapeSourceSpec): Problem[] {
-  return [
-    ...checkUnresolved(ApiScrapeSourceSpec, spec),
-    ...variableProblems(spec),
-    ...blockedProblems(spec),
-    ...sizeProblems(spec),
-    ...overlay(spec),
-  ];
+export function checkSpec(spec: ApiScrapeSourceSpec, { permissions, budget, prefix }: CheckContext): Problem[] {
+  const large = tooLarge(spec, prefix);
+  if (large.length > 0) return large;
+  budget.step('source');
+  const problems = [...checkUnresolved(ApiScrapeSourceSpec, spec), ...variableProblems(spec)];
+  budget.step('source');
+  return [...problems, ...blockedProblems(spec), ...overlay(spec, permissions)];
+}
+
+export interface CheckContext {
+  readonly permissions: Permissions;
+  readonly budget: Budget;
+  /** What stands before the names of its variables in the pods. */
+  readonly prefix: string;
+}
+
+/** What would take long to look at is looked at no further. */
+function tooLarge(spec: ApiScrapeSourceSpec, prefix: string): Problem[] {
+  const { source, scraper } = spec;
+  const large = sizeProblems(spec, []);
+  if (large.length > 0) return large.map((problem) => ({ ...problem, path: 'source' }));
+  const bytes = bytesProblems(spec, prefix);
+  if (bytes.length > 0) return bytes;
+  const limits = sourceLimitProblems(source).map((problem) => ({ ...problem, path: `source.${problem.path}` }));
+  return [...limits, ...lengthProblems(spec, source, ['source']), ...lengthProblems(spec, scraper, ['scraper'])];
 }
 
 /** What is wrong with the settings of a group taken together: what no source can know alone. Paths as in the spec. */
@@ -79,7 +102,7 @@ function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
 function blockedProblems(spec: ApiScrapeSourceSpec): Problem[] {
   const resolve = uncheckedResolver(spec);
   const connections = [
-    ...sourceConnections(resolve(spec.source), ''),
+    ...sourceConnections(resolve(placesOf(spec.source)), ''),
     ...settingsConnections(resolve(spec.scraper), ''),
   ];
   return blockedFields(connections).map(({ field, message }) => ({ path: field, message }));
@@ -90,14 +113,23 @@ function exactlyOne(value: object, path: string, names: readonly string[]): Prob
   return set.length === 1 ? [] : [{ path, message: `needs exactly one of ${names.join(', ')}` }];
 }
 
-function sizeProblems({ source }: ApiScrapeSourceSpec): Problem[] {
-  const bytes = Buffer.byteLength(JSON.stringify(source ?? null));
+/** As the source stands in the file, where its variables have longer names. */
+function bytesProblems({ source }: ApiScrapeSourceSpec, prefix: string): Problem[] {
+  const text = JSON.stringify(source ?? null);
+  const references = resolvedLength(text, (name) => prefix.length + name.length + 3) - text.length;
+  const bytes = Buffer.byteLength(text) + Math.max(0, references);
   if (bytes <= MAX_SOURCE_BYTES) return [];
   return [{ path: 'source', message: `must be at most 512 KiB as JSON, not ${Math.ceil(bytes / 1024)} KiB` }];
 }
 
-const overlay = (spec: ApiScrapeSourceSpec): Problem[] =>
-  overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort' }).map((problem) => ({
+/** Which of the group's accounts and claims a shard gets is not for a source to say. */
+const OWN = { account: undefined, claims: [], container: CONTAINER };
+
+const overlay = (spec: ApiScrapeSourceSpec, { podOverlay }: Permissions): Problem[] =>
+  [
+    ...overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort' }),
+    ...refusedByPolicy({ spec }, podOverlay, OWN),
+  ].map((problem) => ({
     ...problem,
     path: problem.path.replace(/^spec\./, ''),
   }));

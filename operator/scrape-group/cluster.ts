@@ -7,7 +7,7 @@ import type { Cache } from '../runtime/reconciler.ts';
 import type { StatusWriter } from '../runtime/status.ts';
 import type { BuildContext } from './build-context.ts';
 import type { ScraperHealth } from './health.ts';
-import type { prepare } from './prepare.ts';
+import type { Prepare } from './prepare.ts';
 
 /** Everything outside that a reconcile of a group reads and writes. */
 export interface Cluster {
@@ -22,7 +22,7 @@ export interface Cluster {
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;
   readonly health: Pick<PodClient<ScraperHealth>, 'ask'>;
-  readonly prepare: typeof prepare;
+  readonly prepare: Prepare;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
     /** Collector of groups that name none. */
     readonly otlpEndpoint: string | undefined;

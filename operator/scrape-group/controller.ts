@@ -1,6 +1,7 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
 import { PodClient } from '../pods/ask-pods.ts';
+import { Budget, RESOURCE_MS } from '../pods/budget.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
@@ -12,7 +13,7 @@ import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group.ts';
 import { SCRAPER_HEALTH } from './health.ts';
 import { GROUP_LABEL } from './names.ts';
-import { rememberingPrepare } from './prepare.ts';
+import { preparing, rememberingPrepare } from './prepare.ts';
 import { reconcile } from './reconcile.ts';
 
 const SERVICES_KEPT_MS = 60_000;
@@ -35,7 +36,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     status,
     events,
     health,
-    prepare: rememberingPrepare(),
+    prepare: rememberingPrepare(preparing(options.permissions, () => new Budget(RESOURCE_MS))),
     settings: options,
   };
   const controller = new Controller({

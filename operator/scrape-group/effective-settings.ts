@@ -2,7 +2,7 @@ import { posix } from 'node:path';
 import { ScraperSettings } from '../../crds/config/scraper.ts';
 import type { Connection } from '../pods/connections.ts';
 import { resolver, withoutUnknown } from '../pods/known-values.ts';
-import { connectionsOf } from './connections.ts';
+import { connectionsOf, placesOf } from './connections.ts';
 import type { Member } from './prepare.ts';
 
 /** The port of health checks and the admin API where no source sets another. */
@@ -43,7 +43,7 @@ export function effectiveSettings({
     stateFolder: posix.isAbsolute(path) ? posix.dirname(path) : STATE_FOLDER,
     connections: connectionsOf(
       resolved,
-      members.map(({ resource, entry }) => ({ resource, entry: resolve(entry) })),
+      members.map(({ resource, entry }) => ({ resource, entry: resolve(placesOf(entry)) })),
     ),
   };
 }

@@ -3,12 +3,17 @@ import { loadScraperConfig } from '../../crds/config/load.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type Group, type GroupContext, groupOf } from './group.ts';
 import { runningFrom } from './running.ts';
-import { prepare } from './prepare.ts';
+import { DEFAULT_PERMISSIONS } from '../pods/permissions.ts';
+import { preparing } from './prepare.ts';
 import { renderFile } from './scraper-file.ts';
 import { podFields, scraperSection } from './settings.ts';
 import { ENDPOINT, first, source } from './testing/sources.ts';
 
-const nothing: GroupContext = { otlpEndpoint: undefined, running: () => undefined, prepare };
+const nothing: GroupContext = {
+  otlpEndpoint: undefined,
+  running: () => undefined,
+  prepare: preparing(DEFAULT_PERMISSIONS),
+};
 
 const group = (...sources: ApiScrapeSource[]): Group => groupOf(sources, nothing);
 const members = ({ members }: Group): string[] => members.map(({ resource }) => resource);

@@ -4,7 +4,7 @@ import { valueAt } from '../../crds/config/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { RESTARTED_AT } from '../pods/annotations.ts';
 import { checkGroupSettings } from './check.ts';
-import type { Member, Prepared } from './prepare.ts';
+import type { Member, Prepare } from './prepare.ts';
 import type { Running } from './running.ts';
 import { type Setting, type Settings, conflictWith, foreignSetting, scraperSection } from './settings.ts';
 
@@ -41,7 +41,7 @@ export interface GroupContext {
   /** What the pods run now; a source whose edit is invalid goes on with it. */
   readonly running: () => Running | undefined;
   /** Remembers what it made of a resource: of thousands, only few change at a time. */
-  readonly prepare: (source: ApiScrapeSource) => Prepared;
+  readonly prepare: Prepare;
 }
 
 const ENDPOINT = 'scraper.otelCollectorEndpoint';

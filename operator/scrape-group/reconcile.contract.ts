@@ -1,3 +1,4 @@
+import { DEFAULT_PERMISSIONS } from '../pods/permissions.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
@@ -62,7 +63,12 @@ async function operator(): Promise<Operator> {
   const events = new EventRecorder({ api, instance: 'test', suffix: () => randomUUID() });
   const log = pino({ level: 'silent' });
   const hooks = { reconciled: () => {}, queueDepth: () => {} };
-  const options = { image: 'scraper:1', podSecurity: 'restricted', otlpEndpoint: undefined } as const;
+  const options = {
+    image: 'scraper:1',
+    podSecurity: 'restricted',
+    otlpEndpoint: undefined,
+    permissions: DEFAULT_PERMISSIONS,
+  } as const;
   const made = scrapeGroupController({ api, caches, events, log, hooks, options, version: 'test' });
   namespaces.start();
   caches.start();

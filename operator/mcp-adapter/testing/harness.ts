@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
+import { DEFAULT_PERMISSIONS } from '../../pods/permissions.ts';
 import type { McpAdapterStatus } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import { createCaches } from '../../caches.ts';
 import { createLogger } from '../../logger.ts';
@@ -70,7 +71,12 @@ export function startController(api: KubernetesApi, namespace: string, adapterPo
     events,
     log,
     hooks: { reconciled() {}, queueDepth() {} },
-    options: { image: 'adapter:1', podSecurity: 'restricted' as const, otlpEndpoint: undefined },
+    options: {
+      image: 'adapter:1',
+      podSecurity: 'restricted' as const,
+      otlpEndpoint: undefined,
+      permissions: DEFAULT_PERMISSIONS,
+    },
     version: 'test',
   };
   const adapters = mcpAdapterController(parts, {
