@@ -3,7 +3,7 @@ import type { Cluster, TestNamespace } from '../cluster/cluster.ts';
 import { at, conditionOf } from '../cluster/kubectl.ts';
 import { test } from '../cluster/test.ts';
 import { adapter, CHILD_KINDS, source } from './kit/resources.ts';
-import { NEVER, OWN_SECRETS, THEIRS, type Way, WAYS } from './kit/ways.ts';
+import { INVALID, NEVER, OWN_SECRETS, THEIRS, type Way, WAYS } from './kit/ways.ts';
 
 const KINDS = 'mcpadapters.mcpadapter.io,apiscrapesources.mcpadapter.io';
 /** What an editor of a namespace has beside the two kinds; of Secrets, ConfigMaps and claims only what is theirs. */
@@ -45,6 +45,21 @@ describe('T22: who writes a resource needs the rights on what becomes of it', ()
     for (const way of NEVER) {
       await expect(write(operated, way, undefined, namespace), way.what).rejects.toThrow(way.says);
     }
+  });
+
+  test('T22: what nobody may have becomes no object', async ({ operated }) => {
+    await using namespace = await operated.namespace('invalid');
+    const where = { namespace: namespace.name };
+    for (const [index, way] of INVALID.entries()) {
+      const name = `invalid-${index}`;
+      await operated.apply({ ...way.resource, metadata: { name } }, '-n', namespace.name);
+      const refused = await operated.waitForCondition('mcpadapter', name, 'Accepted', 'False', where);
+      expect(conditionOf(refused, 'Accepted'), way.what).toMatchObject({
+        reason: 'InvalidSpec',
+        message: expect.stringContaining(way.says) as string,
+      });
+    }
+    expect(await operated.list(`pods,${CHILD_KINDS.join(',')}`, namespace.name, MADE)).toEqual([]);
   });
 
   test('T22: somebody else’s Secret goes nowhere by an update', async ({ operated }) => {

@@ -44,17 +44,6 @@ const allServices = 'needs the right to get services in namespace *';
 export const WAYS: readonly Way[] = [
   { what: 'a sidecar', resource: overlay(container({ command: ['sh'] })), says: pods('podOverlay') },
   { what: 'another image', resource: from({ image: 'evil:1' }), says: pods('image') },
-  ...['NODE_OPTIONS', 'LD_PRELOAD', 'NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY'].map((name) => ({
-    what: `a variable that is code or a detour (${name})`,
-    resource: from({ env: [{ name, value: 'x' }] }),
-    says: pods('env with a name that programs obey (NODE_*, LD_*, *_PROXY, ...)'),
-  })),
-  {
-    what: 'labels that join a Service',
-    resource: from({ podOverlay: { metadata: { labels: { app: 'billing' } } } }),
-    says: pods('podOverlay'),
-  },
-  { what: 'a node by name', resource: overlay({ nodeName: 'node1' }), says: pods('podOverlay') },
   {
     what: 'a Secret as a variable, sent to a server of one’s own',
     resource: from(
@@ -136,12 +125,6 @@ export const WAYS: readonly Way[] = [
     says: getsMap,
   },
   { what: 'somebody else’s claim', resource: from({ storage: { existingClaim: THEIRS.claim } }), says: getsClaim },
-  {
-    what: 'somebody else’s claim as a volume',
-    resource: overlay(volume({ persistentVolumeClaim: { claimName: THEIRS.claim } })),
-    asEditor: true,
-    says: getsClaim,
-  },
   {
     what: 'a claim of one’s own',
     resource: from({ storage: { claim: { size: '1Gi' } } }),
@@ -255,6 +238,18 @@ export const WAYS: readonly Way[] = [
 
 /** What nobody gets from an overlay, as long as the operator’s podOverlay is `restricted`. */
 export const NEVER: readonly Way[] = [
+  { what: 'a node by name', resource: overlay({ nodeName: 'node1' }), says: not('nodeName') },
+  {
+    what: 'a token',
+    resource: overlay({ automountServiceAccountToken: true }),
+    says: not('automountServiceAccountToken'),
+  },
+  {
+    what: 'a token as a volume',
+    resource: overlay(volume({ projected: { sources: [{ serviceAccountToken: { path: 't' } }] } })),
+    says: not('a token of its account'),
+  },
+
   {
     what: 'another account',
     resource: overlay({ serviceAccountName: THEIRS.account }),
@@ -308,5 +303,29 @@ export const NEVER: readonly Way[] = [
     what: 'all system calls',
     resource: overlay({ securityContext: { seccompProfile: { type: 'Unconfined' } } }),
     says: not('securityContext.seccompProfile'),
+  },
+];
+
+/** What the operator refuses of everybody, with the field that is wrong. */
+export const INVALID: readonly Way[] = [
+  ...['NODE_OPTIONS', 'LD_PRELOAD', 'NODE_EXTRA_CA_CERTS', 'HTTPS_PROXY'].map((name) => ({
+    what: `a variable that is code or a detour (${name})`,
+    resource: from({ env: [{ name, value: 'x' }] }),
+    says: 'spec.env[0].name',
+  })),
+  {
+    what: 'labels that join a Service',
+    resource: from({ podOverlay: { metadata: { labels: { app: 'billing' } } } }),
+    says: 'spec.podOverlay.metadata.labels.app',
+  },
+  {
+    what: 'somebody else’s claim as a volume',
+    resource: overlay(volume({ persistentVolumeClaim: { claimName: THEIRS.claim } })),
+    says: 'spec.podOverlay.spec.volumes[0].persistentVolumeClaim.claimName',
+  },
+  {
+    what: 'credentials of the cloud',
+    resource: from({}, at('http://169.254.169.254/mcp')),
+    says: 'spec.config.servers[0].upstream.url',
   },
 ];
