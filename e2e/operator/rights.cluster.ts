@@ -1,6 +1,7 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect } from 'vitest';
 import type { Cluster, TestNamespace } from '../cluster/cluster.ts';
-import { at, conditionOf } from '../cluster/kubectl.ts';
+import { at, conditionOf, type Live } from '../cluster/kubectl.ts';
 import { test } from '../cluster/test.ts';
 import { adapter, CHILD_KINDS, source } from './kit/resources.ts';
 import { INVALID, NEVER, OWN_SECRETS, THEIRS, type Way, WAYS } from './kit/ways.ts';
@@ -97,7 +98,9 @@ describe('T22: who writes a resource needs the rights on what becomes of it', ()
     await using namespace = await operated.namespace('group');
     const where = { namespace: namespace.name };
     await operated.apply({ ...source('owner', 'finance') }, '-n', namespace.name);
-    await operated.waitForCondition('apiscrapesource', 'owner', 'Accepted', 'True', where);
+    const { metadata } = await operated.waitForCondition('apiscrapesource', 'owner', 'Accepted', 'True', where);
+    // Times have seconds only: what is created in the same one is as old.
+    await delay(Date.parse(String(at(metadata, 'creationTimestamp'))) + 1_100 - Date.now());
     const foreign = withSpec(source('younger', 'finance'), { image: 'evil:1' });
     await operated.apply(foreign, '-n', namespace.name);
     const younger = await operated.waitForCondition('apiscrapesource', 'younger', 'Accepted', 'False', where);
@@ -169,6 +172,14 @@ async function usersIn(cluster: Cluster, { name }: TestNamespace) {
     name,
   );
   await cluster.run('-n', name, 'create', 'rolebinding', 'foreign', '--role=foreign', `--user=${owner}`);
-  await cluster.run('create', 'clusterrolebinding', owner, '--clusterrole=view', `--user=${owner}`);
+  // It ends with the namespace.
+  const { metadata } = (await cluster.get('namespace', name)) as Live;
+  await cluster.apply({
+    apiVersion: 'rbac.authorization.k8s.io/v1',
+    kind: 'ClusterRoleBinding',
+    metadata: { name: owner, ownerReferences: [{ apiVersion: 'v1', kind: 'Namespace', name, uid: metadata.uid }] },
+    roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'view' },
+    subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: owner }],
+  });
   return users;
 }
