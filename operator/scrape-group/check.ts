@@ -7,14 +7,19 @@ import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { sourceLimitProblems } from '../../crds/v1alpha1/limits.ts';
 import { blockedFields } from '../pods/blocked.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
+import { quantityProblems } from '../pods/check-resources.ts';
 import type { Budget } from '../pods/budget.ts';
 import { refusedByPolicy } from '../pods/check-restricted.ts';
 import { lengthProblems, uncheckedResolver } from '../pods/known-values.ts';
 import type { Permissions } from '../pods/permissions.ts';
 import { sizeProblems } from '../pods/size.ts';
 import { placesOf, settingsConnections, sourceConnections } from './connections.ts';
+import { listAt } from '../runtime/raw.ts';
+import { CONFIG_FOLDER } from './config-map.ts';
 import { CONTAINER } from './defaults.ts';
+import { STATE_FOLDER } from './effective-settings.ts';
 import type { Settings } from './settings.ts';
+import { STATE } from './state-volume.ts';
 
 /** When nobody sets it, it is missing rather than wrong. */
 const ENDPOINT = 'scraper.otelCollectorEndpoint';
@@ -30,7 +35,7 @@ export function checkSpec(spec: ApiScrapeSourceSpec, { permissions, budget, pref
   const large = tooLarge(spec, prefix);
   if (large.length > 0) return large;
   budget.step('source');
-  const problems = [...checkUnresolved(ApiScrapeSourceSpec, spec), ...variableProblems(spec)];
+  const problems = [...checkUnresolved(ApiScrapeSourceSpec, spec), ...variableProblems(spec), ...bucketProblems(spec)];
   budget.step('source');
   return [...problems, ...blockedProblems(spec), ...overlay(spec, permissions)];
 }
@@ -74,6 +79,16 @@ export function checkGroupSettings(scraper: Record<string, unknown>, settings: S
   }
   return problems;
 }
+
+/** Files may have them in any order; in a resource there is somebody to tell. */
+const bucketProblems = (spec: ApiScrapeSourceSpec): Problem[] =>
+  listAt(spec, 'source', 'histogramReadings').flatMap((reading, index) => {
+    const buckets = listAt(reading, 'buckets').map(Number);
+    const wrong = buckets.findIndex((bound, at) => at > 0 && bound <= (buckets[at - 1] ?? -Infinity));
+    if (wrong === -1) return [];
+    const message = `is ${buckets[wrong]}, which is not more than the one before it: bounds of buckets ascend`;
+    return [{ path: `source.histogramReadings[${index}].buckets[${wrong}]`, message }];
+  });
 
 /** What would make the API server refuse the pods, and so stop all sources of the group. */
 function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
@@ -125,9 +140,12 @@ function bytesProblems({ source }: ApiScrapeSourceSpec, prefix: string): Problem
 /** Which of the group's accounts and claims a shard gets is not for a source to say. */
 const OWN = { account: undefined, claims: [], container: CONTAINER };
 
+const MOUNTS = { [CONFIG_FOLDER]: 'config', [STATE_FOLDER]: STATE };
+
 const overlay = (spec: ApiScrapeSourceSpec, { podOverlay }: Permissions): Problem[] =>
   [
-    ...overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort' }),
+    ...overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort', mounts: MOUNTS }),
+    ...quantityProblems({ spec }),
     ...refusedByPolicy({ spec }, podOverlay, OWN),
   ].map((problem) => ({
     ...problem,

@@ -76,7 +76,7 @@ function podSpec(plan: ShardPlan, context: Context): object {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(pod.imagePullSecrets?.length ? { imagePullSecrets: [...pod.imagePullSecrets] } : {}),
-    securityContext: podSecurityContext(context.podSecurity),
+    securityContext: podSecurityContext(context.podSecurity, [plan.effective.port]),
     terminationGracePeriodSeconds: plan.effective.shutdownSeconds + LAST_WORK_SECONDS,
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     ...spread(shardSelector(group, shard)),

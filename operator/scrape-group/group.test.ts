@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadScraperConfig } from '../../crds/config/load.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { STATE_FOLDER } from './effective-settings.ts';
 import { type Group, type GroupContext, groupOf } from './group.ts';
 import { runningFrom } from './running.ts';
 import { DEFAULT_PERMISSIONS } from '../pods/permissions.ts';
@@ -345,6 +346,29 @@ describe('a source that cannot run', () => {
       'a variable without a place',
       source('bad', { env: [{ name: 'A', valueFrom: {} }] }),
       'bad: InvalidSpec: spec.env[0].valueFrom needs exactly one of secretKeyRef, configMapKeyRef',
+    ],
+    [
+      'O8: buckets that do not ascend',
+      source('bad', { source: { histogramReadings: [{ name: 'h', dataKey: 'x', buckets: [1, 5, 5] }] } }),
+      'bad: InvalidSpec: spec.source.histogramReadings[0].buckets[2] is 5, which is not more than the one before it',
+    ],
+    [
+      'O8: memory that is none',
+      source('bad', { resources: { limits: { memory: '128MB' } } }, -1),
+      'bad: InvalidSpec: spec.resources.limits.memory is "128MB", which is no quantity',
+    ],
+    [
+      'O8: a mount that hides the state',
+      source(
+        'bad',
+        {
+          podOverlay: {
+            spec: { containers: [{ name: 'scraper', volumeMounts: [{ name: 'x', mountPath: STATE_FOLDER }] }] },
+          },
+        },
+        -1,
+      ),
+      'bad: InvalidSpec: spec.podOverlay.spec.containers[0].volumeMounts[0].mountPath hides what the operator mounts there',
     ],
     [
       'two pods with a file of SQLite',
