@@ -132,11 +132,16 @@ describe('T22: who writes a resource needs the rights on what becomes of it', ()
 /** Of what the operator makes. */
 const MADE = 'app.kubernetes.io/managed-by=mcp-operator';
 
-const write = (cluster: Cluster, way: Way, user: string | undefined, { name }: TestNamespace, ...args: string[]) =>
-  cluster.runWith(
-    JSON.stringify(way.resource),
-    ...['create', '-f', '-', '-n', name, ...(user === undefined ? [] : ['--as', user]), ...args],
-  );
+function write(
+  cluster: Cluster,
+  way: Way,
+  user: string | undefined,
+  { name }: TestNamespace,
+  ...args: readonly string[]
+): Promise<string> {
+  const as = user === undefined ? [] : ['--as', user];
+  return cluster.runWith(JSON.stringify(way.resource), 'create', '-f', '-', '-n', name, ...as, ...args);
+}
 
 const withSpec = (resource: object, fields: object): object => ({
   ...resource,

@@ -15,11 +15,8 @@ import type { Permissions } from '../pods/permissions.ts';
 import { sizeProblems } from '../pods/size.ts';
 import { placesOf, settingsConnections, sourceConnections } from './connections.ts';
 import { listAt } from '../runtime/raw.ts';
-import { CONFIG_FOLDER } from './config-map.ts';
-import { CONTAINER } from './defaults.ts';
-import { STATE_FOLDER } from './effective-settings.ts';
+import { CONFIG_FOLDER, CONTAINER, STATE, STATE_FOLDER } from './defaults.ts';
 import type { Settings } from './settings.ts';
-import { STATE } from './state-volume.ts';
 
 /** When nobody sets it, it is missing rather than wrong. */
 const ENDPOINT = 'scraper.otelCollectorEndpoint';

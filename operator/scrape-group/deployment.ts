@@ -9,12 +9,11 @@ import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
 import type { BuildContext } from './build-context.ts';
 import { childMetadata } from './child-metadata.ts';
-import { CONFIG_FILE, CONFIG_FOLDER } from './config-map.ts';
-import { CONTAINER, PORT_NAME } from './defaults.ts';
-import { STATE_FOLDER } from './effective-settings.ts';
+import { CONFIG_FILE } from './config-map.ts';
+import { CONFIG_FOLDER, CONTAINER, PORT_NAME, STATE, STATE_FOLDER } from './defaults.ts';
 import { configMapName, shardLabels, shardName, shardSelector } from './names.ts';
 import type { ShardPlan } from './plan.ts';
-import { STATE, TMP, isInTmp, stateVolume } from './state-volume.ts';
+import { TMP, isInTmp, stateVolume } from './state-volume.ts';
 
 const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
 /** Seconds that the program has for its last work after running windows have ended. */

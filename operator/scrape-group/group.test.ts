@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { loadScraperConfig } from '../../crds/config/load.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { STATE_FOLDER } from './effective-settings.ts';
+import { STATE_FOLDER } from './defaults.ts';
 import { type Group, type GroupContext, groupOf } from './group.ts';
 import { runningFrom } from './running.ts';
 import { DEFAULT_PERMISSIONS } from '../pods/permissions.ts';

@@ -126,8 +126,14 @@ export const WAYS: readonly Way[] = [
   },
   { what: 'somebody else’s claim', resource: from({ storage: { existingClaim: THEIRS.claim } }), says: getsClaim },
   {
-    what: 'a claim of one’s own',
+    what: 'a claim that somebody’s resource of this name has left',
     resource: from({ storage: { claim: { size: '1Gi' } } }),
+    asEditor: true,
+    says: `uses the claim ${NAME}-storage, which needs the right to get it (persistentvolumeclaims) in namespace`,
+  },
+  {
+    what: 'a claim of one’s own',
+    resource: scraped({ storage: { claim: { size: '1Gi' } } }),
     says: creates('storage.claim', 'persistentvolumeclaims'),
   },
   {
