@@ -48,6 +48,7 @@ export function apiScrapeSourceCrd(): object {
     kind: 'ApiScrapeSource',
     shortName: 'apiss',
     description: 'A JSON API that is scraped: its records become metrics and log records of OpenTelemetry.',
+    name: 'a DNS label of at most 63 characters that starts with a letter. It stands before the names of its variables in the pods',
     columns: COLUMNS,
     spec: {
       ...spec,

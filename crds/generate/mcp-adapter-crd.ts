@@ -184,6 +184,7 @@ export function mcpAdapterCrd(): object {
     kind: 'McpAdapter',
     shortName: 'mcpa',
     description: 'A gateway in front of MCP servers: their tools, with uploads, artifacts, sessions and health checks.',
+    name: 'a DNS label of at most 52 characters that starts with a letter, because all that is made for it, such as its Service, is named after it',
     columns: COLUMNS,
     spec: {
       ...amend(spec, SPEC),

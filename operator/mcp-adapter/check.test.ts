@@ -35,6 +35,35 @@ describe('several replicas on a claim that exists', () => {
   });
 });
 
+describe('O8: an overlay that hides what the operator mounts', () => {
+  const mounted = (mountPath: string, name: string) => ({
+    'spec.podOverlay': { spec: { containers: [{ name: 'adapter', volumeMounts: [{ mountPath, name }] }] } },
+  });
+  const at = 'spec.podOverlay.spec.containers[0].volumeMounts[0].mountPath';
+
+  it.each([
+    ['/data/shared', {}, 'storage'],
+    ['/data/shared/', {}, 'storage'],
+    ['/files', { 'spec.config.storage': { root: '/files/' } }, 'storage'],
+    ['/etc/mcp-adapter', {}, 'config'],
+  ])('is refused at %s', (path, values, volume) => {
+    expect(problems({ ...values, ...mounted(path, 'mine') })).toEqual([
+      `${at} hides what the operator mounts there, the volume ${volume}; mount mine elsewhere, or lay another source over the volume ${volume}`,
+    ]);
+    expect(problems({ ...values, ...mounted(path, volume) })).toEqual([]);
+  });
+
+  it('is none beside it', () => {
+    expect(problems(mounted('/data/shared/models', 'mine'))).toEqual([]);
+  });
+});
+
+it('O8: a quantity that is none is refused with its field', () => {
+  expect(problems({ 'spec.resources': { limits: { memory: '128MB' } } })).toEqual([
+    expect.stringContaining('spec.resources.limits.memory is "128MB", which is no quantity'),
+  ]);
+});
+
 describe('what is accepted', () => {
   it.each<[string, Record<string, unknown>]>([
     ['a small resource', {}],

@@ -2,11 +2,13 @@ import { z } from 'zod';
 import { checkAdapterConfig } from '../../crds/config/load.ts';
 import type { Problem } from '../../crds/config/problem.ts';
 import { schemaProblems } from '../../crds/config/schema-problems.ts';
+import { Storage } from '../../crds/config/storage.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import { configLimitProblems } from '../../crds/v1alpha1/limits.ts';
 import { type McpAdapter, McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { type Budget, ownFilesBudget } from '../pods/budget.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
+import { quantityProblems } from '../pods/check-resources.ts';
 import { type Belongings, refusedByPolicy } from '../pods/check-restricted.ts';
 import { literalSecrets } from '../pods/literal-secrets.ts';
 import { lengthProblems } from '../pods/known-values.ts';
@@ -18,7 +20,7 @@ import { codeVariables } from './check-env.ts';
 import { ruleProblems } from './check-rules.ts';
 import { stateMountProblems } from './check-state-mounts.ts';
 import { undeclaredVariables } from './check-variables.ts';
-import { CONTAINER } from './defaults.ts';
+import { CONFIG_FOLDER, CONTAINER, STORAGE_VOLUME } from './defaults.ts';
 
 /** Why a resource is not accepted; reasons of the condition `Accepted`. */
 export type RefusalReason = 'InvalidSpec' | 'UndeclaredVariable' | 'ApiMissing';
@@ -58,7 +60,8 @@ export function check(
     ...configProblems(valueAt(resource, ['spec', 'config']), budget),
     ...ruleProblems(resource, served.existingClaimModes, { namespace, apiServer: permissions.apiServer }, budget),
     ...stateMountProblems(resource),
-    ...overlayProblems(resource, { name: CONTAINER, port: 'config.core.port' }),
+    ...overlayProblems(resource, { name: CONTAINER, port: 'config.core.port', mounts: mountsOf(resource) }),
+    ...quantityProblems(resource),
     ...(permissions.literalSecrets ? [] : literalSecrets(valueAt(resource, ['spec', 'config']), ['spec', 'config'])),
     ...codeVariables(resource),
     ...refusedByPolicy(resource, permissions.podOverlay, belongingsOf(resource)),
@@ -70,6 +73,12 @@ export function check(
   if (problems.length === 0) return { ok: true, adapter: resource as unknown as McpAdapter };
   const reason = invalid.length > 0 ? 'InvalidSpec' : undeclared.length > 0 ? 'UndeclaredVariable' : 'ApiMissing';
   return { ok: false, reason, problems };
+}
+
+/** Of the storage only where its folder is written out. */
+function mountsOf(resource: KubernetesObject): Record<string, string> {
+  const root = textAt(resource, 'spec', 'config', 'storage', 'root')?.trim() ?? Storage.parse({}).root;
+  return { [CONFIG_FOLDER]: 'config', [root.replace(/\/+$/, '')]: STORAGE_VOLUME };
 }
 
 function belongingsOf(resource: KubernetesObject): Belongings {

@@ -34,6 +34,16 @@ describe('the container', () => {
     expect(container(hidden, 'args')).toEqual(expect.arrayContaining(['--port', '8932']));
   });
 
+  test('O8: may listen on the ports of root where it is told to, and only then', () => {
+    const sysctls = [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }];
+    const context = (core: object, telemetry: object = {}): unknown =>
+      valueAt(template({}, { core, telemetry }), ['spec', 'securityContext']);
+    expect(context({ port: 80 })).toMatchObject({ sysctls });
+    expect(context({ port: 1023 }, { prometheus: { enabled: true } })).toMatchObject({ sysctls });
+    expect(context({}, { prometheus: { enabled: true, port: 81 } })).toMatchObject({ sysctls });
+    expect(context({ port: 1024 })).not.toHaveProperty('sysctls');
+  });
+
   test('watches references when there are some', () => {
     expect(container(template(), 'args')).not.toContain('--references');
     expect(container(template(secretPort), 'args')).toEqual(

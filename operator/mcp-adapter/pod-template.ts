@@ -79,7 +79,10 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(spec.imagePullSecrets?.length ? { imagePullSecrets: [...spec.imagePullSecrets] } : {}),
-    securityContext: podSecurityContext(context.podSecurity),
+    securityContext: podSecurityContext(context.podSecurity, [
+      config.port,
+      ...(config.metrics ? [config.metrics.port] : []),
+    ]),
     terminationGracePeriodSeconds: gracePeriodSeconds(config),
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     ...spread(selectorOf(adapter)),

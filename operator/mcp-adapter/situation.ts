@@ -75,7 +75,8 @@ function storageOf(outcome: Outcome): StorageState {
   if (existing !== undefined) return { kind: 'claim', name: existing, made: false, claim: foreignClaim };
   if (valueAt(resource, ['spec', 'storage', 'claim']) === undefined) return { kind: 'temporary' };
   const name = `${key.name}-storage`;
-  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name) };
+  const asked = valueAt(resource, ['spec', 'storage', 'claim', 'size']);
+  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name), asked };
 }
 
 function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {

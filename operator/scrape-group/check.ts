@@ -7,6 +7,7 @@ import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { sourceLimitProblems } from '../../crds/v1alpha1/limits.ts';
 import { type Blocking, blockedFields } from '../pods/blocked.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
+import { quantityProblems } from '../pods/check-resources.ts';
 import type { Budget } from '../pods/budget.ts';
 import { refusedByPolicy } from '../pods/check-restricted.ts';
 import { literalSecrets } from '../pods/literal-secrets.ts';
@@ -14,7 +15,8 @@ import { lengthProblems, uncheckedResolver } from '../pods/known-values.ts';
 import type { Permissions } from '../pods/permissions.ts';
 import { sizeProblems } from '../pods/size.ts';
 import { placesOf, settingsConnections, sourceConnections } from './connections.ts';
-import { CONTAINER } from './defaults.ts';
+import { listAt } from '../runtime/raw.ts';
+import { CONFIG_FOLDER, CONTAINER, STATE, STATE_FOLDER } from './defaults.ts';
 import type { Settings } from './settings.ts';
 
 /** When nobody sets it, it is missing rather than wrong. */
@@ -34,7 +36,7 @@ export function checkSpec(
   const large = tooLarge(spec, prefix);
   if (large.length > 0) return large;
   budget.step('source');
-  const problems = [...checkUnresolved(ApiScrapeSourceSpec, spec), ...variableProblems(spec)];
+  const problems = [...checkUnresolved(ApiScrapeSourceSpec, spec), ...variableProblems(spec), ...bucketProblems(spec)];
   budget.step('source');
   const { source, scraper } = spec;
   const secrets = permissions.literalSecrets ? [] : literalSecrets({ source, scraper }, []);
@@ -88,6 +90,16 @@ export function checkGroupSettings(scraper: Record<string, unknown>, settings: S
   return problems;
 }
 
+/** Files may have them in any order; in a resource there is somebody to tell. */
+const bucketProblems = (spec: ApiScrapeSourceSpec): Problem[] =>
+  listAt(spec, 'source', 'histogramReadings').flatMap((reading, index) => {
+    const buckets = listAt(reading, 'buckets').map(Number);
+    const wrong = buckets.findIndex((bound, at) => at > 0 && bound <= (buckets[at - 1] ?? -Infinity));
+    if (wrong === -1) return [];
+    const message = `is ${buckets[wrong]}, which is not more than the one before it: bounds of buckets ascend`;
+    return [{ path: `source.histogramReadings[${index}].buckets[${wrong}]`, message }];
+  });
+
 /** What would make the API server refuse the pods, and so stop all sources of the group. */
 function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
   const seen = new Set<string>();
@@ -138,9 +150,12 @@ function bytesProblems({ source }: ApiScrapeSourceSpec, prefix: string): Problem
 /** Which of the group's accounts and claims a shard gets is not for a source to say. */
 const OWN = { account: undefined, claims: [], container: CONTAINER };
 
+const MOUNTS = { [CONFIG_FOLDER]: 'config', [STATE_FOLDER]: STATE };
+
 const overlay = (spec: ApiScrapeSourceSpec, { podOverlay }: Permissions): Problem[] =>
   [
-    ...overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort' }),
+    ...overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort', mounts: MOUNTS }),
+    ...quantityProblems({ spec }),
     ...refusedByPolicy({ spec }, podOverlay, OWN),
   ].map((problem) => ({
     ...problem,

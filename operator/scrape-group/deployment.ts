@@ -11,12 +11,11 @@ import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
 import type { BuildContext } from './build-context.ts';
 import { childMetadata } from './child-metadata.ts';
-import { CONFIG_FILE, CONFIG_FOLDER } from './config-map.ts';
-import { CONTAINER, PORT_NAME } from './defaults.ts';
-import { STATE_FOLDER } from './effective-settings.ts';
+import { CONFIG_FILE } from './config-map.ts';
+import { CONFIG_FOLDER, CONTAINER, PORT_NAME, STATE, STATE_FOLDER } from './defaults.ts';
 import { configMapName, shardLabels, shardName, shardSelector } from './names.ts';
 import type { ShardPlan } from './plan.ts';
-import { STATE, TMP, isInTmp, stateVolume } from './state-volume.ts';
+import { TMP, isInTmp, stateVolume } from './state-volume.ts';
 
 /** Seconds that the program has for its last work after running windows have ended. */
 const LAST_WORK_SECONDS = 10;
@@ -80,7 +79,7 @@ function podSpec(plan: ShardPlan, context: Context): object {
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(pod.imagePullSecrets?.length ? { imagePullSecrets: [...pod.imagePullSecrets] } : {}),
-    securityContext: podSecurityContext(context.podSecurity),
+    securityContext: podSecurityContext(context.podSecurity, [plan.effective.port]),
     terminationGracePeriodSeconds: plan.effective.shutdownSeconds + LAST_WORK_SECONDS,
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     ...spread(shardSelector(group, shard)),

@@ -5,10 +5,10 @@ import { resolver, withoutUnknown } from '../pods/known-values.ts';
 import { connectionsOf, placesOf } from './connections.ts';
 import type { Member } from './prepare.ts';
 import type { ShardVariables } from './shard-variables.ts';
+import { STATE_FOLDER } from './defaults.ts';
 
 /** The port of health checks and the admin API where no source sets another. */
 export const DEFAULT_PORT = 8080;
-export const STATE_FOLDER = '/var/lib/otel-api-scraper';
 
 /** What of the settings the operator can know: values hold `${NAME}`, whose values only the pods see. */
 export interface EffectiveSettings {
