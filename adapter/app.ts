@@ -19,6 +19,7 @@ import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import type { Incoming } from './gateway/incoming.ts';
 import type { Post } from './gateway/nested-call.ts';
+import { StreamOrder } from './gateway/stream-order.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
 import type { HealthObject } from './health.ts';
@@ -201,6 +202,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     sessions,
     sessionFiles,
     upstreamSessions: new UpstreamSessions(store),
+    streamOrder: new StreamOrder(bus),
     running,
     keepAlive,
     toolParameters: new ToolParameters(listTtlMs),

@@ -138,6 +138,8 @@ export class Gateway {
         break;
       case 'upstream-closed':
       case 'stream-opened':
+      case 'stream-coming':
+      case 'stream-settled':
         break;
     }
   }

@@ -24,6 +24,7 @@ import type { Admitted } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { RequestTrace } from './request-trace.ts';
+import type { StreamOrder } from './stream-order.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 import type { ToolSurface } from './tool-surface.ts';
 
@@ -49,6 +50,7 @@ export interface GatewayParts {
   readonly sessions: SessionRegistry;
   readonly sessionFiles: Pick<SessionFiles, 'purge' | 'invalidate'>;
   readonly upstreamSessions: UpstreamSessions;
+  readonly streamOrder: StreamOrder;
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
   readonly toolParameters: ToolParameters;

@@ -17,6 +17,7 @@ import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.
 import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
 import type { MountOptions } from '../create-mount.ts';
 import { Gateway } from '../gateway.ts';
+import { StreamOrder } from '../stream-order.ts';
 import { ToolParameters } from '../tool-parameters.ts';
 import type { Mount } from '../turn.ts';
 import { sampleMount } from './sample-mount.ts';
@@ -52,6 +53,7 @@ export async function startGatewayServer(
     sessions,
     sessionFiles: new SessionFiles(store, bytes, onError),
     upstreamSessions: new UpstreamSessions(store),
+    streamOrder: new StreamOrder(bus),
     running: new RunningExchanges(),
     keepAlive,
     toolParameters: new ToolParameters(60_000),
