@@ -165,7 +165,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
 
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
-  const schemas = new ToolSchemas(listTtlMs);
+  const schemas = new ToolSchemas();
   const mounts = createMounts(config, {
     store,
     bus,
@@ -205,7 +205,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     streamOrder: new StreamOrder(bus),
     running,
     keepAlive,
-    toolParameters: new ToolParameters(listTtlMs),
+    toolParameters: new ToolParameters(),
     telemetry,
     hashesArguments: config.telemetry.audit_log.enabled,
     tracing,

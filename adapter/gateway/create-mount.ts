@@ -14,6 +14,7 @@ import { PingLoop } from '../upstream/ping-loop.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { OwnResources } from './own-resources.ts';
 import { toolTimeouts } from './settings.ts';
+import { ToolInventory } from './tool-inventory.ts';
 import { ToolSurface } from './tool-surface.ts';
 import type { Mount, ToolStep } from './turn.ts';
 
@@ -97,6 +98,7 @@ export function createMount(options: MountOptions): Mount {
     ping,
     era: new EraProbe(own, timerMs(policy.timeout_seconds)),
     lists: new ListCache(options.listTtlMs),
+    inventory: new ToolInventory(options.listTtlMs),
     disabled,
     surface: new ToolSurface({
       catalog: catalog({

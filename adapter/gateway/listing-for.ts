@@ -19,6 +19,7 @@ export function sessionlessListing(turn: Turn): ListingRequest {
     serverId: mount.serverId,
     upstream: ownUpstreamOf(turn),
     redact: mount.redact,
+    inventory: mount.inventory,
     clientKey: mount.headers.clientKey(incoming.headers),
     base: mount.headers.base('POST', incoming.headers),
     inSession: undefined,

@@ -48,7 +48,7 @@ describe('the headers that repeat arguments of a tool', () => {
     http = await startHttpUpstream(listing('Region'));
     const upstream = new StreamableHttpUpstream({ url: `${http.origin}/mcp`, insecureTls: false });
     mount = sampleMount({}, { upstream });
-    parameters = new ToolParameters(60_000);
+    parameters = new ToolParameters();
   });
   afterEach(async () => {
     vi.useRealTimers();

@@ -5,20 +5,13 @@ import { type ParameterHeader, parameterHeaders, parameterMismatch } from '../ex
 import type { ListingRequest } from './list-tools.ts';
 import { ToolListings } from './tool-listings.ts';
 
-/** Also where lists are not cached for clients: every call would wait for one. */
-const LEAST_TTL_MS = 1_000;
-
 /**
  * Compares the `Mcp-Param-*` headers of sessionless tool calls with their arguments. Which headers a tool declares
  * stands in its input schema, so the upstream's tools are listed once in a while for it. An upstream that does not list
  * is left to check for itself.
  */
 export class ToolParameters {
-  readonly #listings: ToolListings<readonly ParameterHeader[]>;
-
-  constructor(ttlMs: number) {
-    this.#listings = new ToolListings(Math.max(ttlMs, LEAST_TTL_MS), declared);
-  }
+  readonly #listings = new ToolListings(declared);
 
   /** What does not match, undefined when all does. */
   async mismatch(request: ListingRequest, message: Message, headers: IncomingHttpHeaders): Promise<string | undefined> {
@@ -39,8 +32,8 @@ export class ToolParameters {
   }
 }
 
-function* declared(page: string): Generator<[string, readonly ParameterHeader[]]> {
-  for (const tool of (JSON.parse(page) as { tools: unknown[] }).tools) {
+function* declared(list: string): Generator<[string, readonly ParameterHeader[]]> {
+  for (const tool of (JSON.parse(list) as { tools: unknown[] }).tools) {
     const { name, inputSchema } = (tool ?? {}) as { name?: unknown; inputSchema?: unknown };
     const headers = parameterHeaders(inputSchema);
     if (typeof name === 'string' && headers.length > 0) yield [name, headers];

@@ -25,6 +25,7 @@ import type { Incoming } from './incoming.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { RequestTrace } from './request-trace.ts';
 import type { StreamOrder } from './stream-order.ts';
+import type { ToolInventory } from './tool-inventory.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 import type { ToolSurface } from './tool-surface.ts';
 
@@ -83,6 +84,8 @@ export interface Mount {
   readonly ping: PingLoop | undefined;
   readonly era: EraProbe;
   readonly lists: ListCache;
+  /** The upstream's tools, as the adapter and its clients have seen them listed. */
+  readonly inventory: ToolInventory;
   readonly disabled: DisabledTools;
   /** What clients see of the tools. */
   readonly surface: ToolSurface;

@@ -56,7 +56,7 @@ export async function startGatewayServer(
     streamOrder: new StreamOrder(bus),
     running: new RunningExchanges(),
     keepAlive,
-    toolParameters: new ToolParameters(60_000),
+    toolParameters: new ToolParameters(),
     telemetry,
     hashesArguments: true,
     tracing: undefined,
