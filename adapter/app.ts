@@ -28,6 +28,7 @@ import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
 import { healthRoute } from './http/health-route.ts';
 import { mcpRoute } from './http/mcp-route.ts';
+import { resourceMetadataRoute } from './http/resource-metadata-route.ts';
 import { openPort } from './http/open-port.ts';
 import { OriginPolicy } from './http/origin.ts';
 import { RunningDownloads } from './http/running-downloads.ts';
@@ -163,6 +164,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   let app: FastifyInstance | undefined;
   let listening: Listening = { host: core.host, port: core.port };
 
+  const reachedBy = (request: Incoming['request']): string => baseUrl(core.public_base_url, request, listening);
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
   const schemas = new ToolSchemas();
@@ -176,7 +178,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     version,
     redact,
     additions: (server, { disabled, warn }) => {
-      const url = ({ request }: Incoming): string => baseUrl(core.public_base_url, request, listening);
+      const url = ({ request }: Incoming): string => reachedBy(request);
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });
       const post: Post = (...call) => gateway.post(...call);
       return codeTools(server, additions, { disabled, sandbox, bus, post, logger, telemetry });
@@ -211,6 +213,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
+    baseUrl: reachedBy,
     refusesSessions,
     known,
   });
@@ -250,7 +253,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         telemetry,
       });
       healthRoute(app, { health, notReady }, (headers) => authenticate(headers) !== undefined);
-      for (const mount of mounts) mcpRoute(app, mount, gateway);
+      for (const mount of mounts) {
+        mcpRoute(app, mount, gateway);
+        resourceMetadataRoute(app, mount, reachedBy);
+      }
       fileRoutes(app, { ...files, downloads, known });
       await upkeep.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {
@@ -269,7 +275,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await pings.stop();
       sessions.stop();
       keepAlive.stop();
-      await Promise.all(mounts.map((mount) => mount.upstream.close()));
+      await Promise.all(mounts.map(({ upstream }) => upstream.close()));
+      await Promise.all(mounts.map(async ({ protectedResource }) => protectedResource?.close()));
       await opened?.close();
       await state.close();
       await references?.stop();

@@ -11,6 +11,7 @@ import { EraProbe } from '../upstream/era.ts';
 import { ListCache } from '../upstream/list-cache.ts';
 import { ObservedUpstream } from '../upstream/observed-upstream.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
+import { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { OwnResources } from './own-resources.ts';
 import { toolTimeouts } from './settings.ts';
@@ -123,6 +124,9 @@ export function createMount(options: MountOptions): Mount {
     resources: additions?.resources,
     timeoutOf: toolTimeouts(server),
     relaysChallenges,
+    protectedResource: relaysChallenges
+      ? new ProtectedResource({ url: server.upstream.url, insecureTls: server.upstream.insecure_tls })
+      : undefined,
     redact: options.redact,
   };
 }

@@ -7,7 +7,6 @@ import { joinedPages } from '../catalog/tool-view.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
-import type { ToolInventory } from './tool-inventory.ts';
 
 const MAX_PAGES = 1_000;
 /** Of all pages together; whatever is done to a list is done to all of it. */
@@ -23,8 +22,6 @@ export interface ListingRequest {
   readonly redact: Redact;
   /** Stands for the client's headers, on which the list may depend. */
   readonly clientKey: string;
-  /** What is known of the upstream's tools already. */
-  readonly inventory: ToolInventory;
   /** Headers of an own request for this client: what it authenticates with. */
   readonly base: readonly string[];
   /** The session to ask in, with the headers of a request in it; undefined in the sessionless revision. */

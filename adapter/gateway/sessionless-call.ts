@@ -2,7 +2,7 @@ import { Exchange, type Outcome } from '../exchange/exchange.ts';
 import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 import { strayAnswer } from './lists.ts';
 import { withParameters } from './parameter-headers.ts';
 import { planOf } from './plan-of.ts';
@@ -16,7 +16,7 @@ export async function callSessionless(
   turn: Turn,
   body: Body,
   request: Request,
-  listing: ListingRequest,
+  listing: InventoryRequest,
 ): Promise<void> {
   const { mount } = turn;
   refuseDisabled(mount, request);

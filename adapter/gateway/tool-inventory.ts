@@ -9,6 +9,11 @@ const MAX_CHARS = 48 << 20;
 /** Also where lists are not cached for clients: every call would wait for one. */
 const LEAST_TTL_MS = 1_000;
 
+/** Whose tools, and what is known of them already. */
+export interface InventoryRequest extends ListingRequest {
+  readonly inventory: ToolInventory;
+}
+
 /** All tools of an upstream as it listed them at one time. */
 export interface Listed {
   /** JSON text of a tools/list result without pages. */

@@ -1,5 +1,4 @@
-import type { ListingRequest } from './list-tools.ts';
-import type { Listed } from './tool-inventory.ts';
+import type { InventoryRequest, Listed } from './tool-inventory.ts';
 
 /** For all pages: calls wait for it, and go on without it. */
 const TIMEOUT_MS = 30_000;
@@ -15,7 +14,7 @@ export class ToolListings<T> {
   }
 
   /** Says also whether the upstream was asked for it just now, which `again` has done in any case. Never fails. */
-  async of(request: ListingRequest, again = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
+  async of(request: InventoryRequest, again = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
     const { inventory } = request;
     const known = again ? undefined : inventory.known(request);
     try {

@@ -11,7 +11,7 @@ import {
   type HttpUpstream,
   startHttpUpstream,
 } from '../upstream/testing/http-upstream.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 import { sessionlessListing } from './listing-for.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import { ToolParameters } from './tool-parameters.ts';
@@ -28,7 +28,7 @@ const call = (name: unknown = 'a', region = 'eu'): Message => ({
   idText: '1',
 });
 const base = ['content-type', 'application/json', 'authorization', 'Bearer x'];
-const listingOn = (mount: Mount, headers: IncomingHttpHeaders = {}): ListingRequest =>
+const listingOn = (mount: Mount, headers: IncomingHttpHeaders = {}): InventoryRequest =>
   sessionlessListing({ mount, incoming: { headers } } as Turn);
 /** Two pages of tools, whose parameter `region` is repeated in this header. */
 const listing =

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { type Message, toolName } from '../exchange/message.ts';
 import { type ParameterHeader, parameterHeaders, parameterMismatch } from '../exchange/modern-headers.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 import { ToolListings } from './tool-listings.ts';
 
 /**
@@ -14,7 +14,11 @@ export class ToolParameters {
   readonly #listings = new ToolListings(declared);
 
   /** What does not match, undefined when all does. */
-  async mismatch(request: ListingRequest, message: Message, headers: IncomingHttpHeaders): Promise<string | undefined> {
+  async mismatch(
+    request: InventoryRequest,
+    message: Message,
+    headers: IncomingHttpHeaders,
+  ): Promise<string | undefined> {
     if (message.kind !== 'request' || message.method !== 'tools/call') return undefined;
     const tool = toolName(message);
     if (tool === undefined) return undefined;
@@ -27,7 +31,7 @@ export class ToolParameters {
   }
 
   /** The headers that a tool declares, none when the upstream does not say. */
-  async of(request: ListingRequest, tool: string): Promise<readonly ParameterHeader[]> {
+  async of(request: InventoryRequest, tool: string): Promise<readonly ParameterHeader[]> {
     return (await this.#listings.of(request)).byTool.get(tool) ?? [];
   }
 }

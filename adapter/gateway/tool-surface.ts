@@ -202,7 +202,7 @@ export class ToolSurface {
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
     const pinned = await this.#pinned(source, record, list, false, signal);
-    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, true)) ?? {};
+    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, list)) ?? {};
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
     if (drift === undefined || drifted === undefined) {
       // An upstream may know more tools than it lists, or know one by several spellings of its name.
@@ -253,12 +253,18 @@ export class ToolSurface {
     const plain = { list, shown: list.shown };
     const pinned = await this.#pinned(source, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
-    const drifted = await this.#drifts.of(list, pinned, isWhole);
+    const whole = isWhole ? list : await this.#wholeOf(source, record, signal);
+    const drifted = await this.#drifts.of(list, pinned, whole);
     if (drifted === undefined) return plain;
     const { drift, shown } = drifted;
     this.#tell(record, list, drift);
     if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(source, record, drift);
     return { list, shown, ...(this.isStrict ? {} : { drift }) };
+  }
+
+  /** What a page is a part of, where that is known well enough: warnings speak of all that has changed. */
+  async #wholeOf(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList | undefined> {
+    return this.isStrict || this.#ttlMs === 0 ? undefined : this.#current(source, record, signal);
   }
 
   #driftOutcome(): DriftOutcome {

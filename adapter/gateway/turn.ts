@@ -19,6 +19,7 @@ import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import type { EraProbe } from '../upstream/era.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { PingLoop } from '../upstream/ping-loop.ts';
+import type { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { ResponseHead, Upstream } from '../upstream/upstream.ts';
 import type { Admitted } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
@@ -63,6 +64,8 @@ export interface GatewayParts {
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
   readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
+  /** The URL that a client has reached the adapter by, without a slash at the end. */
+  readonly baseUrl: (request: Incoming['request']) => string;
   /** Why no session can be opened here now; undefined when one can. */
   readonly refusesSessions: () => 'draining' | 'reconciling' | undefined;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
@@ -96,6 +99,8 @@ export interface Mount {
   readonly timeoutOf: (tool: string | undefined) => number | null;
   /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
   readonly relaysChallenges: boolean;
+  /** What the upstream says of how they do; undefined where they do not. */
+  readonly protectedResource: ProtectedResource | undefined;
   /** For the upstream's words in errors of ours: it may repeat what it was sent. */
   readonly redact: Redact;
 }

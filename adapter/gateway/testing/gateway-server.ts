@@ -62,6 +62,7 @@ export async function startGatewayServer(
     tracing: undefined,
     tombstoneTtlMs: 60_000,
     terminationRetries: 1,
+    baseUrl: ({ protocol, host }) => `${protocol}://${host}`,
     refusesSessions: () => undefined,
     known: (error) => knownError(error, onError),
   });
