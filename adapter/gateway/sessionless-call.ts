@@ -4,6 +4,7 @@ import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import type { InventoryRequest } from './tool-inventory.ts';
 import { strayAnswer } from './lists.ts';
+import { completeCall } from './own-result.ts';
 import { withParameters } from './parameter-headers.ts';
 import { planOf } from './plan-of.ts';
 import { timeoutResults } from './time-limits.ts';
@@ -61,7 +62,7 @@ function exchange(turn: Turn, body: Body, request: Request, headers: readonly st
     request: { method: 'POST', session: undefined, headers, body },
     idTexts: [request.idText],
     timeoutMs: limit,
-    onTimeout: () => timeoutResults(mount.serverId, [request], [limit]),
+    onTimeout: () => timeoutResults(mount.serverId, [request], [limit], completeCall),
     onResponse: own?.onResponse,
     onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: (outcome) => own?.onEnd?.(outcome),
