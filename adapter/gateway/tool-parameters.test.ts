@@ -125,6 +125,8 @@ describe('the headers that repeat arguments of a tool', () => {
     expect(await mismatch({}, { kind: 'request', method: 'tools/list', params: {}, idText: '1' })).toBeUndefined();
     expect(await mismatch({}, { kind: 'notification', method: 'tools/call', params: { name: 'a' } })).toBeUndefined();
     expect(await mismatch({}, call(7))).toBeUndefined();
+    const bare: Message = { kind: 'request', method: 'tools/call', params: { name: 'a', arguments: {} }, idText: '1' };
+    expect(await mismatch({}, bare)).toBeUndefined();
     expect(http.requests).toEqual([]);
     expect(await mismatch({}, call('unknown'))).toBeUndefined();
   });

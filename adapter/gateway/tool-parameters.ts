@@ -21,7 +21,7 @@ export class ToolParameters {
   ): Promise<string | undefined> {
     if (message.kind !== 'request' || message.method !== 'tools/call') return undefined;
     const tool = toolName(message);
-    if (tool === undefined) return undefined;
+    if (tool === undefined || !repeatsAny(message.params['arguments'], headers)) return undefined;
     const check = (byTool: ReadonlyMap<string, readonly ParameterHeader[]>): string | undefined =>
       parameterMismatch(message.params['arguments'], headers, byTool.get(tool) ?? []);
     const known = await this.#listings.of(request);
@@ -34,6 +34,13 @@ export class ToolParameters {
   async of(request: InventoryRequest, tool: string): Promise<readonly ParameterHeader[]> {
     return (await this.#listings.of(request)).byTool.get(tool) ?? [];
   }
+}
+
+/** Whether there is anything to compare: without it, the upstream need not be asked what its tools declare. */
+function repeatsAny(args: unknown, headers: IncomingHttpHeaders): boolean {
+  if (typeof args === 'object' && args !== null && Object.keys(args).length > 0) return true;
+  for (const name in headers) if (name.startsWith('mcp-param-')) return true;
+  return false;
 }
 
 function* declared(list: string): Generator<[string, readonly ParameterHeader[]]> {
