@@ -21,6 +21,9 @@ const LIMIT_MS = 600_000;
 
 /** Tests of the suite that end differently behind the adapter, and why that is meant. */
 const EXCUSED: Readonly<Record<string, string>> = {
+  test_next_cursor_round_trips_through_the_client:
+    'records each page that the server is asked for; while tools are pinned the adapter reads the whole list as well',
+  test_the_client_follows_opaque_cursors_through_pages_of_varying_sizes: 'the same',
   test_call_tool_populates_the_output_schema_cache_via_an_implicit_tools_list:
     'counts the lists that the server is asked for; the adapter reads them for the headers that repeat arguments',
 };
@@ -75,6 +78,7 @@ describe('the Python SDK’s own interaction suite', () => {
     );
     await pytest.exitsWithin(LIMIT_MS - 60_000);
     const output = pytest.stdout();
+    expect(output, pytest.stderr()).toContain(' passed');
     const failed = [...output.matchAll(/^(?:FAILED|ERROR) \S+::(\w+)/gm)].map(([, name = '']) => name);
     expect(
       failed.filter((name) => !(name in EXCUSED)),

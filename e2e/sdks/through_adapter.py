@@ -45,6 +45,9 @@ async def served(app):
             finally:
                 server.should_exit = True
                 server.force_exit = True
+                # A kept connection would lead to this server when the next one has its port.
+                for connection in list(server.server_state.connections):
+                    connection.transport.close()
 
 
 @contextlib.asynccontextmanager
