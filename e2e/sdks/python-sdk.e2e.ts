@@ -14,6 +14,7 @@ const PACKAGES = [
   'inline-snapshot==0.36.1',
   'dirty-equals==0.11',
   'uvicorn==0.54.0',
+  'trio==0.35.0',
 ];
 const PLUGINS = fileURLToPath(new URL('.', import.meta.url));
 const SUITES = ['tests/interaction/lowlevel', 'tests/interaction/mcpserver'];
