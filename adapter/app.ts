@@ -24,6 +24,7 @@ import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import type { Incoming } from './gateway/incoming.ts';
 import type { Post } from './gateway/nested-call.ts';
+import { StreamOrder } from './gateway/stream-order.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
 import type { HealthObject } from './health.ts';
@@ -34,6 +35,7 @@ import { proxyAddresses } from './http/connections.ts';
 import { healthRoute } from './http/health-route.ts';
 import { HostNames } from './http/host-names.ts';
 import { mcpRoute } from './http/mcp-route.ts';
+import { resourceMetadataRoute } from './http/resource-metadata-route.ts';
 import { openPort } from './http/open-port.ts';
 import { OriginPolicy } from './http/origin.ts';
 import { RunningDownloads } from './http/running-downloads.ts';
@@ -193,9 +195,14 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   let warnings: readonly AccessWarning[] = [];
   let listening: Listening = { host: core.host, port: core.port };
 
+  const reachedBy = (request: Incoming['request']): string => {
+    // A proxy passes on what it was told.
+    const isOurs = hosts?.mayBeCalled(request.host) !== false;
+    return baseUrl(core.public_base_url, isOurs ? request : undefined, listening);
+  };
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
-  const schemas = new ToolSchemas(listTtlMs);
+  const schemas = new ToolSchemas();
   const mounts = createMounts(config, {
     store,
     bus,
@@ -207,11 +214,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     redact,
     rules: connectRulesFrom(options.env),
     additions: (server, { disabled, warn }) => {
-      const url = ({ request }: Incoming): string => {
-        // A proxy passes on what it was told.
-        const isOurs = hosts?.mayBeCalled(request.host) !== false;
-        return baseUrl(core.public_base_url, isOurs ? request : undefined, listening);
-      };
+      const url = ({ request }: Incoming): string => reachedBy(request);
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });
       const post: Post = (...call) => gateway.post(...call);
       return codeTools(server, additions, { disabled, sandbox, bus, post, logger, telemetry });
@@ -255,15 +258,17 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     sessions,
     sessionFiles,
     upstreamSessions: new UpstreamSessions(store),
+    streamOrder: new StreamOrder(bus),
     running,
     keepAlive,
     answers: new ByteBudget(ANSWERS_BYTES),
-    toolParameters: new ToolParameters(listTtlMs),
+    toolParameters: new ToolParameters(),
     telemetry,
     hashArguments: config.telemetry.audit_log.enabled ? hashArguments : undefined,
     tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
+    baseUrl: reachedBy,
     refusesSessions,
     known,
   });
@@ -333,7 +338,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         },
       );
       const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, bodies, known };
-      for (const mount of mounts) mcpRoute(app, mount, gateway, bodyOptions);
+      for (const mount of mounts) {
+        mcpRoute(app, mount, gateway, bodyOptions);
+        resourceMetadataRoute(app, mount, reachedBy);
+      }
       fileRoutes(app, { ...files, downloads, known });
       await upkeep.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {
@@ -352,7 +360,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await pings.stop();
       sessions.stop();
       keepAlive.stop();
-      await Promise.all(mounts.map((mount) => mount.upstream.close()));
+      await Promise.all(mounts.map(({ upstream }) => upstream.close()));
+      await Promise.all(mounts.map(async ({ protectedResource }) => protectedResource?.close()));
       await opened?.close();
       await state.close();
       await references?.stop();

@@ -130,7 +130,8 @@ describe('an exchange', () => {
   describe('with an answer that is no message', () => {
     test.each([
       [400, 400],
-      [401, 502],
+      [401, 401],
+      [403, 403],
       [404, 502],
       [405, 405],
       [410, 502],

@@ -140,7 +140,6 @@ function notCalled(code: 'artifact_limit' | 'session_quota', held: string): stri
   return JSON.stringify({
     content: [{ type: 'text', text: detail }],
     isError: true,
-    resultType: 'complete',
     _meta: { artifact_error: { code, detail } },
   });
 }

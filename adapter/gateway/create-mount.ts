@@ -11,10 +11,12 @@ import { EraProbe } from '../upstream/era.ts';
 import { ListCache } from '../upstream/list-cache.ts';
 import { ObservedUpstream } from '../upstream/observed-upstream.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
+import { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { OwnResources } from './own-resources.ts';
 import { ServerTexts } from './server-texts.ts';
 import { toolTimeouts } from './settings.ts';
+import { ToolInventory } from './tool-inventory.ts';
 import { ToolSurface } from './tool-surface.ts';
 import type { Mount, ToolStep } from './turn.ts';
 
@@ -99,6 +101,7 @@ export function createMount(options: MountOptions): Mount {
     ping,
     era: new EraProbe(own, timerMs(policy.timeout_seconds)),
     lists: new ListCache(options.listTtlMs),
+    inventory: new ToolInventory(options.listTtlMs),
     disabled,
     hidesUnseen: sanitization.mode !== 'off' && sanitization.remove_invisible_characters,
     surface: new ToolSurface({
@@ -130,6 +133,9 @@ export function createMount(options: MountOptions): Mount {
     resources: additions?.resources,
     timeoutOf: toolTimeouts(server),
     relaysChallenges,
+    protectedResource: relaysChallenges
+      ? new ProtectedResource({ url: server.upstream.url, insecureTls: server.upstream.insecure_tls })
+      : undefined,
     redact: options.redact,
   };
 }

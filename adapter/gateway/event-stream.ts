@@ -46,6 +46,7 @@ export async function eventStream(turn: Turn): Promise<void> {
   });
   const session = (): SessionRecord => current;
   const stray = strayAnswer(turn, session);
+  const opening = parts.streamOrder.opening(current);
   const calls = mount.steps.size === 0 ? undefined : new LeftCalls(turn, session);
   const plan = planOf(turn, {
     id,
@@ -76,7 +77,11 @@ export async function eventStream(turn: Turn): Promise<void> {
       renewed = true;
       return request();
     },
-    onFinish: () => calls?.end(),
+    onHead: ({ status }) => opening.settled(status < 300),
+    onFinish: () => {
+      opening.settled(false);
+      return calls?.end();
+    },
   });
   new Exchange(plan).start();
 }

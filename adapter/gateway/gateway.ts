@@ -9,6 +9,7 @@ import type { TracedRequest } from '../telemetry/tracing.ts';
 import { requireHeaders, requireSession } from './admission.ts';
 import { admit, type Admitted, NO_PROBE } from './admitted.ts';
 import { sendError } from './answers.ts';
+import { challenged } from './challenge.ts';
 import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
 import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
@@ -16,7 +17,7 @@ import { initialize } from './initialize.ts';
 import type { RequestTrace } from './request-trace.ts';
 import { tellAndEndUpstream } from './session-upstream.ts';
 import { sessionless } from './sessionless.ts';
-import type { GatewayParts, Mount } from './turn.ts';
+import type { GatewayParts, Mount, Turn } from './turn.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;
@@ -88,7 +89,7 @@ export class Gateway {
       }
       return await inSession(turn, body, idTexts);
     } catch (error) {
-      this.#refuse(incoming, admitted, error, idTexts);
+      await this.#refuse({ parts: this.#parts, mount, incoming, admitted, trace }, error, idTexts);
     } finally {
       this.#parts.running.leave();
     }
@@ -101,7 +102,7 @@ export class Gateway {
       admitted = open(mount, incoming);
       await eventStream({ parts: this.#parts, mount, incoming, admitted, trace });
     } catch (error) {
-      this.#refuse(incoming, admitted, error, []);
+      await this.#refuse({ parts: this.#parts, mount, incoming, admitted, trace }, error, []);
     }
   }
 
@@ -133,8 +134,10 @@ export class Gateway {
     return this.#parts.tracing?.begin({ serverId, route, httpMethod, body, headers, reply, facts, within });
   }
 
-  #refuse(incoming: Incoming, admitted: Admitted, error: unknown, idTexts: readonly string[]): void {
+  async #refuse(turn: Turn, error: unknown, idTexts: readonly string[]): Promise<void> {
+    const { incoming, admitted } = turn;
     const known = this.#parts.known(error);
+    if (await challenged(turn, known, idTexts)) return;
     admitted.finished(known.code);
     sendError(incoming, known, idTexts);
   }
@@ -163,6 +166,8 @@ export class Gateway {
         break;
       case 'upstream-closed':
       case 'stream-opened':
+      case 'stream-coming':
+      case 'stream-settled':
         break;
     }
   }

@@ -44,6 +44,8 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     const step = stepOf(mount, body, calls);
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
+    const streamComes = isInitialized(body) ? undefined : parts.streamOrder.before(record, idTexts.length > 0);
+    if (streamComes !== undefined) await streamComes;
     if (record.upstreamSessionId === '') record = await renew(turn, record);
     if (mount.surface.checksCalls) await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
     const first = body.messages[0] as Message;
@@ -71,6 +73,11 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
   } finally {
     if (!started) await leave(turn, leases);
   }
+}
+
+/** Clients open their stream with this notification or after it, so it never comes later than the stream. */
+function isInitialized({ messages: [first] }: Body): boolean {
+  return first?.kind === 'notification' && first.method === 'notifications/initialized';
 }
 
 /** Reads the session, and counts the tool calls of the body as in flight. */

@@ -52,7 +52,7 @@ export class NoToolsError extends AdapterError {}
  *
  * @param earlier a page that is there already: the list goes on behind it
  */
-export async function* listTools(
+async function* listTools(
   request: ListingRequest,
   signal: AbortSignal,
   earlier?: string,

@@ -21,8 +21,8 @@ const plain = (server: Record<string, unknown> = {}, options: Partial<MountOptio
   sampleMount({ ...PLAIN, ...server }, options);
 const hiding = (): Mount => plain({ disabled_tools: ['b'] });
 const uncached = (server: Record<string, unknown> = {}): Mount => plain(server, { listTtlMs: 0 });
-/** Of the turn, lists look at the mount only. */
-const turnOn = (mount: Mount): Turn => ({ mount }) as Turn;
+/** Of the turn, lists look at the mount and at who asks. */
+const turnOn = (mount: Mount): Turn => ({ mount, incoming: { headers: {} } }) as unknown as Turn;
 
 function body(text: string): Body {
   const parsed = parseBody(Buffer.from(text));

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 
 /** Where the tools that a client sees come from: how the upstream is asked for them, and on whose behalf. */
 export interface ToolSource {
@@ -13,7 +13,7 @@ export interface ToolSource {
   readonly clientKey: string;
   /** The time limit of a call in milliseconds, null for none. */
   timeoutOf(tool: string | undefined): number | null;
-  request(record: SessionRecord): ListingRequest;
+  request(record: SessionRecord): InventoryRequest;
   /** A new upstream session for this session. */
   renew(record: SessionRecord): Promise<SessionRecord>;
   /** Ends a session for good: its id is refused with the reason from now on. */

@@ -70,12 +70,22 @@ const again = async (record: SessionRecord): Promise<SessionRecord> => {
   return found.state === 'active' ? found.record : expect.unreachable('the session has ended');
 };
 
-/** The names that a first page of the upstream's list shows. */
+/** One page of the upstream's list as a session is shown it. */
+async function page(of: Mount, record: SessionRecord, at: number): Promise<{ tools: Tool[]; nextCursor?: string }> {
+  const isLast = at + 1 >= pages.length;
+  const result = JSON.stringify({ tools: pages[at], ...(!isLast && { nextCursor: `${at + 1}` }) });
+  const shown = await of.surface.shown(sourceOn(of), record, result, at === 0 ? 'first' : 'later');
+  return JSON.parse(shown) as { tools: Tool[]; nextCursor?: string };
+}
+
+/** The names on all pages. */
 async function names(of: Mount, record: SessionRecord): Promise<unknown[]> {
-  const first = JSON.stringify({ tools: pages[0], ...(pages.length > 1 && { nextCursor: '1' }) });
-  const shown = JSON.parse(await of.surface.shown(sourceOn(of), record, first, 'first')) as { tools: Tool[] };
-  expect(shown).not.toHaveProperty('nextCursor');
-  return shown.tools.map(({ name }) => name);
+  const shown: unknown[] = [];
+  for (let at = 0; ; at++) {
+    const { tools, nextCursor } = await page(of, at === 0 ? record : await again(record), at);
+    shown.push(...tools.map(({ name }) => name));
+    if (nextCursor === undefined) return shown;
+  }
 }
 
 const block = (strategy: string): Record<string, unknown> => ({
@@ -85,7 +95,22 @@ const drifted = expect.objectContaining({ code: 'tool_definition_drift' }) as Er
 const unknown = expect.objectContaining({ code: 'unknown_tool' }) as Error;
 
 describe('a list of several pages', () => {
-  test('is one, and pinned as one', async () => {
+  test('I4: is shown in the pages of the upstream, and pinned as one', async () => {
+    pages = [[{ name: 'a' }, { name: 'x\u200by' }], [{ name: 'b', description: 'B' }]];
+    const of = mount({ disabled_tools: ['x.*'] });
+    const record = await session();
+    expect(await page(of, record, 0)).toEqual({ tools: [{ name: 'a' }], nextCursor: '1' });
+    const pinned = await again(record);
+    expect((await store.baseline(pinned))?.text).toContain('"b"');
+    expect(await page(of, pinned, 1)).toEqual({ tools: [{ name: 'b', description: 'B' }] });
+    expect(drifts).toEqual([]);
+    pages = [[{ name: 'a' }], [{ name: 'b', description: 'C' }]];
+    expect((await page(of, pinned, 0)).nextCursor).toBe('1');
+    expect((await page(of, pinned, 1)).tools[0]?.['description']).toMatch(/changed/i);
+    expect(drifts).toHaveLength(1);
+  });
+
+  test('is pinned as one, whatever the pages', async () => {
     pages = [[{ name: 'a' }], [{ name: 'b' }], [{ name: 'c' }]];
     const of = mount(block('error'));
     const record = await session();
@@ -113,10 +138,13 @@ describe('a list of several pages', () => {
 });
 
 describe('a long list', () => {
-  test('of 1,000 pages is one; one without an end is an error', async () => {
+  test('may have 1,000 pages; one without an end is an error', async () => {
     pages = Array.from({ length: 999 }, (_, i) => [{ name: `t${i}` }]);
     const of = mount();
-    expect(await names(of, await session())).toHaveLength(999);
+    const record = await session();
+    expect((await page(of, record, 0)).nextCursor).toBe('1');
+    expect(upstream.requests).toHaveLength(998);
+    expect((await page(of, await again(record), 998)).tools).toEqual([{ name: 't998' }]);
     upstream.handler = (request, res) => answerResult(request, res, { tools: [], nextCursor: 'more' });
     const endless = names(of, await session());
     await expect(endless).rejects.toMatchObject({ code: 'upstream_failed', message: /more than 1000 pages/ });
@@ -141,7 +169,8 @@ describe('a server that is slow to list its tools', () => {
     const quick = upstream.handler;
     upstream.handler = (request, res) => void setTimeout(() => quick(request, res), 100);
     pages = Array.from({ length: 20 }, (_, i) => [{ name: `t${i}` }]);
-    return again(record);
+    // What was listed before counts no longer.
+    return { ...(await again(record)), listsGeneration: 1 };
   }
   const timedOut = { code: 'upstream_timeout', message: /did not list its tools within 0.3 seconds/ };
 
@@ -392,7 +421,7 @@ describe('telemetry is told', () => {
     const of = mount({ tool_metadata_sanitization: { mode: 'block' } });
     await names(of, await session());
     await names(of, await session({ sessionId: 'f'.repeat(32) }));
-    expect(listed.map((one) => one.toSorted())).toEqual([['a', 'b', 'c']]);
+    expect(listed.map((one) => one.toSorted())).toEqual([['a', 'b', 'c'], ['c']]);
   });
 
   test.each([

@@ -7,18 +7,20 @@ import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
-import { listIn, shownList } from '../catalog/tool-view.ts';
+import { joinedPages, listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
+import { firstPage } from './first-page.ts';
 import { listingLimit } from './listing-limit.ts';
 import { orAborted } from './or-aborted.ts';
 import { seenBy } from './seen-by.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
+import type { Listed } from './tool-inventory.ts';
 import type { ToolSource } from './tool-source.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 
@@ -91,8 +93,10 @@ export class ToolSurface {
     sizeCalculation: ({ text }) => text.length + OVERHEAD,
   });
   readonly #drifts: SessionDrifts;
-  /** Which list a client in a session, or a client without one, was shown a moment ago. */
+  /** Which list a client in a session was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
+  /** The keys of prepared lists. */
+  readonly #inventory = new WeakMap<Listed, string>();
   /** By the result (JSON text). */
   readonly #pages = new LRUCache<string, ReadPage>({ max: MAX_PAGES });
   readonly #asking = new SharedWork<string>();
@@ -149,18 +153,22 @@ export class ToolSurface {
     using limit = needsWhole ? listingLimit(source.reply, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
     const first = this.#pageOf(result);
-    const isPart = isWhole && first.hasMore;
-    const whole = isPart ? await wholeList(source.request(record), signal, result) : result;
-    const read = isPart ? this.#pageOf(whole) : first;
-    const { span } = read;
+    const { span } = first;
     if (span === undefined) {
       // What an upstream cannot say just now is not what it does not have.
       if (isWhole) throw noList();
       return result;
     }
-    const list = await this.#prepared(read, span, whole);
+    const isPart = isWhole && first.hasMore;
+    const text = isPart ? await wholeList(source.request(record), signal, result) : result;
+    const list = isPart ? await this.#listed(text) : await this.#prepared(first, span, text);
+    if (isPart || (page === 'first' && !first.hasMore)) this.#saw(source, record, list, text);
     const { shown } = await this.#forSession(source, record, list, isWhole, signal);
-    return splice(whole, [{ ...span, with: shownList(list.view, shown, this.catalog, page !== 'later') }]);
+    // The pages stay the upstream's, with its cursors.
+    const view = isPart ? firstPage(list.view, result.slice(span.start, span.end)) : list.view;
+    const own = shownList(view, shown.slice(0, view.tools.length), this.catalog, page !== 'later');
+    const edited = splice(result, [{ ...span, with: own }]);
+    return this.catalog.instead === undefined ? edited : joinedPages(edited, 'tools', []);
   }
 
   /**
@@ -197,7 +205,7 @@ export class ToolSurface {
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
     const pinned = await this.#pinned(source, record, list, false, signal);
-    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, true)) ?? {};
+    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, list)) ?? {};
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
     if (drift === undefined || drifted === undefined) {
       // An upstream may know more tools than it lists, or know one by several spellings of its name.
@@ -248,12 +256,18 @@ export class ToolSurface {
     const plain = { list, shown: list.shown };
     const pinned = await this.#pinned(source, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
-    const drifted = await this.#drifts.of(list, pinned, isWhole);
+    const whole = isWhole ? list : await this.#wholeOf(source, record, signal);
+    const drifted = await this.#drifts.of(list, pinned, whole);
     if (drifted === undefined) return plain;
     const { drift, shown } = drifted;
     this.#tell(source, record, list, drift);
     if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(source, record, drift);
     return { list, shown, ...(this.isStrict ? {} : { drift }) };
+  }
+
+  /** What a page is a part of, where that is known well enough: warnings speak of all that has changed. */
+  async #wholeOf(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList | undefined> {
+    return this.isStrict || this.#ttlMs === 0 ? undefined : this.#current(source, record, signal);
   }
 
   #driftOutcome(record: SessionRecord): DriftOutcome {
@@ -329,13 +343,24 @@ export class ToolSurface {
     return { fingerprint: kept.slice(0, end), text: kept.slice(end + 1) };
   }
 
+  /** All tools, as the client asked for them: the adapter need not ask again. */
+  #saw(source: ToolSource, record: SessionRecord, list: PreparedList, result: string): void {
+    const request = source.request(record);
+    request.inventory.saw(request, result);
+    if (this.isStrict || this.#ttlMs === 0 || isWorkspace(record)) return;
+    this.#recent.set(sessionKey(source, record), list.key, { ttl: this.#ttlMs });
+  }
+
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
   async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
     const ttl = this.isStrict ? 0 : this.#ttlMs;
     if (ttl === 0) return this.#listed(await ask(source, record, signal));
-    const { sessionId, generation, listsGeneration } = record;
-    const { clientKey } = source;
-    const key = isWorkspace(record) ? clientKey : [sessionId, generation, listsGeneration, clientKey].join('\n');
+    if (isWorkspace(record)) {
+      const request = source.request(record);
+      const { inventory } = request;
+      return this.#inventoried(inventory.known(request) ?? (await inventory.ask(request, signal)));
+    }
+    const key = sessionKey(source, record);
     const known = this.#recent.get(key);
     const list = known === undefined ? undefined : this.#views.known(known);
     if (list !== undefined) return list;
@@ -343,6 +368,15 @@ export class ToolSurface {
     const listed = await this.#listed(result);
     this.#recent.set(key, listed.key, { ttl });
     return listed;
+  }
+
+  async #inventoried(listed: Listed): Promise<PreparedList> {
+    const key = this.#inventory.get(listed);
+    const known = key === undefined ? undefined : this.#views.known(key);
+    if (known !== undefined) return known;
+    const list = await this.#listed(listed.result);
+    this.#inventory.set(listed, list.key);
+    return list;
   }
 
   async #listed(result: string): Promise<PreparedList> {
@@ -361,6 +395,10 @@ export class ToolSurface {
     this.#told.set(who, { list: list.baseline.fingerprint, at: now });
     this.#onDrift?.(sessionId, previewOf(drift));
   }
+}
+
+function sessionKey({ clientKey }: ToolSource, { sessionId, generation, listsGeneration }: SessionRecord): string {
+  return [sessionId, generation, listsGeneration, clientKey].join('\n');
 }
 
 /** Asks in a session that the upstream has lost once more in a new one. */

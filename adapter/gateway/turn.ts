@@ -20,12 +20,15 @@ import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import type { EraProbe } from '../upstream/era.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { PingLoop } from '../upstream/ping-loop.ts';
+import type { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { ResponseHead, Upstream } from '../upstream/upstream.ts';
 import type { Admitted } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { RequestTrace } from './request-trace.ts';
 import type { ServerTexts } from './server-texts.ts';
+import type { StreamOrder } from './stream-order.ts';
+import type { ToolInventory } from './tool-inventory.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 import type { ToolSurface } from './tool-surface.ts';
 
@@ -51,6 +54,7 @@ export interface GatewayParts {
   readonly sessions: SessionRegistry;
   readonly sessionFiles: Pick<SessionFiles, 'purge' | 'invalidate'>;
   readonly upstreamSessions: UpstreamSessions;
+  readonly streamOrder: StreamOrder;
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
   /** Bytes of answers that are kept, of all exchanges. */
@@ -64,6 +68,8 @@ export interface GatewayParts {
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
   readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
+  /** The URL that a client has reached the adapter by, without a slash at the end. */
+  readonly baseUrl: (request: Incoming['request']) => string;
   /** Why no session can be opened here now; undefined when one can. */
   readonly refusesSessions: () => 'draining' | 'reconciling' | undefined;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
@@ -85,6 +91,8 @@ export interface Mount {
   readonly ping: PingLoop | undefined;
   readonly era: EraProbe;
   readonly lists: ListCache;
+  /** The upstream's tools, as the adapter and its clients have seen them listed. */
+  readonly inventory: ToolInventory;
   readonly disabled: DisabledTools;
   /** Tools whose names have invisible characters do not exist for clients. */
   readonly hidesUnseen: boolean;
@@ -99,6 +107,8 @@ export interface Mount {
   readonly timeoutOf: (tool: string | undefined) => number | null;
   /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
   readonly relaysChallenges: boolean;
+  /** What the upstream says of how they do; undefined where they do not. */
+  readonly protectedResource: ProtectedResource | undefined;
   /** For the upstream's words in errors of ours: it may repeat what it was sent. */
   readonly redact: Redact;
 }

@@ -48,7 +48,7 @@ const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
     helper: 's1_get_upload_url',
     records: files.store.files,
     files: files.bytes,
-    schemas: new ToolSchemas(60_000),
+    schemas: new ToolSchemas(),
     mayUse: async ({ record }, sessionId) => sessionId === record.sessionId,
     offer: async (_call, elicitationId) => ({ url: `https://adapter/upload?${elicitationId}` }),
     ...changes,
@@ -388,7 +388,7 @@ describe('a call without a file', () => {
   });
 
   test('asks the upstream once in a while only', async () => {
-    const schemas = new ToolSchemas(60_000);
+    const schemas = new ToolSchemas();
     await withSchema(optional, call('{}'), { schemas });
     expect(await consumer({ schemas }).prepare(call('{}'))).toMatchObject({ kind: 'forward' });
     expect((mount.upstream as FakeUpstream).exchanges).toHaveLength(1);

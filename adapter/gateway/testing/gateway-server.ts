@@ -20,6 +20,7 @@ import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.
 import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
 import type { MountOptions } from '../create-mount.ts';
 import { Gateway } from '../gateway.ts';
+import { StreamOrder } from '../stream-order.ts';
 import { ToolParameters } from '../tool-parameters.ts';
 import type { Mount } from '../turn.ts';
 import { sampleMount } from './sample-mount.ts';
@@ -56,15 +57,17 @@ export async function startGatewayServer(
     sessions,
     sessionFiles: new SessionFiles(store, bytes, onError),
     upstreamSessions: new UpstreamSessions(store),
+    streamOrder: new StreamOrder(bus),
     running: new RunningExchanges(),
     keepAlive,
     answers: new ByteBudget(Infinity),
-    toolParameters: new ToolParameters(60_000),
+    toolParameters: new ToolParameters(),
     telemetry,
     hashArguments: (text) => `hash of ${text}`,
     tracing: undefined,
     tombstoneTtlMs: 60_000,
     terminationRetries: 1,
+    baseUrl: ({ protocol, host }) => `${protocol}://${host}`,
     refusesSessions: () => undefined,
     known: (error) => knownError(error, onError),
   });

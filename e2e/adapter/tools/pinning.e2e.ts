@@ -5,7 +5,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scri
 import { mounted } from '../kit/deployment.ts';
 import { listOf, SDKS, told } from './kit/client.ts';
 import { driftError, unknownTool } from './kit/errors.ts';
-import { helperOf, POLICIES } from './kit/policies.ts';
+import { helperOf, isStrict, POLICIES } from './kit/policies.ts';
 import { startTrio, type Trio } from './kit/trio.ts';
 import { playPolicy } from './pinning/policy-flow.ts';
 
@@ -41,9 +41,9 @@ describe('a server whose tools change within a session, behind three replicas,',
       { policies: POLICIES, pages: 'one page', says: 'says so', announces: true },
       { policies: POLICIES, pages: 'one page', says: 'does not say so', announces: false },
       { policies: POLICIES, pages: 'pages as event streams', says: 'says so', announces: true },
-      // Where nothing is pinned, pages are the upstream's, each of them kept for itself.
+      // Pages are the upstream's, and each of them is kept for itself where older lists count.
       {
-        policies: POLICIES.filter(({ id }) => id !== 'off'),
+        policies: POLICIES.filter(isStrict),
         pages: 'pages as event streams',
         says: 'does not say so',
         announces: false,
