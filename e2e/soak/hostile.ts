@@ -35,9 +35,8 @@ const server = createServer((request, reply) => {
   } else if (pathname === '/runs') {
     reply.end(JSON.stringify(runs));
   } else if (pathname === '/mcp') {
-    if (request.method !== 'POST') return void reply.writeHead(request.method === 'DELETE' ? 200 : 405).end();
     text(request)
-      .then((body) => answerHostile(body, reply))
+      .then((body) => (request.method === 'POST' ? answerHostile(body, reply) : void reply.writeHead(405).end()))
       .catch(() => reply.destroy());
   } else {
     HOSTILE_PAGES[pathname.slice(1)]?.(reply);
