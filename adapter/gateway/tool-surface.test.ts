@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import { MemoryStore } from '../state/memory-store.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
@@ -82,7 +83,7 @@ async function page(of: Mount, record: SessionRecord, at: number): Promise<{ too
 async function names(of: Mount, record: SessionRecord): Promise<unknown[]> {
   const shown: unknown[] = [];
   for (let at = 0; ; at++) {
-    const { tools, nextCursor } = await page(of, at === 0 ? record : await again(record), at);
+    const { tools, nextCursor } = await page(of, at === 0 || isWorkspace(record) ? record : await again(record), at);
     shown.push(...tools.map(({ name }) => name));
     if (nextCursor === undefined) return shown;
   }
@@ -283,11 +284,10 @@ describe('T10: a client without a session', () => {
   test('is pinned too, to the whole list, and apart from other principals', async () => {
     pages = [[{ name: 'a' }], [{ name: 'b' }]];
     const of = mount(block('baseline_subset'));
-    // The pages stay the upstream's.
-    expect(await names(of, nobody(of))).toEqual(['a']);
+    expect(await names(of, nobody(of))).toEqual(['a', 'b']);
     pages = [[{ name: 'a', description: 'Evil' }], [{ name: 'b' }, { name: 'c' }]];
-    expect(await names(of, nobody(of))).toEqual([]);
-    expect(await names(of, nobody(of, 'other'))).toEqual(['a']);
+    expect(await names(of, nobody(of))).toEqual(['b']);
+    expect(await names(of, nobody(of, 'other'))).toEqual(['a', 'b', 'c']);
     expect(drifts).toEqual(['changed=a[description]; new=c']);
   });
 
