@@ -7,7 +7,7 @@ import { StoreUnavailable } from './state/state-store.ts';
 
 const hashes = (value: string): KeyedHashes => new KeyedHashes({ value });
 
-test('T25: a hash of a token or of arguments cannot be made without the secret of the store, nor one from the other', () => {
+test('T2 T25: a hash of a token or of arguments cannot be made without the secret of the store, nor one from the other', () => {
   const one = hashes('a secret');
   const plain = ['hex', 'base64url'] as const;
   const guesses = plain.flatMap((form) => [

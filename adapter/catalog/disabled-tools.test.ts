@@ -32,7 +32,7 @@ describe('disabled tools', () => {
     expect(disabledTools(['good.*'], true).matches('a')).toBe(false);
   });
 
-  test('cannot be made to take long', () => {
+  test('T12: cannot be made to take long', () => {
     const disabled = disabledTools(['(a+)+$', '(a|a)*b', '(.*)*x']);
     // A backtracking engine needs more time for this than there is.
     expect(disabled.matches(`${'a'.repeat(10_000)}!`)).toBe(false);

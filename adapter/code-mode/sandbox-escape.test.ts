@@ -103,7 +103,7 @@ describe('code reaches', () => {
   });
 });
 
-describe('code that changes built-ins changes only itself', () => {
+describe('T17: code that changes built-ins changes only itself', () => {
   const TAMPER = `
     const { ownKeys } = Reflect;
     const all = [Object, Array, String, Promise, JSON, Reflect, Error, Map, Symbol, Function, Number, RegExp, Proxy];

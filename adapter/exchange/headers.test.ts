@@ -150,7 +150,7 @@ describe('a request upstream', () => {
   });
 });
 
-test('headers of the connection, of the adapter and of the protocol may never be listed', () => {
+test('T4: headers of the connection, of the adapter and of the protocol may never be listed', () => {
   const allowed = Object.keys(CLIENT).filter((name) => mayForward(name, 'X-Mcp-Adapter-Auth-Token'));
   expect(allowed).toEqual(['accept', 'authorization', 'user-agent', 'x-request-id', 'x-tenant']);
   expect(mayForward('COOKIE', 'x')).toBe(false);

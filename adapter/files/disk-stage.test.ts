@@ -303,7 +303,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
     expect((await readdir(sessions)).length).toBeLessThanOrEqual(2);
   });
 
-  describe('ids and names that are none', () => {
+  describe('T7: ids and names that are none', () => {
     test.each(['..', '../..', '', '/etc', 'a'.repeat(32) + '/..', 'A'.repeat(32), '\0'.repeat(32)])(
       'the id %j reaches no path',
       async (id) => {
@@ -336,7 +336,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
     );
   });
 
-  describe('what an upstream may put in the place of a file', () => {
+  describe('T7: what an upstream may put in the place of a file', () => {
     const prepared = async (): Promise<{ stage: DiskStage; at: FilePlace; path: string; secret: string }> => {
       const stage = await stageOf();
       const at = place({ kind: 'artifact' });

@@ -28,7 +28,7 @@ const readable = (query: string): SignedUpload => {
   return signed;
 };
 
-describe('signed upload URLs', () => {
+describe('T16: signed upload URLs', () => {
   const query = uploadQuery(SECRET, { ...upload, exp: EXP, nonce });
 
   test('T25: the signature is what openssl computes, with a key that is derived from the secret', () => {
@@ -120,7 +120,7 @@ describe('signed upload URLs', () => {
   });
 });
 
-describe('signed download URLs', () => {
+describe('T16: signed download URLs', () => {
   const query = downloadQuery(SECRET, { ...download, exp: EXP });
   const verdict = (changes: Partial<typeof download> = {}, now = 0, text = query) =>
     verifyDownload(SECRET, { ...download, ...changes }, new URLSearchParams(text), now);

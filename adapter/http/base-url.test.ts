@@ -4,7 +4,7 @@ import { baseUrl } from './base-url.ts';
 
 const LISTENING = { host: '0.0.0.0', port: 8932 };
 
-test('the configured URL comes first, whatever the request says', () => {
+test('T8: the configured URL comes first, whatever the request says', () => {
   const request = { protocol: 'https', host: 'other.example' };
   expect(baseUrl('https://files.example/mcp', request, LISTENING)).toBe('https://files.example/mcp');
   expect(baseUrl('https://files.example/mcp/', undefined, LISTENING)).toBe('https://files.example/mcp');

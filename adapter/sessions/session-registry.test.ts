@@ -11,7 +11,7 @@ const record = sessionRecord({ principal: 'me', createdAt: NOW, lastActiveAt: NO
 const { serverId, sessionId } = record;
 const other = newSessionId();
 
-test('session ids are 128 random bits', () => {
+test('T1: session ids are 128 random bits', () => {
   const ids = Array.from({ length: 1000 }, newSessionId);
   expect(new Set(ids).size).toBe(1000);
   for (const id of ids) expect(id).toMatch(/^[0-9a-f]{32}$/);
@@ -312,7 +312,7 @@ describe('the sessions', () => {
     await expect(registry.find(serverId, sessionId, 'me')).rejects.toMatchObject({ code: 'session_not_found' });
   });
 
-  test('are not ended by who may not use them any more', async () => {
+  test('T1: are not ended by who may not use them any more', async () => {
     await registry.open(record);
     await store.invalidate(record, 'drift', NOW + 60_000);
     expect(await registry.remove(serverId, sessionId, 'me')).toBeUndefined();

@@ -17,7 +17,7 @@ const permission = (changes: Partial<UploadPermission> = {}): UploadPermission =
 });
 
 for (const technology of stateStores) {
-  describe(`nonces and secrets of ${technology.name}`, () => {
+  describe(`T16: nonces and secrets of ${technology.name}`, () => {
     let clients: StoreClients;
     let a: StateStore;
     let b: StateStore;

@@ -5,7 +5,7 @@ import { stateStores } from './testing/state-stores.ts';
 import type { StoreClients } from './testing/state-stores.ts';
 
 for (const technology of stateStores) {
-  describe(`workspaces of ${technology.name}`, () => {
+  describe(`T3: workspaces of ${technology.name}`, () => {
     let clients: StoreClients;
     let a: StateStore;
     let b: StateStore;

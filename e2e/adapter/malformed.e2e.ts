@@ -63,7 +63,7 @@ function parseAnswer(bytes: Buffer): Answer {
   return { status: Number(status), headers, body: body.toString() };
 }
 
-describe('malformed requests', { timeout: 90_000 }, () => {
+describe('T17: malformed requests', { timeout: 90_000 }, () => {
   let upstream: ScriptedUpstream;
   let adapter: RunningAdapter;
   let door: Door;

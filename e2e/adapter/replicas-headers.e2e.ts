@@ -73,7 +73,7 @@ describe('headers, through either replica', { timeout: 30_000 }, () => {
     expect(last()).toMatchObject({ 'x-static': 'always', 'x-default': 'theirs' });
   });
 
-  test('that are not listed never reach the server, least of all the adapter’s token', async () => {
+  test('T4: that are not listed never reach the server, least of all the adapter’s token', async () => {
     const { a, b } = deployment;
     const session = await open(a);
     const sessionId = session.sessionId;

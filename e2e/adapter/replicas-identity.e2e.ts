@@ -7,7 +7,7 @@ import { type Door, drain, knownSession, openSession, textOf } from './kit/sessi
 
 const withToken = (token: string) => ({ 'x-mcp-adapter-auth-token': token });
 
-describe('a session belongs to', { timeout: 30_000 }, () => {
+describe('T1: a session belongs to', { timeout: 30_000 }, () => {
   let upstream: ScriptedUpstream;
   let twin: ScriptedUpstream;
   let deployment: Deployment;

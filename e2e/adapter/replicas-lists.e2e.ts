@@ -153,7 +153,7 @@ describe('lists of a server, behind two replicas', { timeout: 30_000 }, () => {
   });
 });
 
-describe('lists that depend on who asks', { timeout: 30_000 }, () => {
+describe('T15: lists that depend on who asks', { timeout: 30_000 }, () => {
   const tokens = { one: secret('token of one'), two: secret('token of two') };
   let upstream: ScriptedUpstream;
   let deployment: Deployment;

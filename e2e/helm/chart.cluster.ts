@@ -121,7 +121,7 @@ describe('the chart', () => {
     for (const option of known) await helm.template({ operator: { extraArgs: [`${option}=1`] } });
   });
 
-  test('gives the operator no right on Secrets, and none by wildcard', async ({ helm }) => {
+  test('T20: gives the operator no right on Secrets, and none by wildcard', async ({ helm }) => {
     for (const values of [{}, { scope: 'namespaced' }]) {
       const rules = rulesOf(await helm.objects(values));
       expect(rules.length).toBeGreaterThan(5);
@@ -132,7 +132,7 @@ describe('the chart', () => {
     }
   });
 
-  test('makes nothing that is cluster-wide when it is namespaced, but the policies', async ({ helm }) => {
+  test('T20: makes nothing that is cluster-wide when it is namespaced, but the policies', async ({ helm }) => {
     const kinds = async (values: object): Promise<string[]> => [
       ...new Set((await helm.objects(values)).map(({ kind }) => kind)),
     ];

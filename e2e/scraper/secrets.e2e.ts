@@ -32,7 +32,7 @@ test('a secret is found in all of its forms', () => {
   expect(markers.found('QZaplac')).toEqual([]);
 });
 
-describe('secrets do not come out', () => {
+describe('T21: secrets do not come out', () => {
   const open = new AsyncDisposableStack();
   const markers = new Markers();
   const receiver = new OtlpReceiver();

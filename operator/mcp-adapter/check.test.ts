@@ -404,7 +404,7 @@ describe('what is refused, with the field and what to do', () => {
     expect(found).toHaveLength(3);
   });
 
-  it('never shows what may be a secret', () => {
+  it('T9: never shows what may be a secret', () => {
     const token = ' s3cret ';
     const config = { auth: { enabled: true, token, signing_secret: 5 } };
     expect(

@@ -9,7 +9,7 @@ const answer = (link: string, url: string) => ({
   url,
 });
 
-describe('the same host', () => {
+describe('T21: the same host', () => {
   const next = (link: string, url: string, sameHost = true): string | undefined => {
     const pages = pagesOf(Pagination.parse({ type: 'nextLink', sameHost }));
     return pages.next(pages.first, answer(link, url))?.url;

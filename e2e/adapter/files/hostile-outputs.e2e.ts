@@ -12,7 +12,7 @@ import { lying } from './kit/folder.ts';
 import { formFile, upload, uploadedOne } from './kit/uploads.ts';
 import { SECRET, STATE, startVictim, type Victim } from './kit/victim.ts';
 
-describe('a server that wants files which are not its own', () => {
+describe('T6: a server that wants files which are not its own', () => {
   let victim: Victim;
   let adapter: InProcessAdapter;
   let root: string;

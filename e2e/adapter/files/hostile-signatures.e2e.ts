@@ -40,7 +40,7 @@ const tampered = (sig: string, exp: string): Record<string, Change> => ({
   'has a time with a sign': (query) => query.set(exp, `+${query.get(exp)}`),
 });
 
-describe('a signed URL', () => {
+describe('T16: a signed URL', () => {
   const started = new AsyncDisposableStack();
   let root: string;
   let tools: FileTools;

@@ -121,7 +121,7 @@ describe.for([2, 3])('with %i replicas', (replicas) => {
     await eventually(() => ofSession(session), 20).toEqual([]);
   });
 
-  test('a session is ended while a tool writes its file: nothing of it stays', async () => {
+  test('T7: a session is ended while a tool writes its file: nothing of it stays', async () => {
     const session = await open();
     const gate = randomUUID();
     const call = session.at(crew.at(0)).request('tools/call', {
@@ -188,7 +188,7 @@ describe.for([2, 3])('with %i replicas', (replicas) => {
     await drain(session.at(crew.at(1)).end());
   });
 
-  test('an upload URL that is used twice at once works once', async () => {
+  test('T16: an upload URL that is used twice at once works once', async () => {
     const session = await open();
     for (let turn = 0; turn < 10; turn += 1) {
       const { result } = await session.at(crew.at(turn)).tool('up_get_upload_url');

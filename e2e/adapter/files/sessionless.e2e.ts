@@ -113,7 +113,7 @@ describe('a client without sessions, behind two replicas', { timeout: 60_000 }, 
     expect(await sessions()).toBe(Number(before) + 1);
   });
 
-  test('has no session that others could speak in', async () => {
+  test('T3: has no session that others could speak in', async () => {
     const { structuredContent } = await call(HELPER);
     const headers = {
       ...(asObject(structuredContent).headers as Record<string, string>),
