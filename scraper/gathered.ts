@@ -1,8 +1,8 @@
-import { Contribution } from './output/contribution.ts';
+import { Contribution, type TimeSpan } from './output/contribution.ts';
 
 /** What the pages of one window come to. */
 export class Gathered {
-  readonly contribution = new Contribution();
+  readonly contribution: Contribution;
   /** Of the records that are emitted; they stay claimed until they are in the ledger. */
   readonly fingerprints: string[] = [];
   records = 0;
@@ -18,8 +18,19 @@ export class Gathered {
   /** When the API was asked. */
   readonly asked: Date;
 
-  /** @param sentBefore an attempt that is over may have sent it */
-  constructor(asked: Date, { sentBefore = false, isCounted = false } = {}) {
+  /**
+   * @param sentBefore an attempt that is over may have sent it
+   * @param window when its points are; undefined: when they are exported
+   */
+  constructor(
+    asked: Date,
+    {
+      sentBefore = false,
+      isCounted = false,
+      window,
+    }: { sentBefore?: boolean; isCounted?: boolean; window?: TimeSpan | undefined } = {},
+  ) {
+    this.contribution = new Contribution(window);
     this.asked = asked;
     this.mayRepeat = sentBefore;
     this.contribution.isCounted = isCounted;
@@ -42,23 +53,21 @@ export class Claims {
   }
 }
 
-/** A window does not fit into what is left of a run's budget; it waits for the next one, where it comes first. */
+/** Nothing is left of a run's budget, and a window has records; it waits for the next one, where it comes first. */
 export class NoRoom extends Error {
   override readonly name = 'NoRoom';
 }
 
 /** How many records a run may still emit. */
 export class Budget {
-  readonly #limit: number;
   #left: number;
 
   constructor(limit: number | null) {
-    this.#limit = limit ?? Number.POSITIVE_INFINITY;
-    this.#left = this.#limit;
+    this.#left = limit ?? Number.POSITIVE_INFINITY;
   }
 
-  get isWhole(): boolean {
-    return this.#left === this.#limit;
+  get hasRoom(): boolean {
+    return this.#left > 0;
   }
 
   /** As many of these as there is room for. */

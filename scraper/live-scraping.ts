@@ -269,4 +269,10 @@ const parts = ({ start, end }: WindowRange, size: number | null, limit: number):
 
 /** What decides which metrics there are. */
 const readingsOf = (source: SourceEntry['source']): string =>
-  JSON.stringify([source.gaugeReadings, source.counterReadings, source.histogramReadings, source.attributes]);
+  JSON.stringify([
+    source.gaugeReadings,
+    source.counterReadings,
+    source.histogramReadings,
+    source.attributes,
+    source.pointTime,
+  ]);

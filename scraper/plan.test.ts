@@ -139,8 +139,8 @@ describe('a source of which nothing can be made says where and why', () => {
     expect(() => prepared(values)).toThrow(expect.objectContaining({ name: 'InvalidSetting', path }));
   });
 
-  test('a firstScrapeStart that is not used may be anything', () => {
-    expect(() => prepared({ 'source.scrape.rangeKeys.firstScrapeStart': 'yesterday' })).not.toThrow();
+  test('a firstScrapeStart is refused also where it is not used', () => {
+    expect(() => prepared({ 'source.scrape.rangeKeys.firstScrapeStart': 'yesterday' })).toThrow('firstScrapeStart');
   });
 });
 

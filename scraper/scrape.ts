@@ -3,6 +3,7 @@ import type { BegunWindow } from './begun-window.ts';
 import type { Slots } from './concurrency.ts';
 import { type Budget, type Claims, Gathered, type KeptWindows, NoRoom } from './gathered.ts';
 import type { MemoryBudget, MemoryShare } from './memory-budget.ts';
+import type { TimeSpan } from './output/contribution.ts';
 import { ExportFailure, type Emitter } from './output/emitter.ts';
 import type { PreparedSource } from './prepared-source.ts';
 import { RequestFailure } from './requests/failure.ts';
@@ -120,8 +121,8 @@ async function gather(
   const { prepared, claims, kept, begun, budget, now } = parts;
   const fetch = { ...parts.fetch, memory, arrived: (bytes: number) => begun.arrived(bytes, fence, signal) };
   const isCounted = kept.isCounted(prepared.source.name, window.id);
-  const gathered = new Gathered(now(), { sentBefore: window.mayRepeat, isCounted });
-  const isFirst = budget.isWhole;
+  const gathered = new Gathered(now(), { sentBefore: window.mayRepeat, isCounted, window: timeOf(window, prepared) });
+  const hadRoom = budget.hasRoom;
   const time = { observed: BigInt(gathered.asked.getTime()) * 1_000_000n, window };
   try {
     for await (const page of pages(prepared.source, prepared.isRange ? window : undefined, fetch, signal)) {
@@ -133,14 +134,20 @@ async function gather(
       memory.keep(prepared.source.emitLogs ? page.bytes * COST_OF_A_BYTE + records.length * COST_OF_A_RECORD : 0);
     }
     signal.throwIfAborted();
-    // What is committed is never asked for again: only a window that is too large by itself loses records.
-    if (gathered.leftOut > 0 && !isFirst) throw new NoRoom();
+    // The window at the limit is cut, and told; what is committed is never asked for again. Later ones wait.
+    if (gathered.leftOut > 0 && !hadRoom) throw new NoRoom();
     return gathered;
   } catch (error) {
     claims.release(gathered.fingerprints);
     budget.giveBack(gathered.records);
     throw error;
   }
+}
+
+/** When the points of a window are; undefined: when they are exported, as those of the present always are. */
+function timeOf({ start, end }: LedgerWindow, { isRange, source }: PreparedSource): TimeSpan | undefined {
+  if (!isRange || source.pointTime === 'scrape') return undefined;
+  return { start: BigInt(start.getTime()) * 1_000_000n, end: BigInt(end.getTime()) * 1_000_000n };
 }
 
 /** A window is held in memory until it is delivered. */

@@ -416,14 +416,14 @@ describe('records', () => {
     expect(kit.delivered).toEqual([1, 2, 3, 4, 5, 6]);
   });
 
-  test('windows that do not fit into maxRecordsPerScrape wait for the next run; only one that is too large is cut', async () => {
+  test('the window at maxRecordsPerScrape is cut, which is told, and those after it wait for the next run', async () => {
     const cut: number[] = [];
     await using kit = await RunnerKit.start({
       fields: { filters: { limits: { maxRecordsPerScrape: 5 } } },
       scrape: WINDOWS_OF_A_MINUTE,
       observer: { ...unobserved, leftOut: (_source, records) => cut.push(records) },
     });
-    const sizes = [2, 3, 2, 9, 1];
+    const sizes = [3, 3, 2, 9, 1];
     kit.api.answer = (request, response) => {
       const window =
         (Number(new URL(request.target, kit.api.url).searchParams.get('from')) * 1000 - minutes(-5).getTime()) / 60_000;
@@ -439,8 +439,8 @@ describe('records', () => {
       expect(await kit.runner.run(trigger)).toBe('done');
       runs.push(kit.delivered.length - before);
     }
-    expect(runs).toEqual([5, 2, 5, 1]);
-    expect(cut).toEqual([4]);
+    expect(runs).toEqual([5, 5, 1, 0]);
+    expect(cut).toEqual([1, 6]);
     expect(kit.wakes, 'the next tick is soon enough').toEqual([]);
     expect(kit.runner.state).toMatchObject({ openWindows: 0, watermark: START });
   });

@@ -32,7 +32,9 @@ export const Filters = z.strictObject({
     z
       .strictObject({
         maxRecordsPerScrape: integer({ min: Number.MIN_SAFE_INTEGER })
-          .describe('Most records of one scrape, counted after delta detection. Null or 0: no limit.')
+          .describe(
+            'Most records of one scrape, counted after delta detection, over all its windows: the window at the limit is cut, which is logged and counted, and those after it wait for the next scrape. Null or 0: no limit.',
+          )
           .nullable()
           .transform(unlimited)
           .prefault(null),

@@ -34,6 +34,11 @@ const windowsNeedRange: Rule = (source) =>
         .map((name) => ({ path: ['scrape', name], message: 'can be set only when scrape.type is range' }))
     : [];
 
+const windowTimeNeedsWindow: Rule = (source) =>
+  at(source, 'scrape', 'type') === 'instant' && at(source, 'pointTime') === 'window'
+    ? [{ path: ['pointTime'], message: 'can be window only when scrape.type is range; write record or scrape' }]
+    : [];
+
 const RUNTIME_TOKEN = ['username', 'password', 'getTokenEndpoint', 'tokenKey'];
 
 const oauthNeedsToken: Rule = (source) => {
@@ -93,6 +98,7 @@ export const sourceRules = checkRules([
   oneFrequency,
   rangeNeedsKeys,
   windowsNeedRange,
+  windowTimeNeedsWindow,
   oauthNeedsToken,
   bodyLinkNeedsKey,
   delaysInOrder,

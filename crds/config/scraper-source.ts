@@ -8,7 +8,7 @@ import { sourceRules } from './scraper-rules.ts';
 import { Scrape } from './scraper-scrape.ts';
 import { ClientTls } from './scraper-tls.ts';
 import { cron } from './scraper-values.ts';
-import { flag, integer, listOf, maybeEmpty, nonBlank, text } from './values.ts';
+import { flag, integer, listOf, maybeEmpty, nonBlank, oneOf, text } from './values.ts';
 
 /** The fields of an entry of `sources`, as they are written. */
 const Fields = z.strictObject({
@@ -34,13 +34,22 @@ const Fields = z.strictObject({
     .nullable()
     .prefault(null),
   timestampKey: text('a path such as created_at')
-    .describe('(new) Path of the time of a record, for log records. Null: the time of the scrape.')
+    .describe('(new) Path of the time of a record, for log records and gauges (`pointTime`). Null: they have none.')
     .nullable()
     .prefault(null),
   timestampFormat: text()
     .describe(
       '(new) Format of this time: strftime, or `unix`, `unix_ms`, `unix_us`, `unix_ns`. Null: ISO 8601, or Unix time ' +
         'in seconds.',
+    )
+    .nullable()
+    .prefault(null),
+  pointTime: oneOf(['record', 'window', 'scrape'])
+    .describe(
+      '(new) When the points of metrics are. `window`: in their window, also when it is scraped late; what is added from ' +
+        'its start to its end, gauges at the time of their latest record (`timestampKey`), or at its end. `record`: as ' +
+        '`window`, and what is added ends with its latest record. `scrape`: when they are exported. Null: `window` for the ' +
+        'range type, `scrape` otherwise.',
     )
     .nullable()
     .prefault(null),
@@ -79,6 +88,7 @@ export const Source = Fields
     return {
       ...source,
       frequency: source.frequency ?? frequency,
+      pointTime: source.pointTime ?? (source.scrape.type === 'range' ? 'window' : 'scrape'),
       runFirstScrape: source.runFirstScrape || runFirstScrape === true,
       scrape: {
         ...scrape,

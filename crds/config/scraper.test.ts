@@ -75,6 +75,7 @@ describe('what is not written', () => {
       dataKey: null,
       timestampKey: null,
       timestampFormat: null,
+      pointTime: 'scrape',
       allowOverlapScans: false,
       emitLogs: true,
       runFirstScrape: false,

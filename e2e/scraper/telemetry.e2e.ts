@@ -68,6 +68,7 @@ test.each<[string, boolean, object]>([
   expect(inOrder(logs.map(({ observed: _o, resource: _r, ...log }) => log))).toEqual(
     inOrder(events.map((record) => expectedLog(record, 'events'))),
   );
+  const since = BigInt(start.getTime()) * 1_000_000n;
   const instance = logs[0]?.resource['service.instance.id'];
   expect(instance).toMatch(/^[0-9a-f-]{36}$/);
   for (const { resource } of [...points, ...logs]) {
@@ -75,11 +76,34 @@ test.each<[string, boolean, object]>([
   }
   for (const { scope, start: from, time } of points) {
     expect(scope).toEqual({ name: 'otel_api_scraper.telemetry', version: '0.1.0' });
-    expect([BigInt(from) >= before, BigInt(time) >= BigInt(from), BigInt(time) <= after]).toEqual([true, true, true]);
+    expect([BigInt(from) >= since, BigInt(time) >= BigInt(from), BigInt(time) <= after]).toEqual([true, true, true]);
   }
   for (const { observed } of logs) {
     expect([BigInt(observed) >= before, BigInt(observed) <= after]).toEqual([true, true]);
   }
+});
+
+test.each(['delta', 'cumulative'] as const)('points of the past are in their windows (%s)', async (temporality) => {
+  await using workshop = await open();
+  const past = records(120, start, 60_000);
+  workshop.api.records = past;
+  const source = workshop.source('events', {
+    frequency: '1d',
+    attributes: [],
+    gaugeReadings: [{ name: 'load', dataKey: 'load' }],
+    scrape: { parallelWindow: { unit: 'hours', value: 1 }, maxConcurrency: 1, rangeKeys: { firstScrapeStart } },
+  });
+  const env = { OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: temporality };
+  await using scraper = await workshop.start(await workshop.configure([source]), env);
+  await workshop.collector.waitFor((all) => expect(deliveries(all, 'events').size).toBe(past.length));
+  await scraper.stop();
+  const { points } = await workshop.collector.collected();
+  const at = (minutes: number): string => `${start.getTime() + minutes * 60_000}000000`;
+  const timesOf = (metric: string) => points.filter(({ name }) => name === metric).map(({ time }) => time);
+  expect(timesOf('load')).toEqual([at(59), at(119)]);
+  expect(
+    points.filter(({ name }) => name === 'events').map(({ start: from, time, value }) => [from, time, value]),
+  ).toEqual([[at(0), at(60), 60], temporality === 'delta' ? [at(60), at(120), 60] : [at(0), at(120), 120]]);
 });
 
 test('all records of all pages, of windows that meet, and of each way to page', async () => {

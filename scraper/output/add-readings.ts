@@ -14,6 +14,7 @@ export type Measured = Pick<
   | 'timestampKey'
   | 'timestampFormat'
   | 'maxSeries'
+  | 'pointTime'
 >;
 
 /**

@@ -14,7 +14,7 @@ interface Reading {
   readonly metric: Metric;
   readonly valueOf: (record: unknown, root: unknown) => number | undefined;
   readonly isAllowed: (value: number) => boolean;
-  readonly addTo: (point: Point, value: number, time: number | undefined, span: Span) => void;
+  readonly addTo: (point: Point, value: number, time: bigint | undefined, span: Span) => void;
   /** Whether it has all attributes of the source; otherwise only those of `labels`. */
   readonly shared: boolean;
   readonly labels: readonly { readonly name: string; readonly valueOf: ValuePath }[];
@@ -44,7 +44,7 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
   });
   const paths = source.attributes.map(({ dataKey }) => compilePath(dataKey));
   const names = ['source', ...source.attributes.map(({ name }) => name)];
-  const timeOf = readings.some(({ metric }) => metric.kind === 'runningTotal') ? compileTime(source) : () => undefined;
+  const timeOf = readings.some(({ metric }) => needsTime(metric.kind, source)) ? compileTime(source) : () => undefined;
   const addLogs = source.emitLogs ? compileLogs(source, names, paths) : undefined;
 
   // A window comes in parts; finding its points again for each of them would take longer than all the rest.
@@ -95,14 +95,11 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
 function compileTime({
   timestampKey,
   timestampFormat,
-}: Measured): (record: unknown, root: unknown) => number | undefined {
+}: Measured): (record: unknown, root: unknown) => bigint | undefined {
   if (timestampKey === null) return () => undefined;
   const path = compilePath(timestampKey);
   const parse = compileRecordTime(timestampFormat);
-  return (record, root) => {
-    const time = parse(path(record, root));
-    return time === undefined ? undefined : Number(time);
-  };
+  return (record, root) => parse(path(record, root));
 }
 
 const spanOf = ({ observed, window }: Parameters<AddReadings>[3]): Span =>
@@ -125,6 +122,7 @@ function readingsOf(source: Measured): Reading[] {
       valueOf:
         fixedValue === null && path !== undefined ? (record, root) => pythonFloat(path(record, root)) : () => otherwise,
       ...KINDS[kind],
+      addTo: adding(kind, source),
       shared: true,
       labels: labels.map((label) => ({ name: label.name, valueOf: compilePath(label.dataKey) })),
     };
@@ -141,11 +139,29 @@ function readingsOf(source: Measured): Reading[] {
 const isGrowth = (value: number): boolean => value >= 0 && value < Infinity;
 
 const KINDS: Record<MetricKind, Pick<Reading, 'isAllowed' | 'addTo'>> = {
-  gauge: { isAllowed: () => true, addTo: (point, value) => point.set(value) },
+  gauge: { isAllowed: () => true, addTo: (point, value, time) => point.set(value, time) },
   counter: { isAllowed: isGrowth, addTo: (point, value) => point.add(value) },
-  runningTotal: { isAllowed: isGrowth, addTo: (point, value, time, span) => point.addTotal(value, time, span) },
+  runningTotal: {
+    isAllowed: isGrowth,
+    addTo: (point, value, time, span) => point.addTotal(value, time === undefined ? undefined : Number(time), span),
+  },
   histogram: { isAllowed: isGrowth, addTo: (point, value) => point.record(value) },
 };
+
+/** Running totals follow their records' times, and points that are dated by them, too. */
+const needsTime = (kind: MetricKind, { pointTime }: Measured): boolean =>
+  kind === 'runningTotal' || pointTime === 'record' || (kind === 'gauge' && pointTime === 'window');
+
+/** How a value gets into a point, with the time of its record where the point is dated by it. */
+function adding(kind: MetricKind, source: Measured): Reading['addTo'] {
+  const { addTo } = KINDS[kind];
+  if (kind === 'gauge') return needsTime(kind, source) ? addTo : (point, value) => point.set(value);
+  if (source.pointTime !== 'record') return addTo;
+  return (point, value, time, span) => {
+    addTo(point, value, time, span);
+    point.note(time);
+  };
+}
 
 /** `asMetric`: a counter of what the values of an attribute are mapped to. */
 function statusReading(source: Measured, { name, dataKey, asMetric }: Measured['attributes'][number]) {
@@ -168,6 +184,7 @@ function statusReading(source: Measured, { name, dataKey, asMetric }: Measured['
       return mapping.get(pythonStr(value)) ?? (typeof value === 'boolean' ? mapping.get(String(value)) : undefined);
     },
     ...KINDS.counter,
+    addTo: adding('counter', source),
     shared: false,
     labels: [{ name, valueOf: path }],
   };

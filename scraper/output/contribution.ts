@@ -22,6 +22,12 @@ export function createMetric(parts: Omit<Metric, 'id'>): Metric {
   return { ...parts, id: JSON.stringify([source, name, unit, kind, bounds]) };
 }
 
+/** In nanoseconds since 1970. */
+export interface TimeSpan {
+  readonly start: bigint;
+  readonly end: bigint;
+}
+
 /** A log record that waits for its export. */
 export interface LogEntry {
   /** Name of the scope. */
@@ -89,12 +95,18 @@ export const keyOf = (attributes: Attributes): string => JSON.stringify(Object.e
  * what it has sent so far once the collector has acknowledged it.
  */
 export class Contribution {
+  /** When its points are; undefined: when they are exported. */
+  readonly window: TimeSpan | undefined;
   readonly tables = new Map<string, PointTable>();
   readonly logs: LogEntry[] = [];
   /** Its metrics are part of what has been sent; what is missing is the acknowledgement of log records. */
   isCounted = false;
   /** How many of the log records have been acknowledged: when the rest fails, emitting it again starts behind them. */
   acknowledgedLogs = 0;
+
+  constructor(window?: TimeSpan) {
+    this.window = window;
+  }
 
   table(metric: Metric): PointTable {
     let table = this.tables.get(metric.id);

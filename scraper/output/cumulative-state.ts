@@ -1,4 +1,4 @@
-import { type Contribution, type Metric, OVERFLOW_KEY, PointTable } from './contribution.ts';
+import { type Contribution, type Metric, OVERFLOW_KEY, PointTable, type TimeSpan } from './contribution.ts';
 import { Point } from './point.ts';
 
 /** A point as it would be sent. */
@@ -8,6 +8,14 @@ export interface PendingPoint {
   readonly total: Point;
   /** What the contributions alone add to it. */
   readonly added: Point;
+  /** When it is; undefined: when it is exported. */
+  readonly window?: TimeSpan | undefined;
+}
+
+/** The newest points of one metric, and all of them in the order in which they are to be sent. */
+interface Changed {
+  readonly newest: Map<string, PendingPoint>;
+  readonly all: PendingPoint[];
 }
 
 /**
@@ -17,17 +25,20 @@ export interface PendingPoint {
 export class CumulativeState {
   readonly #tables = new Map<string, PointTable>();
 
-  /** The points that these contributions change, as they are with them. Changes nothing. */
+  /**
+   * The points that these contributions change, as they are with them: one of each for every window that has a time of its
+   * own, oldest first. Changes nothing.
+   */
   preview(contributions: readonly Contribution[]): PendingPoint[] {
-    const pending = new Map<string, Map<string, PendingPoint>>();
-    for (const { tables } of contributions) {
+    const pending = new Map<string, Changed>();
+    for (const { tables, window } of contributions.toSorted(byTime)) {
       for (const [id, table] of tables) {
-        const changed = pending.get(id) ?? new Map<string, PendingPoint>();
+        const changed = pending.get(id) ?? { newest: new Map<string, PendingPoint>(), all: [] };
         pending.set(id, changed);
-        this.#add(table, changed);
+        this.#add(table, window, changed);
       }
     }
-    return [...pending.values()].flatMap((changed) => [...changed.values()]);
+    return [...pending.values()].flatMap(({ all }) => all);
   }
 
   /** Takes in what has been acknowledged. */
@@ -58,26 +69,30 @@ export class CumulativeState {
     return table;
   }
 
-  #add(table: PointTable, changed: Map<string, PendingPoint>): void {
+  #add(table: PointTable, window: TimeSpan | undefined, { newest, all }: Changed): void {
     const { metric } = table;
     const kept = this.#tables.get(metric.id);
-    let size = (kept?.points.size ?? 0) + [...changed.keys()].filter((key) => !isKept(kept, key)).length;
+    let size = (kept?.points.size ?? 0) + [...newest.keys()].filter((key) => !isKept(kept, key)).length;
     for (const read of table.all()) {
-      const isNew = !isKept(kept, read.key) && !changed.has(read.key);
+      const isNew = !isKept(kept, read.key) && !newest.has(read.key);
       const fits = !isNew || size < metric.maxSeries;
       if (isNew && fits) size += 1;
       // The limit holds for all that has been sent, not only for one contribution.
       const { key, attributes } = fits ? read : table.overflow();
-      const before = changed.get(key) ?? start(metric, kept, key, attributes);
-      const grown = before.total.value;
-      const total = merged(metric, before.total, read, key);
-      const added = before.added;
+      let point = newest.get(key);
+      if (point === undefined || point.window !== window) {
+        point = begin(metric, point?.total ?? keptPoint(kept, key), key, attributes, window);
+        newest.set(key, point);
+        all.push(point);
+      }
+      const { total, added } = point;
+      const grown = total.value;
+      merge(metric, total, read, key);
       const sum = added.value + total.value - grown;
-      if (metric.kind === 'gauge') added.set(read.value);
+      if (metric.kind === 'gauge') added.set(read.value, read.at);
       else added.plus(read);
       // Of running totals also what they grew by since the last window.
       if (metric.kind === 'runningTotal') added.value = sum;
-      changed.set(key, { metric, total, added });
     }
   }
 }
@@ -85,24 +100,30 @@ export class CumulativeState {
 const isKept = (table: PointTable | undefined, key: string): boolean =>
   key === OVERFLOW_KEY || table?.points.has(key) === true;
 
-function start(
+const keptPoint = (kept: PointTable | undefined, key: string): Point | undefined =>
+  key === OVERFLOW_KEY ? kept?.overflow() : kept?.points.get(key);
+
+const byTime = (one: Contribution, other: Contribution): number => {
+  const [a, b] = [one.window?.end ?? 0n, other.window?.end ?? 0n];
+  return a < b ? -1 : Number(a > b);
+};
+
+function begin(
   metric: Metric,
-  kept: PointTable | undefined,
+  before: Point | undefined,
   key: string,
   attributes: Point['attributes'],
+  window: TimeSpan | undefined,
 ): PendingPoint {
-  const known = key === OVERFLOW_KEY ? kept?.overflow() : kept?.points.get(key);
   const fresh = (): Point =>
     key === OVERFLOW_KEY ? new PointTable(metric).overflow() : new Point(key, attributes, metric.bounds);
-  return { metric, total: known?.copy() ?? fresh(), added: fresh() };
+  const goesOn = metric.kind !== 'gauge' && before !== undefined;
+  return { metric, total: goesOn ? before.copy() : fresh(), added: fresh(), window };
 }
 
-function merged({ kind }: Metric, total: Point, read: Point, key: string): Point {
-  if (kind === 'gauge') {
-    total.set(read.value);
-    return total;
-  }
-  if (kind !== 'runningTotal') return total.plus(read);
+function merge({ kind }: Metric, total: Point, read: Point, key: string): void {
+  if (kind === 'gauge') total.set(read.value, read.at);
+  else if (kind !== 'runningTotal') total.plus(read);
   // Totals of different series cannot be told from falls: the point stays at 0 and shows that there are more.
-  return key === OVERFLOW_KEY ? total : total.plusTotals(read);
+  else if (key !== OVERFLOW_KEY) total.plusTotals(read);
 }

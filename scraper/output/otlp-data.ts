@@ -8,49 +8,51 @@ import {
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
 import type { LogEntry, Metric } from './contribution.ts';
-import type { PendingPoint } from './cumulative-state.ts';
+import type { TimedPoint } from './point-times.ts';
 
 /** The original's scope. */
 const METER = { name: 'otel_api_scraper.telemetry', version: '0.1.0' };
 
-export interface Times {
-  /** Since when sums count. */
-  readonly startOf: (metric: Metric) => HrTime;
-  readonly now: HrTime;
-  /** Per kind: whether sums since the start are sent, or only what is added. */
-  readonly isDelta: (kind: Metric['kind']) => boolean;
-}
-
 /** Points as the exporters want them: one entry per metric, with the points of all sources. */
-export function resourceMetrics(resource: Resource, points: readonly PendingPoint[], times: Times): ResourceMetrics {
+export function resourceMetrics(
+  resource: Resource,
+  points: readonly TimedPoint[],
+  isDelta: (kind: Metric['kind']) => boolean,
+): ResourceMetrics {
+  const timeOf = { start: lastTimeKept(), end: lastTimeKept() };
   const metrics = new Map<string, MetricData>();
-  for (const pending of points) {
-    const { name, unit, kind, bounds } = pending.metric;
+  for (const timed of points) {
+    const { name, unit, kind, bounds } = timed.metric;
     const id = JSON.stringify([name, unit, kind === 'runningTotal' ? 'counter' : kind, bounds]);
     let metric = metrics.get(id);
     if (metric === undefined) {
-      metric = metricData(pending.metric, times);
+      metric = metricData(timed.metric, isDelta(kind));
       metrics.set(id, metric);
     }
-    addPoint(metric, pending, times);
+    const shared = { startTime: timeOf.start(timed.time.start), endTime: timeOf.end(timed.time.end) };
+    addPoint(metric, timed, isDelta(kind), shared);
   }
   return { resource, scopeMetrics: [{ scope: METER, metrics: [...metrics.values()] }] };
 }
 
-function metricData({ name, unit, kind }: Metric, { isDelta }: Times): MetricData {
+function metricData({ name, unit, kind }: Metric, isDelta: boolean): MetricData {
   const shared = {
     descriptor: { name, unit, description: '', valueType: ValueType.DOUBLE },
-    aggregationTemporality: isDelta(kind) ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE,
+    aggregationTemporality: isDelta ? AggregationTemporality.DELTA : AggregationTemporality.CUMULATIVE,
   };
   if (kind === 'gauge') return { ...shared, dataPointType: DataPointType.GAUGE, dataPoints: [] };
   if (kind === 'histogram') return { ...shared, dataPointType: DataPointType.HISTOGRAM, dataPoints: [] };
   return { ...shared, dataPointType: DataPointType.SUM, dataPoints: [], isMonotonic: true };
 }
 
-function addPoint(data: MetricData, { metric, total, added }: PendingPoint, { startOf, now, isDelta }: Times): void {
-  const delta = isDelta(metric.kind);
-  const point = delta && metric.kind !== 'gauge' ? added : total;
-  const shared = { attributes: point.attributes, startTime: startOf(metric), endTime: now };
+function addPoint(
+  data: MetricData,
+  { metric, total, added }: TimedPoint,
+  isDelta: boolean,
+  times: { readonly startTime: HrTime; readonly endTime: HrTime },
+): void {
+  const point = isDelta ? added : total;
+  const shared = { attributes: point.attributes, ...times };
   if (data.dataPointType === DataPointType.HISTOGRAM) {
     const { count, value: sum, min, max, buckets } = point;
     const value = { count, sum, min, max, buckets: { boundaries: [...metric.bounds], counts: buckets } };
@@ -62,7 +64,7 @@ function addPoint(data: MetricData, { metric, total, added }: PendingPoint, { st
 
 const BILLION = 1_000_000_000n;
 
-export const hrTime = (nanoseconds: bigint): HrTime => [Number(nanoseconds / BILLION), Number(nanoseconds % BILLION)];
+const hrTime = (nanoseconds: bigint): HrTime => [Number(nanoseconds / BILLION), Number(nanoseconds % BILLION)];
 
 /** As `hrTime`: many in a row are the same, and large integers are slow. */
 function lastTimeKept(): (nanoseconds: bigint) => HrTime {

@@ -106,11 +106,21 @@ test('points arrive with names, units, kinds, attributes, buckets and the resour
   });
   const x = { source: 's', a: 'x' };
   const start = `${START}000000`;
-  const cumulative = { start, temporality: 2 };
+  const time = start;
+  const cumulative = { start, time, temporality: 2 };
   const histogram = (of: object) => expect.objectContaining({ bounds: [1, 5], ...of });
   expect(request?.points).toEqual([
-    { name: 'g', unit: 'ms', kind: 'gauge', temporality: undefined, start, attributes: x, value: 7 },
-    { name: 'g', unit: 'ms', kind: 'gauge', temporality: undefined, start, attributes: { source: 's' }, value: 1 },
+    { name: 'g', unit: 'ms', kind: 'gauge', temporality: undefined, start, time, attributes: x, value: 7 },
+    {
+      name: 'g',
+      unit: 'ms',
+      kind: 'gauge',
+      temporality: undefined,
+      start,
+      time,
+      attributes: { source: 's' },
+      value: 1,
+    },
     { name: 'c', unit: '1', kind: 'sum', ...cumulative, attributes: x, value: 9 },
     { name: 'c', unit: '1', kind: 'sum', ...cumulative, attributes: { source: 's' }, value: 1 },
     { name: 't', unit: '1', kind: 'sum', ...cumulative, attributes: x, value: 3 },

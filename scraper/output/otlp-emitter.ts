@@ -1,12 +1,13 @@
-import { diag, DiagLogLevel, type HrTime } from '@opentelemetry/api';
+import { diag, DiagLogLevel } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import { AggregationTemporality, InstrumentType } from '@opentelemetry/sdk-metrics';
 import type { Contribution, LogEntry, Metric } from './contribution.ts';
-import { CumulativeState, type PendingPoint } from './cumulative-state.ts';
+import { CumulativeState } from './cumulative-state.ts';
 import { type Emitter, ExportFailure } from './emitter.ts';
 import { exportOnce } from './export-once.ts';
 import type { Exporters } from './otlp-exporters.ts';
-import { hrTime, logRecords, resourceMetrics } from './otlp-data.ts';
+import { logRecords, resourceMetrics } from './otlp-data.ts';
+import { PointTimes, type TimedPoint } from './point-times.ts';
 import { RetryAfterListener } from './retry-after-listener.ts';
 import { batches, sendInParts, sendRest } from './send-in-parts.ts';
 
@@ -38,13 +39,12 @@ export class OtlpEmitter implements Emitter {
   readonly #options: OtlpEmitterOptions;
   readonly #state = new CumulativeState();
   readonly #retryAfter: RetryAfterListener;
-  readonly #start: HrTime;
-  readonly #restarts = new Map<string, HrTime>();
+  readonly #times: PointTimes;
   /** Sent, and neither acknowledged nor given up: they may be part of the sums that the collector has. */
   readonly #inDoubt = new Set<Contribution>();
   readonly #timer: NodeJS.Timeout | undefined;
   readonly #deltas: Record<Metric['kind'], boolean>;
-  #lastExport: HrTime;
+  readonly #isDelta = (kind: Metric['kind']): boolean => this.#deltas[kind];
   #waiting: Waiting[] = [];
   #running: Promise<void> | undefined;
   #refreshDue = false;
@@ -52,9 +52,8 @@ export class OtlpEmitter implements Emitter {
   constructor(options: OtlpEmitterOptions) {
     this.#options = options;
     this.#retryAfter = new RetryAfterListener(options.exporters.urls, options.now);
-    this.#start = this.#time();
-    this.#lastExport = this.#start;
     this.#deltas = deltas(options.exporters);
+    this.#times = new PointTimes(this.#now(), this.#isDelta);
     if (options.refreshMs > 0) this.#timer = setInterval(() => this.#refresh(), options.refreshMs).unref();
     // The exporters tell nobody else when a collector has taken only a part.
     const ignore = (): void => undefined;
@@ -88,7 +87,7 @@ export class OtlpEmitter implements Emitter {
 
   forget(source: string): void {
     this.#state.forget(source);
-    this.#restarts.set(source, this.#time());
+    this.#times.restart(source, this.#now());
   }
 
   async close(): Promise<void> {
@@ -156,7 +155,12 @@ export class OtlpEmitter implements Emitter {
     // Whoever has got the sums would take lower ones for a restart.
     const uncounted = [...new Set([...this.#inDoubt, ...contributions])].filter(({ isCounted }) => !isCounted);
     try {
-      await this.#sendPoints(this.#state.preview(uncounted));
+      const now = this.#now();
+      const points = this.#state.preview(uncounted);
+      await this.#sendPoints(
+        points.map((point) => ({ ...point, time: this.#times.of(point, now) })),
+        now,
+      );
     } catch (error) {
       if (!(error instanceof ExportFailure)) throw error;
       if (!error.retryable && this.#inDoubt.size > 0) {
@@ -181,28 +185,24 @@ export class OtlpEmitter implements Emitter {
     this.#refreshDue = false;
     // Where only what is added is sent, there is nothing to say again.
     const lasting = this.#state.all().filter(({ metric }) => !this.#deltas[metric.kind]);
+    const now = this.#now();
     try {
-      await this.#sendPoints(lasting);
+      await this.#sendPoints(this.#times.again(lasting, now), now);
     } catch (error) {
       this.#options.warn(error instanceof Error ? error.message : String(error));
     }
   }
 
-  async #sendPoints(points: readonly PendingPoint[]): Promise<void> {
+  async #sendPoints(points: readonly TimedPoint[], now: bigint): Promise<void> {
     const { exporters, resource } = this.#options;
-    const now = this.#time();
-    const times = {
-      now,
-      isDelta: (kind: Metric['kind']) => this.#deltas[kind],
-      startOf: (metric: Metric) =>
-        this.#deltas[metric.kind] ? this.#lastExport : (this.#restarts.get(metric.source) ?? this.#start),
-    };
-    const send = (batch: readonly PendingPoint[]): Promise<void> =>
-      sendInParts(batch, (part) => exportOnce(exporters.metrics, resourceMetrics(resource, part, times), this.#limits));
+    const send = (batch: readonly TimedPoint[]): Promise<void> =>
+      sendInParts(batch, (part) =>
+        exportOnce(exporters.metrics, resourceMetrics(resource, part, this.#isDelta), this.#limits),
+      );
     const [first = [], ...rest] = batches(points, POINTS_PER_REQUEST);
     if (first.length > 0) await send(first);
     for (const batch of rest) await sendRest(() => send(batch));
-    if (points.length > 0) this.#lastExport = now;
+    if (points.length > 0) this.#times.sent(now);
   }
 
   async #sendLogs(contributions: readonly Contribution[]): Promise<void> {
@@ -233,8 +233,9 @@ export class OtlpEmitter implements Emitter {
     };
   }
 
-  #time(): HrTime {
-    return hrTime(BigInt(this.#options.now().getTime()) * 1_000_000n);
+  /** In nanoseconds since 1970. */
+  #now(): bigint {
+    return BigInt(this.#options.now().getTime()) * 1_000_000n;
   }
 }
 

@@ -11,6 +11,8 @@ export class Point {
   last = 0;
   firstTime = Infinity;
   lastTime = -Infinity;
+  /** The latest record that says when it was, in nanoseconds since 1970; of a gauge the one whose value it has. */
+  at: bigint | undefined;
   /** How many values have been read. */
   count = 0;
   min = Infinity;
@@ -25,9 +27,17 @@ export class Point {
     this.buckets = Array<number>(bounds.length + 1).fill(0);
   }
 
-  set(value: number): void {
-    this.value = value;
+  /** The last value, or the latest where records say when they were. */
+  set(value: number, at?: bigint): void {
     this.count += 1;
+    if (at !== undefined && this.at !== undefined && at < this.at) return;
+    this.value = value;
+    this.at = at;
+  }
+
+  /** Something was read that is of this time. */
+  note(at: bigint | undefined): void {
+    if (at !== undefined && (this.at === undefined || at > this.at)) this.at = at;
   }
 
   add(value: number): void {
@@ -72,6 +82,7 @@ export class Point {
   plus(later: Point): this {
     if (later.count === 0) return this;
     this.value += later.value;
+    this.note(later.at);
     if (this.count === 0) [this.first, this.firstTime] = [later.first, later.firstTime];
     [this.last, this.lastTime] = [later.last, later.lastTime];
     this.count += later.count;

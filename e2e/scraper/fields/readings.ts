@@ -140,6 +140,12 @@ export const readingFields = (): FieldCases => ({
     answer: () => ({ body: [{ at: '01.01.2025' }] }),
     shows: ({ logs }) => logs[0]?.time === '1735689600000000000',
   },
+  'sources[].pointTime': {
+    value: 'record',
+    having: { ...reading('gauge'), timestampKey: 'at' },
+    answer: () => ({ body: [{ v: 1, at: '2025-01-01T00:00:00Z' }] }),
+    shows: (seen) => pointOf(seen)?.time === '1735689600000000000',
+  },
   'sources[].logStatusField.name': {
     value: 'state',
     instead: 'other',

@@ -100,6 +100,7 @@ export interface ReceivedPoint {
   readonly kind: 'gauge' | 'sum' | 'histogram';
   readonly temporality: number | undefined;
   readonly start: string;
+  readonly time: string;
   readonly attributes: Record<string, unknown>;
   /** A number, or what a histogram has counted. */
   readonly value: unknown;
@@ -190,6 +191,7 @@ function pointsOf({ name, unit = '', gauge, sum, histogram }: WireMetric): Recei
     kind,
     temporality,
     start: point.start,
+    time: point.time,
     attributes: attributesOf(point.attributes),
     value:
       kind === 'histogram'
