@@ -479,7 +479,8 @@ describe('an upstream that wants credentials of the client', () => {
     });
     expect(await seen(initialize(at.adapter))).toEqual({
       status: 401,
-      'www-authenticate': challenge,
+      // The document is the adapter's own: clients refuse one that names another resource than they asked.
+      'www-authenticate': `Bearer resource_metadata="${at.adapter.url}/.well-known/oauth-protected-resource/mcp/up"`,
       body: { jsonrpc: '2.0', id: 'init', error: { code: -32_000, message: 'Unauthorized' } },
     });
     expect(await drain(initialize(at.adapter, { headers: { authorization: 'Bearer right' } }))).toBe(200);
