@@ -87,6 +87,32 @@ describe('T17: a flood ends no adapter with a heap of 256 MiB', { timeout: 60_00
     expect(answers).toEqual(['HTTP/1.1 413', 'HTTP/1.1 404']);
   });
 
+  /** A call with 5.5 million values, which would take 370 MB to parse. */
+  const manyValues = (): Buffer => {
+    const start = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"echo","arguments":{"a":[{}';
+    return Buffer.from(`${start}${',{}'.repeat((16 * MIB - 200) / 3)}]}}}`);
+  };
+  // Nothing of it was parsed, its id neither.
+  const TOO_MANY = { id: null, error: { code: -32600, message: expect.stringContaining('200000 values') as string } };
+
+  test('of one body of 16 MiB of `{},` without a session: it is counted before it is parsed', async () => {
+    const headers = { 'content-type': 'application/json', 'mcp-protocol-version': '2026-07-28' };
+    const answer = await fetch(`${adapter.url}/mcp/up`, { method: 'POST', headers, body: manyValues() });
+    expect([answer.status, await answer.json()]).toMatchObject([400, TOO_MANY]);
+  });
+
+  test('of three such bodies in a session at once', async () => {
+    const session = await openSession(adapter);
+    const body = manyValues().toString();
+    const answers = await Promise.all(
+      Array.from({ length: 3 }, async () => {
+        const answer = await session.at(adapter).send(body);
+        return [answer.status, await answer.json()];
+      }),
+    );
+    expect(answers).toMatchObject(Array.from({ length: 3 }, () => [400, TOO_MANY]));
+  });
+
   test('of requests on one connection that reads nothing: few of them run', async () => {
     const session = await openSession(adapter);
     const before = upstream.requests.length;

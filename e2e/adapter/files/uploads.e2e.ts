@@ -214,7 +214,7 @@ describe('a replica that is told to stop', () => {
       const slow = startHalfUpload(adapter, session.sessionId, 100_000);
       await slow.begun(folder.path);
       adapter.kill('SIGTERM');
-      expect(await slow.finish()).toMatchObject([503, { code: 'draining' }]);
+      expect(await slow.answered()).toMatchObject([503, { code: 'draining' }]);
       expect(await adapter.exitsWithin(15_000)).toMatchObject({ code: 0 });
       expect(await lying(folder.path)).toEqual([]);
     }));

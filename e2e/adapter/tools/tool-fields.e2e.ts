@@ -12,9 +12,12 @@ import { show, tool } from './kit/changes.ts';
 import { toolsOf } from './kit/client.ts';
 import { type Field, FIELDS, NEUTRAL, TOOLS } from './fields/fields.ts';
 
-/** The fields of section 2.1 that a server can override, but for those that are no matter of lists of tools. */
+/**
+ * The fields of section 2.1 that a server can override, but for those that are no matter of lists of tools in a session:
+ * what clients without one are told is tried with the surface of tools.
+ */
 const SECTIONS =
-  /^(core|servers\[0\])\.((tool_metadata_sanitization|tool_description_policy|tool_definition_pinning)\..*|code_mode_enabled|shorten_descriptions|short_description_max_tokens)$/;
+  /^(core|servers\[0\])\.((tool_metadata_sanitization|tool_description_policy|tool_definition_pinning)\.(?!sessionless_).*|code_mode_enabled|shorten_descriptions|short_description_max_tokens)$/;
 
 /** So many adapters, each of which has other values in `core`. */
 const ADAPTERS = 3;

@@ -12,6 +12,8 @@ export interface HalfUpload {
   begun(root: string): Promise<void>;
   /** Sends the rest; resolves with status and body of the answer. */
   finish(): Promise<[number, unknown]>;
+  /** Resolves with status and body of an answer that does not wait for the rest. */
+  answered(): Promise<[number, unknown]>;
   /** Breaks the connection. */
   abort(): void;
 }
@@ -45,6 +47,7 @@ export function startHalfUpload(place: Place, sessionId: string, size: number): 
       if (!answered) req.end(whole.subarray(middle));
       return answer.promise;
     },
+    answered: () => answer.promise,
     abort: () => void req.destroy(),
   };
 }
