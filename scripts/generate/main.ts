@@ -12,6 +12,7 @@ import { argoCdConfig } from './argo-cd-config.ts';
 import { dashboardFiles } from './dashboards/dashboard-files.ts';
 import { metricsPage } from './metrics-page.ts';
 import { plainManifests } from './plain-manifests.ts';
+import { securityPage } from './security-page.ts';
 
 const args = process.argv.slice(2);
 const schemas = spawnSync(process.execPath, [join(ROOT, 'crds/generate/main.ts'), ...args], { stdio: 'inherit' });
@@ -20,6 +21,7 @@ if (schemas.status !== 0) process.exit(schemas.status ?? 1);
 const files: Record<string, string> = {
   'gitops/argocd/argocd-cm.yaml': await argoCdConfig(),
   'adapter/telemetry/METRICS.md': metricsPage(),
+  'docs/security.md': await securityPage(),
   ...dashboardFiles(),
 };
 const hasHelm = await access(join(CLUSTER_BIN, 'helm')).then(
