@@ -1,4 +1,5 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, hostname, totalmem } from 'node:os';
+import { getHeapStatistics } from 'node:v8';
 
 import type { FastifyInstance } from 'fastify';
 
@@ -6,12 +7,15 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
+import { type AccessWarning, accessWarnings } from './access-warnings.ts';
+import { bodyBudget, ByteBudget } from './byte-budget.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
 import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
 import { createMounts } from './create-mounts.ts';
 import { drain } from './drain.ts';
 import { type AdapterError, knownError } from './errors.ts';
+import { ANSWERS_BYTES } from './exchange/answer-limits.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
 import { fileRoutes } from './file-routes.ts';
@@ -20,24 +24,29 @@ import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
 import type { Incoming } from './gateway/incoming.ts';
 import type { Post } from './gateway/nested-call.ts';
+import { StreamOrder } from './gateway/stream-order.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
 import type { HealthObject } from './health.ts';
 import { healthReport } from './health-report.ts';
 import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
+import { proxyAddresses } from './http/connections.ts';
 import { healthRoute } from './http/health-route.ts';
+import { HostNames } from './http/host-names.ts';
 import { mcpRoute } from './http/mcp-route.ts';
+import { resourceMetadataRoute } from './http/resource-metadata-route.ts';
 import { openPort } from './http/open-port.ts';
 import { OriginPolicy } from './http/origin.ts';
 import { RunningDownloads } from './http/running-downloads.ts';
 import { createServer } from './http/server.ts';
+import { KeyedHashes } from './keyed-hashes.ts';
 import { openFiles, storesFiles } from './open-files.ts';
 import { readiness } from './readiness.ts';
 import { SessionFiles } from './sessions/session-files.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
-import { SigningSecret } from './signing-secret.ts';
+import { SharedSecret } from './shared-secret.ts';
 import { observedNonces } from './state/observed-nonces.ts';
 import { openStore } from './state/open-store.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
@@ -47,6 +56,7 @@ import type { Backend } from './telemetry/telemetry.ts';
 import { ToolNames } from './telemetry/tool-names.ts';
 import { telemetrySources } from './telemetry-sources.ts';
 import { NO_BYTES, Upkeep } from './upkeep.ts';
+import { toleratedPatterns } from './unusable-patterns.ts';
 import { UpstreamPings } from './upstream-pings.ts';
 
 /** What keeps the state of each `state_persistence.type`. */
@@ -90,6 +100,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const onError = (error: unknown): void => logger.error({ err: error }, 'unexpected failure');
   const known = (error: unknown): AdapterError => knownError(error, onError).saying(redact);
 
+  for (const { path, pattern, message } of toleratedPatterns(config))
+    logger.warn({ path, pattern }, `${path} ${message}`);
   const toolNames = new ToolNames(config.servers.map(({ id }) => id));
   const observing = await openTelemetry({ ...options, tools: toolNames });
   const { telemetry, tracing } = observing;
@@ -103,6 +115,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const { type: backendType, unavailable_policy: policy } = config.state_persistence;
   const state = await openStore(config, {
     exit,
+    name: options.env['MCP_ADAPTER_NAME'],
     log: (message) => logger.warn(message),
     onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
   }).catch(async (error: unknown) => {
@@ -137,12 +150,20 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   );
   const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
   const nonces = observedNonces(store.nonces, telemetry, backend);
-  const secret = new SigningSecret(
+  const secret = new SharedSecret(
     core.auth.enabled ? (core.auth.signing_secret ?? core.auth.token) : null,
     () => store.secret('signing'),
     () => state.status().fallback,
   );
-  await secret.load();
+  const hashSecret = new SharedSecret(
+    null,
+    () => store.secret('hashes'),
+    () => state.status().fallback,
+  );
+  await Promise.all([secret.load(), hashSecret.load()]);
+  const hashes = new KeyedHashes(hashSecret);
+  const { enabled: hasAuth, token } = core.auth;
+  const principal = (): string => (hasAuth && token !== null ? hashes.principal(token) : '');
   const notices = new ClientNotices(bus, onError);
   const sessionFiles = new SessionFiles(store, opened?.files ?? NO_BYTES, onError);
   bus.onControl((message) => {
@@ -157,15 +178,31 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     memoryBytes: process.constrainedMemory(),
   });
 
+  const bodies = new ByteBudget(
+    core.max_body_bytes_in_flight ??
+      bodyBudget({
+        memory: process.constrainedMemory() || totalmem(),
+        heap: getHeapStatistics().heap_size_limit,
+        largest: core.max_request_body_bytes,
+      }),
+  );
+
   const stop = new AbortController();
   /** Aborted once the adapter drains. */
   const stopping = stop.signal;
   let app: FastifyInstance | undefined;
+  let hosts: HostNames | undefined;
+  let warnings: readonly AccessWarning[] = [];
   let listening: Listening = { host: core.host, port: core.port };
 
+  const reachedBy = (request: Incoming['request']): string => {
+    // A proxy passes on what it was told.
+    const isOurs = hosts?.mayBeCalled(request.host) !== false;
+    return baseUrl(core.public_base_url, isOurs ? request : undefined, listening);
+  };
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
-  const schemas = new ToolSchemas(listTtlMs);
+  const schemas = new ToolSchemas();
   const mounts = createMounts(config, {
     store,
     bus,
@@ -177,7 +214,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     redact,
     rules: connectRulesFrom(options.env),
     additions: (server, { disabled, warn }) => {
-      const url = ({ request }: Incoming): string => baseUrl(core.public_base_url, request, listening);
+      const url = ({ request }: Incoming): string => reachedBy(request);
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });
       const post: Post = (...call) => gateway.post(...call);
       return codeTools(server, additions, { disabled, sandbox, bus, post, logger, telemetry });
@@ -189,7 +226,18 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     telemetry,
     logger,
   });
-  const upkeep = new Upkeep({ config, store, opened, usable, logger, telemetry, version, sessionFiles, mounts });
+  const upkeep = new Upkeep({
+    config,
+    store,
+    opened,
+    usable,
+    principal,
+    logger,
+    telemetry,
+    version,
+    sessionFiles,
+    mounts,
+  });
   const { refusesSessions, notReady } = readiness({
     stopping,
     state,
@@ -197,20 +245,30 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     usable,
     upkeep,
   });
+  const hashArguments = (text: string): string | undefined => {
+    try {
+      return hashes.arguments(text);
+    } catch {
+      return undefined;
+    }
+  };
   const gateway = new Gateway({
     store,
     bus,
     sessions,
     sessionFiles,
     upstreamSessions: new UpstreamSessions(store),
+    streamOrder: new StreamOrder(bus),
     running,
     keepAlive,
-    toolParameters: new ToolParameters(listTtlMs),
+    answers: new ByteBudget(ANSWERS_BYTES),
+    toolParameters: new ToolParameters(),
     telemetry,
-    hashesArguments: config.telemetry.audit_log.enabled,
+    hashArguments: config.telemetry.audit_log.enabled ? hashArguments : undefined,
     tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
+    baseUrl: reachedBy,
     refusesSessions,
     known,
   });
@@ -226,6 +284,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     upkeep,
     pings,
     references,
+    warnings: () => warnings.map(({ code }) => code),
     redact,
   });
   const authenticate = tokenAuthentication(core.auth);
@@ -236,21 +295,53 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminate: () => observing.terminate(),
     reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
-      await observing.listen(host);
+      warnings = accessWarnings(core, host);
+      for (const { message } of warnings) logger.warn(message);
+      hosts = new HostNames({
+        allowed: core.allowed_hosts,
+        publicBaseUrl: core.public_base_url,
+        boundHost: host,
+        machine: hostname(),
+      });
+      await observing.listen(host, hosts);
       const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
       app = createServer({
         authenticate,
+        principal: () => {
+          try {
+            return principal();
+          } catch (error) {
+            throw known(error);
+          }
+        },
         authHeader: core.auth.header_name,
+        hosts,
         origins,
         trustedProxies: core.trusted_proxies,
-        maxBodyBytes: core.max_request_body_bytes,
+        connections: {
+          max: core.max_connections,
+          perPeer: core.max_connections_per_peer,
+          isProxy: proxyAddresses(core.trusted_proxies),
+          warn: (message) => logger.warn(message),
+        },
         isDraining: () => stopping.aborted,
         isMount: (path) => mountPaths.has(path),
         logger,
         telemetry,
       });
-      healthRoute(app, { health, notReady }, (headers) => authenticate(headers) !== undefined);
-      for (const mount of mounts) mcpRoute(app, mount, gateway);
+      healthRoute(
+        app,
+        { health, notReady },
+        {
+          isAuthenticated: authenticate,
+          mayRead: (headers) => hosts?.isOwn(headers.host) === true || (hasAuth && authenticate(headers)),
+        },
+      );
+      const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, bodies, known };
+      for (const mount of mounts) {
+        mcpRoute(app, mount, gateway, bodyOptions);
+        resourceMetadataRoute(app, mount, reachedBy);
+      }
       fileRoutes(app, { ...files, downloads, known });
       await upkeep.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {
@@ -269,7 +360,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await pings.stop();
       sessions.stop();
       keepAlive.stop();
-      await Promise.all(mounts.map((mount) => mount.upstream.close()));
+      await Promise.all(mounts.map(({ upstream }) => upstream.close()));
+      await Promise.all(mounts.map(async ({ protectedResource }) => protectedResource?.close()));
       await opened?.close();
       await state.close();
       await references?.stop();

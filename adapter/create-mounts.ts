@@ -3,6 +3,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
 import type { Redact } from '../crds/config/redact.ts';
 import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
+import type { DefinitionKind } from './catalog/text-meanings.ts';
 import { createMount, type MountAdditions } from './gateway/create-mount.ts';
 import { toolEntries } from './gateway/settings.ts';
 import type { Mount } from './gateway/turn.ts';
@@ -34,21 +35,30 @@ export interface MountParts {
   ) => MountAdditions;
 }
 
+/** How a log names them. */
+const COUNTED: Readonly<Record<DefinitionKind, string>> = {
+  tool: 'tools',
+  prompt: 'prompts',
+  resource: 'resources',
+  template: 'resource_templates',
+  greeting: 'instructions',
+};
+
 /** The mount of each configured server, in the same order, and what is logged of it. */
 export function createMounts(config: Pick<AdapterConfig, 'core' | 'servers'>, parts: MountParts): Mount[] {
-  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core.auth.header_name, parts));
+  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core, parts));
 }
 
-function mountOf(server: EffectiveServer, authHeader: string, parts: MountParts): Mount {
+function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: MountParts): Mount {
   const { logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
   const upstream = upstreamOf(server, parts, warn);
-  const disabled = disabledTools(server.disabled_tools);
+  const disabled = disabledTools(server.disabled_tools, core.invalid_patterns === 'hide_all');
   const mount = createMount({
     server,
     disabled,
     upstream,
-    authHeader,
+    authHeader: core.auth.header_name,
     listTtlMs,
     version,
     redact,
@@ -56,14 +66,20 @@ function mountOf(server: EffectiveServer, authHeader: string, parts: MountParts)
     telemetry,
     ...(telemetry.isOn && { onTools: (names) => toolNames.listed(server.id, names) }),
     additions: parts.additions(server, { disabled, warn }),
-    onCleaned: ({ tools, first, blocked }) => {
-      const facts = { server_id: server.id, tools, first, blocked };
-      if (blocked) logger.warn(facts, 'tools hidden: their text is not fit for a model');
-      else logger.info(facts, 'text of tools cleaned');
+    onCleaned: ({ tools, first, blocked }, kind) => {
+      const facts = { server_id: server.id, [COUNTED[kind]]: tools, first, blocked };
+      if (blocked) logger.warn(facts, `${COUNTED[kind]} hidden: their text is not fit for a model`);
+      else logger.info(facts, `text of ${COUNTED[kind]} cleaned`);
     },
     onDrift: (sessionId, drift) => {
       const facts = { server_id: server.id, session: shorten(sessionId), drift };
       logger.warn(facts, 'tools have changed since the session saw them first');
+    },
+    onTextDrift: (drift) => {
+      logger.warn(
+        { server_id: server.id, drift },
+        'what the server says to models has changed since a client saw it first',
+      );
     },
     onPing: (serverId, ok, error) => {
       if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');

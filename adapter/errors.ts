@@ -1,3 +1,4 @@
+import { JsonLimitError } from '../crds/runtime/json-limits.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
 
 /**
@@ -9,7 +10,11 @@ import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
 export const ERRORS = {
   unauthorized: { status: 401, rpc: 401, detail: 'The authentication token is missing or wrong.' },
   forbidden_origin: { status: 403, rpc: 403, detail: 'Requests from this origin are not allowed.' },
-  forbidden_host: { status: 403, rpc: 403, detail: 'This host name is not served here.' },
+  forbidden_host: {
+    status: 403,
+    rpc: 403,
+    detail: 'This host name is not served here; if it is a name of this server, add it to core.allowed_hosts.',
+  },
   not_found: { status: 404, rpc: 404, detail: 'There is nothing at this path.' },
   method_not_allowed: { status: 405, rpc: 405, detail: 'This method is not allowed here.' },
   request_timeout: { status: 408, rpc: 408, detail: 'Too little of the request came for a while.' },
@@ -24,6 +29,7 @@ export const ERRORS = {
   session_ended: { status: 404, rpc: -32001, detail: 'The session was ended while the request was running.' },
   sessions_limit: { status: 429, rpc: 429, detail: 'The maximum number of active sessions is reached.' },
   in_flight_limit: { status: 429, rpc: 429, detail: 'The session has reached its maximum of tool calls in flight.' },
+  overloaded: { status: 503, rpc: 503, detail: 'Too many bytes of requests are under way; try again.' },
   uploads_disabled: { status: 400, rpc: 400, detail: 'Uploads are switched off.' },
   invalid_multipart: { status: 400, rpc: 400, detail: 'The body is not valid multipart/form-data.' },
   no_file: { status: 400, rpc: 400, detail: 'The form has no file; send it as the field "file".' },
@@ -130,6 +136,11 @@ export function knownError(error: unknown, onUnexpected: (error: unknown) => voi
   if (error instanceof AdapterError) return error;
   if (error instanceof Error && error.name === 'StoreUnavailable') {
     return new AdapterError('state_unavailable', undefined, { cause: error });
+  }
+  // What clients send is refused where it is read.
+  if (error instanceof JsonLimitError) {
+    const detail = `The answer of the upstream server cannot be read: ${error.message}.`;
+    return new AdapterError('upstream_failed', detail, { cause: error });
   }
   if (isFault(error) && (error.code === 'ENOSPC' || error.code === 'EDQUOT')) {
     return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: error });

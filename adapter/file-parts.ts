@@ -2,7 +2,7 @@ import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { ClientNotices } from './gateway/client-notices.ts';
 import type { OpenedFiles } from './open-files.ts';
 import type { SessionRegistry } from './sessions/session-registry.ts';
-import type { SigningSecret } from './signing-secret.ts';
+import type { SharedSecret } from './shared-secret.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { UploadNonces } from './state/upload-nonces.ts';
 import type { Backend, Telemetry } from './telemetry/telemetry.ts';
@@ -17,7 +17,7 @@ export interface FileParts {
   readonly backend: () => Backend;
   /** Undefined where nothing stores files: uploads are off, and nothing is produced. */
   readonly opened: OpenedFiles | undefined;
-  readonly secret: SigningSecret;
+  readonly secret: SharedSecret;
   readonly sessions: SessionRegistry;
   readonly notices: ClientNotices;
   readonly telemetry: Telemetry;

@@ -91,12 +91,12 @@ function uploadUrl(
         return secret.value;
       },
       path: core.upload_path,
-      ttlSeconds: core.auth.signed_upload_ttl_seconds,
       clock: Date.now,
     }),
     baseUrl,
     authEnabled: core.auth.enabled,
     ttlSeconds: core.auth.signed_upload_ttl_seconds,
+    pageTtlSeconds: uploads.page_url_ttl_seconds,
     maxFileBytes: uploads.max_file_bytes,
     requireSha256: uploads.require_sha256,
     uriScheme: uploads.uri_scheme,

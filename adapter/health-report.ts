@@ -20,6 +20,7 @@ export interface HealthReportParts {
   readonly pings: Pick<UpstreamPings, 'startup'>;
   /** Undefined where no references are watched. */
   readonly references: Pick<ReferencesWatch, 'changed'> | undefined;
+  readonly warnings: () => readonly string[];
   readonly redact: Redact;
 }
 
@@ -36,6 +37,7 @@ export function healthReport({
   upkeep,
   pings,
   references,
+  warnings,
   redact,
 }: HealthReportParts): HealthReport {
   const { store } = state;
@@ -59,6 +61,7 @@ export function healthReport({
       reconciliation: upkeep.reconciliation?.result,
       references: references === undefined ? undefined : { changed: references.changed() },
       unreached: unreachedServers(mounts),
+      warnings: warnings(),
     });
     const shown = authenticated ? full : publicHealth(full);
     // Text by text: in the JSON of the whole, the name of a server could look like that of a credential.

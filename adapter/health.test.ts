@@ -204,13 +204,19 @@ describe('the health object', () => {
     expect(publicHealth(health())).not.toHaveProperty('startup_reconciliation');
   });
 
+  test('T25: says what is weak, to everybody', () => {
+    const weak = health({ warnings: ['open_to_all'] });
+    expect([weak.warnings, weak.status, publicHealth(weak).warnings]).toEqual([['open_to_all'], 'ok', ['open_to_all']]);
+    expect(health()).not.toHaveProperty('warnings');
+  });
+
   test('says so when the sessions cannot be counted', () => {
     expect(health({ inventory: undefined }).persistence).toMatchObject({
       state_inventory: { status: 'error', detail: 'state_repository_unavailable' },
     });
   });
 
-  test('shows callers without a token no paths, no place of the state and no errors', () => {
+  test('shows callers without a token ids of servers, and no paths, no place of the state or of an upstream, and no errors', () => {
     const shown = publicHealth(health());
     expect(shown.persistence).toEqual({
       status: 'ok',
@@ -218,14 +224,13 @@ describe('the health object', () => {
       effective_type: 'disk',
       fallback_active: false,
     });
-    const server = { ...SERVER, upstream_url: 'http://up' };
+    const { mount_path: _path, upstream_url: _url, ...server } = SERVER;
     expect(shown.servers).toEqual([{ ...server, ping: { last_error: null, last_latency_ms: 1 } }]);
     expect(JSON.stringify(shown)).not.toContain('10.0.0.7');
     expect(JSON.stringify(shown)).not.toContain('/data');
     const { ping: _ping, ...unpinged } = server;
     expect(publicHealth(health({ servers: [unpinged] })).servers).toEqual([unpinged]);
-    const secretUrl = { ...SERVER, upstream_url: 'https://<redacted>@up:8443/s/a?b=c' };
-    expect(publicHealth(health({ servers: [secretUrl] })).servers[0]?.upstream_url).toBe('https://up:8443');
+    expect(JSON.stringify(shown)).not.toContain('http://up');
     expect(shown).toMatchObject({ status: 'ok', version: '1.2.3' });
   });
 });

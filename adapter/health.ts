@@ -17,12 +17,15 @@ export interface HealthObject {
   references?: { changed: boolean };
   adapter_wiring: { status_by_server: Record<string, boolean>; ready: boolean };
   degraded_reason?: string;
+  /** What is weak about who may come in, as codes; the log has sentences. */
+  warnings?: string[];
 }
 
 export interface ServerHealth {
   server_id: string;
-  mount_path: string;
-  upstream_url: string;
+  /** Only for callers with the token, where one is asked for. */
+  mount_path?: string;
+  upstream_url?: string;
   status: 'ok' | 'degraded';
   breaker: Record<string, string | number>;
   ping?: object;
@@ -69,11 +72,12 @@ export function healthObject(parts: {
   startup: StartupHealth | undefined;
   reconciliation?: ReconcileResult | undefined;
   references?: { changed: boolean };
+  warnings?: readonly string[];
   /** Ids of servers whose upstream has never answered yet. */
   unreached?: readonly string[];
 }): HealthObject {
   const unhealthy = parts.servers.some((server) => server.status === 'degraded');
-  const { unreached = [] } = parts;
+  const { unreached = [], warnings = [] } = parts;
   const unwired = unreached.length > 0 ? 'adapter_wiring_incomplete' : null;
   const reason = unhealthy ? 'upstream_unhealthy' : (unwired ?? parts.persistence.degradedReason);
   const wiring = Object.fromEntries(parts.servers.map(({ server_id: id }) => [id, !unreached.includes(id)]));
@@ -99,6 +103,7 @@ export function healthObject(parts: {
     adapter_wiring: { status_by_server: wiring, ready: unreached.length === 0 },
     ...(parts.references === undefined ? {} : { references: parts.references }),
     ...(reason === null ? {} : { degraded_reason: reason }),
+    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
   };
 }
 
@@ -112,15 +117,14 @@ const filesInventory = (files: FileTotals | undefined): Record<string, number> =
         artifacts_bytes: files.artifacts.bytes,
       };
 
-/** The health object for callers without a token while authentication is on: no paths, ids or error texts. */
+/** The health object for callers without a token while authentication is on: servers by their ids, no places, no error texts. */
 export function publicHealth(health: HealthObject): HealthObject {
   const { status, configured_type, effective_type, fallback_active } = health.persistence;
   const reconciliation = health.startup_reconciliation;
   return {
     ...health,
     servers: health.servers.map((server) => {
-      const { ping, ...shown } = server;
-      const rest = { ...shown, upstream_url: URL.parse(server.upstream_url)?.origin ?? '' };
+      const { ping, mount_path: _path, upstream_url: _url, ...rest } = server;
       return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null } };
     }),
     persistence: { status, configured_type, effective_type, fallback_active },

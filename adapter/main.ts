@@ -46,8 +46,13 @@ async function main(): Promise<number> {
   if (options.action === 'check-config') {
     const { redactedConfig } = await import('../crds/config/redact-config.ts');
     const { stringify } = await import('yaml');
+    const { unusablePatterns } = await import('./unusable-patterns.ts');
     process.stdout.write(stringify(redactedConfig(config, process.env)));
-    return 0;
+    const unusable = unusablePatterns(config);
+    for (const { path, message } of unusable) {
+      process.stderr.write(`${options.config}: warning: ${path} ${message}\n`);
+    }
+    return unusable.length > 0 && (options.strict || config.core.invalid_patterns === 'fail') ? 1 : 0;
   }
   return run(config, options);
 }

@@ -114,6 +114,7 @@ async function openStage({ storage, state_persistence }: AdapterConfig): Promise
       root,
       access: storage.access,
       atomicWrites: storage.atomic_writes,
+      layout: storage.layout,
       locatorRoots: policy === 'allow_configured_roots' ? storage.artifact_locator_allowed_roots : [],
       forbidden: state_persistence.disk.local_path === null ? [] : [state_persistence.disk.local_path],
     });

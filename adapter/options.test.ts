@@ -4,6 +4,7 @@ import { readOptions, shutdownGrace, USAGE, UsageError } from './options.ts';
 
 const RUN = {
   action: 'run',
+  strict: false,
   config: '/etc/remote-mcp-adapter/config.yaml',
   host: undefined,
   port: undefined,
@@ -18,6 +19,7 @@ describe('the command line', () => {
     [[], { MCP_ADAPTER_CONFIG: '' }, {}],
     [['--config', 'b.yaml'], { MCP_ADAPTER_CONFIG: '/a.yaml' }, { config: 'b.yaml' }],
     [['--config=b.yaml', '--check-config'], {}, { config: 'b.yaml', action: 'check-config' }],
+    [['--check-config', '--strict'], {}, { action: 'check-config', strict: true }],
     [['--host', '127.0.0.1', '--port', '0'], {}, { host: '127.0.0.1', port: 0 }],
     [['--port', '65535'], {}, { port: 65_535 }],
     [['--references', '/var/run/refs'], {}, { references: '/var/run/refs' }],
@@ -38,6 +40,7 @@ describe('the command line', () => {
     [['--port', '1.5'], '--port must be'],
     [['--log-level', 'loud'], '--log-level must be one of debug, info, warning, error, critical, not "loud"'],
     [['--config'], '--config'],
+    [['--strict'], '--strict goes with --check-config only'],
     [['--references'], '--references'],
     [['--unknown'], '--unknown'],
     [['file.yaml'], 'file.yaml'],

@@ -5,6 +5,8 @@ const LEVELS = ['debug', 'info', 'warning', 'error', 'critical'] as const;
 
 export interface Options {
   readonly action: 'run' | 'check-config' | 'help' | 'version';
+  /** What the adapter only warns of counts as an error. */
+  readonly strict: boolean;
   readonly config: string;
   readonly host: string | undefined;
   readonly port: number | undefined;
@@ -20,6 +22,7 @@ Runs the MCP adapter: a gateway in front of the MCP servers of its configuration
 Options:
   --config FILE      configuration file (else $MCP_ADAPTER_CONFIG, else ${DEFAULT_CONFIG})
   --check-config     check the file, print the effective configuration without secrets, and exit (0 valid, 1 not)
+  --strict           with --check-config: exit with 1 also for what the adapter only warns of
   --host ADDRESS     bind address instead of core.host
   --port NUMBER      TCP port instead of core.port; 0 takes a free one
   --references DIR   watch the files below this folder and show in /healthz whether they have changed since the start
@@ -31,6 +34,8 @@ Environment:
   MCP_ADAPTER_CONFIG                    configuration file
   MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS  how long running calls may go on after SIGTERM, instead of
                                         core.shutdown_grace_seconds
+  MCP_ADAPTER_NAME                      name of this adapter, the same at all replicas: with a Redis that several
+                                        adapters use, it tells their replicas apart
   Every \${NAME} and \${NAME:-default} in the file is taken from the environment.
 `;
 
@@ -47,6 +52,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
       options: {
         config: { type: 'string' },
         'check-config': { type: 'boolean' },
+        strict: { type: 'boolean' },
         host: { type: 'string' },
         port: { type: 'string' },
         references: { type: 'string' },
@@ -68,8 +74,10 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     throw new UsageError(`--port must be a number from 0 to 65535, not "${values.port}"`);
   }
   const action = values.help ? 'help' : values.version ? 'version' : values['check-config'] ? 'check-config' : 'run';
+  if (values.strict && !values['check-config']) throw new UsageError('--strict goes with --check-config only');
   return {
     action,
+    strict: values.strict ?? false,
     config: values.config ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG),
     host: values.host,
     port,

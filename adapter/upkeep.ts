@@ -11,7 +11,6 @@ import { fileTimes, type OpenedFiles } from './open-files.ts';
 import { CleanupLoop } from './sessions/cleanup-loop.ts';
 import { CleanupPass, type CleanupReport } from './sessions/cleanup-pass.ts';
 import type { SessionFiles } from './sessions/session-files.ts';
-import { principalOf } from './sessions/session-registry.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
@@ -29,7 +28,7 @@ const WORKSPACE_TTL_MS = 600_000;
 export const NO_BYTES = { discard: () => Promise.resolve(), discardSession: () => Promise.resolve() };
 const NO_STAGE = {
   items: async function* () {},
-  pathOf: () => '',
+  pathsOf: () => [],
   removeStray: () => Promise.resolve(),
   removeTemporary: () => Promise.resolve(0),
 };
@@ -40,6 +39,8 @@ export interface UpkeepParts {
   readonly opened: OpenedFiles | undefined;
   /** Files are neither deleted nor adopted while this is false: the store is down, or replaced by memory. */
   readonly usable: () => boolean;
+  /** Whose are the sessions that files are adopted for. Throws while the store is down. */
+  readonly principal: () => string;
   readonly logger: Logger;
   readonly telemetry: Telemetry;
   readonly version: string;
@@ -102,7 +103,8 @@ function cleanupPass(
   { config, store, opened, usable, logger, telemetry, sessionFiles, mounts }: UpkeepParts,
   isReconciled: () => boolean,
 ): CleanupPass {
-  const { core, sessions, storage } = config;
+  const { core, sessions, storage, uploads } = config;
+  const longestLink = Math.max(core.auth.signed_upload_ttl_seconds, uploads.page_url_ttl_seconds);
   return new CleanupPass(
     {
       store,
@@ -125,7 +127,7 @@ function cleanupPass(
       idleTtlMs: sessions.idle_ttl_seconds === null ? null : sessions.idle_ttl_seconds * 1000,
       allowRevival: sessions.allow_revival,
       tombstoneTtlMs: sessions.tombstone_ttl_seconds * 1000,
-      workspaceTtlMs: Math.max(core.auth.signed_upload_ttl_seconds * 1000, WORKSPACE_TTL_MS),
+      workspaceTtlMs: Math.max(longestLink * 1000, WORKSPACE_TTL_MS),
       orphanGraceMs: storage.orphan_sweeper_enabled ? storage.orphan_sweeper_grace_seconds * 1000 : null,
       ...fileTimes(config),
     },
@@ -138,25 +140,25 @@ function reconcileAtStart({
   store,
   opened,
   usable,
+  principal,
   logger,
   version,
 }: UpkeepParts): ReconciliationAtStart | undefined {
   if (opened === undefined) return undefined;
   const { stage } = opened.files;
-  const { core, artifacts, servers } = config;
+  const { artifacts, servers } = config;
   const { reconciliation, refresh_on_startup: refreshed } = config.state_persistence;
   const options = {
     mode: reconciliation.mode,
     refreshed,
     serverIds: servers.map(({ id }) => id),
     legacyServerId: reconciliation.legacy_server_id,
-    principal: core.auth.enabled && core.auth.token !== null ? principalOf(core.auth.token) : '',
     version,
     exposed: artifacts.expose_as_resources,
     ...fileTimes(config),
   };
-  const reconcile = (signal: AbortSignal, onDecided: () => void): Promise<ReconcileResult> =>
-    reconcileStorage({ store, stage, usable, onDecided }, options, signal);
+  const reconcile = async (signal: AbortSignal, onDecided: () => void): Promise<ReconcileResult> =>
+    reconcileStorage({ store, stage, usable, onDecided }, { ...options, principal: principal() }, signal);
   return new ReconciliationAtStart(reconcile, {
     mode: reconciliation.mode,
     mustDecide: reconciliation.mode === 'if_empty',

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { type RunningProcess, startProcess } from '../e2e/support/processes.ts';
@@ -7,6 +8,12 @@ import { type RealApi, startRealApi } from './runtime/testing/real-api.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 const servers = [{ id: 'files', mount_path: '/mcp', upstream: { url: 'http://files:8000/mcp' } }];
+
+const LEASE_MS = 15_000;
+/** Followers look at the lease about once a second. */
+const LOOK_MS = 1_200;
+/** What a machine that others use as well may add. */
+const NOISE_MS = 1_500;
 
 let real: RealApi;
 let operators: RunningProcess[] = [];
@@ -100,6 +107,31 @@ it('converges when the leader is killed in the middle of its work', { timeout: 1
     await eventually(() => one.get(DEPLOYMENTS));
   }
 });
+
+it(
+  'O4: has a successor within the lease and 2 s when it is killed, and 2 s when told to end',
+  { timeout: 150_000 },
+  async () => {
+    const namespace = await real.namespace();
+    let leader = await startOperator(namespace, 'operator-0');
+    await eventually(() => isLeading(leader) || undefined);
+    for (const [index, signal] of (['SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const).entries()) {
+      const next = await startOperator(namespace, `operator-${index + 1}`);
+      // It has seen the leader.
+      await vi.waitUntil(async () => (await holder(namespace)) !== '' && !isLeading(next));
+      await delay(LOOK_MS);
+      const endedAt = performance.now();
+      leader.kill(signal);
+      const demo = resourceIn(real.api, namespace, `demo-${index}`);
+      await demo.apply({ config: { servers } });
+      await eventually(() => demo.get(DEPLOYMENTS));
+      const tookMs = performance.now() - endedAt;
+      expect(tookMs).toBeLessThan((signal === 'SIGKILL' ? LEASE_MS : 0) + 2_000 + NOISE_MS);
+      expect(isLeading(next)).toBe(true);
+      leader = next;
+    }
+  },
+);
 
 it('says when a CRD is older than itself', async () => {
   const name = { name: 'mcpadapters.mcpadapter.io' };

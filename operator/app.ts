@@ -14,6 +14,7 @@ import { EventRecorder } from './runtime/events.ts';
 import { HealthServer } from './runtime/health-server.ts';
 import type { KubernetesApi } from './runtime/kubernetes.ts';
 import { LeaderElection } from './runtime/leader-election.ts';
+import { leaseOwner } from './runtime/lease-owner.ts';
 import { measuredApi } from './runtime/measured-api.ts';
 import { type ConditionCount, countConditions, type Metrics } from './runtime/metrics.ts';
 import { namespacesOf } from './runtime/namespaces.ts';
@@ -68,12 +69,14 @@ export function createOperator({ options, credentials, log, version, instance = 
     notReady: () => (state.ready ? undefined : 'the caches are not complete yet'),
     metrics: () => metrics.text(),
   });
+  const lease = { name: options.leaseName, namespace: options.leaseNamespace ?? 'default' };
+  const leaseApi = measuredApi(leaseClient, metrics, now);
   const election = new LeaderElection({
-    api: measuredApi(leaseClient, metrics, now),
+    ...lease,
+    api: leaseApi,
     identity,
-    name: options.leaseName,
-    namespace: options.leaseNamespace ?? 'default',
-    onError: (error) => log.warn({ err: error, lease: options.leaseName }, 'the lease cannot be had now'),
+    owner: (signal) => leaseOwner(leaseApi, lease, signal),
+    onError: (error) => log.warn({ err: error, lease: lease.name }, 'the lease cannot be had now'),
   });
 
   /** What only one operator does at a time. */

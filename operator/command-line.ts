@@ -32,3 +32,9 @@ export async function runCommand(name: string, streams: Streams, command: () => 
     return 2;
   }
 }
+
+/** @throws UsageError when the value is none of the words */
+export function wordOf<const T extends readonly string[]>(option: string, value: string, words: T): T[number] {
+  if (words.includes(value)) return value;
+  throw new UsageError(`--${option} must be one of ${words.join(', ')}, not "${value}"`);
+}

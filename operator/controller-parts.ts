@@ -16,7 +16,7 @@ export interface ControllerParts {
   readonly events: EventRecorder;
   readonly log: Logger;
   readonly hooks: ControllerHooks;
-  readonly options: Pick<Options, 'image' | 'podSecurity' | 'otlpEndpoint'>;
+  readonly options: Pick<Options, 'image' | 'podSecurity' | 'otlpEndpoint' | 'permissions'>;
   /** Of this program. */
   readonly version: string;
 }

@@ -43,12 +43,12 @@ function partOf(object: KubernetesObject): Record<string, unknown> {
   }
 }
 
-/** What tells pods of one revision from those of another; the variables of a group, by which it is taken apart again. */
+/** What tells how a rollout goes, and pods of one revision from those of another; the variables of a group, by which it is taken apart again. */
 function leanDeploymentSpec(spec: unknown, withVariables: boolean): Record<string, unknown> {
   const template = isObject(spec) && isObject(spec['template']) ? spec['template'] : {};
   const members = ['name', 'image', ...(withVariables ? ['env', 'envFrom'] : [])];
   return {
-    ...pick(spec, ['replicas']),
+    ...pick(spec, ['replicas', 'progressDeadlineSeconds']),
     template: {
       metadata: pick(template['metadata'], ['annotations']),
       spec: { containers: listAt(template, 'spec', 'containers').map((container) => pick(container, members)) },

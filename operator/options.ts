@@ -1,4 +1,5 @@
-import { UsageError, readArgs } from './command-line.ts';
+import { UsageError, readArgs, wordOf } from './command-line.ts';
+import { POD_OVERLAYS, type Permissions } from './pods/permissions.ts';
 import type { NamespaceScope } from './runtime/namespaces.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
@@ -13,6 +14,7 @@ export interface Options {
   readonly image: string;
   readonly otlpEndpoint: string | undefined;
   readonly podSecurity: (typeof POD_SECURITY)[number];
+  readonly permissions: Permissions;
   /** 0 takes a free one. */
   readonly metricsPort: number;
   readonly leaderElection: boolean;
@@ -38,6 +40,10 @@ Options of run, each also as a variable in the environment:
   --image IMAGE              image of pods whose resource names none (MCP_OPERATOR_IMAGE; default: ${DEFAULT_IMAGE})
   --otlp-endpoint URL        collector of scrapers whose sources name none (MCP_OPERATOR_OTLP_ENDPOINT)
   --pod-security WORD        restricted, or openshift, where the cluster gives pods their ids (MCP_OPERATOR_POD_SECURITY)
+  --pod-overlay WORD         what podOverlay and image of resources may do: none, restricted (nothing that leaves the pod for
+                             its node, another account or another's Service), all (MCP_OPERATOR_POD_OVERLAY; restricted)
+  --allow-literal-secrets    secrets may stand in resources as they are (MCP_OPERATOR_ALLOW_LITERAL_SECRETS=true|false; false)
+  --allow-api-server         pods may connect to the API server (MCP_OPERATOR_ALLOW_API_SERVER=true|false; false)
   --metrics-port NUMBER      port of /livez, /readyz and /metrics; 0 takes a free one (MCP_OPERATOR_METRICS_PORT; 8080)
   --leader-election          of several operators one works at a time; --no-leader-election: there is only one
                              (MCP_OPERATOR_LEADER_ELECTION=true|false; default: true)
@@ -67,6 +73,11 @@ export function readOptions(args: readonly string[], env: Environment): Options 
     image: setting('image') ?? DEFAULT_IMAGE,
     otlpEndpoint: setting('otlp-endpoint'),
     podSecurity: wordOf('pod-security', setting('pod-security') ?? 'restricted', POD_SECURITY),
+    permissions: {
+      podOverlay: wordOf('pod-overlay', setting('pod-overlay') ?? 'restricted', POD_OVERLAYS),
+      literalSecrets: values['allow-literal-secrets'] ?? flagOf('allow-literal-secrets', env) ?? false,
+      apiServer: (values['allow-api-server'] ?? flagOf('allow-api-server', env)) ? undefined : apiServerOf(env),
+    },
     metricsPort: portOf(setting('metrics-port') ?? '8080'),
     leaderElection: values['leader-election'] ?? flagOf('leader-election', env) ?? true,
     leaseName: setting('lease-name') ?? DEFAULT_LEASE,
@@ -86,6 +97,9 @@ function parse(args: readonly string[]) {
       image: { type: 'string' },
       'otlp-endpoint': { type: 'string' },
       'pod-security': { type: 'string' },
+      'pod-overlay': { type: 'string' },
+      'allow-literal-secrets': { type: 'boolean' },
+      'allow-api-server': { type: 'boolean' },
       'metrics-port': { type: 'string' },
       'leader-election': { type: 'boolean' },
       'lease-name': { type: 'string' },
@@ -100,6 +114,10 @@ function parse(args: readonly string[]) {
 
 const variableOf = (option: string): string => `MCP_OPERATOR_${option.replaceAll('-', '_').toUpperCase()}`;
 
+/** The kubelet tells each pod the address of the Service `kubernetes`. */
+const apiServerOf = (env: Environment): string[] =>
+  env['KUBERNETES_SERVICE_HOST'] ? [env['KUBERNETES_SERVICE_HOST']] : [];
+
 function scopeOf(list: string | undefined, labelSelector: string | undefined): NamespaceScope {
   if (list !== undefined && labelSelector !== undefined) {
     throw new UsageError('--namespaces and --namespace-selector cannot be used together');
@@ -111,11 +129,6 @@ function scopeOf(list: string | undefined, labelSelector: string | undefined): N
   if (wrong !== undefined) throw new UsageError(`--namespaces: "${wrong}" cannot be the name of a namespace`);
   if (names.length === 0) throw new UsageError('--namespaces names none');
   return { kind: 'list', names };
-}
-
-function wordOf<const T extends readonly string[]>(option: string, value: string, words: T): T[number] {
-  if (words.includes(value)) return value;
-  throw new UsageError(`--${option} must be one of ${words.join(', ')}, not "${value}"`);
 }
 
 function portOf(text: string): number {

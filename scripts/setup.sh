@@ -20,6 +20,7 @@ quiet='--loglevel=error --no-audit --no-fund --no-engine-strict'
   echo 'setup: npm ci failed; the lines above say why. It needs npm 10 or newer and access to the npm registry.' >&2
   exit 1
 }
+sh scripts/vouch-node.sh
 version=$("$node" --version 2>/dev/null || true)
 case $version in
   v24.*) ;;

@@ -46,9 +46,15 @@ describe('the tools that a client sees', () => {
     '{}',
     '[]',
     'null',
-    '{"tools":[{"name":7},{},null,1,"b",[{"name":"b"}],{"title":"b"}]}',
+    '{"tools":[{"name":7},{},{"title":"b"}]}',
   ])('are unchanged in %s', (result) => {
     expect(visibleTools(result, hidden, true)).toBe(result);
+  });
+
+  test('are objects: nothing else of a list is one', () => {
+    expect(visibleTools('{"tools":[null,{"name":7},1,"b",[{"name":"a"}], true]}', hidden, true)).toBe(
+      '{"tools":[{"name":7}]}',
+    );
   });
 
   test('may be none', () => {
@@ -129,5 +135,5 @@ test.each([
   ['{"tools":[{"name":"a"}],"nextCursor":"2","x":1}', '{"tools":[{"name":"a"},{"name":"b"}],"x":1}'],
   ['{"nextCursor":"2", "tools":[]}', '{"tools":[{"name":"b"}]}'],
 ])('pages are joined: %s', (first, expected) => {
-  expect(joinedPages(first, ['{"name":"b"}'])).toBe(expected);
+  expect(joinedPages(first, 'tools', ['{"name":"b"}'])).toBe(expected);
 });

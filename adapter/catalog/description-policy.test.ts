@@ -6,7 +6,7 @@ import { applyDescriptionPolicy } from './description-policy.ts';
 import { generateTool } from './testing/generate-tool.ts';
 import { outline } from './testing/outline.ts';
 import { dialectTool, everyKeyword } from './testing/schema-keywords.ts';
-import { toolTexts } from './tool-texts.ts';
+import { definitionTexts } from './definition-texts.ts';
 
 const policy = (own: Partial<ToolDescriptionPolicy>): ToolDescriptionPolicy => ({
   ...ToolDescriptionPolicy.parse({}),
@@ -68,7 +68,7 @@ describe('descriptions', () => {
       const tool = generateTool(random);
       const stripped = strip(tool);
       expect(outline(stripped).rest, tool).toBe(outline(tool).rest);
-      expect(toolTexts(stripped).filter(({ key }) => key === 'description')).toEqual([]);
+      expect(definitionTexts(stripped, 'tool').filter(({ key }) => key === 'description')).toEqual([]);
     }
   });
 

@@ -1,31 +1,26 @@
-import { RE2JS } from 're2js';
+import type { RE2JS } from 're2js';
+import { patternOf } from './pattern.ts';
 
 export interface DisabledTools {
   /** Whether a tool of this name is neither listed nor callable. */
   readonly matches: (name: string) => boolean;
-  /** Entries that are no valid pattern; they still count as exact names. */
-  readonly invalid: readonly string[];
   readonly any: boolean;
 }
 
 /**
- * `servers[].disabled_tools`: every entry is an exact name, and a regular expression for the whole name. RE2, so that
- * no pattern can take more than linear time.
+ * `servers[].disabled_tools`: every entry is an exact name, and a regular expression for the whole name. One that is no
+ * valid pattern still counts as a name, or hides all tools (`core.invalid_patterns`).
  */
-export function disabledTools(entries: readonly string[]): DisabledTools {
+export function disabledTools(entries: readonly string[], hidesAllIfInvalid = false): DisabledTools {
   const exact = new Set(entries);
-  const invalid: string[] = [];
   const patterns: RE2JS[] = [];
   for (const entry of entries) {
-    try {
-      patterns.push(RE2JS.compile(entry));
-    } catch {
-      invalid.push(entry);
-    }
+    const pattern = patternOf(entry, true);
+    if ('re2' in pattern) patterns.push(pattern.re2);
+    else if (hidesAllIfInvalid) return { matches: () => true, any: true };
   }
   return {
     matches: (name) => exact.has(name) || patterns.some((pattern) => pattern.matches(name)),
-    invalid,
     any: entries.length > 0,
   };
 }

@@ -137,17 +137,22 @@ export function withWarning(tool: string, name: string, drift: Drift): string {
   const { ofAll, ofTool } = warningOf(drift);
   const own = ofTool.get(name);
   const warning = own === undefined ? ofAll : `${ofAll}\n${own}`;
-  if (!tool.trimStart().startsWith('{')) return tool;
+  return withWarningText(tool, 'description', warning);
+}
+
+/** An object (JSON text) with a warning before the text of this member. */
+export function withWarningText(object: string, member: string, warning: string): string {
+  if (!object.trimStart().startsWith('{')) return object;
   // Of several, parsers differ on which counts.
-  const edits = Array.from(members(tool))
-    .filter(({ key }) => key === 'description')
+  const edits = Array.from(members(object))
+    .filter(({ key }) => key === member)
     .map(({ start, end }) =>
-      tool[start] === '"'
+      object[start] === '"'
         ? { start, end: start + 1, with: JSON.stringify(`${warning}\n`).slice(0, -1) }
         : { start, end, with: JSON.stringify(warning) },
     );
-  if (edits.length > 0) return splice(tool, edits);
-  return splice(tool, [insertMember(tool, { start: 0, end: tool.length }, 'description', JSON.stringify(warning))]);
+  if (edits.length > 0) return splice(object, edits);
+  return splice(object, [insertMember(object, { start: 0, end: object.length }, member, JSON.stringify(warning))]);
 }
 
 export function warningOf(drift: Drift): DriftWarning {

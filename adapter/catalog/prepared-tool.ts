@@ -19,13 +19,15 @@ export interface PreparedTool {
 }
 
 /** It is worked on in one go, and no model reads that much about one tool. */
-const MAX_DEFINITION_CHARS = 1 << 20;
+export const MAX_DEFINITION_CHARS = 1 << 20;
 const NOTHING_CLEANED: readonly string[] = [];
 const TOO_LONG: readonly string[] = [`longer than ${MAX_DEFINITION_CHARS} characters`];
 
 export function prepareTool(definition: string, catalog: Catalog, isPinned: boolean): PreparedTool {
   const name = nameOf(definition);
   const hidden = { name, clean: undefined, shown: undefined, pin: undefined, cleaned: NOTHING_CLEANED };
+  // Whatever it is, it is no tool.
+  if (definition.charAt(0) !== '{') return { ...hidden, fate: 'disabled' };
   if (name !== undefined && (catalog.disabled.matches(name) || isOwnTool(catalog, name))) {
     return { ...hidden, fate: 'disabled' };
   }

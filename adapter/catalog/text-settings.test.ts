@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load, sampleWith } from '../../crds/config/testing.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
-import { sanitizeTool } from './sanitization.ts';
+import { sanitizeDefinition } from './sanitization.ts';
 
 const PROBE = JSON.stringify({
   name: 't',
@@ -23,7 +23,7 @@ function shownWith(settings: Record<string, unknown>): Shown | 'hidden' {
   const config = load(sampleWith(settings));
   const server = effectiveServer(config, config.servers[0] ?? expect.fail('no server'));
   const rules = server.tool_metadata_sanitization;
-  const { text, modified } = sanitizeTool(PROBE, rules);
+  const { text, modified } = sanitizeDefinition(PROBE, rules);
   if (rules.mode === 'block' && modified.length > 0) return 'hidden';
   return JSON.parse(applyDescriptionPolicy(text, server.tool_description_policy)) as Shown;
 }

@@ -77,9 +77,9 @@ export function shownList(
   return splice(list, [...changed, ...insertElements(list, { start: 0, end: list.length }, added)]);
 }
 
-/** The result without its `nextCursor` and with the tools of further pages (JSON texts) at the end of its own. */
-export function joinedPages(result: string, further: readonly string[]): string {
-  const list = locate(result, ['tools']);
+/** The result without its `nextCursor` and with the entries of further pages (JSON texts) at the end of its own list. */
+export function joinedPages(result: string, member: string, further: readonly string[]): string {
+  const list = locate(result, [member]);
   if (list === undefined) return result;
   const out = splice(result, insertElements(result, list, further));
   const kept = [...members(out)].filter(({ key }) => key !== 'nextCursor');

@@ -118,6 +118,23 @@ export function hasInvisible(name: string): boolean {
   return !PRINTABLE.test(name) && name.search(UNSEEN_IN_LINE) !== -1;
 }
 
+/** Escapes of JSON strings that stand for a character by its number, and all others. */
+const JSON_ESCAPES = /\\(?:u(?<hex>[\dA-Fa-f]{4})|(?<short>.))/g;
+
+/** False where `holdsUnseen` is false for every part of a JSON text; quick. */
+export function mayHoldUnseen(json: string): boolean {
+  return /\\[bfu]/.test(json) || SUSPECT.test(json);
+}
+
+/** Whether the strings of a JSON text hold what nobody sees and no writing needs. Tabs and line ends are none of it. */
+export function holdsUnseen(json: string): boolean {
+  const text = json.replace(JSON_ESCAPES, (_, hex: string | undefined, short: string | undefined) => {
+    if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+    return short === 'b' || short === 'f' ? '\b' : ' ';
+  });
+  return SUSPECT.test(text) && text.replace(UNSEEN_RUNS, '$<inUse>') !== text;
+}
+
 /** Words of an upstream for a log: what one cannot see, line ends among it, as `\u{200b}`. */
 export function withEscapes(text: string): string {
   if (PRINTABLE.test(text)) return text;

@@ -1,8 +1,11 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
+import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
+import type { ByteShare } from '../byte-budget.ts';
 import { AnswerWatch, noteBytes } from './answer-watch.ts';
+import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
 import { AwaitedResponses } from './awaited-responses.ts';
 import { endWhole } from './end-whole.ts';
@@ -25,8 +28,6 @@ type State = 'waiting' | 'collect' | 'inspect' | 'pass' | 'frames' | 'done';
 
 /** Answers up to this size get a Content-Length and one write; larger ones are streamed. */
 const WHOLE_BYTES = 256 << 10;
-/** An answer that has to be read as a whole (a list, a handshake) may be this large. */
-const COLLECT_LIMIT_BYTES = 64 << 20;
 const INSPECT_LIMIT_BYTES = 64 << 10;
 
 /**
@@ -67,6 +68,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   #inParts = false;
   /** Of what passes without being read. */
   #watch: AnswerWatch | undefined;
+  /** Undefined while little is kept of the answer. */
+  #kept: ByteShare | undefined;
   /** When the upstream was asked; 0 where nobody wants to know. */
   #askedAt = 0;
 
@@ -257,12 +260,23 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     }
   }
 
+  /** Counts what is kept of the answer, in bytes. False: there is no room for it, and the exchange is over. */
+  count(bytes: number): boolean {
+    this.#kept ??= this.#plan.answers.share();
+    if (this.#kept.set(bytes)) return true;
+    this.#control?.abort();
+    const detail = 'Too many bytes of answers are under way; try again.';
+    this.#answerError(new AdapterError('overloaded', detail, { retryAfter: 1 }), 'overloaded');
+    return false;
+  }
+
   endParts(tail: Part): void {
     this.#inParts = false;
     this.write(tail);
   }
 
   passFrom(begun: Buffer): void {
+    this.#uncount();
     this.#looksInto(begun);
     this.write(begun);
     this.#state = 'pass';
@@ -325,12 +339,19 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#step(() => this.write(chunk));
   }
 
+  #uncount(): void {
+    this.#kept?.giveBack();
+    this.#kept = undefined;
+  }
+
   #looksInto(chunk: Buffer): void {
     const { noted } = this.#plan;
     if (noted !== undefined) (this.#watch ??= new AnswerWatch(noted, this.#eventStream)).sees(chunk);
   }
 
   #endFrames(): void | Promise<void> {
+    // The rest began to pass while this end was queued.
+    if (this.#state === 'pass') return this.#done('ok');
     const { isWaitedFor, isResumable } = this.#awaited;
     // The client would wait for it until its patience ends.
     if (isWaitedFor && !isResumable) return this.#broke(new Error('the stream ended without it'), true);
@@ -341,9 +362,10 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   #collect(chunk: Buffer): void {
     this.#chunks.push(chunk);
     this.#size += chunk.length;
+    if (this.#size > UNCOUNTED_BYTES && !this.count(this.#size)) return;
     const wanted = this.#plan.onResponse !== undefined || this.#state === 'inspect';
     if (!wanted && this.#size > WHOLE_BYTES) return this.#startPassing();
-    const limit = this.#state === 'inspect' ? INSPECT_LIMIT_BYTES : COLLECT_LIMIT_BYTES;
+    const limit = this.#state === 'inspect' ? INSPECT_LIMIT_BYTES : MAX_ANSWER_BYTES;
     if (this.#size > limit) {
       this.#control?.abort();
       this.#answerError(
@@ -361,6 +383,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#state = 'pass';
     const chunks = this.#chunks;
     this.#chunks = [];
+    this.#uncount();
     for (const chunk of chunks) {
       this.#looksInto(chunk);
       this.write(chunk);
@@ -380,6 +403,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     // Nothing more can come.
     this.#awaited.seeAll();
     const text = this.#collected();
+    requireReadable(text, ANSWER_LIMITS);
     const answer = onResponse === undefined ? (onStray?.(text) ?? text) : onResponse(text, head);
     if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, text, shown));
     return this.#endWithAnswer(head, text, answer);
@@ -430,6 +454,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#state = 'waiting';
     this.#chunks = [];
     this.#size = 0;
+    this.#uncount();
     this.#plan.again?.(status).then(
       (request) => {
         if (!this.isDone()) this.#send(request);
@@ -483,6 +508,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     if (this.#eventStream) this.#plan.keepAlive.delete(this);
     this.#plan.running.delete(this);
     this.#chunks = [];
+    this.#uncount();
     const { noted } = this.#plan;
     if (noted !== undefined) {
       this.#watch?.end();

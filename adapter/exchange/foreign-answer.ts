@@ -2,7 +2,7 @@ import { AdapterError } from '../errors.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
-const PASSED_STATUS = new Set([400, 405, 429, 503]);
+const PASSED_STATUS = new Set([400, 401, 403, 405, 429, 503]);
 
 /**
  * Whether an answer that is no event stream is none of MCP. Pages of web servers and proxies are not passed on: no client

@@ -1,6 +1,7 @@
-import { upstreamNotJson } from '../errors.ts';
+import { AdapterError, upstreamNotJson } from '../errors.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import { noteAnswer } from './answer-watch.ts';
+import { MAX_HELD_CHARS, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { StreamedAnswer } from './answer.ts';
 import type { AwaitedResponses } from './awaited-responses.ts';
 import { saysListChanged } from './list-changed.ts';
@@ -12,6 +13,7 @@ import type { Part } from './stream-answer.ts';
 
 /** A frame that grows larger is not kept in memory where nobody wants to see it. */
 const LARGE_FRAME_CHARS = 256 << 10;
+const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB before its answer.';
 const FRAME_TAIL = Buffer.from('\n\n');
 const LIKE_A_MESSAGE = /^\s*[[{]/;
 
@@ -24,6 +26,8 @@ export interface FrameReply {
   write(chunk: Part): void;
   /** Writes an answer up to its last part, which it returns. Undefined: the exchange is over. */
   sendParts(answer: StreamedAnswer, encode: (part: Part) => Part): Promise<Part | undefined>;
+  /** Counts what is kept, in bytes. False: there is no room for it, and the exchange is over. */
+  count(bytes: number): boolean;
   /** Writes what stands after an answer in parts; others may follow. */
   endParts(tail: Part): void;
   /** Writes these bytes and all that follow them, without reading them. */
@@ -40,6 +44,8 @@ export class FrameAnswer {
   #splitter: FrameSplitter | undefined = new FrameSplitter();
   /** Frames that wait for the head. */
   #held = '';
+  /** Of what is kept more is counted than nothing. */
+  #isCounted = false;
   /** It was found out whether the large frame that has begun may pass as it comes. */
   #isLargeKnown = false;
 
@@ -51,12 +57,17 @@ export class FrameAnswer {
   }
 
   async push(chunk: Buffer): Promise<void> {
-    const frames = this.#splitter?.push(chunk) ?? [];
+    if (this.#reply.isDone()) return;
+    // It was queued while a frame before it began to pass.
+    if (this.#splitter === undefined) return this.#reply.passFrom(chunk);
+    const frames = this.#splitter.push(chunk);
     for (const frame of frames) {
       await this.#passFrame(frame);
       if (this.#reply.isDone()) return;
     }
-    if (this.#splitter !== undefined && this.#splitter.length > LARGE_FRAME_CHARS) this.#passLarge(chunk);
+    if (this.#splitter.length > LARGE_FRAME_CHARS) this.#passLarge(chunk);
+    const kept = (this.#splitter?.length ?? 0) + this.#held.length;
+    if (kept > UNCOUNTED_BYTES || this.#isCounted) this.#isCounted = this.#reply.count(kept);
   }
 
   /** Writes what has not left, up to an unfinished frame: nothing more comes. */
@@ -106,7 +117,8 @@ export class FrameAnswer {
     }
     // Messages before the response wait for it only while the head does.
     if (this.#plan.reply.headersSent) this.#reply.write(Buffer.from(this.#takeHeld() + out));
-    else this.#held += out;
+    else if (this.#held.length + out.length <= MAX_HELD_CHARS) this.#held += out;
+    else throw new AdapterError('upstream_failed', TOO_MUCH_BEFORE_HEAD);
     this.#awaited.answerSeen();
   }
 
@@ -119,7 +131,7 @@ export class FrameAnswer {
     if (last === undefined) return;
     this.#reply.write(last);
     if (this.#awaited.isSeen) await this.#plan.onAnswered?.();
-    if (this.#plan.noted !== undefined) this.#plan.noted.isAnswered = true;
+    if (this.#plan.noted !== undefined && this.#awaited.isSeen) this.#plan.noted.isAnswered = true;
     this.#reply.endParts(FRAME_TAIL);
     this.#awaited.answerSeen();
   }

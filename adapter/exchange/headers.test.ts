@@ -197,6 +197,11 @@ describe('an answer to the client', () => {
     });
   });
 
+  test.each([400, 404, 429, 503])('T4: passes no challenge on with status %i', (status) => {
+    expect(responseHeaders(head(status), undefined, 5)).not.toHaveProperty('www-authenticate');
+    expect(responseHeaders(head(403), undefined, 5)).toHaveProperty('www-authenticate');
+  });
+
   test('that is a stream has no length, and is neither cached nor buffered', () => {
     expect(responseHeaders(head(200, { 'content-type': 'text/event-stream; charset=utf-8' }), 's', '99')).toEqual({
       'content-type': 'text/event-stream; charset=utf-8',

@@ -130,7 +130,9 @@ export function responseHeaders(
   if (head.status >= 400) {
     const { 'retry-after': retryAfter, 'www-authenticate': challenge, allow } = head.headers;
     if (retryAfter !== undefined) headers['retry-after'] = retryAfter;
-    if (challenge !== undefined) headers['www-authenticate'] = challenge;
+    // With any other status it is not about the client: those are the adapter's own credentials.
+    if (challenge !== undefined && (head.status === 401 || head.status === 403))
+      headers['www-authenticate'] = challenge;
     if (allow !== undefined) headers['allow'] = allow;
   }
   return headers;

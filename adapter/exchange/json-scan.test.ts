@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
 import { elements, locate, members, shapeProblem, splice, stringEnd } from './json-scan.ts';
 import { generateJson, seededRandom } from './testing/generate-json.ts';
 
@@ -30,7 +31,7 @@ const search = (text: string): void => {
     for (const _ of members(text)) /* all of them */ ;
     for (const _ of elements(text)) /* all of them */ ;
     locate(text, ['a', 'b']);
-    shapeProblem(text, 64);
+    shapeProblem(text, levels(64));
   } catch (error) {
     // A key that is no JSON string.
     expect(error).toBeInstanceOf(SyntaxError);
@@ -208,18 +209,27 @@ describe('splice', () => {
   });
 });
 
+const levels = (depth: number): JsonLimits => ({ values: Infinity, depth });
+
 describe('shapeProblem', () => {
+  test('T17: counts values while it looks', () => {
+    const limits = { values: 4, depth: 8 };
+    expect(shapeProblem('{"a":[1,"{,["]}', limits)).toBeUndefined();
+    expect(shapeProblem('{"a":[1,2,3]}', limits)).toEqual({ kind: 'values' });
+    expect(shapeProblem('{"a":{},"b":{}}', limits)).toEqual({ kind: 'values' });
+  });
+
   const message = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":{"x":1,"x":2}}}';
 
   test('has nothing against a message, however its arguments look', () => {
-    expect(shapeProblem(message, 512)).toBeUndefined();
-    expect(shapeProblem(`[${message},${message}]`, 512, 1)).toBeUndefined();
+    expect(shapeProblem(message, levels(512))).toBeUndefined();
+    expect(shapeProblem(`[${message},${message}]`, levels(512), 1)).toBeUndefined();
     // Keys of one object say nothing about the next one, and strings are no keys.
-    expect(shapeProblem('{"params":{"a":1},"id":"params","method":"id"}', 8)).toBeUndefined();
-    expect(shapeProblem('{"id":1,"params":{"id":2,"method":"x"},"method":"y"}', 8)).toBeUndefined();
-    expect(shapeProblem('{"params":["a","a",{"b":1},{"b":1}],"x":{"a":1,"A":1}}', 8)).toBeUndefined();
-    expect(shapeProblem('[{"params":{"a":1}},{"params":{"a":1}}]', 8, 1)).toBeUndefined();
-    expect(shapeProblem('{"result":{"a":1,"A":2}}', 8)).toBeUndefined();
+    expect(shapeProblem('{"params":{"a":1},"id":"params","method":"id"}', levels(8))).toBeUndefined();
+    expect(shapeProblem('{"id":1,"params":{"id":2,"method":"x"},"method":"y"}', levels(8))).toBeUndefined();
+    expect(shapeProblem('{"params":["a","a",{"b":1},{"b":1}],"x":{"a":1,"A":1}}', levels(8))).toBeUndefined();
+    expect(shapeProblem('[{"params":{"a":1}},{"params":{"a":1}}]', levels(8), 1)).toBeUndefined();
+    expect(shapeProblem('{"result":{"a":1,"A":2}}', levels(8))).toBeUndefined();
   });
 
   test.each<[string, string]>([
@@ -238,8 +248,8 @@ describe('shapeProblem', () => {
     ['{"params":{"task":1,"tas\u212a":2}}', 'task'],
     ['{"":1,"":2}', ''],
   ])('finds the duplicate in %s', (text, key) => {
-    expect(shapeProblem(text, 8)).toEqual({ kind: 'duplicate', key });
-    expect(shapeProblem(`[{"x":1},${text}]`, 8, 1)).toEqual({ kind: 'duplicate', key });
+    expect(shapeProblem(text, levels(8))).toEqual({ kind: 'duplicate', key });
+    expect(shapeProblem(`[{"x":1},${text}]`, levels(8), 1)).toEqual({ kind: 'duplicate', key });
   });
 
   test.each<[string, string]>([
@@ -250,24 +260,24 @@ describe('shapeProblem', () => {
     ['{"params":{"URI":"a"}}', 'uri'],
     ['{"params":{"tas\u212a":1}}', 'task'],
   ])('finds the other spelling in %s', (text, key) => {
-    expect(shapeProblem(text, 8)).toEqual({ kind: 'variant', key });
-    expect(shapeProblem(`[{"x":1},${text}]`, 8, 1)).toEqual({ kind: 'variant', key });
+    expect(shapeProblem(text, levels(8))).toEqual({ kind: 'variant', key });
+    expect(shapeProblem(`[{"x":1},${text}]`, levels(8), 1)).toEqual({ kind: 'variant', key });
   });
 
   test('has nothing against other spellings where they mean nothing', () => {
-    expect(shapeProblem('{"params":{"arguments":{"Name":1,"ID":2},"Level":"x"},"Name":1}', 8)).toBeUndefined();
+    expect(shapeProblem('{"params":{"arguments":{"Name":1,"ID":2},"Level":"x"},"Name":1}', levels(8))).toBeUndefined();
   });
 
   test.each([1, 60, 64, 65, 66, 300])('finds a duplicate after %i other members', (count) => {
     const filler = Array.from({ length: count }, (_, i) => `"k${i}":0`).join(',');
-    expect(shapeProblem(`{${filler}}`, 8)).toBeUndefined();
+    expect(shapeProblem(`{${filler}}`, levels(8))).toBeUndefined();
     for (const text of [
       `{${filler},"method":1,"method":2}`,
       `{"method":1,${filler},"method":2}`,
       `{${filler},"K0":1}`,
     ]) {
-      expect(shapeProblem(text, 8)?.kind).toBe('duplicate');
-      expect(shapeProblem(`{"params":${text}}`, 8)?.kind).toBe('duplicate');
+      expect(shapeProblem(text, levels(8))?.kind).toBe('duplicate');
+      expect(shapeProblem(`{"params":${text}}`, levels(8))?.kind).toBe('duplicate');
     }
   });
 
@@ -276,14 +286,14 @@ describe('shapeProblem', () => {
       ['[', ']'],
       ['{"a":', '}'],
     ] as const) {
-      expect(shapeProblem(nested(open, close, 8), 8)).toBeUndefined();
-      expect(shapeProblem(nested(open, close, 9), 8)).toEqual({ kind: 'depth' });
+      expect(shapeProblem(nested(open, close, 8), levels(8))).toBeUndefined();
+      expect(shapeProblem(nested(open, close, 9), levels(8))).toEqual({ kind: 'depth' });
     }
-    expect(shapeProblem(`["${'['.repeat(100)}",{"${'{'.repeat(100)}":1}]`, 8)).toBeUndefined();
+    expect(shapeProblem(`["${'['.repeat(100)}",{"${'{'.repeat(100)}":1}]`, levels(8))).toBeUndefined();
   });
 
   test('says that text which is no JSON at all is too deep before it is parsed', () => {
-    expect(shapeProblem('['.repeat(1_000_000), 512)).toEqual({ kind: 'depth' });
+    expect(shapeProblem('['.repeat(1_000_000), levels(512))).toEqual({ kind: 'depth' });
   });
 });
 
@@ -320,10 +330,10 @@ describe('any JSON document', () => {
 
   test('is too deep exactly where it is', () => {
     for (const text of documents) {
-      if (shapeProblem(text, 1000) !== undefined) continue;
+      if (shapeProblem(text, levels(1000)) !== undefined) continue;
       const depth = depthOf(text);
-      expect(shapeProblem(text, depth)).toBeUndefined();
-      if (depth > 0) expect(shapeProblem(text, depth - 1)).toEqual({ kind: 'depth' });
+      expect(shapeProblem(text, levels(depth))).toBeUndefined();
+      if (depth > 0) expect(shapeProblem(text, levels(depth - 1))).toEqual({ kind: 'depth' });
     }
   });
 

@@ -4,6 +4,8 @@
  * positions mean nothing, but every search ends.
  */
 
+import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
+
 export const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 export const COMMA = 0x2c;
@@ -135,7 +137,8 @@ export function splice(text: string, edits: readonly (Span & { with: string })[]
 }
 
 export type ShapeProblem =
-  | { readonly kind: 'depth' }
+  /** It has more values or levels than may be read. */
+  | { readonly kind: 'values' | 'depth' }
   | { readonly kind: 'duplicate'; readonly key: string }
   /** Means `key` to a parser that ignores case, and nothing to others. */
   | { readonly kind: 'variant'; readonly key: string };
@@ -146,12 +149,14 @@ const OF_PARAMS: ReadonlySet<string> = new Set(['name', 'arguments', '_meta', 't
 
 /**
  * Finds what two JSON parsers may read differently, so that what the adapter checks is what the upstream does:
- * nesting deeper than `maxDepth`, members of a message or of its `params` that are named twice, and those that differ
+ * more values or levels than `limits`, members of a message or of its `params` that are named twice, and those that differ
  * from a name of the protocol only in case, which some parsers ignore. `base` is 1 inside a batch. One pass, strings are jumped over.
- * Meant to run before JSON.parse, for which deep nesting is expensive; throws a SyntaxError for a broken key.
+ * Meant to run before JSON.parse, for which these are expensive; throws a SyntaxError for a broken key.
  */
-export function shapeProblem(text: string, maxDepth: number, base = 0): ShapeProblem | undefined {
+export function shapeProblem(text: string, limits: JsonLimits, base = 0): ShapeProblem | undefined {
   let depth = 0;
+  // Each value but the first follows a comma or an opening bracket.
+  let values = 1;
   const ofMessage = new Keys();
   const ofParams = new Keys();
   let inParams = false;
@@ -177,8 +182,11 @@ export function shapeProblem(text: string, maxDepth: number, base = 0): ShapePro
       continue;
     }
     i++;
-    if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
-      if (++depth > maxDepth) return { kind: 'depth' };
+    if (c === COMMA) {
+      if (++values > limits.values) return { kind: 'values' };
+    } else if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
+      if (++depth > limits.depth) return { kind: 'depth' };
+      if (++values > limits.values) return { kind: 'values' };
       if (depth - 1 === base) {
         ofMessage.clear();
         ofParams.clear();

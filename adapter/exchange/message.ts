@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 
+import { ANSWER_LIMITS, JsonLimitError, parseJson, REQUEST_LIMITS } from '../../crds/runtime/json-limits.ts';
 import { elements, locate, shapeProblem, type ShapeProblem } from './json-scan.ts';
 
 /** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */
@@ -7,8 +8,6 @@ export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 
-/** Deep enough for any schema in use, far below what a recursive parser upstream survives. */
-const MAX_DEPTH = 512;
 const MAX_BATCH = 100;
 
 /** The revision that speaks without sessions; everything before it is opened by `initialize`. */
@@ -46,17 +45,22 @@ export interface InvalidBody {
 const NO_PARAMS = Object.freeze({});
 
 /** Parses the body of a POST once, for routing. Nothing of it is ever serialised again. */
-export function parseBody(bytes: Buffer): Body | InvalidBody {
+export function parseBody(bytes: Buffer, limits = REQUEST_LIMITS): Body | InvalidBody {
   if (!isUtf8(bytes)) return invalid(PARSE_ERROR, 'The body is not valid UTF-8.');
   const text = bytes.toString('utf8');
   const batch = /^\s*\[/.test(text);
   let problem: ShapeProblem | undefined;
   let value: unknown;
   try {
-    problem = shapeProblem(text, MAX_DEPTH, batch ? 1 : 0);
-    // Not parsed: millions of levels would take seconds.
-    if (problem?.kind === 'depth')
-      return invalid(INVALID_REQUEST, `The message is nested deeper than ${MAX_DEPTH} levels.`);
+    problem = shapeProblem(text, limits, batch ? 1 : 0);
+    // Not parsed: millions of values or levels would take seconds, and hundreds of megabytes.
+    if (problem !== undefined && !('key' in problem)) {
+      const most =
+        problem.kind === 'depth'
+          ? `is nested deeper than ${limits.depth} levels`
+          : `has more than ${limits.values} values`;
+      return invalid(INVALID_REQUEST, `The message ${most}.`);
+    }
     value = JSON.parse(text);
   } catch (error) {
     return invalid(PARSE_ERROR, `The body is not valid JSON: ${(error as Error).message.slice(0, 120)}.`);
@@ -157,12 +161,14 @@ export function progressToken(message: Message): string | null {
 /**
  * Ids of the responses (results and errors) in JSON text, one or an array of them; empty for any other message.
  * Undefined when the text is no JSON.
+ * @throws JsonLimitError
  */
 export function responseIds(text: string): readonly (string | number)[] | undefined {
   let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
+    value = parseJson(text, ANSWER_LIMITS);
+  } catch (error) {
+    if (error instanceof JsonLimitError) throw error;
     return undefined;
   }
   return (Array.isArray(value) ? value : [value]).flatMap((one: unknown) => {

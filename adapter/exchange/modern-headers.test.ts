@@ -1,6 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import { decodeHeader, headerMismatch, isModern, parameterHeaders, parameterMismatch } from './modern-headers.ts';
+import {
+  decodeHeader,
+  headerMismatch,
+  isModern,
+  parameterHeaders,
+  parameterMismatch,
+  undeclaredParameter,
+} from './modern-headers.ts';
 import type { Message } from './message.ts';
 
 const VERSION = '2026-07-28';
@@ -88,6 +95,13 @@ describe('headerMismatch', () => {
     expect(headerMismatch(request('tools/call', { name: 7 }), { ...base, 'mcp-method': 'tools/call' })).toBeUndefined();
   });
 
+  test.each([7, null, undefined, ['a'], { a: 1 }])('T14: a header names nothing that the body names as %j', (name) => {
+    const headers = { ...base, 'mcp-method': 'tools/call', 'mcp-name': 'a' };
+    expect(headerMismatch(request('tools/call', { name }), headers)).toBe(
+      'The Mcp-Name header is sent, but params.name is no text.',
+    );
+  });
+
   test.each<[string, Record<string, string>, string]>([
     ['no version', { 'mcp-method': 'tools/list' }, 'MCP-Protocol-Version header is missing'],
     [
@@ -103,8 +117,18 @@ describe('headerMismatch', () => {
     expect(headerMismatch(request('tools/list'), headers)).toContain(expected);
   });
 
-  test('concerns requests only', () => {
-    expect(headerMismatch({ kind: 'notification', method: 'n', params: { _meta: META } }, {})).toBeUndefined();
+  test('T14: notifications need no headers, but those that they have must be right', () => {
+    const notification: Message = { kind: 'notification', method: 'n', params: { _meta: META } };
+    expect(headerMismatch(notification, {})).toBeUndefined();
+    expect(headerMismatch(notification, { 'mcp-method': 'n' })).toBeUndefined();
+    expect(headerMismatch(notification, { 'mcp-method': 'tools/call' })).toContain('says tools/call, the body says n');
+  });
+
+  test('T14: a parameter header that nothing declares is told', () => {
+    const declared = [{ header: 'mcp-param-region', path: ['region'] }];
+    expect(undeclaredParameter({ 'mcp-param-region': 'a', 'x-other': 'b' }, declared)).toBeUndefined();
+    expect(undeclaredParameter({ 'mcp-param-zone': 'a' }, declared)).toContain('mcp-param-zone');
+    expect(undeclaredParameter({ 'mcp-param-region': 'a' }, [])).toContain('mcp-param-region');
   });
 });
 

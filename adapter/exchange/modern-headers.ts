@@ -24,7 +24,11 @@ export function decodeHeader(value: string): string | undefined {
 
 /** Whether a request belongs to the sessionless revision: its `_meta` or its header says so. */
 export function isModern(message: Message, headers: IncomingHttpHeaders): boolean {
-  if (modernRevision(message) !== undefined) return true;
+  return modernRevision(message) !== undefined || saysModern(headers);
+}
+
+/** Whether the header alone says so. */
+export function saysModern(headers: IncomingHttpHeaders): boolean {
   const header = headers['mcp-protocol-version'];
   return typeof header === 'string' && header >= MODERN_REVISION && /^\d{4}-\d{2}-\d{2}$/.test(header);
 }
@@ -34,24 +38,48 @@ export function isModern(message: Message, headers: IncomingHttpHeaders): boolea
  * have decided by the headers, so a party that reads the body must compare (MCP 2026-07-28, -32020).
  */
 export function headerMismatch(message: Message, headers: IncomingHttpHeaders): string | undefined {
-  if (message.kind !== 'request') return undefined;
+  if (message.kind === 'response') return undefined;
+  if (message.kind === 'notification') return methodMismatch(message.method, headers['mcp-method']);
   const version = headers['mcp-protocol-version'];
   const revision = modernRevision(message);
   if (version === undefined) return 'The MCP-Protocol-Version header is missing.';
   if (revision !== undefined && version !== revision) {
     return `The MCP-Protocol-Version header says ${String(version)}, the body says ${revision}.`;
   }
-  const method = headers['mcp-method'];
-  if (method === undefined) return 'The Mcp-Method header is missing.';
-  if (method !== message.method)
-    return `The Mcp-Method header says ${String(method)}, the body says ${message.method}.`;
+  if (headers['mcp-method'] === undefined) return 'The Mcp-Method header is missing.';
+  const otherMethod = methodMismatch(message.method, headers['mcp-method']);
+  if (otherMethod !== undefined) return otherMethod;
   const parameter = NAME_PARAMETER[message.method];
   if (parameter === undefined) return undefined;
   const wanted = message.params[parameter];
-  if (typeof wanted !== 'string') return undefined;
   const name = headers['mcp-name'];
+  if (typeof wanted !== 'string') {
+    return name === undefined ? undefined : `The Mcp-Name header is sent, but params.${parameter} is no text.`;
+  }
   if (typeof name !== 'string') return 'The Mcp-Name header is missing.';
   if (decodeHeader(name) !== wanted) return `The Mcp-Name header does not match params.${parameter}.`;
+  return undefined;
+}
+
+function methodMismatch(method: string, header: string | string[] | undefined): string | undefined {
+  return header === undefined || header === method
+    ? undefined
+    : `The Mcp-Method header says ${String(header)}, the body says ${method}.`;
+}
+
+/** Repeats a parameter of a tool call. */
+const PARAMETER = 'mcp-param-';
+
+/** What is wrong with an `Mcp-Param-*` header that repeats nothing: a router would have decided by it all the same. */
+export function undeclaredParameter(
+  headers: IncomingHttpHeaders,
+  declared: readonly ParameterHeader[],
+): string | undefined {
+  for (const name in headers) {
+    if (name.startsWith(PARAMETER) && !declared.some(({ header }) => header === name)) {
+      return `The ${name} header belongs to no parameter of this request.`;
+    }
+  }
   return undefined;
 }
 
@@ -71,7 +99,7 @@ export function parameterHeaders(inputSchema: unknown, path: readonly string[] =
   for (const [key, schema] of Object.entries(properties)) {
     if (typeof schema !== 'object' || schema === null) continue;
     const name = (schema as Record<string, unknown>)['x-mcp-header'];
-    if (typeof name === 'string') found.push({ header: `mcp-param-${name.toLowerCase()}`, path: [...path, key] });
+    if (typeof name === 'string') found.push({ header: `${PARAMETER}${name.toLowerCase()}`, path: [...path, key] });
     found.push(...parameterHeaders(schema, [...path, key], depth + 1));
   }
   return found;

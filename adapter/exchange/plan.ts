@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
+import type { ByteBudget } from '../byte-budget.ts';
 import type { AdapterError, ErrorCode } from '../errors.ts';
 import type { ResponseHead, Upstream, UpstreamRequest } from '../upstream/upstream.ts';
 import type { Noted } from './answer-watch.ts';
@@ -25,6 +26,8 @@ export interface Plan {
   readonly requestId: string;
   readonly keepAlive: KeepAlive;
   readonly running: RunningExchanges;
+  /** Bytes of answers that are kept, of all exchanges. */
+  readonly answers: ByteBudget;
   /** JSON texts of the ids of the requests in the body; they get an error when no answer can come any more. */
   readonly idTexts: readonly string[];
   /** Sent as Mcp-Session-Id; `initialize` sets it when the session is open. */

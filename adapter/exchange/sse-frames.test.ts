@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { MAX_ANSWER_BYTES } from './answer-limits.ts';
 import { type Frame, FrameSplitter, messageFrame, readFrame, withData } from './sse-frames.ts';
 
 /** A stream with all that frames may hold; lines end with LF. */
@@ -56,6 +57,25 @@ describe.each(Object.entries(ENDINGS))('a stream whose lines end with %s', (_nam
     }
   });
 
+  test.each([
+    ['comments', ':\n\n'],
+    ['blank lines', '\n'],
+    ['comments within a line', ':\n'],
+    ['unfinished data', 'data:\n'],
+    ['messages', `event: message\ndata: ${JSON.stringify({ jsonrpc: '2.0', method: 'x'.repeat(32) })}\n\n`],
+    ['comments before messages', ':\n:\n\n\n: data\nretry: 1\nevent: message\ndata: {"text":"one of many"}\n\n'],
+  ])('T17: 1 MiB of %s is split in 20 ms of CPU', (_what, unit) => {
+    const hostile = Buffer.from(unit.replaceAll('\n', ending).repeat((1 << 20) / unit.length));
+    let best = Infinity;
+    // The first ones run before they are compiled.
+    for (let round = 0; round < 30 && best >= 20; round++) {
+      const before = process.cpuUsage();
+      for (let i = 0; i < 5; i++) new FrameSplitter().push(hostile);
+      best = Math.min(best, process.cpuUsage(before).user / 5000);
+    }
+    expect(best).toBeLessThan(20);
+  });
+
   test('is split into the same frames when it comes byte by byte, each as soon as it is whole', () => {
     const splitter = new FrameSplitter();
     const ends: number[] = [];
@@ -91,6 +111,13 @@ describe('a stream', () => {
     }
   });
 
+  test('may bring comments and blank lines between its messages, and a comment at once', () => {
+    const text = ':a\n\n\n:b\n\n:c\ndata: 1\n\n:d\n\n';
+    const { frames, rest } = split(Buffer.from(text), []);
+    expect(frames.map(({ raw }) => raw)).toEqual([':a\n\n\n:b\n\n', ':c\ndata: 1\n\n', ':d\n\n']);
+    expect([frames.map(({ data }) => data), rest]).toEqual([[undefined, '1', undefined], '']);
+  });
+
   test('keeps an unfinished frame until its end comes', () => {
     const splitter = new FrameSplitter();
     expect(splitter.push(Buffer.from('data: 1\n'))).toEqual([]);
@@ -111,10 +138,10 @@ describe('a stream', () => {
 
   test('with a frame that never ends is given up', () => {
     const splitter = new FrameSplitter();
-    const chunk = Buffer.alloc(16 << 20, 'x');
+    const chunk = Buffer.alloc(MAX_ANSWER_BYTES / 4, 'x');
     expect(() => {
       for (let i = 0; i < 5; i++) splitter.push(chunk);
-    }).toThrow('64 MiB');
+    }).toThrow('is larger than');
   });
 });
 

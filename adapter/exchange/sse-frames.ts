@@ -1,3 +1,5 @@
+import { MAX_ANSWER_BYTES } from './answer-limits.ts';
+
 /**
  * Event-stream frames (HTML standard, section 9.2.6), split without changing a byte, so that a frame that nobody
  * has to change leaves as it came, its `id`, `event` and `retry` lines included.
@@ -11,7 +13,9 @@ export interface Frame {
   readonly event: string | undefined;
 }
 
-const MAX_FRAME_CHARS = 64 << 20;
+const LF = 0x0a;
+const CR = 0x0d;
+const COLON = 0x3a;
 const LONGEST_BLANK_LINE = '\r\n\r\n'.length;
 
 /** Splits a stream of decoded text into frames; keeps the unfinished rest. */
@@ -25,7 +29,7 @@ export class FrameSplitter {
   #endedInCr = false;
   #decoder = new TextDecoder();
 
-  /** The frames that end within this chunk. Throws when a single frame grows past 64 Mi characters. */
+  /** The frames that end within this chunk. Throws when a single frame grows past MAX_ANSWER_BYTES characters. */
   push(chunk: Uint8Array): Frame[] {
     const frames: Frame[] = [];
     let text = this.#decoder.decode(chunk, { stream: true });
@@ -35,19 +39,23 @@ export class FrameSplitter {
       text = text.slice(1);
     }
     this.#endedInCr = false;
-    while (text !== '') {
-      const end = frameEnd(this.#tail + text) - this.#tail.length;
-      if (end < 0) {
-        this.#keep(text);
-        break;
-      }
-      frames.push(readFrame(this.rest + text.slice(0, end)));
-      this.#endedInCr = end === text.length && text.endsWith('\r');
-      text = text.slice(end);
-      this.#pieces = [];
-      this.#length = 0;
-      this.#tail = '';
+    // The first blank line may have begun in what was kept.
+    const kept = this.#tail.length;
+    const all = this.#tail + text;
+    const ends = new FrameEnds(all);
+    let from = kept;
+    for (;;) {
+      const begun = this.#length > 0;
+      const silent = begun ? from : ends.silentAfter(from);
+      const end = silent > from ? silent : ends.after(from === kept ? 0 : from);
+      if (end === -1) break;
+      const raw = all.slice(from, end);
+      frames.push(silent > from ? silence(raw) : readFrame(begun ? this.rest + raw : raw));
+      if (begun) this.#forget();
+      from = end;
     }
+    if (from === all.length) this.#endedInCr = all.endsWith('\r');
+    else this.#keep(all.slice(from));
     return frames;
   }
 
@@ -61,21 +69,67 @@ export class FrameSplitter {
     return this.#pieces.join('');
   }
 
+  #forget(): void {
+    this.#pieces = [];
+    this.#length = 0;
+    this.#tail = '';
+  }
+
   #keep(text: string): void {
     this.#pieces.push(text);
     this.#length += text.length;
     this.#tail = (this.#tail + text.slice(-LONGEST_BLANK_LINE)).slice(-LONGEST_BLANK_LINE);
-    if (this.#length > MAX_FRAME_CHARS) throw new Error('an event of the upstream stream is larger than 64 MiB');
+    if (this.#length > MAX_ANSWER_BYTES)
+      throw new Error(`an event of the upstream stream is larger than ${MAX_ANSWER_BYTES >> 20} MiB`);
   }
 }
 
-/** Index after the first blank line, -1 without one. Lines end with LF, CRLF or CR, in one stream too. */
-function frameEnd(text: string): number {
-  const lf = text.indexOf('\n\n');
-  const before = lf === -1 ? text : text.slice(0, lf + 1);
-  if (!before.includes('\r')) return lf === -1 ? -1 : lf + 2;
-  const blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/.exec(text);
-  return blankLine === null ? -1 : blankLine.index + blankLine[0].length;
+/** Finds blank lines of a text, one after the other: what lies before one is never looked at again. */
+class FrameEnds {
+  readonly #text: string;
+  readonly #hasCr: boolean;
+  /** No blank line is left before. */
+  #searched = 0;
+  readonly #blankLine = /(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)/g;
+
+  constructor(text: string) {
+    this.#text = text;
+    this.#hasCr = text.includes('\r');
+  }
+
+  /**
+   * Index after the frames from here on that say nothing, being but comments and line ends. They are read as one, so that
+   * a stream of nothing else costs little.
+   */
+  silentAfter(from: number): number {
+    const text = this.#text;
+    let end = from;
+    let at = from;
+    for (let inComment = false; at < text.length; at++) {
+      const c = text.charCodeAt(at);
+      if (c === LF || c === CR) {
+        // The LF of a CRLF belongs to the comment that its CR ends.
+        if (inComment && c === CR && text.charCodeAt(at + 1) === LF) at++;
+        // At the beginning of a line, each line end is an empty line.
+        if (!inComment) end = at + 1;
+        inComment = false;
+      } else if (c === COLON) inComment = true;
+      else if (!inComment) break;
+    }
+    this.#searched = at;
+    return end;
+  }
+
+  /** Index after the next blank line, -1 without one. Lines end with LF, CRLF or CR, in one stream too. */
+  after(from: number): number {
+    const start = Math.max(from, this.#searched);
+    if (this.#hasCr) {
+      this.#blankLine.lastIndex = start;
+      return this.#blankLine.test(this.#text) ? this.#blankLine.lastIndex : -1;
+    }
+    const at = this.#text.indexOf('\n\n', start);
+    return at === -1 ? -1 : at + 2;
+  }
 }
 
 /** Whether a line with an event id begins in these bytes of a stream; one that they cut is not seen. */
@@ -83,12 +137,14 @@ export function mentionsEventId(chunk: Buffer): boolean {
   return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
 }
 
+const silence = (raw: string): Frame => ({ raw, data: undefined, id: undefined, event: undefined });
+
 /** Reads the fields of one frame. */
 export function readFrame(raw: string): Frame {
   let data: string | undefined;
   let id: string | undefined;
   let event: string | undefined;
-  for (const line of raw.split(/\r\n|\n|\r/)) {
+  for (const line of lines(raw)) {
     const colon = line.indexOf(':');
     const field = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line.charAt(colon + 1) === ' ' ? colon + 2 : colon + 1);
@@ -99,6 +155,8 @@ export function readFrame(raw: string): Frame {
   return { raw, data, id, event };
 }
 
+const lines = (raw: string): readonly string[] => raw.split(raw.includes('\r') ? /\r\n|\n|\r/ : '\n');
+
 /** The same frame with other data: all its other lines stay. */
 export function withData(frame: Frame, data: string): string {
   return `${openFrame(frame)}${data.replaceAll('\n', '\ndata: ')}\n\n`;
@@ -106,7 +164,7 @@ export function withData(frame: Frame, data: string): string {
 
 /** The same frame up to its data, which follows in parts (`asData`) and ends with two line feeds. */
 export function openFrame(frame: Frame): string {
-  const others = frame.raw.split(/\r\n|\n|\r/).filter((line) => line !== '' && !/^data(:|$)/.test(line));
+  const others = lines(frame.raw).filter((line) => line !== '' && !/^data(:|$)/.test(line));
   return [...others, 'data: '].join('\n');
 }
 

@@ -9,7 +9,7 @@ import type { SecondHome } from './second-home.ts';
 
 export interface DanglingParts {
   readonly records: Pick<FileRecords, 'page' | 'remove'>;
-  readonly stage: Pick<FileStage, 'pathOf'>;
+  readonly stage: Pick<FileStage, 'pathsOf'>;
   readonly bytes: Pick<FileDiscard, 'discard'>;
   readonly secondHome: Pick<SecondHome, 'has'> | undefined;
   /** False while the store is unavailable or replaced by memory: what it says then proves nothing. */
@@ -59,15 +59,20 @@ export class DanglingRecords {
   }
 
   async #isGone(file: FileRecord, signal: AbortSignal): Promise<boolean> {
-    const path = this.#parts.stage.pathOf(file);
-    if (!(await isMissing(path))) return false;
+    const paths = this.#parts.stage.pathsOf(file);
+    if (!(await areMissing(paths))) return false;
     const { secondHome } = this.#parts;
     if (secondHome !== undefined) return !(await secondHome.has(file, signal));
     // A volume that is not mounted looks the same, but for the folder of all sessions.
-    const allSessions = dirname(dirname(dirname(path)));
-    if (await isMissing(allSessions)) throw new Error(`the folder ${allSessions} is not there`);
+    const allSessions = paths.map((path) => dirname(dirname(dirname(path))));
+    if (await areMissing(allSessions)) throw new Error(`the folder ${allSessions[0]} is not there`);
     return true;
   }
+}
+
+async function areMissing(paths: readonly string[]): Promise<boolean> {
+  for (const path of paths) if (!(await isMissing(path))) return false;
+  return true;
 }
 
 /** Any other failure says nothing about the file. */

@@ -1,9 +1,9 @@
-import { constants, fsync, read } from 'node:fs';
+import { constants, fsync, read, type Stats } from 'node:fs';
 import { promisify } from 'node:util';
 import { CAREFULLY, isAt } from './anchored-folder.ts';
 import { type DiskCalls, patient } from './disk-calls.ts';
 import { onDisk } from './disk-failure.ts';
-import { FileRefused, type OpenedFile, StorageFault } from './places.ts';
+import { FileRefused, type FileVersion, type OpenedFile, StorageFault } from './places.ts';
 
 /** A file up to this size is read at once. */
 const SMALL_BYTES = 256 * 1024;
@@ -20,17 +20,20 @@ export class DiskFile implements OpenedFile {
   readonly path: string;
   readonly size: number;
   readonly modifiedAt: number;
+  readonly version: FileVersion;
   /** -1 when it is closed. */
   #fd: number;
   readonly #calls: DiskCalls;
   readonly #steps = new Set<Promise<unknown>>();
 
-  private constructor(fd: number, calls: DiskCalls, file: { path: string; size: number; modifiedAt: number }) {
+  private constructor(fd: number, calls: DiskCalls, path: string, stats: Stats) {
     this.#fd = fd;
     this.#calls = calls;
-    this.path = file.path;
-    this.size = file.size;
-    this.modifiedAt = file.modifiedAt;
+    this.path = path;
+    this.size = stats.size;
+    this.modifiedAt = stats.mtimeMs;
+    const { dev, ino, size, mtimeMs, ctimeMs } = stats;
+    this.version = { id: [dev, ino, size, mtimeMs, ctimeMs].join(' '), changedAt: ctimeMs };
   }
 
   /**
@@ -58,7 +61,7 @@ export class DiskFile implements OpenedFile {
       if (!stats.isFile()) throw new FileRefused('not_a_file', `${path} is no regular file`);
       if (stats.nlink > 1) throw new FileRefused('linked', `${path} has ${stats.nlink} names`);
       if (stats.nlink === 1 && (await isAt(fd, path, anchored))) {
-        file = new DiskFile(fd, calls, { path, size: stats.size, modifiedAt: stats.mtimeMs });
+        file = new DiskFile(fd, calls, path, stats);
       }
     } finally {
       if (file === undefined) await calls.close(fd);

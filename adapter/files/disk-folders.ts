@@ -2,8 +2,8 @@ import { dirname, join } from 'node:path';
 import type { FileKind } from '../state/file-records.ts';
 import { AnchoredFolder, syncFolders } from './anchored-folder.ts';
 import type { DiskCalls } from './disk-calls.ts';
-import { sessionsFolder } from './paths.ts';
 import { type FilePlace, FileRefused } from './places.ts';
+import { foldersTo, sessionsFolder, type Tree } from './storage-layout.ts';
 
 export type Item = Omit<FilePlace, 'filename'>;
 
@@ -20,10 +20,11 @@ export interface FolderOptions {
 const ATTEMPTS = 20;
 const VANISHED: ReadonlySet<FileRefused['reason']> = new Set(['missing', 'changed']);
 
-export const sessionFolder = (root: string, { kind, sessionId }: Item): string =>
-  join(sessionsFolder(root, kind), sessionId);
+export const sessionFolder = (root: string, { kind, sessionId }: Item, tree: Tree): string =>
+  join(sessionsFolder(root, kind, tree), sessionId);
 
-export const itemFolder = (root: string, item: Item): string => join(sessionFolder(root, item), item.fileId);
+export const itemFolder = (root: string, item: Item, tree: Tree): string =>
+  join(sessionFolder(root, item, tree), item.fileId);
 
 /** Opens a folder at a real path; undefined when there is none. */
 export async function openedFolder(
@@ -48,9 +49,9 @@ export interface ItemFolder {
 }
 
 /** Makes an item's folder and those above it; several may do so at once. Both that it gives are to be closed. */
-export async function makeItemFolder(item: Item, options: FolderOptions): Promise<ItemFolder> {
-  return whileItVanishes(itemFolder(options.root, item), async () => {
-    const { folder: session, made } = await makeSession(item, options);
+export async function makeItemFolder(item: Item, tree: Tree, options: FolderOptions): Promise<ItemFolder> {
+  return whileItVanishes(itemFolder(options.root, item, tree), async () => {
+    const { folder: session, made } = await makeSession(item, tree, options);
     try {
       const { folder } = await session.makeFolder(item.fileId, options.permissions);
       return { folder, session, above: made ? [dirname(session.path)] : [] };
@@ -78,21 +79,29 @@ export async function whileItVanishes<T>(path: string, work: () => Promise<T>): 
   }
 }
 
-async function makeSession(item: Item, options: FolderOptions): Promise<{ folder: AnchoredFolder; made: boolean }> {
-  const there = await openedFolder(sessionFolder(options.root, item), options.anchored, options.calls);
+async function makeSession(
+  item: Item,
+  tree: Tree,
+  options: FolderOptions,
+): Promise<{ folder: AnchoredFolder; made: boolean }> {
+  const there = await openedFolder(sessionFolder(options.root, item, tree), options.anchored, options.calls);
   if (there !== undefined) return { folder: there, made: false };
-  using sessions = await makeSessions(item.kind, options);
+  using sessions = await makeSessions(item.kind, tree, options);
   // Awaited here: `sessions` must not be closed before.
   return await sessions.makeFolder(item.sessionId, options.permissions);
 }
 
-async function makeSessions(kind: FileKind, options: FolderOptions): Promise<AnchoredFolder> {
+async function makeSessions(kind: FileKind, tree: Tree, options: FolderOptions): Promise<AnchoredFolder> {
   const { root, permissions, anchored, calls, synced } = options;
-  const there = await openedFolder(sessionsFolder(root, kind), anchored, calls);
+  const there = await openedFolder(sessionsFolder(root, kind, tree), anchored, calls);
   if (there !== undefined) return there;
-  using opened = await AnchoredFolder.open(root, anchored, calls);
-  using tree = (await opened.makeFolder(`${kind}s`, permissions)).folder;
-  const { folder } = await tree.makeFolder('sessions', permissions);
-  if (synced) await syncFolders([root, tree.path], anchored);
+  let folder = await AnchoredFolder.open(root, anchored, calls);
+  const above: string[] = [];
+  for (const name of foldersTo(kind, tree)) {
+    using parent = folder;
+    above.push(parent.path);
+    folder = (await parent.makeFolder(name, permissions)).folder;
+  }
+  if (synced) await syncFolders(above, anchored);
   return folder;
 }

@@ -1,5 +1,5 @@
 import type { FileKind } from '../state/file-records.ts';
-import type { AnchoredFolder } from './anchored-folder.ts';
+import { type AnchoredFolder, rawName, utf8 } from './anchored-folder.ts';
 import { isForbidden } from './disk-failure.ts';
 import type { StagedItem } from './file-stage.ts';
 import { isId, TEMPORARY_NAME } from './paths.ts';
@@ -8,32 +8,67 @@ import { FileRefused } from './places.ts';
 /** An upstream may fill a folder with any number of files; so many tell its age well enough. */
 const ENTRIES_LOOKED_AT = 1_000;
 
+interface Where {
+  readonly kind: FileKind;
+  readonly serverId?: string;
+}
+
 /**
- * Everything in the folder of all sessions of one kind, one step at a time: nothing is collected or sorted. What an
+ * Everything in one folder of sessions, one step at a time: nothing is collected or sorted. What an
  * upstream of another user has made for itself alone is given as `unreadable`; all else has its turn all the same.
  */
 export async function* stagedItems(
   sessions: AnchoredFolder,
-  kind: FileKind,
+  where: Where,
   signal: AbortSignal,
 ): AsyncGenerator<StagedItem> {
   for await (const { name } of sessions.entries()) {
     signal.throwIfAborted();
     try {
-      yield* sessionItems(sessions, { kind, sessionId: name }, signal);
+      yield* sessionItems(sessions, { ...where, sessionId: name }, signal);
     } catch (error) {
       if (!isForbidden(error)) throw error;
-      yield { kind, sessionId: name, entry: null, fileId: null, temporary: [], modifiedAt: 0, unreadable: error };
+      yield { ...where, sessionId: name, entry: null, fileId: null, temporary: [], modifiedAt: 0, unreadable: error };
     }
+  }
+}
+
+/** The same of one server, whose folder is only read: others may have made it, or put a link in its place. */
+export async function* itemsOfServer(
+  open: () => Promise<AnchoredFolder | undefined>,
+  where: Where & { serverId: string },
+  signal: AbortSignal,
+): AsyncGenerator<StagedItem> {
+  let sessions;
+  try {
+    sessions = await open();
+  } catch (error) {
+    if (isForbidden(error))
+      yield { ...where, sessionId: '', entry: null, fileId: null, temporary: [], modifiedAt: 0, unreadable: error };
+    else if (!(error instanceof FileRefused)) throw error;
+  }
+  if (sessions === undefined) return;
+  using opened = sessions;
+  yield* stagedItems(opened, where, signal);
+}
+
+/** Files directly in an item's folder, temporary ones left out. */
+export async function* regularFiles(folder: AnchoredFolder): AsyncGenerator<{ name: string; modifiedAt: number }> {
+  for await (const { name } of folder.entries()) {
+    const readable = utf8(name);
+    if (TEMPORARY_NAME.test(readable) || rawName(readable) !== name) continue;
+    const stats = await folder.stats(name);
+    if (stats?.isFile()) yield { name: readable, modifiedAt: stats.mtimeMs };
   }
 }
 
 async function* sessionItems(
   sessions: AnchoredFolder,
-  { kind, sessionId }: { kind: FileKind; sessionId: string },
+  where: Where & { sessionId: string },
   signal: AbortSignal,
 ): AsyncGenerator<StagedItem> {
-  const stray = { kind, sessionId, entry: null, fileId: null, temporary: [] };
+  const { sessionId } = where;
+  const stray = { ...where, entry: null, fileId: null, temporary: [] };
   const session = await folderAt(sessions, sessionId);
   if (session === 'gone') return;
   if (session === 'no folder') {
@@ -45,7 +80,7 @@ async function* sessionItems(
   let empty = true;
   for await (const { name } of opened.entries()) {
     signal.throwIfAborted();
-    const item = await itemAt(opened, { kind, sessionId, entry: name });
+    const item = await itemAt(opened, { ...where, entry: name });
     if (item === undefined) continue;
     empty = false;
     yield item;
@@ -56,7 +91,7 @@ async function* sessionItems(
 /** Undefined when it is gone. */
 async function itemAt(
   session: AnchoredFolder,
-  place: { kind: FileKind; sessionId: string; entry: string },
+  place: Where & { sessionId: string; entry: string },
 ): Promise<StagedItem | undefined> {
   const { sessionId, entry } = place;
   const other = { ...place, fileId: null, temporary: [] };

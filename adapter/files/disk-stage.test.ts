@@ -502,7 +502,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
       const at = place();
       const told = join(base, 'data', 'uploads', 'sessions', at.sessionId, at.fileId, 'report.pdf');
       expect(await stage.prepare(at)).toBe(told);
-      expect(stage.toolPathOf(at)).toBe(told);
+      expect(stage.toolPathOf(stage.pathOf(at))).toBe(told);
       await writeFile(told, 'tool');
       await using file = await stage.openOutput(told, at.sessionId);
       expect(file.path).toBe(stage.pathOf(at));

@@ -1,6 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { access as checkAccess, mkdir, realpath } from 'node:fs/promises';
-import { dirname, join, resolve } from 'node:path';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { Storage } from '../../crds/config/storage.ts';
 import type { FileKind } from '../state/file-records.ts';
 import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
 import { emptyFolder, removeEmpty, removeEntry } from './anchored-removal.ts';
@@ -16,13 +17,14 @@ import {
   sessionFolder,
   whileItVanishes,
 } from './disk-folders.ts';
-import { stagedItems } from './disk-items.ts';
+import { itemsOfServer, regularFiles, stagedItems } from './disk-items.ts';
 import { openFirst, outputFences } from './disk-output.ts';
 import { DiskWriter } from './disk-writer.ts';
 import type { FileStage, StagedItem } from './file-stage.ts';
 import { outputCandidates } from './output-candidates.ts';
-import { isComponent, isId, sessionsFolder, TEMPORARY_NAME } from './paths.ts';
+import { isComponent, isId } from './paths.ts';
 import { type FilePlace, FileRefused, type FileWriter, type OpenedFile } from './places.ts';
+import { sessionsFolder, type Tree, treeCalled, treesOf } from './storage-layout.ts';
 
 export interface DiskStageOptions {
   /** `storage.root`; made when it is missing. */
@@ -31,6 +33,8 @@ export interface DiskStageOptions {
   readonly access: 'owner' | 'group' | 'all';
   /** `storage.atomic_writes`. */
   readonly atomicWrites: boolean;
+  /** `storage.layout`. Default: shared. */
+  readonly layout?: Storage['layout'];
   /** `storage.artifact_locator_allowed_roots` where the policy allows them, else none. */
   readonly locatorRoots: readonly string[];
   /** Files that no tool may name as its output, wherever they lie: the state database. */
@@ -83,16 +87,20 @@ export class DiskStage implements FileStage {
   }
 
   pathOf(place: FilePlace): string {
-    return pathBelow(this.#root, place);
+    return pathBelow(this.#root, place, this.#trees(place)[0]);
   }
 
-  toolPathOf(place: FilePlace): string {
-    return pathBelow(resolve(this.#options.root), place);
+  pathsOf(place: FilePlace): string[] {
+    return this.#trees(place).map((tree) => pathBelow(this.#root, place, tree));
+  }
+
+  toolPathOf(path: string): string {
+    return join(resolve(this.#options.root), relative(this.#root, path));
   }
 
   async prepare(place: FilePlace): Promise<string> {
-    const path = this.toolPathOf(place);
-    const { folder, session } = await makeItemFolder(place, this.#folders);
+    const path = this.toolPathOf(this.pathOf(place));
+    const { folder, session } = await makeItemFolder(place, this.#trees(place)[0], this.#folders);
     folder.close();
     session.close();
     return path;
@@ -102,7 +110,7 @@ export class DiskStage implements FileStage {
     const path = this.pathOf(place);
     const { atomicWrites, access } = this.#options;
     return whileItVanishes(dirname(path), async () => {
-      const folders = await makeItemFolder(place, this.#folders);
+      const folders = await makeItemFolder(place, this.#trees(place)[0], this.#folders);
       return DiskWriter.create(folders, rawName(place.filename), {
         permissions: PERMISSIONS[access].file,
         atomic: options?.atomic ?? atomicWrites,
@@ -113,34 +121,40 @@ export class DiskStage implements FileStage {
   }
 
   async open(place: FilePlace): Promise<OpenedFile> {
-    return DiskFile.open(this.pathOf(place), this.#anchored, this.#calls);
+    let missing: unknown;
+    for (const path of this.pathsOf(place)) {
+      try {
+        return await DiskFile.open(path, this.#anchored, this.#calls);
+      } catch (error) {
+        if (!(error instanceof FileRefused && error.reason === 'missing')) throw error;
+        missing ??= error;
+      }
+    }
+    throw missing;
   }
 
-  async openOutput(path: string, sessionId: string): Promise<OpenedFile> {
+  async openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile> {
     if (!isId(sessionId)) throw new FileRefused('outside', 'the session id is none');
-    const candidates = outputCandidates(path, sessionId, await outputFences(this.#root, this.#options));
+    const candidates = outputCandidates(path, { sessionId, serverId }, await outputFences(this.#root, this.#options));
     return openFirst(candidates, this.#anchored);
   }
 
   async filesIn(item: Item): Promise<string[]> {
     checkItem(item);
     const found: { name: string; modifiedAt: number }[] = [];
-    await this.#inItem(item, async (folder) => {
-      for await (const { name } of folder.entries()) {
-        const readable = utf8(name);
-        if (TEMPORARY_NAME.test(readable) || rawName(readable) !== name) continue;
-        const stats = await folder.stats(name);
-        if (stats?.isFile()) found.push({ name: readable, modifiedAt: stats.mtimeMs });
-        if (found.length === MOST_FILES) break;
-      }
-    });
+    for (const tree of this.#trees(item)) {
+      await this.#in(itemFolder(this.#root, item, tree), async (folder) => {
+        for await (const file of regularFiles(folder)) if (found.push(file) === MOST_FILES) break;
+      });
+      if (found.length > 0) break;
+    }
     return found.sort((a, b) => b.modifiedAt - a.modifiedAt).map(({ name }) => name);
   }
 
   async rename(place: FilePlace, filename: string): Promise<void> {
     this.pathOf(place);
     this.pathOf({ ...place, filename });
-    using folder = await AnchoredFolder.open(itemFolder(this.#root, place), this.#anchored);
+    using folder = await AnchoredFolder.open(dirname(this.pathOf(place)), this.#anchored);
     if ((await folder.stats(rawName(filename))) !== undefined) {
       throw new FileRefused('changed', `${folder.path} has a file ${filename} already`);
     }
@@ -148,9 +162,8 @@ export class DiskStage implements FileStage {
   }
 
   async keepOnly(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
-    this.pathOf(place);
     const name = rawName(place.filename);
-    const there = await openedFolder(itemFolder(this.#root, place), this.#anchored, this.#calls);
+    const there = await openedFolder(dirname(this.pathOf(place)), this.#anchored, this.#calls);
     if (there === undefined) return;
     using folder = there;
     // The file and all folders at once: file systems with a journal write it once for all of them.
@@ -161,26 +174,33 @@ export class DiskStage implements FileStage {
 
   async removeItem(item: Item): Promise<void> {
     checkItem(item);
-    await this.#in(sessionFolder(this.#root, item), (session) => removeEntry(session, item.fileId));
+    const folders = this.#trees(item).map((tree) => sessionFolder(this.#root, item, tree));
+    await this.#inEach(folders, (session) => removeEntry(session, item.fileId));
   }
 
-  async removeSession(sessionId: string): Promise<void> {
+  async removeSession(sessionId: string, serverId?: string): Promise<void> {
     if (!isId(sessionId)) throw new FileRefused('outside', 'the session id is none');
-    for (const kind of ['upload', 'artifact'] as const) {
-      await this.#in(sessionsFolder(this.#root, kind), (sessions) => removeEntry(sessions, sessionId));
-    }
+    const folders = (['upload', 'artifact'] as const).flatMap((kind) =>
+      this.#trees({ serverId }).map((tree) => sessionsFolder(this.#root, kind, tree)),
+    );
+    await this.#inEach(folders, (sessions) => removeEntry(sessions, sessionId));
   }
 
   async *items(kind: FileKind, signal: AbortSignal): AsyncGenerator<StagedItem> {
-    const sessions = await openedFolder(sessionsFolder(this.#root, kind), this.#anchored);
-    if (sessions === undefined) return;
-    using opened = sessions;
-    yield* stagedItems(opened, kind, signal);
+    for (const tree of await this.#treesThere(kind)) {
+      const path = sessionsFolder(this.#root, kind, tree);
+      if (tree === null) {
+        const sessions = await openedFolder(path, this.#anchored);
+        if (sessions === undefined) continue;
+        using opened = sessions;
+        yield* stagedItems(opened, { kind }, signal);
+      } else yield* itemsOfServer(() => openedFolder(path, this.#anchored), { kind, serverId: tree }, signal);
+    }
   }
 
   async removeStray(item: StagedItem): Promise<void> {
     const { kind, sessionId, entry } = item;
-    await this.#in(sessionsFolder(this.#root, kind), async (sessions) => {
+    await this.#in(sessionsFolder(this.#root, kind, item.serverId ?? null), async (sessions) => {
       if (entry === null) return removeEmpty(sessions, sessionId);
       const session = await openedIn(sessions, sessionId);
       if (session === undefined) return;
@@ -193,7 +213,7 @@ export class DiskStage implements FileStage {
     const { kind, sessionId, fileId, temporary } = item;
     let removed = 0;
     if (fileId === null) return removed;
-    await this.#inItem({ kind, sessionId, fileId }, async (folder) => {
+    await this.#in(itemFolder(this.#root, { kind, sessionId, fileId }, item.serverId ?? null), async (folder) => {
       for (const name of temporary) {
         const stats = await folder.stats(name);
         if (stats === undefined || stats.mtimeMs >= olderThan) continue;
@@ -228,18 +248,43 @@ export class DiskStage implements FileStage {
     await work(opened);
   }
 
-  #inItem(item: Item, work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
-    return this.#in(itemFolder(this.#root, item), work);
+  /** In all of them, whatever fails in some; then the first failure counts. */
+  async #inEach(paths: readonly string[], work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const path of paths) {
+      try {
+        await this.#in(path, work);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  #trees({ serverId }: Pick<FilePlace, 'serverId'>): readonly [Tree, ...Tree[]] {
+    return treesOf(this.#options.layout ?? 'shared', serverId);
+  }
+
+  /** Those that the folder of a kind holds, whatever the layout is now and which servers there are. */
+  async #treesThere(kind: FileKind): Promise<Tree[]> {
+    const trees: Tree[] = [];
+    await this.#in(join(this.#root, `${kind}s`), async (folder) => {
+      for await (const { name } of folder.entries()) {
+        const tree = treeCalled(utf8(name));
+        if (tree !== undefined) trees.push(tree);
+      }
+    });
+    return trees;
   }
 }
 
 /** Linux only: elsewhere, paths of that name are copies of descriptors and lead into no folder. */
 const hasDescriptorPaths = (): boolean => process.platform === 'linux' && existsSync('/proc/self/fd');
 
-function pathBelow(root: string, place: FilePlace): string {
+function pathBelow(root: string, place: FilePlace, tree: Tree): string {
   checkItem(place);
   if (!isComponent(place.filename)) throw new FileRefused('outside', 'the file name is none');
-  return join(itemFolder(root, place), place.filename);
+  return join(itemFolder(root, place, tree), place.filename);
 }
 
 function checkItem({ sessionId, fileId }: Item): void {

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
+import { NotPrivate, privateFolder, tightenDatabase } from '../../crds/runtime/private-files.ts';
 import { fileIdentity } from '../state/sqlite-database.ts';
 import { StorageFault } from './places.ts';
 import type { PolledLock, TakenLock } from './polled-lock.ts';
@@ -25,8 +26,15 @@ export class FileLock implements PolledLock {
   readonly #folder: string;
   readonly #files = new Map<string, LockFile>();
 
+  /** `folder`: one in the folder of the state. Throws NotPrivate where others could take the locks. */
   constructor(folder: string) {
     this.#folder = folder;
+    try {
+      makeFolders(folder);
+    } catch (error) {
+      if (error instanceof NotPrivate) throw error;
+      // Tried again, and told, when a lock is wanted.
+    }
   }
 
   async take(name: string): Promise<TakenLock | undefined> {
@@ -55,11 +63,18 @@ export class FileLock implements PolledLock {
     // The first time, or the folder was removed: others would lock another file.
     known?.close();
     this.#files.delete(path);
-    mkdirSync(this.#folder, { recursive: true, mode: 0o700 });
+    makeFolders(this.#folder);
+    tightenDatabase(path);
     const file = new LockFile(path);
     this.#files.set(path, file);
     return file;
   }
+}
+
+function makeFolders(folder: string): void {
+  privateFolder(dirname(folder));
+  // In there nobody else can put anything in its place.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
 }
 
 class LockFile {

@@ -6,10 +6,12 @@ import type { FilePlace, FileWriter, OpenedFile, StorageFault } from './places.t
  * no method follows a link or leaves the root. Failures of the disk itself are StorageFaults.
  */
 export interface FileStage {
-  /** Absolute, for this process. */
+  /** Where a new file goes; absolute, for this process. */
   pathOf(place: FilePlace): string;
-  /** The same for upstreams: below `storage.root` as it is configured, where that is a link for us. */
-  toolPathOf(place: FilePlace): string;
+  /** Where a file may lie, the first is `pathOf`: it may be older than what `storage.layout` says now. */
+  pathsOf(place: FilePlace): readonly string[];
+  /** A path of ours for upstreams: below `storage.root` as it is configured, where that is a link for us. */
+  toolPathOf(path: string): string;
   /** Makes the folder that an upstream shall write the file into. Returns the file's path for the upstream. */
   prepare(place: FilePlace): Promise<string>;
   /**
@@ -23,7 +25,7 @@ export interface FileStage {
    * Opens what a tool says that it wrote: below this session's own folders or one of the configured roots
    * (`storage.artifact_locator_policy`). Fails with FileRefused for anything else, whatever it is.
    */
-  openOutput(path: string, sessionId: string): Promise<OpenedFile>;
+  openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile>;
   /** The regular files directly in an item's folder, newest first, temporary ones left out; none without a folder. */
   filesIn(item: Omit<FilePlace, 'filename'>): Promise<string[]>;
   /**
@@ -38,9 +40,9 @@ export interface FileStage {
   keepOnly(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void>;
   /** Removes an item's folder. Harmless when there is none. */
   removeItem(item: Omit<FilePlace, 'filename'>): Promise<void>;
-  /** Removes both folders of a session. */
-  removeSession(sessionId: string): Promise<void>;
-  /** Everything below `{kind}s/sessions`, read as the consumer goes on; also what is no proper item. */
+  /** Removes the folders of a session. */
+  removeSession(sessionId: string, serverId?: string): Promise<void>;
+  /** Everything in the folders of sessions, read as the consumer goes on; also what is no proper item. */
   items(kind: FileKind, signal: AbortSignal): AsyncIterable<StagedItem>;
   /** Removes what `items` gave, whatever it is; a session's folder only when it is empty. */
   removeStray(item: StagedItem): Promise<void>;
@@ -49,6 +51,8 @@ export interface FileStage {
 }
 
 export interface StagedItem {
+  /** Whose folder it lies in; undefined where files of all servers lie together. */
+  readonly serverId?: string | undefined;
   readonly kind: FileKind;
   /** As the folder is called; need not be an id. */
   readonly sessionId: string;

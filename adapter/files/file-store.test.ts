@@ -111,6 +111,16 @@ describe('without a second home', () => {
   });
 });
 
+describe('T7: a file that somebody has changed', () => {
+  test.each([10, 5000])('is not given out, which the log says: %i bytes', async (bytes) => {
+    const files = storeWith();
+    const file = await kept(files);
+    await writeFile(stage.pathOf(file), 'x'.repeat(bytes));
+    await expect(files.open(file)).rejects.toMatchObject({ name: 'FileRefused', reason: 'changed' });
+    expect(errors.join()).toContain(`upload ${file.fileId} has `);
+  });
+});
+
 describe('with a second home', () => {
   test('a file that is gone from the shared folder comes back as it was', async () => {
     const files = storeWith(bucket);

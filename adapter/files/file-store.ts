@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FileKind, FileRecord, FileRecords } from '../state/file-records.ts';
 import type { RemovalReason, Telemetry } from '../telemetry/telemetry.ts';
+import { ContentChecks } from './content-checks.ts';
 import type { FileStage } from './file-stage.ts';
 import { type FilePlace, FileRefused, type FileWriter, type OpenedFile } from './places.ts';
 import type { SecondHome } from './second-home.ts';
@@ -29,6 +30,7 @@ export class FileStore {
   readonly #second: SecondHome | undefined;
   readonly #options: FileStoreOptions;
   readonly #secondTimeoutMs: number;
+  readonly #checks = new ContentChecks();
   /** By `performance.now`. */
   #secondRestsUntil = 0;
 
@@ -50,8 +52,23 @@ export class FileStore {
     await this.#second.put(file, opened, signal);
   }
 
-  /** Opens a committed file; one that is not in the shared folder is fetched from the second home first. */
+  /**
+   * Opens a committed file; one that is not in the shared folder is fetched from the second home first. Fails with
+   * FileRefused `changed` when it is not what its record says.
+   */
   async open(file: FileRecord, signal?: AbortSignal): Promise<OpenedFile> {
+    const opened = await this.#opened(file, signal);
+    try {
+      await this.#checks.check(file, opened, signal);
+      return opened;
+    } catch (error) {
+      await opened.close();
+      if (error instanceof FileRefused) this.#options.onError('a stored file was changed and is not given out', error);
+      throw error;
+    }
+  }
+
+  async #opened(file: FileRecord, signal?: AbortSignal): Promise<OpenedFile> {
     try {
       return await this.stage.open(file);
     } catch (error) {
@@ -88,8 +105,8 @@ export class FileStore {
   }
 
   /** Removes what else lies in the folders of a session that is gone. Never fails. */
-  async discardSession(sessionId: string): Promise<void> {
-    await this.#quietly(`the folders of session ${sessionId}`, () => this.stage.removeSession(sessionId));
+  async discardSession(sessionId: string, serverId?: string): Promise<void> {
+    await this.#quietly(`the folders of session ${sessionId}`, () => this.stage.removeSession(sessionId, serverId));
   }
 
   /** Never shows a part of it, nor bytes that are not those of the record. */

@@ -1,5 +1,6 @@
 import { posix } from 'node:path';
-import { isInside, sessionsFolder } from './paths.ts';
+import { isInside } from './paths.ts';
+import { sessionsFolder } from './storage-layout.ts';
 
 /** Where files that tools wrote may lie; real paths. */
 export interface OutputFences {
@@ -12,6 +13,12 @@ export interface OutputFences {
   readonly forbidden: readonly string[];
 }
 
+/** Whose output it is. */
+export interface OutputSession {
+  readonly sessionId: string;
+  readonly serverId?: string | undefined;
+}
+
 /** What a tool prints is text; longer is no path (PATH_MAX of Linux). */
 const LONGEST_PATH = 4096;
 /** Files there are windows into the system, not files: environments, memory, secrets. */
@@ -20,16 +27,16 @@ const SYSTEM_FOLDERS = ['/proc', '/sys', '/dev'];
 /**
  * The places that a path named by a tool may mean, in the order in which they are looked at: the path itself, then
  * what follows the first `/artifacts/` or `/uploads/` in it under our root, because an upstream may have mounted the
- * folder elsewhere. Only what is inside this session's own two folders or the other roots is left.
+ * folder elsewhere. Only what is inside this session's own folders or the other roots is left.
  */
-export function outputCandidates(path: string, sessionId: string, fences: OutputFences): string[] {
+export function outputCandidates(path: string, session: OutputSession, fences: OutputFences): string[] {
   if (path.length > LONGEST_PATH || path.includes('\0')) return [];
   const candidates = ['artifacts', 'uploads'].flatMap((tree) => {
     const start = path.indexOf(`/${tree}/`);
     return start === -1 ? [] : [posix.join(fences.root, path.slice(start))];
   });
   if (posix.isAbsolute(path)) candidates.unshift(realPath(posix.normalize(path), fences));
-  return [...new Set(candidates)].filter((candidate) => isAllowed(candidate, sessionId, fences));
+  return [...new Set(candidates)].filter((candidate) => isAllowed(candidate, session, fences));
 }
 
 /** What lies under a configured folder, under the folder that it really is. */
@@ -39,9 +46,14 @@ function realPath(path: string, { root, configuredRoot, roots }: OutputFences): 
   return folder === undefined ? path : posix.join(folder.real, path.slice(folder.configured.length));
 }
 
-function isAllowed(path: string, sessionId: string, { root, roots, forbidden }: OutputFences): boolean {
+function isAllowed(
+  path: string,
+  { sessionId, serverId }: OutputSession,
+  { root, roots, forbidden }: OutputFences,
+): boolean {
+  const trees = serverId === undefined ? [null] : [null, serverId];
   const isOwn = (['upload', 'artifact'] as const).some((kind) =>
-    isInside(path, posix.join(sessionsFolder(root, kind), sessionId)),
+    trees.some((tree) => isInside(path, posix.join(sessionsFolder(root, kind, tree), sessionId))),
   );
   if (isOwn) return true;
   const isOurs = ['uploads', 'artifacts', 'state'].some((tree) => isInside(path, posix.join(root, tree)));

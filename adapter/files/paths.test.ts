@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isComponent, isId, isInside, safeFilename, sessionsFolder, TEMPORARY_NAME } from './paths.ts';
+import { isComponent, isId, isInside, safeFilename, TEMPORARY_NAME } from './paths.ts';
 
 describe('a safe file name', () => {
   test.each([
@@ -98,11 +98,6 @@ describe('ids', () => {
 });
 
 describe('layout', () => {
-  test('the folders of sessions', () => {
-    expect(sessionsFolder('/data', 'upload')).toBe('/data/uploads/sessions');
-    expect(sessionsFolder('/data', 'artifact')).toBe('/data/artifacts/sessions');
-  });
-
   test('inside means below, not beside and not the folder itself', () => {
     expect(isInside('/data/a', '/data')).toBe(true);
     expect(isInside('/data', '/data')).toBe(false);

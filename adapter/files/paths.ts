@@ -1,5 +1,4 @@
-import { posix, sep } from 'node:path';
-import type { FileKind } from '../state/file-records.ts';
+import { sep } from 'node:path';
 
 /** Ids of sessions and files: what we mint. Anything else that claims to be one never reaches a path or a key. */
 const ID = /^[0-9a-f]{32}$/;
@@ -29,9 +28,6 @@ export function safeFilename(name: string | undefined, fallback: string): string
   if (safe === '') return fallback;
   return shortened(safe.replace(WINDOWS_DEVICE, '$1_'));
 }
-
-/** Where the files of a kind lie below `storage.root`: one folder for each session in it. */
-export const sessionsFolder = (root: string, kind: FileKind): string => posix.join(root, `${kind}s`, 'sessions');
 
 /** Whether a path lies below a folder. Both must be absolute and normalised; nothing is looked up. */
 export const isInside = (path: string, folder: string): boolean =>

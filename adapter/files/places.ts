@@ -1,7 +1,9 @@
 import type { FileKind } from '../state/file-records.ts';
 
-/** Where a file lies under `storage.root`: `{kind}s/sessions/{sessionId}/{fileId}/{filename}`. A FileRecord is one. */
+/** Where a file lies under `storage.root` (see storage-layout.ts). A FileRecord is one. */
 export interface FilePlace {
+  /** Without it, the file lies where those of all servers lie together. */
+  readonly serverId?: string | undefined;
   readonly kind: FileKind;
   readonly sessionId: string;
   readonly fileId: string;
@@ -14,6 +16,8 @@ export interface OpenedFile extends AsyncDisposable {
   readonly size: number;
   /** Milliseconds since the epoch. */
   readonly modifiedAt: number;
+  /** Which file it is, and in what state: `id` is another one after each change of it. */
+  readonly version: FileVersion;
   /**
    * The bytes from `start` up to and including `end`; all by default. Can be read more than once. Never gives more than
    * `size` bytes; fails with FileRefused `changed` when the file has become shorter.
@@ -22,6 +26,12 @@ export interface OpenedFile extends AsyncDisposable {
   /** Makes the bytes survive a crash of the machine, whoever wrote them. */
   sync(): Promise<void>;
   close(): Promise<void>;
+}
+
+export interface FileVersion {
+  readonly id: string;
+  /** When the file, its name or its mode was last changed (ctime), in milliseconds since the epoch. */
+  readonly changedAt: number;
 }
 
 /**

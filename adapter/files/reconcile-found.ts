@@ -7,11 +7,11 @@ import { MEDIA_TYPE_BYTES, mediaType } from './media-type.ts';
 import { isForbidden } from './disk-failure.ts';
 import { FileRefused, type OpenedFile } from './places.ts';
 
-/** A file as the folder describes it; whose it is stands nowhere in it. */
-export type FoundFile = Omit<FileRecord, 'serverId'>;
+/** A file as the folder describes it; whose it is it says only where each server has a folder. */
+export type FoundFile = Omit<FileRecord, 'serverId'> & { readonly serverId: string | undefined };
 
 export interface ReaderOptions {
-  readonly stage: Pick<FileStage, 'filesIn' | 'open' | 'pathOf'>;
+  readonly stage: Pick<FileStage, 'filesIn' | 'open'>;
   /** `artifacts.expose_as_resources`. */
   readonly exposed: boolean;
 }
@@ -33,14 +33,14 @@ export async function readItem(
   now: number,
   signal: AbortSignal,
 ): Promise<ReadItem> {
-  const { kind, sessionId, fileId } = item;
-  const names = await stage.filesIn({ kind, sessionId, fileId });
+  const { serverId, kind, sessionId, fileId } = item;
+  const names = await stage.filesIn({ serverId, kind, sessionId, fileId });
   const filename = names.find((name) => FILENAME.test(name));
   if (filename === undefined) return { file: undefined, others: names.length };
-  const place = { kind, sessionId, fileId, filename };
+  const place = { serverId, kind, sessionId, fileId, filename };
   try {
-    const accessedAt = await timeOfAccess(stage.pathOf(place));
     await using opened = await stage.open(place);
+    const accessedAt = await timeOfAccess(opened.path);
     const createdAt = Math.min(opened.modifiedAt, now);
     const file: FoundFile = {
       ...place,

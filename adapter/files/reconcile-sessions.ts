@@ -38,9 +38,9 @@ export async function adoptFiles(
 ): Promise<Adopted> {
   const sessionId = files[0]?.sessionId ?? '';
   const owner = await store.files.ownerOf(sessionId);
-  const [onlyServer, ...otherServers] = options.serverIds;
-  const serverId = owner ?? options.legacyServerId ?? (otherServers.length === 0 ? onlyServer : undefined);
-  if (serverId === undefined) return { state: 'unresolved' };
+  const serverId = owner ?? serverOf(files[0], options);
+  // A session of one server has nothing in the folder of another; what says so was put there by somebody else.
+  if (serverId === undefined || (files[0]?.serverId ?? serverId) !== serverId) return { state: 'unresolved' };
 
   const records = files.map((file): FileRecord => ({ ...file, serverId }));
   let count = await store.files.adopt(records);
@@ -53,6 +53,13 @@ export async function adoptFiles(
   await store.open(sessionFor(records, key, options, now));
   count = await store.files.adopt(records);
   return { state: 'adopted', serverId, opened: true, count };
+}
+
+/** The one whose folder it is, else the one that old files belong to, else the only one. */
+function serverOf(file: FoundFile | undefined, { serverIds, legacyServerId }: OwnerOptions): string | undefined {
+  if (file?.serverId !== undefined) return serverIds.includes(file.serverId) ? file.serverId : undefined;
+  const [onlyServer, ...otherServers] = serverIds;
+  return legacyServerId ?? (otherServers.length === 0 ? onlyServer : undefined);
 }
 
 function sessionFor(

@@ -21,7 +21,7 @@ export interface ReconcileOptions extends OwnerOptions, Omit<ReaderOptions, 'sta
 
 export interface ReconcileParts {
   readonly store: StateStore;
-  readonly stage: Pick<FileStage, 'filesIn' | 'items' | 'open' | 'pathOf'>;
+  readonly stage: Pick<FileStage, 'filesIn' | 'items' | 'open'>;
   /** False while the store is unavailable or replaced by memory: files are not adopted into that. */
   readonly usable: () => boolean;
   /** Told when sessions that clients open do not matter any more: what is to be done is noted in the store. */
@@ -175,8 +175,7 @@ class Scan {
   async forgetWhatIsGone(): Promise<void> {
     for (const file of this.#adopted) {
       this.#signal.throwIfAborted();
-      const { kind, sessionId, fileId } = file;
-      const names = await this.#parts.stage.filesIn({ kind, sessionId, fileId });
+      const names = await this.#parts.stage.filesIn(file);
       if (!names.includes(file.filename)) await this.#parts.store.files.remove(file);
     }
   }
@@ -185,7 +184,9 @@ class Scan {
     checkStore(this.#parts);
     const unknown = await unknownItems(this.#parts.store.files, items);
     checkStore(this.#parts);
-    for (const [sessionId, ofSession] of Map.groupBy(unknown, (item) => item.sessionId)) {
+    const inFolder = ({ serverId, sessionId }: StagedItem): string => `${sessionId} ${serverId ?? ''}`;
+    for (const ofSession of Map.groupBy(unknown, inFolder).values()) {
+      const sessionId = ofSession[0]?.sessionId ?? '';
       const files = await this.#read(ofSession);
       if (files.length === 0) continue;
       checkStore(this.#parts);

@@ -16,10 +16,11 @@ const upload = { serverId: 'pw', sessionId: '4f'.repeat(16) };
 const nonce = '9a'.repeat(16);
 const download = { ...upload, artifactId: '0b'.repeat(16), filename: 'shot.png' };
 
-// printf 'pw\n<session>\n1764000000\n<nonce>' | openssl dgst -sha256 -hmac 's3cr3t-ü'
-const UPLOAD_SIGNATURE = '61d5a29acb3a152dc2f5e15e0a83c26ea66d6a993809ef1ef2d49d7937845b60';
-// printf 'pw\n<session>\n<artifact>\nshot.png\n1764000000' | openssl dgst -sha256 -hmac 's3cr3t-ü'
-const DOWNLOAD_SIGNATURE = '7359bb6687fe763d0e9d6f87e47f32fb56b95f261f1a49bd9f8f24be6b1e2d55';
+// KEY=$(openssl kdf -keylen 32 -kdfopt digest:SHA256 -kdfopt key:'s3cr3t-ü' -kdfopt info:'upload URL' -binary HKDF | xxd -p -c 64)
+// printf 'pw\n<session>\n1764000000\n<nonce>' | openssl dgst -sha256 -mac HMAC -macopt hexkey:$KEY
+const UPLOAD_SIGNATURE = 'cc4fd161faca1168b82f5a079e566e37cb92fc588d972621dec01a4d90e48748';
+// With info:'download URL': printf 'pw\n<session>\n<artifact>\nshot.png\n1764000000' | …
+const DOWNLOAD_SIGNATURE = '33973fc15e1a1c3057da8f2a12ff693b89a5e77bfa5e42491c6e8a6225c64646';
 
 const readable = (query: string): SignedUpload => {
   const signed = readUploadQuery(new URLSearchParams(query));
@@ -30,7 +31,7 @@ const readable = (query: string): SignedUpload => {
 describe('signed upload URLs', () => {
   const query = uploadQuery(SECRET, { ...upload, exp: EXP, nonce });
 
-  test('the signature is what openssl computes', () => {
+  test('T25: the signature is what openssl computes, with a key that is derived from the secret', () => {
     expect(query).toBe(`mcp_upload_exp=${EXP}&mcp_upload_nonce=${nonce}&mcp_upload_sig=${UPLOAD_SIGNATURE}`);
   });
 

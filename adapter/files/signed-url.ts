@@ -26,16 +26,19 @@ const NONCE = /^[0-9a-f]{32}$/;
 const SIGNATURE = /^[0-9a-f]{64}$/;
 const CIPHER = 'aes-256-gcm';
 const KEY_BYTES = 32;
+const UPLOAD = 'upload URL';
+const DOWNLOAD = 'download URL';
+const SEALING = 'session in a URL';
 const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
  * The query of a signed upload URL, without `?`. `exp` is in seconds since the epoch; the nonce makes it single-use.
- * Parameters and signed text are those of the original adapter.
+ * Parameters and signed text are those of the original adapter; the key is derived (HKDF, RFC 5869) from its key.
  */
 export function uploadQuery(secret: string, claim: UploadClaim & { exp: number; nonce: string }): string {
   const exp = String(claim.exp);
-  const sig = signature(secret, [claim.serverId, claim.sessionId, exp, claim.nonce]);
+  const sig = signature(secret, UPLOAD, [claim.serverId, claim.sessionId, exp, claim.nonce]);
   return `mcp_upload_exp=${exp}&mcp_upload_nonce=${claim.nonce}&mcp_upload_sig=${sig}`;
 }
 
@@ -57,7 +60,7 @@ export function uploadQueryProblem(query: URLSearchParams): 'missing_fields' | '
 /** `now` in milliseconds. Says `expired` only of what was valid before; the last second counts. */
 export function verifyUpload(secret: string, claim: UploadClaim, signed: SignedUpload, now: number): Verdict {
   const { exp, nonce, sig } = signed;
-  return verdict(isSignature(secret, [claim.serverId, claim.sessionId, exp, nonce], sig), exp, now);
+  return verdict(isSignature(secret, UPLOAD, [claim.serverId, claim.sessionId, exp, nonce], sig), exp, now);
 }
 
 /**
@@ -66,7 +69,7 @@ export function verifyUpload(secret: string, claim: UploadClaim, signed: SignedU
  */
 export function sealSession(secret: string, sessionId: string): string {
   const iv = randomBytes(IV_BYTES);
-  const cipher = createCipheriv(CIPHER, sealingKey(secret), iv, { authTagLength: TAG_BYTES });
+  const cipher = createCipheriv(CIPHER, derivedKey(secret, SEALING), iv, { authTagLength: TAG_BYTES });
   const sealed = [iv, cipher.update(sessionId, 'hex'), cipher.final(), cipher.getAuthTag()];
   return Buffer.concat(sealed).toString('base64url');
 }
@@ -76,7 +79,7 @@ export function openSession(secret: string, sealed: string): string | undefined 
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length <= IV_BYTES + TAG_BYTES) return undefined;
   const iv = bytes.subarray(0, IV_BYTES);
-  const decipher = createDecipheriv(CIPHER, sealingKey(secret), iv, { authTagLength: TAG_BYTES });
+  const decipher = createDecipheriv(CIPHER, derivedKey(secret, SEALING), iv, { authTagLength: TAG_BYTES });
   decipher.setAuthTag(bytes.subarray(-TAG_BYTES));
   try {
     return decipher.update(bytes.subarray(IV_BYTES, -TAG_BYTES), undefined, 'hex') + decipher.final('hex');
@@ -88,7 +91,7 @@ export function openSession(secret: string, sealed: string): string | undefined 
 /** The query of a signed download URL, without `?`, good for any number of downloads until `exp` (seconds). */
 export function downloadQuery(secret: string, claim: DownloadClaim & { exp: number }): string {
   const exp = String(claim.exp);
-  return `mcp_artifact_exp=${exp}&mcp_artifact_sig=${signature(secret, downloadParts(claim, exp))}`;
+  return `mcp_artifact_exp=${exp}&mcp_artifact_sig=${signature(secret, DOWNLOAD, downloadParts(claim, exp))}`;
 }
 
 /** `absent`: the URL was never a signed one. */
@@ -102,7 +105,7 @@ export function verifyDownload(
   if (typeof values === 'string') return values;
   const [exp = '', sig = ''] = values;
   if (!EXPIRY.test(exp)) return 'invalid';
-  return verdict(isSignature(secret, downloadParts(claim, exp), sig), exp, now);
+  return verdict(isSignature(secret, DOWNLOAD, downloadParts(claim, exp), sig), exp, now);
 }
 
 const downloadParts = (claim: DownloadClaim, exp: string): string[] => [
@@ -125,15 +128,16 @@ function only(query: URLSearchParams, names: readonly string[]): string[] | 'abs
   return values.every((each) => each.length === 1) ? values.flat() : 'invalid';
 }
 
-function isSignature(secret: string, parts: readonly string[], given: string): boolean {
+function isSignature(secret: string, purpose: string, parts: readonly string[], given: string): boolean {
   // A line break within a part would let one text stand for two claims.
   if (!SIGNATURE.test(given) || parts.some((part) => part.includes('\n'))) return false;
-  return timingSafeEqual(Buffer.from(signature(secret, parts)), Buffer.from(given));
+  return timingSafeEqual(Buffer.from(signature(secret, purpose, parts)), Buffer.from(given));
 }
 
-function signature(secret: string, parts: readonly string[]): string {
-  return createHmac('sha256', secret).update(parts.join('\n')).digest('hex');
+function signature(secret: string, purpose: string, parts: readonly string[]): string {
+  return createHmac('sha256', derivedKey(secret, purpose)).update(parts.join('\n')).digest('hex');
 }
 
-const sealingKey = (secret: string): Buffer =>
-  Buffer.from(hkdfSync('sha256', secret, '', 'session in a URL', KEY_BYTES));
+/** A key for each purpose: what one signs or seals says nothing of another, nor of the token that may be the secret. */
+const derivedKey = (secret: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));

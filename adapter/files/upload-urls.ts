@@ -11,8 +11,6 @@ export interface UploadUrlsOptions {
   readonly secret: string;
   /** `core.upload_path`. */
   readonly path: string;
-  /** `core.auth.signed_upload_ttl_seconds`. */
-  readonly ttlSeconds: number;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** Told of each URL that is signed, or could not be because its nonce could not be kept. */
@@ -38,8 +36,12 @@ export class UploadUrls {
   }
 
   /** A URL that is itself the permission for one upload, or for a person to open in a browser and upload there. */
-  async sign(baseUrl: string, permission: Omit<UploadPermission, 'expiresAt'>): Promise<SignedUploadUrl> {
-    const { nonces, secret, ttlSeconds, clock } = this.#options;
+  async sign(
+    baseUrl: string,
+    permission: Omit<UploadPermission, 'expiresAt'>,
+    ttlSeconds: number,
+  ): Promise<SignedUploadUrl> {
+    const { nonces, secret, clock } = this.#options;
     const now = clock();
     // Whole seconds stand in the URL, and the last of them counts.
     const exp = Math.floor(now / 1000) + Math.ceil(ttlSeconds);

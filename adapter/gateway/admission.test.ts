@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
-import { refuseDisabled, rejectedHead, requireHeaders, requireSession } from './admission.ts';
+import { refuseDisabled, rejectedHead, requireHeaders, requireRevision, requireSession } from './admission.ts';
 import { admit } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './turn.ts';
@@ -136,6 +136,14 @@ test('a disabled tool does not exist, however it is asked for', () => {
   expect(() => refuseDisabled(sampleMount(), call(undefined))).not.toThrow();
 });
 
+test('T10: a tool whose name has invisible characters does not exist while names are looked at', () => {
+  const call = { kind: 'request', method: 'tools/call', params: { name: 're\u200Bad' }, idText: '1' } as const;
+  expect(() => refuseDisabled(sampleMount(), call)).toThrow(expect.objectContaining({ code: 'unknown_tool' }));
+  for (const sanitization of [{ mode: 'off' }, { remove_invisible_characters: false }]) {
+    expect(() => refuseDisabled(sampleMount({ tool_metadata_sanitization: sanitization }), call)).not.toThrow();
+  }
+});
+
 test.each([
   [200, false, undefined],
   [202, false, undefined],
@@ -150,7 +158,9 @@ test.each([
   [404, false, undefined],
   [500, false, undefined],
 ])('HTTP %i of an upstream, to whose clients challenges are passed (%s): %s', (status, relays, message) => {
-  const mount = sampleMount({ upstream: { client_headers: { passthrough: relays ? ['Authorization'] : [] } } });
+  const mount = sampleMount({
+    upstream: { client_headers: { passthrough: relays ? ['Authorization'] : [], unsafe: true } },
+  });
   const rejected = rejectedHead(mount, {
     status,
     headers: { location: 'https://elsewhere/mcp' },
@@ -166,4 +176,30 @@ test('the place that an upstream redirects to is told without credentials', () =
   const location = 'https://user:pw@elsewhere/mcp?api_key=abc&x=k3y-value';
   const rejected = rejectedHead(mount, { status: 302, headers: { location }, upstreamSessionId: null });
   expect(rejected?.message).toContain('https://<redacted>@elsewhere/mcp?api_key=<redacted>&x=<redacted>');
+});
+
+describe('a revision that a request names in a session', () => {
+  const of = (said: string | undefined, agreed = '2025-06-18'): (() => void) => {
+    const incoming = { headers: said === undefined ? {} : { 'mcp-protocol-version': said } } as Incoming;
+    return () => requireRevision(incoming, { protocolVersion: agreed });
+  };
+
+  test.each([
+    [undefined, '2025-06-18'],
+    ['2025-06-18', '2025-06-18'],
+    ['2025-03-26', '2025-11-25'],
+    ['2099-01-01', '2099-01-01'],
+  ])('may be %s where %s was agreed on', (said, agreed) => {
+    expect(of(said, agreed)).not.toThrow();
+  });
+
+  test.each(['2024-01-01', 'x', '', '2025-06-18, 2025-06-18', '1.0'])('may not be %j', (said) => {
+    expect(of(said)).toThrow(
+      expect.objectContaining({
+        code: 'invalid_request',
+        status: 400,
+        message: `The MCP-Protocol-Version header says ${JSON.stringify(said)}; this session speaks 2025-06-18.`,
+      }),
+    );
+  });
 });

@@ -1,6 +1,8 @@
 import { redactUrl } from '../../crds/config/redact-url.ts';
+import { hasInvisible } from '../catalog/visible-text.ts';
 import { AdapterError } from '../errors.ts';
-import { type Message, toolName } from '../exchange/message.ts';
+import { type Message, MODERN_REVISION, toolName } from '../exchange/message.ts';
+import type { SessionRecord } from '../state/state-store.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import type { Incoming } from './incoming.ts';
 import type { Mount } from './turn.ts';
@@ -21,10 +23,33 @@ export function requireSession(incoming: Incoming): string {
   return sessionId;
 }
 
-/** Throws for a call of a tool that `disabled_tools` hides; to the client it does not exist. */
+/** Revisions that clients may name in a session whatever was agreed on, because some libraries always name their own. */
+const KNOWN_REVISIONS: ReadonlySet<string> = new Set([
+  '2024-11-05',
+  '2025-03-26',
+  '2025-06-18',
+  '2025-11-25',
+  MODERN_REVISION,
+]);
+
+/** Throws for a revision that is neither the session's nor known (MCP, Streamable HTTP, protocol version header). */
+export function requireRevision(
+  { headers }: Incoming,
+  { protocolVersion }: Pick<SessionRecord, 'protocolVersion'>,
+): void {
+  const said = headers['mcp-protocol-version'];
+  if (said === undefined || said === protocolVersion || (typeof said === 'string' && KNOWN_REVISIONS.has(said))) return;
+  const detail = `The MCP-Protocol-Version header says ${JSON.stringify(said)}; this session speaks ${protocolVersion}.`;
+  throw new AdapterError('invalid_request', detail);
+}
+
+/** Throws for a call of a tool that `disabled_tools` or its own name hides; to the client it does not exist. */
 export function refuseDisabled(mount: Mount, call: Message): void {
-  if (!mount.disabled.any) return;
   const name = toolName(call);
+  if (mount.hidesUnseen && name !== undefined && hasInvisible(name)) {
+    throw new AdapterError('unknown_tool', 'Unknown tool: its name has invisible characters.');
+  }
+  if (!mount.disabled.any) return;
   if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');
   if (mount.disabled.matches(name)) throw new AdapterError('unknown_tool', `Unknown tool: ${name}`);
 }

@@ -15,7 +15,7 @@ function fileOf(bytes: Buffer, sizes: readonly number[]): { file: OpenedFile; is
     }
   }
   const close = async (): Promise<void> => void (closed = true);
-  const known = { path: '', size: bytes.length, modifiedAt: 0 };
+  const known = { path: '', size: bytes.length, modifiedAt: 0, version: { id: '', changedAt: 0 } };
   return {
     file: { ...known, read, sync: async () => undefined, close, [Symbol.asyncDispose]: close },
     isClosed: () => closed,

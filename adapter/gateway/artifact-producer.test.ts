@@ -557,7 +557,6 @@ describe('limits', () => {
     expect(result).toEqual({
       content: [{ type: 'text', text }],
       isError: true,
-      resultType: 'complete',
       _meta: { artifact_error: { code: 'artifact_limit', detail: text } },
     });
     expect(telemetry.of('artifactFailed')).toEqual([{ serverId: 's1', reason: 'artifact_limit' }]);

@@ -20,7 +20,7 @@ import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep, Turn } fr
  */
 export function artifactProducer(entry: ArtifactProducer, options: ProducerOptions): ToolStep | undefined {
   const { output_locator: locator, output_path_argument: argument } = entry;
-  const locate = locateOutput(locator, options.warn);
+  const locate = locateOutput(locator);
   const findsNothing = argument === null && locator.mode === 'none';
   if (!options.artifacts.enabled || !entry.persist || findsNothing) return undefined;
   return new ProducerStep(argument, options, {
@@ -140,7 +140,6 @@ function notCalled(code: 'artifact_limit' | 'session_quota', held: string): stri
   return JSON.stringify({
     content: [{ type: 'text', text: detail }],
     isError: true,
-    resultType: 'complete',
     _meta: { artifact_error: { code, detail } },
   });
 }

@@ -69,7 +69,7 @@ function scene(
   const shown = TOOLS as readonly (string | undefined)[];
   const turn = {
     mount: { path: '/s1', surface: { tools: async () => ({ shown }) } },
-    incoming: { reply, facts },
+    incoming: { reply, facts, principal: '', request: { ip: '192.0.2.7' } },
     admitted: { finished: (outcome: string) => told.push(outcome) },
   } as unknown as ToolCall['turn'];
   return {
@@ -201,7 +201,7 @@ describe('code that runs', () => {
     expect(aborted ?? true).toBe(true);
   });
 
-  test('belongs to its session; that of clients without sessions to nobody', async () => {
+  test('T17: belongs to its session; that of clients without sessions to their token and address', async () => {
     const owners: unknown[] = [];
     const at = scene(({ owner }) => {
       owners.push(owner);
@@ -209,7 +209,7 @@ describe('code that runs', () => {
     });
     await at.ask('s_1_execute', { code: 'x' });
     await at.ask('s_1_execute', { code: 'x' }, sessionRecord({ protocolVersion: MODERN_REVISION }));
-    expect(owners).toEqual([sessionId, undefined]);
+    expect(owners).toEqual([sessionId, '\n192.0.2.7']);
   });
 
   test('ends with the time of a call, and says which time that was', async () => {
@@ -281,6 +281,7 @@ describe('code that runs', () => {
       tool,
       outcome,
       ms: expect.any(Number),
+      principal: '',
       facts: { requestId: 'r', serverId, sessionId, tool, outcome },
       bytesIn: expect.any(Number),
       bytesOut,

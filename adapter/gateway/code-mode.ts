@@ -111,8 +111,7 @@ function executeStep(name: string, parts: CodeModeParts): ToolStep {
       const outcome = await sandbox.run({
         code: read.args.code,
         signal: end.signal,
-        // Clients without sessions cannot be told apart.
-        owner: isWorkspace(record) ? undefined : record.sessionId,
+        owner: isWorkspace(record) ? callerWithoutSession(turn.incoming) : record.sessionId,
         callTool: (tool, args, signal) => {
           if (tool === name) throw new Error(`${name} cannot be called by code that it runs.`);
           return callOfCode(parts, call, { tool, args }, signal);
@@ -218,3 +217,7 @@ function textResult(texts: readonly string[], isError: boolean): PreparedCall {
   const content = texts.map((text) => ({ type: 'text', text }));
   return { kind: 'result', result: JSON.stringify(isError ? { content, isError } : { content }) };
 }
+
+/** Clients without sessions are told apart by their token and their address; who has many addresses has many places. */
+const callerWithoutSession = ({ principal, request }: ToolCall['turn']['incoming']): string =>
+  `${principal}\n${request.ip ?? ''}`;

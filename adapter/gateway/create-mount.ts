@@ -11,9 +11,12 @@ import { EraProbe } from '../upstream/era.ts';
 import { ListCache } from '../upstream/list-cache.ts';
 import { ObservedUpstream } from '../upstream/observed-upstream.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
+import { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { Upstream } from '../upstream/upstream.ts';
 import type { OwnResources } from './own-resources.ts';
+import { ServerTexts } from './server-texts.ts';
 import { toolTimeouts } from './settings.ts';
+import { ToolInventory } from './tool-inventory.ts';
 import { ToolSurface } from './tool-surface.ts';
 import type { Mount, ToolStep } from './turn.ts';
 
@@ -29,6 +32,8 @@ export interface MountOptions {
   readonly warn: (message: string) => void;
   readonly onPing: (serverId: string, ok: boolean, error: string | null) => void;
   readonly onDrift?: (sessionId: string, preview: string) => void;
+  /** Something beside the tools differs from what a client saw first. */
+  readonly onTextDrift?: (preview: string) => void;
   readonly onCleaned?: CleaningEvents;
   readonly additions?: MountAdditions;
   readonly telemetry?: Telemetry;
@@ -48,6 +53,7 @@ export interface MountAdditions {
 
 export function createMount(options: MountOptions): Mount {
   const { server, disabled, upstream, warn, additions, telemetry = noTelemetry } = options;
+  const { tool_metadata_sanitization: sanitization } = server;
   const { client_headers: clientHeaders } = server.upstream;
   const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
   const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
@@ -58,8 +64,6 @@ export function createMount(options: MountOptions): Mount {
   if (relaysChallenges) {
     warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
   }
-  for (const entry of disabled.invalid)
-    warn(`disabled_tools: ${JSON.stringify(entry)} is no valid pattern; used as a name only`);
 
   const own = telemetry.isOn
     ? new ObservedUpstream(upstream, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
@@ -97,7 +101,9 @@ export function createMount(options: MountOptions): Mount {
     ping,
     era: new EraProbe(own, timerMs(policy.timeout_seconds)),
     lists: new ListCache(options.listTtlMs),
+    inventory: new ToolInventory(options.listTtlMs),
     disabled,
+    hidesUnseen: sanitization.mode !== 'off' && sanitization.remove_invisible_characters,
     surface: new ToolSurface({
       catalog: catalog({
         disabled,
@@ -107,7 +113,7 @@ export function createMount(options: MountOptions): Mount {
         instead: additions?.instead,
       }),
       pinning: server.tool_definition_pinning,
-      blocks: server.tool_metadata_sanitization.mode === 'block',
+      blocks: sanitization.mode === 'block',
       ttlMs: options.listTtlMs,
       onCleaned: options.onCleaned,
       onDrift: options.onDrift,
@@ -117,10 +123,19 @@ export function createMount(options: MountOptions): Mount {
       },
       onTools: options.onTools,
     }),
+    texts: new ServerTexts({
+      sanitization,
+      pinning: server.tool_definition_pinning,
+      onCleaned: options.onCleaned,
+      onDrift: options.onTextDrift,
+    }),
     steps: additions?.steps ?? new Map<string, never>(),
     resources: additions?.resources,
     timeoutOf: toolTimeouts(server),
     relaysChallenges,
+    protectedResource: relaysChallenges
+      ? new ProtectedResource({ url: server.upstream.url, insecureTls: server.upstream.insecure_tls })
+      : undefined,
     redact: options.redact,
   };
 }

@@ -6,10 +6,7 @@ export function editedCall(request: Request, text: string): Body {
   return { bytes: Buffer.from(text), text, messages: [{ ...request, params }], batch: false };
 }
 
-/**
- * A result that a model can read: what went wrong, and what it can do about it. Clients of the sessionless revision want
- * to know that it is complete; to others that is one member more.
- */
+/** A result that a model can read: what went wrong, and what it can do about it. */
 export function errorResult(text: string): string {
-  return JSON.stringify({ content: [{ type: 'text', text }], isError: true, resultType: 'complete' });
+  return JSON.stringify({ content: [{ type: 'text', text }], isError: true });
 }

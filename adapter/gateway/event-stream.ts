@@ -7,7 +7,7 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
-import { requireSession } from './admission.ts';
+import { requireRevision, requireSession } from './admission.ts';
 import { LeftCalls } from './left-calls.ts';
 import { strayAnswer } from './lists.ts';
 import { ownUpstreamOf } from './own-upstream.ts';
@@ -26,6 +26,7 @@ export async function eventStream(turn: Turn): Promise<void> {
   incoming.facts.sessionId = sessionId;
   const record = await parts.sessions.find(mount.serverId, sessionId, incoming.principal);
   if (isWorkspace(record)) throw new AdapterError('session_not_found');
+  requireRevision(incoming, record);
   const lastEventId = incoming.headers['last-event-id'];
   let current = record.upstreamSessionId === '' ? await renew(turn, record) : record;
   let attempts = 0;
@@ -45,6 +46,7 @@ export async function eventStream(turn: Turn): Promise<void> {
   });
   const session = (): SessionRecord => current;
   const stray = strayAnswer(turn, session);
+  const opening = parts.streamOrder.opening(current);
   const calls = mount.steps.size === 0 ? undefined : new LeftCalls(turn, session);
   const plan = planOf(turn, {
     id,
@@ -75,7 +77,11 @@ export async function eventStream(turn: Turn): Promise<void> {
       renewed = true;
       return request();
     },
-    onFinish: () => calls?.end(),
+    onHead: ({ status }) => opening.settled(status < 300),
+    onFinish: () => {
+      opening.settled(false);
+      return calls?.end();
+    },
   });
   new Exchange(plan).start();
 }

@@ -56,7 +56,7 @@ async function named(
 ): Promise<FoundOutput | undefined> {
   const folder = posix.dirname(search.stage.pathOf(place));
   for (const path of paths) {
-    const file = await unlessRefused(() => search.stage.openOutput(path, place.sessionId));
+    const file = await unlessRefused(() => search.stage.openOutput(path, place.sessionId, place.serverId));
     if (file === undefined) continue;
     return posix.dirname(file.path) === folder
       ? { kind: 'own', file, filename: posix.basename(file.path) }

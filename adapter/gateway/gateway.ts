@@ -1,14 +1,15 @@
 import { AdapterError } from '../errors.ts';
 import { elements } from '../exchange/json-scan.ts';
 import { type Body, type Message, parseBody, type Request, toolName } from '../exchange/message.ts';
-import { isModern } from '../exchange/modern-headers.ts';
-import { argumentsSha256 } from '../telemetry/audit-arguments.ts';
+import { isModern, saysModern } from '../exchange/modern-headers.ts';
+import { argumentsText } from '../telemetry/audit-arguments.ts';
 import { sessionEnd } from '../sessions/session-end.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import type { TracedRequest } from '../telemetry/tracing.ts';
 import { requireHeaders, requireSession } from './admission.ts';
 import { admit, type Admitted, NO_PROBE } from './admitted.ts';
 import { sendError } from './answers.ts';
+import { challenged } from './challenge.ts';
 import { eventStream } from './event-stream.ts';
 import { inSession } from './in-session.ts';
 import type { CallFacts, Incoming, RequestFacts } from './incoming.ts';
@@ -16,10 +17,12 @@ import { initialize } from './initialize.ts';
 import type { RequestTrace } from './request-trace.ts';
 import { tellAndEndUpstream } from './session-upstream.ts';
 import { sessionless } from './sessionless.ts';
-import type { GatewayParts, Mount } from './turn.ts';
+import type { GatewayParts, Mount, Turn } from './turn.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;
+/** Outside of sessions, clients of the revisions that have them may only open one. */
+const WITHOUT_SESSION_BYTES = 512 * 1024;
 
 /**
  * What happens to a request on a mount, up to the exchange with the upstream:
@@ -38,6 +41,28 @@ export class Gateway {
     parts.bus.onControl((message) => this.#onControl(message));
   }
 
+  /**
+   * Asked before more than a little of a body is read: how many bytes of it there is use for. Throws for callers that get
+   * nothing in any case.
+   */
+  async largestBody(mount: Mount, incoming: Incoming): Promise<number> {
+    requireHeaders(mount, incoming);
+    const { headers } = incoming;
+    if (headers['mcp-session-id'] !== undefined) {
+      incoming.facts.sessionId = requireSession(incoming);
+      await this.#parts.sessions.find(mount.serverId, incoming.facts.sessionId, incoming.principal);
+      return Infinity;
+    }
+    return saysModern(headers) ? Infinity : WITHOUT_SESSION_BYTES;
+  }
+
+  /** Answers a request that is refused whatever it says; `bytes` are what has been read of it, perhaps nothing. */
+  refuse(incoming: Incoming, error: AdapterError, bytes: Buffer): void {
+    if (bytes.length === 0) return sendError(incoming, error, []);
+    const body = parseBody(bytes);
+    return sendError(incoming, error, 'code' in body ? [body.idText] : requestIds(body));
+  }
+
   async post(mount: Mount, incoming: Incoming, bytes: Buffer): Promise<void> {
     const body = parseBody(bytes);
     if ('code' in body) {
@@ -48,7 +73,8 @@ export class Gateway {
     }
     const first = body.messages[0] as Message;
     note(incoming, body, first);
-    if (this.#parts.hashesArguments) noteArguments(incoming.facts, body);
+    const { hashArguments } = this.#parts;
+    if (hashArguments !== undefined) noteArguments(incoming.facts, body, hashArguments);
     const trace = this.#trace(mount, incoming, 'POST', body);
     const idTexts = requestIds(body);
     let admitted = NO_PROBE;
@@ -63,7 +89,7 @@ export class Gateway {
       }
       return await inSession(turn, body, idTexts);
     } catch (error) {
-      this.#refuse(incoming, admitted, error, idTexts);
+      await this.#refuse({ parts: this.#parts, mount, incoming, admitted, trace }, error, idTexts);
     } finally {
       this.#parts.running.leave();
     }
@@ -76,7 +102,7 @@ export class Gateway {
       admitted = open(mount, incoming);
       await eventStream({ parts: this.#parts, mount, incoming, admitted, trace });
     } catch (error) {
-      this.#refuse(incoming, admitted, error, []);
+      await this.#refuse({ parts: this.#parts, mount, incoming, admitted, trace }, error, []);
     }
   }
 
@@ -108,8 +134,10 @@ export class Gateway {
     return this.#parts.tracing?.begin({ serverId, route, httpMethod, body, headers, reply, facts, within });
   }
 
-  #refuse(incoming: Incoming, admitted: Admitted, error: unknown, idTexts: readonly string[]): void {
+  async #refuse(turn: Turn, error: unknown, idTexts: readonly string[]): Promise<void> {
+    const { incoming, admitted } = turn;
     const known = this.#parts.known(error);
+    if (await challenged(turn, known, idTexts)) return;
     admitted.finished(known.code);
     sendError(incoming, known, idTexts);
   }
@@ -138,6 +166,8 @@ export class Gateway {
         break;
       case 'upstream-closed':
       case 'stream-opened':
+      case 'stream-coming':
+      case 'stream-settled':
         break;
     }
   }
@@ -159,9 +189,18 @@ function note({ facts, headers }: Incoming, body: Body, first: Message): void {
 }
 
 /** For the audit log. */
-function noteArguments(facts: RequestFacts, { text, messages, batch }: Body): void {
+function noteArguments(
+  facts: RequestFacts,
+  { text, messages, batch }: Body,
+  hash: (argumentsText: string) => string | undefined,
+): void {
+  const hashed = (at: number): string | undefined => {
+    const found = argumentsText(text, at);
+    return found === undefined ? undefined : hash(found);
+  };
   if (!batch) {
-    if (facts.tool !== undefined) facts.argumentsSha256 = argumentsSha256(text);
+    const one = facts.tool === undefined ? undefined : hashed(0);
+    if (one !== undefined) facts.argumentsHash = one;
     return;
   }
   const calls = facts.calls?.values();
@@ -170,7 +209,8 @@ function noteArguments(facts: RequestFacts, { text, messages, batch }: Body): vo
     const message = messages[index++];
     if (message === undefined || !isCall(message)) continue;
     const call = calls?.next().value;
-    if (call !== undefined) call.argumentsSha256 = argumentsSha256(text, start);
+    const one = call === undefined ? undefined : hashed(start);
+    if (call !== undefined && one !== undefined) call.argumentsHash = one;
   }
 }
 

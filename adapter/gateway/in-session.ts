@@ -8,7 +8,7 @@ import type { SessionRecord } from '../state/state-store.ts';
 import { listKey } from '../upstream/list-cache.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
-import { refuseDisabled, requireSession } from './admission.ts';
+import { refuseDisabled, requireRevision, requireSession } from './admission.ts';
 import { sendResult } from './answers.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
@@ -36,6 +36,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
   try {
     let record = await enter(turn, sessionId, calls.length, leases);
     if (isWorkspace(record)) throw new AdapterError('session_not_found');
+    requireRevision(incoming, record);
     if (body.batch && record.protocolVersion !== BATCH_REVISION) {
       throw new AdapterError('invalid_request', `Batches exist in revision ${BATCH_REVISION} only; send one message.`);
     }
@@ -43,6 +44,8 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     const step = stepOf(mount, body, calls);
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
+    const streamComes = isInitialized(body) ? undefined : parts.streamOrder.before(record, idTexts.length > 0);
+    if (streamComes !== undefined) await streamComes;
     if (record.upstreamSessionId === '') record = await renew(turn, record);
     if (mount.surface.checksCalls) await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
     const first = body.messages[0] as Message;
@@ -70,6 +73,11 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
   } finally {
     if (!started) await leave(turn, leases);
   }
+}
+
+/** Clients open their stream with this notification or after it, so it never comes later than the stream. */
+function isInitialized({ messages: [first] }: Body): boolean {
+  return first?.kind === 'notification' && first.method === 'notifications/initialized';
 }
 
 /** Reads the session, and counts the tool calls of the body as in flight. */
@@ -105,7 +113,7 @@ function cachedUnder({ mount, incoming }: Turn, body: Body): string | undefined 
 
 async function answerFromCache(turn: Turn, record: SessionRecord, key: string, request: Request): Promise<boolean> {
   const { mount, incoming, admitted } = turn;
-  if (!mount.lists.enabled || (request.method === 'tools/list' && mount.surface.isStrict)) return false;
+  if (!mount.lists.enabled || mount.surface.isStrict) return false;
   const result = mount.lists.get(record, key, Date.now());
   if (result === undefined) return false;
   const shown = await cachedList(mount, record, request, result);

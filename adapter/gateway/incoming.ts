@@ -8,7 +8,7 @@ export interface Incoming {
   readonly headers: IncomingHttpHeaders;
   readonly reply: ServerResponse;
   /** How the client reached us, as the connection or a trusted proxy says. */
-  readonly request: { readonly protocol: string; readonly host: string };
+  readonly request: { readonly protocol: string; readonly host: string; readonly ip?: string };
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
   /** What log and telemetry say about it; filled in on the way. */
@@ -32,8 +32,8 @@ export interface RequestFacts extends Noted {
   protocolVersion?: string;
   /** The span of the request, with traces. */
   trace?: RequestTrace['context'];
-  /** Hash of the JSON text of the call's arguments. */
-  argumentsSha256?: string;
+  /** Keyed hash of the JSON text of the call's arguments. */
+  argumentsHash?: string;
   /** The tool calls of a batch; `tool` is not set then. */
   calls?: CallFacts[];
 }
@@ -44,13 +44,13 @@ export interface CallFacts {
   /** JSON text of the request's id. */
   readonly idText: string;
   failure?: Failure;
-  argumentsSha256?: string;
+  argumentsHash?: string;
 }
 
 /** The tool calls of a request: usually one or none. */
 export function callsOf(
   facts: Readonly<RequestFacts>,
-): readonly Pick<RequestFacts, 'tool' | 'failure' | 'argumentsSha256'>[] {
+): readonly Pick<RequestFacts, 'tool' | 'failure' | 'argumentsHash'>[] {
   return facts.calls ?? (facts.tool === undefined ? NO_CALLS : [facts]);
 }
 

@@ -4,7 +4,7 @@ import { Exchange, type Plan } from '../exchange/exchange.ts';
 import { type Body, MODERN_REVISION, type Request } from '../exchange/message.ts';
 import { INITIALIZE_TIMEOUT_MS, newSessionId } from '../sessions/session-registry.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
-import { withCapabilities } from './capabilities.ts';
+import { withGreeting } from './greeting.ts';
 import { planOf } from './plan-of.ts';
 import { keptParams } from './remembered.ts';
 import { endUpstream } from './session-upstream.ts';
@@ -53,7 +53,7 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       plan.sessionId = key.sessionId;
       incoming.facts.sessionId = key.sessionId;
       incoming.facts.protocolVersion = protocolVersion;
-      return withCapabilities(text, {
+      return withGreeting(turn, text, undefined, {
         tools: listedOwn(mount.surface.catalog).length > 0,
         resources: mount.resources !== undefined && 'changing',
       });

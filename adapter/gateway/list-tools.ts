@@ -28,6 +28,17 @@ export interface ListingRequest {
   readonly inSession: { readonly session: UpstreamSession; readonly headers: readonly string[] } | undefined;
 }
 
+/** A list that can be asked for. */
+export interface ListOf {
+  readonly method: string;
+  /** Where its entries stand in a result. */
+  readonly member: string;
+  /** What they are, for errors. */
+  readonly words: string;
+}
+
+const TOOLS: ListOf = { method: 'tools/list', member: 'tools', words: 'tools' };
+
 /** What an upstream says that has no tools at all. */
 export class NoToolsError extends AdapterError {}
 
@@ -41,10 +52,11 @@ export class NoToolsError extends AdapterError {}
  *
  * @param earlier a page that is there already: the list goes on behind it
  */
-export async function* listTools(
+async function* listTools(
   request: ListingRequest,
   signal: AbortSignal,
   earlier?: string,
+  of: ListOf = TOOLS,
 ): AsyncGenerator<string, void> {
   const { upstream, redact, base, inSession } = request;
   const meta = inSession === undefined ? { _meta: MODERN_META } : {};
@@ -54,43 +66,48 @@ export async function* listTools(
   for (let page = 0; page < MAX_PAGES; page++) {
     const { status, body, text, message } = await ownRequest(upstream, {
       session: inSession?.session,
-      headers: inSession?.headers ?? [...base, ...modernHeaders('tools/list')],
-      message: { method: 'tools/list', params: JSON.stringify({ ...meta, cursor: next }) },
+      headers: inSession?.headers ?? [...base, ...modernHeaders(of.method)],
+      message: { method: of.method, params: JSON.stringify({ ...meta, cursor: next }) },
       timeoutMs: LONGEST_MS,
       signal,
     }).catch((error: unknown) => {
       signal.throwIfAborted();
-      throw failed(redact, error instanceof Error ? error.message : String(error), error);
+      throw failed(of, redact, error instanceof Error ? error.message : String(error), error);
     });
     const result = text === undefined ? undefined : locate(text, ['result']);
     if (inSession !== undefined && losesSession(status, body)) {
       throw new AdapterError('upstream_session_terminated');
     }
-    if (text === undefined || result === undefined || !Array.isArray(message?.result?.['tools'])) {
-      const error = failed(redact, message?.error?.message ?? `it answered with HTTP ${status}`);
+    if (text === undefined || result === undefined || !Array.isArray(message?.result?.[of.member])) {
+      const error = failed(of, redact, message?.error?.message ?? `it answered with HTTP ${status}`);
       throw message?.error?.code === METHOD_NOT_FOUND ? new NoToolsError(error.code, error.message) : error;
     }
     chars += result.end - result.start;
-    if (chars > MAX_CHARS) throw failed(redact, `the list is longer than ${MAX_CHARS} characters`);
+    if (chars > MAX_CHARS) throw failed(of, redact, `the list is longer than ${MAX_CHARS} characters`);
     yield text.slice(result.start, result.end);
     const { nextCursor } = message.result;
     if (!isCursor(nextCursor)) return;
     next = nextCursor;
   }
-  throw failed(redact, `it has more than ${MAX_PAGES} pages`);
+  throw failed(of, redact, `it has more than ${MAX_PAGES} pages`);
 }
 
 /** The whole list as one page. `first`: its first page, where it is there already. */
-export async function wholeList(request: ListingRequest, signal: AbortSignal, first?: string): Promise<string> {
+export async function wholeList(
+  request: ListingRequest,
+  signal: AbortSignal,
+  first?: string,
+  of: ListOf = TOOLS,
+): Promise<string> {
   const pages = first === undefined ? [] : [first];
-  for await (const page of listTools(request, signal, first)) pages.push(page);
+  for await (const page of listTools(request, signal, first, of)) pages.push(page);
   const [start = '', ...further] = pages;
   if (further.length === 0) return start;
-  const tools = further.flatMap((page) => {
-    const spans = elements(page, locate(page, ['tools'])?.start);
+  const entries = further.flatMap((page) => {
+    const spans = elements(page, locate(page, [of.member])?.start);
     return Array.from(spans, (span) => page.slice(span.start, span.end));
   });
-  return joinedPages(start, tools);
+  return joinedPages(start, of.member, entries);
 }
 
 /** Whether a result (JSON text) says that there is a page behind it. */
@@ -109,7 +126,7 @@ function nextCursor(result: string): string | undefined {
 /** Some servers say with an empty one that nothing follows. */
 const isCursor = (value: unknown): value is string => typeof value === 'string' && value !== '';
 
-function failed(redact: Redact, why: string, cause?: unknown): AdapterError {
-  const detail = `The tools of the upstream server could not be listed: ${redact(why)}.`;
+function failed(of: ListOf, redact: Redact, why: string, cause?: unknown): AdapterError {
+  const detail = `The ${of.words} of the upstream server could not be listed: ${redact(why)}.`;
   return new AdapterError('upstream_failed', detail, { cause });
 }

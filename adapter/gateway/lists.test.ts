@@ -1,7 +1,10 @@
+import { EventEmitter } from 'node:events';
+
 import { describe, expect, test } from 'vitest';
 
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
+import { MemoryStore } from '../state/memory-store.ts';
 import type { MountAdditions, MountOptions } from './create-mount.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { sampleMount } from './testing/sample-mount.ts';
@@ -18,8 +21,8 @@ const plain = (server: Record<string, unknown> = {}, options: Partial<MountOptio
   sampleMount({ ...PLAIN, ...server }, options);
 const hiding = (): Mount => plain({ disabled_tools: ['b'] });
 const uncached = (server: Record<string, unknown> = {}): Mount => plain(server, { listTtlMs: 0 });
-/** Of the turn, lists look at the mount only. */
-const turnOn = (mount: Mount): Turn => ({ mount }) as Turn;
+/** Of the turn, lists look at the mount and at who asks. */
+const turnOn = (mount: Mount): Turn => ({ mount, incoming: { headers: {} } }) as unknown as Turn;
 
 function body(text: string): Body {
   const parsed = parseBody(Buffer.from(text));
@@ -93,6 +96,19 @@ describe('the answer to a list', () => {
       );
     }
   });
+});
+
+test('T15: what is pinned for one client without a session is kept by no shared cache', async () => {
+  const text = '{"id":1,"result":{"ttlMs":5,"cacheScope":"public","prompts":[{"name":"a"}]}}';
+  const incoming = { headers: {}, reply: new EventEmitter() };
+  const shown = (mode: string, protocolVersion: string): unknown => {
+    const mount = plain({ tool_definition_pinning: { mode } });
+    const turn = { mount, incoming, parts: { store: new MemoryStore() } } as unknown as Turn;
+    return listAnswer(turn, PROMPTS, undefined, () => sessionRecord({ protocolVersion }))?.(text) ?? text;
+  };
+  expect(await shown('warn', '2026-07-28')).toBe(text.replace('public', 'private'));
+  expect(await shown('off', '2026-07-28')).toBe(text);
+  expect(await shown('warn', '2025-11-25')).toBe(text);
 });
 
 const UNKNOWN = '{"jsonrpc":"2.0","id":"x","error":{"code":-32601,"message":"Method not found"}}';

@@ -3,7 +3,13 @@ import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
 import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { firstSeen } from './first-seen.ts';
+import { hasMore, wholeList } from './list-tools.ts';
+import { listingFor } from './listing-for.ts';
+import { listingLimit } from './listing-limit.ts';
+import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { Page } from './tool-surface.ts';
 import { TurnTools } from './turn-tools.ts';
@@ -11,16 +17,27 @@ import type { Mount, Turn } from './turn.ts';
 
 /** What a request asks for a list of, as far as the adapter may have something to say about it. */
 interface Listing {
-  readonly kind: 'tools' | 'resources' | 'templates';
+  readonly kind: 'tools' | 'prompts' | 'resources' | 'templates';
   /** The adapter's own tools and resources stand on the first one. */
   readonly page: Page;
 }
 
 const KINDS: Readonly<Record<string, Listing['kind']>> = {
   'tools/list': 'tools',
+  'prompts/list': 'prompts',
   'resources/list': 'resources',
   'resources/templates/list': 'templates',
 };
+/** Where its entries stand in a result, and what they are. */
+const MEMBERS = { tools: 'tools', prompts: 'prompts', resources: 'resources', templates: 'resourceTemplates' } as const;
+const ENTRIES = { prompts: 'prompt', resources: 'resource', templates: 'template' } as const;
+const COUNTED = {
+  tools: 'tools',
+  prompts: 'prompts',
+  resources: 'resources',
+  templates: 'resource templates',
+} as const;
+const METHODS = { prompts: 'prompts/list', templates: 'resources/templates/list' } as const;
 const NO_RESOURCES = '{"resources":[]}';
 const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
@@ -35,7 +52,7 @@ export function listAnswer(
   if (body.batch) return batchAnswer(turn, body, record);
   const listing = listingOf(body.messages[0] as Message);
   const isChanged = changes(mount, listing);
-  const isKept = list !== undefined && mount.lists.enabled && !(listing?.kind === 'tools' && mount.surface.isStrict);
+  const isKept = list !== undefined && mount.lists.enabled && !mount.surface.isStrict;
   const isPassed = listing?.kind === 'tools' && mount.surface.readsNames;
   if (!isKept) {
     if (isPassed) return (text) => passed(mount, text);
@@ -82,15 +99,15 @@ export function strayAnswer(
   turn: Turn,
   record: () => SessionRecord,
 ): ((text: string) => string | Promise<string>) | undefined {
-  const { surface, resources } = turn.mount;
-  if (!surface.any && resources === undefined) return undefined;
+  const { surface, texts, resources } = turn.mount;
+  if (!surface.any && !texts.any && resources === undefined) return undefined;
   return (text) => resumedAnswer(turn, record(), text);
 }
 
 function resumedAnswer(turn: Turn, record: SessionRecord, text: string): string | Promise<string> {
   return eachMessage(checked(text), (message) => {
     const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
-    const kind = has('tools') ? 'tools' : has('resources') ? 'resources' : undefined;
+    const kind = (['tools', 'resources', 'prompts', 'templates'] as const).find((one) => has(MEMBERS[one]));
     if (kind === undefined) return message;
     // The result of a call or a read may have members of these names; then there is nothing to add to them.
     const page = has('content') || has('contents') ? 'later' : 'unknown';
@@ -105,7 +122,7 @@ export function isOwnListOnly(mount: Mount, message: Message): boolean {
   const listing = listingOf(message);
   if (listing === undefined) return false;
   if (listing.kind === 'tools') return listedOwn(mount.surface.catalog).length > 0 && mount.era.lacks('tools');
-  return mount.resources !== undefined && mount.era.lacks('resources');
+  return listing.kind !== 'prompts' && mount.resources !== undefined && mount.era.lacks('resources');
 }
 
 /** The result of such a list (JSON text). */
@@ -127,7 +144,7 @@ function listingOf(message: Message): Listing | undefined {
 
 function changes(mount: Mount, listing: Listing | undefined): boolean {
   if (listing?.kind === 'tools') return mount.surface.any;
-  return listing !== undefined && mount.resources !== undefined;
+  return listing !== undefined && (mount.texts.any || (listing.kind !== 'prompts' && mount.resources !== undefined));
 }
 
 function hasOwnResources(mount: Mount, listing: Listing | undefined): mount is Mount & { resources: OwnResources } {
@@ -184,16 +201,44 @@ function sameForSession(
   const { mount } = turn;
   const result = locate(text, ['result']);
   if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, record, text, listing) : text;
-  if (listing?.kind !== 'tools') return text;
-  if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, ['tools', 'nextCursor'])) {
+  if (listing === undefined) return text;
+  const { kind } = listing;
+  if (kind !== 'tools' && !mount.texts.any) return text;
+  if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, [MEMBERS[kind], 'nextCursor'])) {
     throw new AdapterError(
       'upstream_failed',
-      'The upstream server lists its tools in a way that clients may read differently.',
+      `The upstream server lists its ${COUNTED[kind]} in a way that clients may read differently.`,
     );
   }
-  return mount.surface
-    .shown(new TurnTools(turn), record, text.slice(result.start, result.end), listing.page)
-    .then((shown) => splice(text, [{ ...result, with: shown }]));
+  const listed = text.slice(result.start, result.end);
+  const shown =
+    kind === 'tools'
+      ? mount.surface.shown(new TurnTools(turn), record, listed, listing.page)
+      : otherList(turn, record, kind, listed, listing.page);
+  return shown.then((own) => splice(text, [{ ...result, with: isWorkspace(record) ? asPrivate(mount, own) : own }]));
+}
+
+/** Where lists are pinned, what one client without a session sees is not for others: no shared cache may keep it. */
+function asPrivate(mount: Mount, result: string): string {
+  const scope = mount.texts.pins ? locate(result, ['cacheScope']) : undefined;
+  return scope === undefined ? result : splice(result, [{ ...scope, with: '"private"' }]);
+}
+
+/** What clients see of a list that is not of tools. Pins tell what is new, so those of few entries are read as a whole. */
+async function otherList(
+  turn: Turn,
+  record: SessionRecord,
+  kind: keyof typeof ENTRIES,
+  result: string,
+  page: Page,
+): Promise<string> {
+  const { texts } = turn.mount;
+  const shown = (text: string): Promise<string> =>
+    texts.shown(ENTRIES[kind], text, page === 'later' ? undefined : firstSeen(turn, record));
+  if (!texts.pins || kind === 'resources' || page !== 'first' || !hasMore(result)) return shown(result);
+  using limit = listingLimit(turn.incoming.reply, REQUEST_TIMEOUT_MS);
+  const of = { method: METHODS[kind], member: MEMBERS[kind], words: COUNTED[kind] };
+  return shown(await wholeList(listingFor(turn, record), limit.signal, result, of));
 }
 
 /** Whether an object names one of these members twice, or in a spelling that parsers which ignore case take for it. */
@@ -210,7 +255,7 @@ function insteadOfError(mount: Mount, record: SessionRecord, text: string, listi
     const { catalog } = mount.surface;
     return listedOwn(catalog).length > 0 && listing.page !== 'later' ? answer(text, ownToolsOnly(catalog)) : text;
   }
-  if (listing === undefined || mount.resources === undefined) return text;
+  if (listing === undefined || listing.kind === 'prompts' || mount.resources === undefined) return text;
   return answer(text, listing.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES);
 }
 

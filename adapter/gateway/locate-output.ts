@@ -1,6 +1,7 @@
-import { RE2JS } from 're2js';
+import type { RE2JS } from 're2js';
 
 import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
+import { patternOf } from '../catalog/pattern.ts';
 import { cleanedPaths, pathOf, pathsInText } from './paths-in-text.ts';
 
 /** How much text is looked through; a result that names a file is far shorter. */
@@ -22,10 +23,9 @@ export type LocateOutput = (result: ToolResult) => string[];
 type OutputLocator = ArtifactProducer['output_locator'];
 
 /**
- * `output_locator` as a function. An invalid pattern is told to `warn` and left out (specification 2.8). RE2, so that no
- * pattern can take more than linear time.
+ * `output_locator` as a function. An invalid pattern is left out (specification 2.8), which is told at the start.
  */
-export function locateOutput(locator: OutputLocator, warn: (message: string) => void): LocateOutput {
+export function locateOutput(locator: OutputLocator): LocateOutput {
   const { mode, output_path_key: key, output_path_regexes: regexes } = locator;
   if (mode === 'structured' && key !== null && key !== '') {
     const path = key.split('.').map((part) => part.trim());
@@ -33,7 +33,7 @@ export function locateOutput(locator: OutputLocator, warn: (message: string) => 
   }
   if (mode !== 'regex') return () => [];
   if (regexes.length === 0) return (result) => distinct(pathsInText(textOf(result), MAX_CANDIDATES));
-  const patterns = regexes.flatMap((source) => compiled(source, warn));
+  const patterns = regexes.flatMap(compiled);
   return (result) => {
     const text = textOf(result);
     return distinct(patterns.flatMap((pattern) => matches(pattern, text)));
@@ -55,13 +55,9 @@ export function pathsIn(structuredContent: unknown): string[] {
   return distinct(found);
 }
 
-function compiled(source: string, warn: (message: string) => void): RE2JS[] {
-  try {
-    return [RE2JS.compile(source)];
-  } catch {
-    warn(`output_path_regexes: ${JSON.stringify(source)} is no valid pattern; it is skipped`);
-    return [];
-  }
+function compiled(source: string): RE2JS[] {
+  const pattern = patternOf(source, false);
+  return 're2' in pattern ? [pattern.re2] : [];
 }
 
 function matches(pattern: RE2JS, text: string): string[] {

@@ -5,6 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { inject } from 'light-my-request';
 
+import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import { argumentAt } from '../exchange/modern-headers.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
@@ -176,7 +177,7 @@ let lastTurn: Promise<void> = Promise.resolve();
 /** A large text is parsed in a turn of the event loop of its own: who waits does so for one at most. */
 async function parsed(text: string): Promise<CallResponse | null> {
   if (text.length > LARGE_CHARS) await (lastTurn = lastTurn.then(() => nextTurn()));
-  return JSON.parse(text) as CallResponse | null;
+  return parseJson(text, ANSWER_LIMITS) as CallResponse | null;
 }
 
 async function* bounded(stream: Readable): AsyncGenerator<Buffer> {

@@ -1,6 +1,7 @@
 import type { Outcome, Plan } from '../exchange/plan.ts';
 import type { ResponseHead, UpstreamRequest } from '../upstream/upstream.ts';
 import { rejectedHead } from './admission.ts';
+import { relayChallenge } from './challenge.ts';
 import { upstreamOf } from './own-upstream.ts';
 import type { Turn } from './turn.ts';
 
@@ -36,6 +37,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     requestId: incoming.facts.requestId,
     keepAlive: parts.keepAlive,
     running: parts.running,
+    answers: parts.answers,
     idTexts: own.idTexts,
     sessionId: own.sessionId,
     timeoutMs: own.timeoutMs,
@@ -47,6 +49,7 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     onHead: (head) => {
       own.onHead?.(head);
       admitted.answered(head.status);
+      relayChallenge(turn, head);
       return rejectedHead(mount, head);
     },
     onAnswered: own.onAnswered,

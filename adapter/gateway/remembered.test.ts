@@ -73,6 +73,6 @@ describe('what a new upstream session is to be told again', () => {
 
   test('is not longer than every request of the session can read', () => {
     const body = bodyOf(message(1, 'logging/setLevel', { level: 'x'.repeat(256 << 10) }));
-    expect(() => remembering(store, record, body)).toThrow('logging/setLevel are longer than 262144 characters');
+    expect(() => remembering(store, record, body)).toThrow('logging/setLevel are longer than 16384 characters');
   });
 });

@@ -4,7 +4,7 @@ import type { Body, Request } from '../exchange/message.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 
 /** Every request of the session reads them. Clients that describe themselves with icons need some space. */
-const MAX_PARAMS = 256 << 10;
+const MAX_PARAMS = 16 << 10;
 
 /**
  * Keeps what a new upstream session would have to be told again, once the upstream has agreed to it: gets the response

@@ -31,15 +31,17 @@ export class SessionDrifts {
     this.#hides = hides;
   }
 
-  /** What has changed since a session saw its tools first, and what it may see all the same. */
-  async of(list: PreparedList, pinned: Baseline, isWhole: boolean): Promise<Drifted | undefined> {
+  /**
+   * What has changed since a session saw its tools first, and what it may see all the same.
+   * @param whole what the list is a page of, the list itself where it has no others; undefined where that is not known
+   */
+  async of(list: PreparedList, pinned: Baseline, whole: PreparedList | undefined): Promise<Drifted | undefined> {
     const { fingerprint } = pinned;
     if (fingerprint === list.baseline.fingerprint) return undefined;
-    const key = `${list.key}\n${fingerprint}\n${isWhole}\n${pinned.text === ''}`;
+    const key = `${list.key}\n${fingerprint}\n${whole?.key}\n${pinned.text === ''}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const between = driftBetween(pinned, list.baseline);
-    const drift = isWhole ? between : withoutRemoved(between);
+    const drift = driftOf(list, pinned, whole);
     if (drift === undefined) return undefined;
     const shown: (string | undefined)[] = [];
     await inTurns(this.#despite(drift, list, shown));
@@ -64,6 +66,22 @@ export class SessionDrifts {
       yield;
     }
   }
+}
+
+function driftOf(list: PreparedList, pinned: Baseline, whole: PreparedList | undefined): Drift | undefined {
+  if (whole === list) return driftBetween(pinned, list.baseline);
+  const own = withoutRemoved(driftBetween(pinned, list.baseline));
+  const all = whole === undefined ? undefined : driftBetween(pinned, whole.baseline);
+  // The page may be newer than the whole.
+  return all !== undefined && isIn(own, all) ? all : own;
+}
+
+/** Whether what has drifted is among what else has. */
+function isIn(drift: Drift | undefined, all: Drift): boolean {
+  if (drift === undefined) return true;
+  const changed = new Set(all.changed.map(({ name }) => name));
+  const added = new Set(all.added);
+  return drift.changed.every(({ name }) => changed.has(name)) && drift.added.every((name) => added.has(name));
 }
 
 /** Of one page of several nobody can say what is missing. */

@@ -2,8 +2,9 @@ import { Exchange, type Outcome } from '../exchange/exchange.ts';
 import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 import { strayAnswer } from './lists.ts';
+import { completeCall } from './own-result.ts';
 import { withParameters } from './parameter-headers.ts';
 import { planOf } from './plan-of.ts';
 import { timeoutResults } from './time-limits.ts';
@@ -16,7 +17,7 @@ export async function callSessionless(
   turn: Turn,
   body: Body,
   request: Request,
-  listing: ListingRequest,
+  listing: InventoryRequest,
 ): Promise<void> {
   const { mount } = turn;
   refuseDisabled(mount, request);
@@ -61,7 +62,7 @@ function exchange(turn: Turn, body: Body, request: Request, headers: readonly st
     request: { method: 'POST', session: undefined, headers, body },
     idTexts: [request.idText],
     timeoutMs: limit,
-    onTimeout: () => timeoutResults(mount.serverId, [request], [limit]),
+    onTimeout: () => timeoutResults(mount.serverId, [request], [limit], completeCall),
     onResponse: own?.onResponse,
     onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: (outcome) => own?.onEnd?.(outcome),

@@ -3,8 +3,10 @@ import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { Body, Message, Request } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
+import { refuseDisabled } from './admission.ts';
 import { sendJson, sendResult } from './answers.ts';
-import { withCapabilities } from './capabilities.ts';
+import { firstSeen } from './first-seen.ts';
+import { withGreeting } from './greeting.ts';
 import { sessionlessListing } from './listing-for.ts';
 import { isOwnListOnly, listAnswer, ownList, strayAnswer } from './lists.ts';
 import { completeResult } from './own-result.ts';
@@ -29,14 +31,17 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
     throw new AdapterError('upstream_unreachable', undefined, { cause: error });
   });
   if (era === 'legacy') throw new AdapterError('legacy_upstream');
-  const mismatch =
-    headerMismatch(message, incoming.headers) ??
-    (await parts.toolParameters.mismatch(listing, message, incoming.headers));
-  if (mismatch !== undefined) throw new AdapterError('header_mismatch', mismatch);
-  if (message.kind === 'request') {
-    if (message.method === 'tools/call') return callSessionless(turn, body, message, listing);
-    if (await answerHere(turn, body, message)) return;
-  }
+  // What a server refuses that speaks other revisions only is said in its own words.
+  if (era !== 'declined') {
+    const mismatch =
+      headerMismatch(message, incoming.headers) ??
+      (await parts.toolParameters.mismatch(listing, message, incoming.headers));
+    if (mismatch !== undefined) throw new AdapterError('header_mismatch', mismatch);
+    if (message.kind === 'request') {
+      if (message.method === 'tools/call') return callSessionless(turn, body, message, listing);
+      if (await answerHere(turn, body, message)) return;
+    }
+  } else if (message.kind === 'request' && message.method === 'tools/call') refuseDisabled(mount, message);
   const plan = planOf(turn, {
     request: {
       method: 'POST',
@@ -59,7 +64,8 @@ function shown(turn: Turn, body: Body, message: Message): ((text: string) => str
   const { mount } = turn;
   if (message.kind === 'request' && message.method === 'server/discover') {
     const own = { tools: listedOwn(mount.surface.catalog).length > 0, resources: mount.resources !== undefined };
-    return own.tools || own.resources ? (text) => withCapabilities(text, own) : undefined;
+    if (!own.tools && !own.resources && !mount.texts.any) return undefined;
+    return (text) => withGreeting(turn, text, firstSeen(turn, noWorkspace(turn)), own);
   }
   return listAnswer(turn, body, undefined, () => noWorkspace(turn));
 }

@@ -49,7 +49,6 @@ describe('the answer to a call that took too long', () => {
           },
         ],
         isError: true,
-        resultType: 'complete',
       },
     });
   });

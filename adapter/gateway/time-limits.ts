@@ -1,4 +1,5 @@
 import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
+import { errorResult } from './edited-call.ts';
 
 /** Any request that is no tool call; generous, because a server may ask the user something meanwhile. */
 export const REQUEST_TIMEOUT_MS = 300_000;
@@ -21,19 +22,22 @@ export function longest(limits: readonly (number | null)[]): number | null {
   return max;
 }
 
-/** A call that ran out of time, as a result that a model can read (the call may still have had effects). */
+/**
+ * A call that ran out of time, as a result that a model can read (the call may still have had effects).
+ * @param shape what the client's revision wants of results
+ */
 export function timeoutResults(
   serverId: string,
   calls: readonly Message[],
   limits: readonly (number | null)[],
+  shape: (result: string) => string = (result) => result,
 ): string {
   const results = calls.map((call, i) => {
     const seconds = (limits[i] ?? 0) / 1000;
     const text =
       `The tool "${toolName(call) ?? ''}" of the server "${serverId}" did not finish within its limit of ${seconds} ` +
       'seconds and was cancelled. It may have had effects already.';
-    const result = { content: [{ type: 'text', text }], isError: true, resultType: 'complete' };
-    return `{"jsonrpc":"2.0","id":${(call as Request).idText},"result":${JSON.stringify(result)}}`;
+    return `{"jsonrpc":"2.0","id":${(call as Request).idText},"result":${shape(errorResult(text))}}`;
   });
   return results.length === 1 ? (results[0] ?? '') : `[${results.join(',')}]`;
 }

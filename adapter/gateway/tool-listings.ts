@@ -1,55 +1,36 @@
-import { type ListingRequest, listTools } from './list-tools.ts';
+import type { InventoryRequest, Listed } from './tool-inventory.ts';
 
-const MAX_KEPT = 200;
 /** For all pages: calls wait for it, and go on without it. */
 const TIMEOUT_MS = 30_000;
 
-interface Listing<T> {
-  readonly byTool: ReadonlyMap<string, T>;
-  readonly until: number;
-}
-
-/**
- * What the definitions of upstream tools say, for the questions that a call alone does not answer. Listed by requests of
- * the adapter's own, and kept for each server and for what its clients authenticate with.
- */
+/** What the definitions of upstream tools say, for the questions that a call alone does not answer. */
 export class ToolListings<T> {
-  readonly #ttlMs: number;
-  readonly #read: (page: string) => Iterable<readonly [tool: string, value: T]>;
-  readonly #kept = new Map<string, Promise<Listing<T>>>();
+  readonly #read: (list: string) => Iterable<readonly [tool: string, value: T]>;
+  readonly #byTool = new WeakMap<Listed, ReadonlyMap<string, T>>();
 
-  /** @param read what is kept of a page (the JSON text of a result), by the name of the tool */
-  constructor(ttlMs: number, read: (page: string) => Iterable<readonly [string, T]>) {
-    this.#ttlMs = ttlMs;
+  /** @param read what a list (the JSON text of a result) says, by the name of the tool */
+  constructor(read: (list: string) => Iterable<readonly [string, T]>) {
     this.#read = read;
   }
 
-  /** Says also whether the upstream was asked for it just now, which `again` has done in any case. */
-  async of(request: ListingRequest, again = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
-    const key = `${request.serverId}\n${request.clientKey}`;
-    const known = again ? undefined : this.#kept.get(key);
-    // Nothing is awaited where there is none, so that calls of one moment share one listing.
-    if (known !== undefined) {
-      const { byTool, until } = await known;
-      if (Date.now() < until) return { byTool, fresh: false };
+  /** Says also whether the upstream was asked for it just now, which `again` has done in any case. Never fails. */
+  async of(request: InventoryRequest, again = false): Promise<{ byTool: ReadonlyMap<string, T>; fresh: boolean }> {
+    const { inventory } = request;
+    const known = again ? undefined : inventory.known(request);
+    try {
+      const listed = known ?? (await inventory.ask(request, AbortSignal.timeout(TIMEOUT_MS)));
+      return { byTool: this.#in(listed), fresh: known === undefined };
+    } catch {
+      return { byTool: new Map(), fresh: true };
     }
-    const listing = this.#list(request);
-    this.#kept.delete(key);
-    this.#kept.set(key, listing);
-    const [oldest] = this.#kept.keys();
-    if (this.#kept.size > MAX_KEPT && oldest !== undefined) this.#kept.delete(oldest);
-    return { byTool: (await listing).byTool, fresh: true };
   }
 
-  /** Never fails. What an upstream says that does not list is not kept. */
-  async #list(request: ListingRequest): Promise<Listing<T>> {
-    const byTool = new Map<string, T>();
-    try {
-      for await (const page of listTools(request, AbortSignal.timeout(TIMEOUT_MS)))
-        for (const [tool, value] of this.#read(page)) byTool.set(tool, value);
-    } catch {
-      return { byTool, until: 0 };
+  #in(listed: Listed): ReadonlyMap<string, T> {
+    let byTool = this.#byTool.get(listed);
+    if (byTool === undefined) {
+      byTool = new Map(this.#read(listed.result));
+      this.#byTool.set(listed, byTool);
     }
-    return { byTool, until: Date.now() + this.#ttlMs };
+    return byTool;
   }
 }

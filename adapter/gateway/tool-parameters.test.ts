@@ -11,7 +11,7 @@ import {
   type HttpUpstream,
   startHttpUpstream,
 } from '../upstream/testing/http-upstream.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 import { sessionlessListing } from './listing-for.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import { ToolParameters } from './tool-parameters.ts';
@@ -28,7 +28,7 @@ const call = (name: unknown = 'a', region = 'eu'): Message => ({
   idText: '1',
 });
 const base = ['content-type', 'application/json', 'authorization', 'Bearer x'];
-const listingOn = (mount: Mount, headers: IncomingHttpHeaders = {}): ListingRequest =>
+const listingOn = (mount: Mount, headers: IncomingHttpHeaders = {}): InventoryRequest =>
   sessionlessListing({ mount, incoming: { headers } } as Turn);
 /** Two pages of tools, whose parameter `region` is repeated in this header. */
 const listing =
@@ -48,7 +48,7 @@ describe('the headers that repeat arguments of a tool', () => {
     http = await startHttpUpstream(listing('Region'));
     const upstream = new StreamableHttpUpstream({ url: `${http.origin}/mcp`, insecureTls: false });
     mount = sampleMount({}, { upstream });
-    parameters = new ToolParameters(60_000);
+    parameters = new ToolParameters();
   });
   afterEach(async () => {
     vi.useRealTimers();
@@ -76,7 +76,7 @@ describe('the headers that repeat arguments of a tool', () => {
   });
 
   test('are asked for once for each client, whatever ids its requests have', async () => {
-    const client_headers = { passthrough: ['Authorization', 'X-Request-ID'] };
+    const client_headers = { passthrough: ['Authorization', 'X-Request-ID'], unsafe: true };
     const of = sampleMount({ upstream: { client_headers } }, { upstream: mount.upstream });
     const learn = (authorization: string, id: string): Promise<unknown> => {
       const headers = { authorization, 'x-request-id': id };
@@ -96,6 +96,14 @@ describe('the headers that repeat arguments of a tool', () => {
     expect(await mismatch({ 'mcp-param-zone': 'eu' })).toBeUndefined();
     expect(http.requests).toHaveLength(6);
     expect(await mismatch({})).toBe('The mcp-param-zone header is missing.');
+  });
+
+  test('T14: are refused where nothing declares them', async () => {
+    expect(await mismatch({ 'mcp-param-region': 'eu', 'mcp-param-zone': 'x' })).toContain('mcp-param-zone');
+    const other: Message = { kind: 'request', method: 'tools/list', params: {}, idText: '1' };
+    expect(await mismatch({ 'mcp-param-zone': 'x' }, other)).toContain('mcp-param-zone');
+    // Of a tool that the upstream does not list, only the upstream knows.
+    expect(await mismatch({ 'mcp-param-zone': 'x' }, call('unlisted'))).toBeUndefined();
   });
 
   test('are asked for again after their time', async () => {
@@ -125,6 +133,8 @@ describe('the headers that repeat arguments of a tool', () => {
     expect(await mismatch({}, { kind: 'request', method: 'tools/list', params: {}, idText: '1' })).toBeUndefined();
     expect(await mismatch({}, { kind: 'notification', method: 'tools/call', params: { name: 'a' } })).toBeUndefined();
     expect(await mismatch({}, call(7))).toBeUndefined();
+    const bare: Message = { kind: 'request', method: 'tools/call', params: { name: 'a', arguments: {} }, idText: '1' };
+    expect(await mismatch({}, bare)).toBeUndefined();
     expect(http.requests).toEqual([]);
     expect(await mismatch({}, call('unknown'))).toBeUndefined();
   });

@@ -5,11 +5,7 @@ import type { ToolCall } from './turn.ts';
 
 /** Input schemas of upstream tools as JSON text, asked for in the session of the call. */
 export class ToolSchemas {
-  readonly #listings: ToolListings<string>;
-
-  constructor(ttlMs: number) {
-    this.#listings = new ToolListings(ttlMs, schemas);
-  }
+  readonly #listings = new ToolListings(schemas);
 
   /** Undefined when the upstream does not say. */
   async of({ turn, record, tool }: ToolCall): Promise<string | undefined> {

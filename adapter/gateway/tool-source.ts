@@ -1,19 +1,19 @@
 import type { ServerResponse } from 'node:http';
 
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 
 /** Where the tools that a client sees come from: how the upstream is asked for them, and on whose behalf. */
 export interface ToolSource {
   /** The client's: nobody waits any more when it closes. */
   readonly reply: ServerResponse;
   /** Where it is kept what sessions saw first. */
-  readonly store: Pick<StateStore, 'pin' | 'baseline'>;
+  readonly store: Pick<StateStore, 'pin' | 'baseline' | 'firstTexts'>;
   /** Stands for the client's headers, on which the list may depend. */
   readonly clientKey: string;
   /** The time limit of a call in milliseconds, null for none. */
   timeoutOf(tool: string | undefined): number | null;
-  request(record: SessionRecord): ListingRequest;
+  request(record: SessionRecord): InventoryRequest;
   /** A new upstream session for this session. */
   renew(record: SessionRecord): Promise<SessionRecord>;
   /** Ends a session for good: its id is refused with the reason from now on. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import { MemoryStore } from '../state/memory-store.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
@@ -70,12 +71,22 @@ const again = async (record: SessionRecord): Promise<SessionRecord> => {
   return found.state === 'active' ? found.record : expect.unreachable('the session has ended');
 };
 
-/** The names that a first page of the upstream's list shows. */
+/** One page of the upstream's list as a session is shown it. */
+async function page(of: Mount, record: SessionRecord, at: number): Promise<{ tools: Tool[]; nextCursor?: string }> {
+  const isLast = at + 1 >= pages.length;
+  const result = JSON.stringify({ tools: pages[at], ...(!isLast && { nextCursor: `${at + 1}` }) });
+  const shown = await of.surface.shown(sourceOn(of), record, result, at === 0 ? 'first' : 'later');
+  return JSON.parse(shown) as { tools: Tool[]; nextCursor?: string };
+}
+
+/** The names on all pages. */
 async function names(of: Mount, record: SessionRecord): Promise<unknown[]> {
-  const first = JSON.stringify({ tools: pages[0], ...(pages.length > 1 && { nextCursor: '1' }) });
-  const shown = JSON.parse(await of.surface.shown(sourceOn(of), record, first, 'first')) as { tools: Tool[] };
-  expect(shown).not.toHaveProperty('nextCursor');
-  return shown.tools.map(({ name }) => name);
+  const shown: unknown[] = [];
+  for (let at = 0; ; at++) {
+    const { tools, nextCursor } = await page(of, at === 0 || isWorkspace(record) ? record : await again(record), at);
+    shown.push(...tools.map(({ name }) => name));
+    if (nextCursor === undefined) return shown;
+  }
 }
 
 const block = (strategy: string): Record<string, unknown> => ({
@@ -85,7 +96,22 @@ const drifted = expect.objectContaining({ code: 'tool_definition_drift' }) as Er
 const unknown = expect.objectContaining({ code: 'unknown_tool' }) as Error;
 
 describe('a list of several pages', () => {
-  test('is one, and pinned as one', async () => {
+  test('I4: is shown in the pages of the upstream, and pinned as one', async () => {
+    pages = [[{ name: 'a' }, { name: 'x\u200by' }], [{ name: 'b', description: 'B' }]];
+    const of = mount({ disabled_tools: ['x.*'] });
+    const record = await session();
+    expect(await page(of, record, 0)).toEqual({ tools: [{ name: 'a' }], nextCursor: '1' });
+    const pinned = await again(record);
+    expect((await store.baseline(pinned))?.text).toContain('"b"');
+    expect(await page(of, pinned, 1)).toEqual({ tools: [{ name: 'b', description: 'B' }] });
+    expect(drifts).toEqual([]);
+    pages = [[{ name: 'a' }], [{ name: 'b', description: 'C' }]];
+    expect((await page(of, pinned, 0)).nextCursor).toBe('1');
+    expect((await page(of, pinned, 1)).tools[0]?.['description']).toMatch(/changed/i);
+    expect(drifts).toHaveLength(1);
+  });
+
+  test('is pinned as one, whatever the pages', async () => {
     pages = [[{ name: 'a' }], [{ name: 'b' }], [{ name: 'c' }]];
     const of = mount(block('error'));
     const record = await session();
@@ -113,10 +139,13 @@ describe('a list of several pages', () => {
 });
 
 describe('a long list', () => {
-  test('of 1,000 pages is one; one without an end is an error', async () => {
+  test('may have 1,000 pages; one without an end is an error', async () => {
     pages = Array.from({ length: 999 }, (_, i) => [{ name: `t${i}` }]);
     const of = mount();
-    expect(await names(of, await session())).toHaveLength(999);
+    const record = await session();
+    expect((await page(of, record, 0)).nextCursor).toBe('1');
+    expect(upstream.requests).toHaveLength(998);
+    expect((await page(of, await again(record), 998)).tools).toEqual([{ name: 't998' }]);
     upstream.handler = (request, res) => answerResult(request, res, { tools: [], nextCursor: 'more' });
     const endless = names(of, await session());
     await expect(endless).rejects.toMatchObject({ code: 'upstream_failed', message: /more than 1000 pages/ });
@@ -141,7 +170,8 @@ describe('a server that is slow to list its tools', () => {
     const quick = upstream.handler;
     upstream.handler = (request, res) => void setTimeout(() => quick(request, res), 100);
     pages = Array.from({ length: 20 }, (_, i) => [{ name: `t${i}` }]);
-    return again(record);
+    // What was listed before counts no longer.
+    return { ...(await again(record)), listsGeneration: 1 };
   }
   const timedOut = { code: 'upstream_timeout', message: /did not list its tools within 0.3 seconds/ };
 
@@ -247,13 +277,72 @@ describe('a server without tools', () => {
   });
 });
 
-test('a client without a session gets the pages as they are: nothing is pinned for it', async () => {
-  pages = [[{ name: 'a' }], [{ name: 'b' }]];
-  const of = mount(block('error'));
-  const page = '{"tools":[{"name":"a"}],"nextCursor":"1"}';
-  const nobody = noWorkspace({ ...turnOn(of), incoming: { principal: '' } } as unknown as Turn);
-  expect(await of.surface.shown(sourceOn(of), nobody, page, 'first')).toBe(page);
-  expect(upstream.requests).toEqual([]);
+describe('T10: a client without a session', () => {
+  const nobody = (of: Mount, principal = ''): SessionRecord =>
+    noWorkspace({ ...turnOn(of), incoming: { principal } } as unknown as Turn);
+
+  test('is pinned too, to the whole list, and apart from other principals', async () => {
+    pages = [[{ name: 'a' }], [{ name: 'b' }]];
+    const of = mount(block('baseline_subset'));
+    expect(await names(of, nobody(of))).toEqual(['a', 'b']);
+    pages = [[{ name: 'a', description: 'Evil' }], [{ name: 'b' }, { name: 'c' }]];
+    expect(await names(of, nobody(of))).toEqual(['b']);
+    expect(await names(of, nobody(of, 'other'))).toEqual(['a', 'b', 'c']);
+    expect(drifts).toEqual(['changed=a[description]; new=c']);
+  });
+
+  test('is not pinned with those whose forwarded headers differ: they may see other tools', async () => {
+    const of = mount({ ...block('baseline_subset'), upstream: { client_headers: { passthrough: ['X-User'] } } });
+    const first = JSON.stringify({ tools: pages[0] });
+    const shown = (user: string, list: string): Promise<string> => {
+      const turn = { ...turnOn(of), incoming: { headers: { 'x-user': user }, reply: new EventEmitter() } };
+      return of.surface.shown(new TurnTools(turn as unknown as Turn), nobody(of), list, 'first');
+    };
+    expect(await shown('one', first)).toBe(first);
+    const other = '{"tools":[{"name":"c"}]}';
+    expect(await shown('two', other)).toBe(other);
+    expect(await shown('one', other)).toBe('{"tools":[]}');
+  });
+
+  test('is warned, or refused with how long that lasts, and calls are checked', async () => {
+    const warning = mount({ tool_definition_pinning: { mode: 'warn' } });
+    const blocking = mount(block('error'));
+    for (const of of [warning, blocking]) await names(of, nobody(of));
+    pages = [
+      [
+        { name: 'a', description: 'Evil' },
+        { name: 'b', description: 'B' },
+      ],
+    ];
+    const list = JSON.stringify({ tools: pages[0] });
+    expect(await warning.surface.shown(sourceOn(warning), nobody(warning), list, 'first')).toContain('WARNING: ');
+    const refused = blocking.surface.shown(sourceOn(blocking), nobody(blocking), list, 'first');
+    await expect(refused).rejects.toMatchObject({
+      code: 'tool_definition_drift',
+      message: expect.stringContaining('has not asked for 86400 seconds'),
+    });
+    const calls = (name: string) => blocking.surface.checkCalls(sourceOn(blocking), nobody(blocking), [name]);
+    await expect(calls('a')).rejects.toMatchObject({ code: 'tool_definition_drift' });
+    await expect(calls('b')).resolves.toBeUndefined();
+  });
+
+  test('sees what is there for the first time when it has not asked for long enough', async () => {
+    vi.useFakeTimers({ toFake: ['Date'] });
+    try {
+      const pinning = { mode: 'block', block_strategy: 'baseline_subset', sessionless_ttl_seconds: 100 };
+      const of = mount({ tool_definition_pinning: pinning });
+      await names(of, nobody(of));
+      pages = [[{ name: 'c' }]];
+      vi.setSystemTime(Date.now() + 99_000);
+      expect(await names(of, nobody(of))).toEqual([]);
+      vi.setSystemTime(Date.now() + 99_000);
+      expect(await names(of, nobody(of))).toEqual([]);
+      vi.setSystemTime(Date.now() + 100_000);
+      expect(await names(of, nobody(of))).toEqual(['c']);
+    } finally {
+      vi.useRealTimers();
+    }
+  });
 });
 
 test.each(['later', 'unknown'] as const)('of a page that is the %s one nobody says what is missing', async (page) => {
@@ -333,7 +422,7 @@ describe('telemetry is told', () => {
     const of = mount({ tool_metadata_sanitization: { mode: 'block' } });
     await names(of, await session());
     await names(of, await session({ sessionId: 'f'.repeat(32) }));
-    expect(listed.map((one) => one.toSorted())).toEqual([['a', 'b', 'c']]);
+    expect(listed.map((one) => one.toSorted())).toEqual([['a', 'b', 'c'], ['c']]);
   });
 
   test.each([

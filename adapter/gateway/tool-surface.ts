@@ -7,21 +7,26 @@ import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
-import { listIn, shownList } from '../catalog/tool-view.ts';
+import { joinedPages, listIn, shownList } from '../catalog/tool-view.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
+import { firstPage } from './first-page.ts';
 import { listingLimit } from './listing-limit.ts';
 import { orAborted } from './or-aborted.ts';
+import { seenBy } from './seen-by.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
+import type { Listed } from './tool-inventory.ts';
 import type { ToolSource } from './tool-source.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 
 const MAX_BASELINE_CHARS = 16 << 20;
+/** Of what is kept for a client without a session, as for sessions (`StateStore.baseline`). */
+const MAX_KEPT_CHARS = 64 << 10;
 const MAX_RECENT = 10_000;
 const MAX_TOLD = 10_000;
 const MAX_PAGES = 1_000;
@@ -88,8 +93,10 @@ export class ToolSurface {
     sizeCalculation: ({ text }) => text.length + OVERHEAD,
   });
   readonly #drifts: SessionDrifts;
-  /** Which list a client in a session, or a client without one, was shown a moment ago. */
+  /** Which list a client in a session was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
+  /** The keys of prepared lists. */
+  readonly #inventory = new WeakMap<Listed, string>();
   /** By the result (JSON text). */
   readonly #pages = new LRUCache<string, ReadPage>({ max: MAX_PAGES });
   readonly #asking = new SharedWork<string>();
@@ -141,23 +148,27 @@ export class ToolSurface {
    * session must not get it.
    */
   async shown(source: ToolSource, record: SessionRecord, result: string, page: Page): Promise<string> {
-    const needsWhole = this.#needsWhole(record);
+    const needsWhole = this.#needsWhole;
     const isWhole = page === 'first' && needsWhole;
     using limit = needsWhole ? listingLimit(source.reply, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
     const first = this.#pageOf(result);
-    const isPart = isWhole && first.hasMore;
-    const whole = isPart ? await wholeList(source.request(record), signal, result) : result;
-    const read = isPart ? this.#pageOf(whole) : first;
-    const { span } = read;
+    const { span } = first;
     if (span === undefined) {
       // What an upstream cannot say just now is not what it does not have.
       if (isWhole) throw noList();
       return result;
     }
-    const list = await this.#prepared(read, span, whole);
+    const isPart = isWhole && first.hasMore;
+    const text = isPart ? await wholeList(source.request(record), signal, result) : result;
+    const list = isPart ? await this.#listed(text) : await this.#prepared(first, span, text);
+    if (isPart || (page === 'first' && !first.hasMore)) this.#saw(source, record, list, text);
     const { shown } = await this.#forSession(source, record, list, isWhole, signal);
-    return splice(whole, [{ ...span, with: shownList(list.view, shown, this.catalog, page !== 'later') }]);
+    // The pages stay the upstream's, with its cursors.
+    const view = isPart ? firstPage(list.view, result.slice(span.start, span.end)) : list.view;
+    const own = shownList(view, shown.slice(0, view.tools.length), this.catalog, page !== 'later');
+    const edited = splice(result, [{ ...span, with: own }]);
+    return this.catalog.instead === undefined ? edited : joinedPages(edited, 'tools', []);
   }
 
   /**
@@ -179,7 +190,7 @@ export class ToolSurface {
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
   async checkCalls(source: ToolSource, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
-    const isPinned = this.isStrict && !isWorkspace(record) && record.baseline !== null;
+    const isPinned = this.isStrict && (isWorkspace(record) || record.baseline !== null);
     if (!isPinned && !this.#blocks) return;
     const asked: string[] = [];
     for (const name of names) {
@@ -194,7 +205,7 @@ export class ToolSurface {
     for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
     if (!isPinned) return;
     const pinned = await this.#pinned(source, record, list, false, signal);
-    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, true)) ?? {};
+    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, list)) ?? {};
     const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
     if (drift === undefined || drifted === undefined) {
       // An upstream may know more tools than it lists, or know one by several spellings of its name.
@@ -202,7 +213,7 @@ export class ToolSurface {
       if (unlisted !== undefined) throw unknownTool(unlisted);
       return;
     }
-    this.#tell(record, list, drift);
+    this.#tell(source, record, list, drift);
     if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
     throw await this.#refusal(source, record, drift);
   }
@@ -227,12 +238,12 @@ export class ToolSurface {
   }
 
   /** Whether a list must be known as a whole: pins tell what is missing, and code mode what there is. */
-  #needsWhole(record: SessionRecord): boolean {
-    return this.catalog.instead !== undefined || this.#pins(record);
+  get #needsWhole(): boolean {
+    return this.catalog.instead !== undefined || this.#pins;
   }
 
-  #pins(record: SessionRecord): boolean {
-    return this.#pinning.mode !== 'off' && !isWorkspace(record);
+  get #pins(): boolean {
+    return this.#pinning.mode !== 'off';
   }
 
   async #forSession(
@@ -245,24 +256,40 @@ export class ToolSurface {
     const plain = { list, shown: list.shown };
     const pinned = await this.#pinned(source, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
-    const drifted = await this.#drifts.of(list, pinned, isWhole);
+    const whole = isWhole ? list : await this.#wholeOf(source, record, signal);
+    const drifted = await this.#drifts.of(list, pinned, whole);
     if (drifted === undefined) return plain;
     const { drift, shown } = drifted;
-    this.#tell(record, list, drift);
+    this.#tell(source, record, list, drift);
     if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(source, record, drift);
     return { list, shown, ...(this.isStrict ? {} : { drift }) };
   }
 
-  #driftOutcome(): DriftOutcome {
+  /** What a page is a part of, where that is known well enough: warnings speak of all that has changed. */
+  async #wholeOf(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList | undefined> {
+    return this.isStrict || this.#ttlMs === 0 ? undefined : this.#current(source, record, signal);
+  }
+
+  #driftOutcome(record: SessionRecord): DriftOutcome {
     const { block_strategy, block_error_session_action } = this.#pinning;
     if (!this.isStrict) return 'warn';
     if (block_strategy === 'baseline_subset') return 'block_baseline_subset';
-    return block_error_session_action === 'invalidate' ? 'block_error_invalidate_session' : 'block_error';
+    return block_error_session_action === 'invalidate' && !isWorkspace(record)
+      ? 'block_error_invalidate_session'
+      : 'block_error';
   }
 
   /** The error for a session whose tools have drifted, which ends it where it is to end (specification, section 3.1). */
   async #refusal(source: ToolSource, record: SessionRecord, drift: Drift): Promise<AdapterError> {
     const preview = previewOf(drift);
+    if (isWorkspace(record)) {
+      const seconds = this.#pinning.sessionless_ttl_seconds;
+      return new AdapterError(
+        'tool_definition_drift',
+        `Tools of this server have changed since this client saw them first: ${preview}. They are accepted once this client has not asked for ${seconds} seconds.`,
+        { data: dataOf(drift) },
+      );
+    }
     if (this.#pinning.block_error_session_action === 'invalidate') {
       await source.invalidate(record, `its tools have changed: ${preview}`);
     }
@@ -281,8 +308,12 @@ export class ToolSurface {
     isWhole: boolean,
     signal: AbortSignal,
   ): Promise<Baseline | undefined> {
-    if (!this.#pins(record)) return undefined;
+    if (!this.#pins) return undefined;
     const { store } = source;
+    if (isWorkspace(record)) {
+      const { baseline } = isWhole ? list : await this.#current(source, record, signal);
+      return this.#pinnedWithoutSession(source, record, baseline);
+    }
     const { baseline: fingerprint } = record;
     if (fingerprint === null) {
       const { baseline } = isWhole ? list : await this.#current(source, record, signal);
@@ -301,13 +332,35 @@ export class ToolSurface {
     return pinned;
   }
 
+  /** What a client without a session saw first; it is forgotten some time after it asked last. */
+  async #pinnedWithoutSession(source: ToolSource, record: SessionRecord, baseline: Baseline): Promise<Baseline> {
+    const { name, ttlMs } = seenBy(record, source.clientKey, this.#pinning.sessionless_ttl_seconds * 1000);
+    const now = Date.now();
+    const text = baseline.text.length > MAX_KEPT_CHARS ? '' : baseline.text;
+    const time = { now, expiresAt: now + ttlMs };
+    const kept = await source.store.firstTexts.keep(`${name}:tools`, `${baseline.fingerprint}\n${text}`, time);
+    const end = kept.indexOf('\n');
+    return { fingerprint: kept.slice(0, end), text: kept.slice(end + 1) };
+  }
+
+  /** All tools, as the client asked for them: the adapter need not ask again. */
+  #saw(source: ToolSource, record: SessionRecord, list: PreparedList, result: string): void {
+    const request = source.request(record);
+    request.inventory.saw(request, result);
+    if (this.isStrict || this.#ttlMs === 0 || isWorkspace(record)) return;
+    this.#recent.set(sessionKey(source, record), list.key, { ttl: this.#ttlMs });
+  }
+
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
   async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
     const ttl = this.isStrict ? 0 : this.#ttlMs;
     if (ttl === 0) return this.#listed(await ask(source, record, signal));
-    const { sessionId, generation, listsGeneration } = record;
-    const { clientKey } = source;
-    const key = isWorkspace(record) ? clientKey : [sessionId, generation, listsGeneration, clientKey].join('\n');
+    if (isWorkspace(record)) {
+      const request = source.request(record);
+      const { inventory } = request;
+      return this.#inventoried(inventory.known(request) ?? (await inventory.ask(request, signal)));
+    }
+    const key = sessionKey(source, record);
     const known = this.#recent.get(key);
     const list = known === undefined ? undefined : this.#views.known(known);
     if (list !== undefined) return list;
@@ -317,20 +370,35 @@ export class ToolSurface {
     return listed;
   }
 
+  async #inventoried(listed: Listed): Promise<PreparedList> {
+    const key = this.#inventory.get(listed);
+    const known = key === undefined ? undefined : this.#views.known(key);
+    if (known !== undefined) return known;
+    const list = await this.#listed(listed.result);
+    this.#inventory.set(listed, list.key);
+    return list;
+  }
+
   async #listed(result: string): Promise<PreparedList> {
     const page = this.#pageOf(result);
     if (page.span === undefined) throw noList();
     return this.#prepared(page, page.span, result);
   }
 
-  #tell({ sessionId }: SessionRecord, list: PreparedList, drift: Drift): void {
-    this.#onDriftSeen?.(this.#driftOutcome());
-    const told = this.#told.get(sessionId);
+  #tell({ clientKey }: ToolSource, record: SessionRecord, list: PreparedList, drift: Drift): void {
+    const { sessionId, principal } = record;
+    const who = isWorkspace(record) ? `${principal}\n${clientKey}` : sessionId;
+    this.#onDriftSeen?.(this.#driftOutcome(record));
+    const told = this.#told.get(who);
     const now = Date.now();
     if (told !== undefined && (told.list === list.baseline.fingerprint || now < told.at + TELL_EVERY_MS)) return;
-    this.#told.set(sessionId, { list: list.baseline.fingerprint, at: now });
+    this.#told.set(who, { list: list.baseline.fingerprint, at: now });
     this.#onDrift?.(sessionId, previewOf(drift));
   }
+}
+
+function sessionKey({ clientKey }: ToolSource, { sessionId, generation, listsGeneration }: SessionRecord): string {
+  return [sessionId, generation, listsGeneration, clientKey].join('\n');
 }
 
 /** Asks in a session that the upstream has lost once more in a new one. */

@@ -108,7 +108,7 @@ export class ToolViews {
     const list = new PreparedList(key, await inTurns(steps));
     this.#lists.set(key, list);
     onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked]);
-    for (const event of cleaningEvents(added)) onCleaned?.(event);
+    for (const event of cleaningEvents(added)) onCleaned?.(event, 'tool');
     return list;
   }
 }

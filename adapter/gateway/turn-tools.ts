@@ -1,5 +1,5 @@
 import type { SessionRecord } from '../state/state-store.ts';
-import type { ListingRequest } from './list-tools.ts';
+import type { InventoryRequest } from './tool-inventory.ts';
 import { listingFor } from './listing-for.ts';
 import { invalidateSession, renew } from './session-upstream.ts';
 import type { ToolSource } from './tool-source.ts';
@@ -30,7 +30,7 @@ export class TurnTools implements ToolSource {
     return this.#turn.mount.timeoutOf(tool);
   }
 
-  request(record: SessionRecord): ListingRequest {
+  request(record: SessionRecord): InventoryRequest {
     return listingFor(this.#turn, record);
   }
 

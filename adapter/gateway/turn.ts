@@ -1,3 +1,4 @@
+import type { ByteBudget } from '../byte-budget.ts';
 import type { Redact } from '../../crds/config/redact.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { AdapterError } from '../errors.ts';
@@ -19,11 +20,15 @@ import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import type { EraProbe } from '../upstream/era.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { PingLoop } from '../upstream/ping-loop.ts';
+import type { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { ResponseHead, Upstream } from '../upstream/upstream.ts';
 import type { Admitted } from './admitted.ts';
 import type { Incoming } from './incoming.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { RequestTrace } from './request-trace.ts';
+import type { ServerTexts } from './server-texts.ts';
+import type { StreamOrder } from './stream-order.ts';
+import type { ToolInventory } from './tool-inventory.ts';
 import type { ToolParameters } from './tool-parameters.ts';
 import type { ToolSurface } from './tool-surface.ts';
 
@@ -49,17 +54,22 @@ export interface GatewayParts {
   readonly sessions: SessionRegistry;
   readonly sessionFiles: Pick<SessionFiles, 'purge' | 'invalidate'>;
   readonly upstreamSessions: UpstreamSessions;
+  readonly streamOrder: StreamOrder;
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
+  /** Bytes of answers that are kept, of all exchanges. */
+  readonly answers: ByteBudget;
   readonly toolParameters: ToolParameters;
   readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
-  /** The audit log names the arguments of calls by their hash. */
-  readonly hashesArguments: boolean;
+  /** The audit log names the arguments of calls by their hash. Undefined without it; gives none while the key is not there. */
+  readonly hashArguments: ((argumentsText: string) => string | undefined) | undefined;
   /** Undefined without traces. */
   readonly tracing: Pick<Tracing, 'begin'> | undefined;
   /** How long the id of a session that was ended for good is refused, in milliseconds. */
   readonly tombstoneTtlMs: number;
   readonly terminationRetries: number;
+  /** The URL that a client has reached the adapter by, without a slash at the end. */
+  readonly baseUrl: (request: Incoming['request']) => string;
   /** Why no session can be opened here now; undefined when one can. */
   readonly refusesSessions: () => 'draining' | 'reconciling' | undefined;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
@@ -81,9 +91,15 @@ export interface Mount {
   readonly ping: PingLoop | undefined;
   readonly era: EraProbe;
   readonly lists: ListCache;
+  /** The upstream's tools, as the adapter and its clients have seen them listed. */
+  readonly inventory: ToolInventory;
   readonly disabled: DisabledTools;
+  /** Tools whose names have invisible characters do not exist for clients. */
+  readonly hidesUnseen: boolean;
   /** What clients see of the tools. */
   readonly surface: ToolSurface;
+  /** What else the upstream says to models. */
+  readonly texts: ServerTexts;
   /** What is done to the calls of which tools; those of the adapter's own are among them. */
   readonly steps: ReadonlyMap<string, ToolStep>;
   /** Undefined when the adapter adds none to the upstream's. */
@@ -91,6 +107,8 @@ export interface Mount {
   readonly timeoutOf: (tool: string | undefined) => number | null;
   /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
   readonly relaysChallenges: boolean;
+  /** What the upstream says of how they do; undefined where they do not. */
+  readonly protectedResource: ProtectedResource | undefined;
   /** For the upstream's words in errors of ours: it may repeat what it was sent. */
   readonly redact: Redact;
 }

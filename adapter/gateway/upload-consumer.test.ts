@@ -1,4 +1,5 @@
-import { rm, symlink } from 'node:fs/promises';
+import { hash } from 'node:crypto';
+import { rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -47,7 +48,7 @@ const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
     helper: 's1_get_upload_url',
     records: files.store.files,
     files: files.bytes,
-    schemas: new ToolSchemas(60_000),
+    schemas: new ToolSchemas(),
     mayUse: async ({ record }, sessionId) => sessionId === record.sessionId,
     offer: async (_call, elicitationId) => ({ url: `https://adapter/upload?${elicitationId}` }),
     ...changes,
@@ -113,6 +114,21 @@ describe('a tool that takes uploads', () => {
     expect(sent(await consumer({ files: bytes }).prepare(call(args)))).toEqual({ file: path });
     const asUri = consumer({ files: bytes, passAs: 'file_uri' });
     expect(sent(await asUri.prepare(call(args)))).toEqual({ file: pathToFileURL(path).href });
+  });
+
+  test('T7: does not get a file that somebody has changed since its upload', async () => {
+    const sha256 = hash('sha256', 'xxxxx', 'hex');
+    const file = await files.file(session, 'upload', { sha256 });
+    const args = `{"file":"${handle(file)}"}`;
+    expect(sent(await consumer().prepare(call(args)))).toEqual({ file: files.pathOf(file) });
+    await writeFile(files.pathOf(file), 'yyyyy');
+    expect(said(await consumer().prepare(call(args)))).toBe(
+      `The file of the upload handle "${handle(file)}" was changed after its upload, so it is not used. ` +
+        'Call `s1_get_upload_url` and upload the file again as it says. Then call this tool again with the new handle.',
+    );
+    expect(files.told.join()).toContain('has the size but not the bytes of what was stored');
+    const expire = { now: Date.now() + TTL_MS + 1, uploadTtlMs: TTL_MS, artifactTtlMs: null, limit: 10 };
+    expect(await files.store.files.expire(expire)).toHaveLength(1);
   });
 
   test('gets a file URI or a URL where that is asked for', async () => {
@@ -372,7 +388,7 @@ describe('a call without a file', () => {
   });
 
   test('asks the upstream once in a while only', async () => {
-    const schemas = new ToolSchemas(60_000);
+    const schemas = new ToolSchemas();
     await withSchema(optional, call('{}'), { schemas });
     expect(await consumer({ schemas }).prepare(call('{}'))).toMatchObject({ kind: 'forward' });
     expect((mount.upstream as FakeUpstream).exchanges).toHaveLength(1);

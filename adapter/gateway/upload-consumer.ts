@@ -121,8 +121,9 @@ export class UploadConsumer implements ToolStep {
           if (file === undefined) return this.#unknown(handle);
           taken.push(key);
           const passed = await this.#passed(file);
-          if (passed === undefined) return this.#unknown(handle);
-          text = JSON.stringify(passed);
+          if (passed === 'missing') return this.#unknown(handle);
+          if (passed === 'changed') return this.#changed(handle);
+          text = JSON.stringify(passed.value);
           byId.set(key.fileId, text);
         }
         texts.set(handle, text);
@@ -158,16 +159,20 @@ export class UploadConsumer implements ToolStep {
     return records.use(key, { now, ttlMs, leaseUntil: leaseUntil(now, taskTtlMs(call) ?? call.timeoutMs) });
   }
 
-  /** What the tool gets for a file; undefined when its bytes are not there. */
-  async #passed(file: FileRecord): Promise<string | undefined> {
+  /** What the tool gets for a file, or why not: its bytes are not there, or not those that were uploaded. */
+  async #passed(file: FileRecord): Promise<{ readonly value: string } | 'missing' | 'changed'> {
     const { files, passAs, urlTtlSeconds } = this.#options;
-    if (passAs === 'url') return files.url(file, { expiresInSeconds: urlTtlSeconds, as: 'inline' });
+    if (passAs === 'url') {
+      const value = await files.url(file, { expiresInSeconds: urlTtlSeconds, as: 'inline' });
+      return value === undefined ? 'missing' : { value };
+    }
     try {
-      await (await files.open(file)).close();
-      const path = files.stage.toolPathOf(file);
-      return passAs === 'file_uri' ? pathToFileURL(path).href : path;
+      const opened = await files.open(file);
+      await opened.close();
+      const path = files.stage.toolPathOf(opened.path);
+      return { value: passAs === 'file_uri' ? pathToFileURL(path).href : path };
     } catch (error) {
-      if (error instanceof FileRefused) return undefined;
+      if (error instanceof FileRefused) return error.reason === 'changed' ? 'changed' : 'missing';
       throw error;
     }
   }
@@ -209,6 +214,12 @@ export class UploadConsumer implements ToolStep {
   #unknown(handle: string): PreparedCall {
     return refused(
       `The upload handle ${shown(handle)} is unknown or has expired. ${this.#how()} Then call this tool again with the new handle.`,
+    );
+  }
+
+  #changed(handle: string): PreparedCall {
+    return refused(
+      `The file of the upload handle ${shown(handle)} was changed after its upload, so it is not used. ${this.#how()} Then call this tool again with the new handle.`,
     );
   }
 

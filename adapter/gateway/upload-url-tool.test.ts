@@ -14,13 +14,14 @@ const call = { record, tool: 'wants_a_file', turn: { incoming: {} } } as unknown
 
 function make(options: { authEnabled?: boolean; requireSha256?: boolean; serverId?: string } = {}) {
   const { nonces } = new MemoryStore();
-  const urls = new UploadUrls({ nonces, secret: 'secret', path: '/upload', ttlSeconds: 120, clock: () => NOW });
+  const urls = new UploadUrls({ nonces, secret: 'secret', path: '/upload', clock: () => NOW });
   const tool = uploadUrlTool({
     serverId: 'pw',
     urls,
     baseUrl: () => 'https://adapter.example/base',
     authEnabled: true,
     ttlSeconds: 120,
+    pageTtlSeconds: 900,
     maxFileBytes: 10,
     requireSha256: false,
     uriScheme: 'upload://',
@@ -61,7 +62,7 @@ test('the tool takes no arguments and says what it is for', () => {
 });
 
 describe('the answer', () => {
-  test('has every key of the original, in its order, and two more', async () => {
+  test('has every key of the original, in its order, and three more', async () => {
     expect(Object.keys(await answer(make().tool))).toEqual([
       'server_id',
       'tool_name',
@@ -82,6 +83,7 @@ describe('the answer', () => {
       'integrity_note',
       'page_url',
       'expires_at',
+      'page_expires_at',
     ]);
   });
 
@@ -100,7 +102,7 @@ describe('the answer', () => {
       sha256_required: false,
       session_id: record.sessionId,
       expires_at: '2023-11-14T22:15:20.999Z',
-      page_url: first['upload_url'],
+      page_expires_at: '2023-11-14T22:28:20.999Z',
     });
     const url = new URL(String(first['upload_url']));
     expect(url.href.startsWith('https://adapter.example/base/upload/pw?')).toBe(true);
@@ -114,6 +116,11 @@ describe('the answer', () => {
     expect(await nonces.find(signed.nonce, NOW + 120_000)).toMatchObject({ principal: 'who', toolName: null });
     expect(await nonces.find(signed.nonce, NOW + 121_000)).toBeUndefined();
     expect((await answer(tool))['upload_url']).not.toBe(first['upload_url']);
+    // A person needs longer.
+    const page = readUploadQuery(new URL(String(first['page_url'])).searchParams);
+    if (typeof page === 'string') throw new Error(page);
+    expect([page.exp, page.nonce === signed.nonce]).toEqual([String(Math.floor(NOW / 1000) + 900), false]);
+    expect(await nonces.find(page.nonce, NOW + 900_000)).toMatchObject({ principal: 'who', toolName: null });
   });
 
   test('has a plain URL where no token is asked for, and a signed one for people', async () => {
@@ -135,5 +142,6 @@ test('a page that is offered for a tool says which, and for which question', asy
   const { url } = await tool.offer(call, 'question');
   const signed = readUploadQuery(new URL(url).searchParams);
   if (typeof signed === 'string') throw new Error(signed);
+  expect(signed.exp).toBe(String(Math.floor(NOW / 1000) + 900));
   expect(await nonces.find(signed.nonce, NOW)).toMatchObject({ toolName: 'wants_a_file', elicitationId: 'question' });
 });

@@ -1,4 +1,4 @@
-import type { UploadUrls } from '../files/upload-urls.ts';
+import type { SignedUploadUrl, UploadUrls } from '../files/upload-urls.ts';
 import { MAX_FILES } from '../files/upload-form.ts';
 import type { Incoming } from './incoming.ts';
 import type { ToolCall, ToolStep } from './turn.ts';
@@ -13,6 +13,8 @@ export interface UploadUrlToolOptions {
   readonly authEnabled: boolean;
   /** `core.auth.signed_upload_ttl_seconds`. */
   readonly ttlSeconds: number;
+  /** `uploads.page_url_ttl_seconds`. */
+  readonly pageTtlSeconds: number;
   readonly maxFileBytes: number;
   readonly requireSha256: boolean;
   readonly uriScheme: string;
@@ -55,12 +57,13 @@ export function uploadUrlTool(options: UploadUrlToolOptions): UploadUrlTool {
       needsHome: true,
       async prepare(call) {
         const base = options.baseUrl(call.turn.incoming);
-        const page = await urls.sign(base, permission(call));
+        const page = await urls.sign(base, permission(call), options.pageTtlSeconds);
+        const upload = authEnabled ? await urls.sign(base, permission(call), options.ttlSeconds) : undefined;
         const answer = describe(options, name, {
           sessionId: call.record.sessionId,
-          url: authEnabled ? page.url : urls.plain(base, serverId),
-          pageUrl: page.url,
-          expiresAt: page.expiresAt,
+          url: upload?.url ?? urls.plain(base, serverId),
+          expiresAt: upload?.expiresAt ?? page.expiresAt,
+          page,
         });
         const content = [{ type: 'text', text: JSON.stringify(answer) }];
         return { kind: 'result', result: JSON.stringify({ content, structuredContent: answer }) };
@@ -68,7 +71,7 @@ export function uploadUrlTool(options: UploadUrlToolOptions): UploadUrlTool {
     },
     async offer(call, elicitationId) {
       const asked = { ...permission(call), toolName: call.tool, elicitationId };
-      return urls.sign(options.baseUrl(call.turn.incoming), asked);
+      return urls.sign(options.baseUrl(call.turn.incoming), asked, options.pageTtlSeconds);
     },
   };
 }
@@ -91,7 +94,7 @@ function definitionOf(name: string): Record<string, unknown> {
 function describe(
   options: UploadUrlToolOptions,
   tool: string,
-  at: { sessionId: string; url: string; pageUrl: string; expiresAt: number },
+  at: { sessionId: string; url: string; expiresAt: number; page: SignedUploadUrl },
 ): Record<string, unknown> {
   const { serverId, authEnabled, ttlSeconds, requireSha256 } = options;
   const curl = (files: readonly string[]): string => {
@@ -124,7 +127,8 @@ function describe(
     integrity_note: requireSha256
       ? 'Send one sha256 field for each file, in the order of the files: 64 hexadecimal digits. Files that do not match are refused.'
       : 'To have the transfer checked, send one sha256 field for each file, in the order of the files. It may be left out.',
-    page_url: at.pageUrl,
+    page_url: at.page.url,
     expires_at: new Date(at.expiresAt).toISOString(),
+    page_expires_at: new Date(at.page.expiresAt).toISOString(),
   };
 }

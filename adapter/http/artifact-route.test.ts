@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { knownError } from '../errors.ts';
 import { downloadUrl } from '../gateway/download-url.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
-import { SessionRegistry, principalOf } from '../sessions/session-registry.ts';
+import { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
@@ -16,6 +16,7 @@ import { createLogger } from '../telemetry/logger.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { tokenAuthentication } from './auth.ts';
+import { HostNames } from './host-names.ts';
 import { OriginPolicy } from './origin.ts';
 import { RunningDownloads } from './running-downloads.ts';
 import { closeServer, createServer } from './server.ts';
@@ -47,10 +48,12 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
   telemetry = new RecordingTelemetry();
   app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: 'right' }),
+    principal: () => (auth ? 'hash of the token' : ''),
     authHeader: 'X-Token',
+    hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
     trustedProxies: [],
-    maxBodyBytes: 1000,
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: () => false,
     telemetry,
@@ -237,7 +240,7 @@ describe('a part of a download', () => {
 
 describe('a download is refused', () => {
   test('without the token or a valid URL, when authentication is on', async () => {
-    session = await files.session({ principal: principalOf('right') });
+    session = await files.session({ principal: 'hash of the token' });
     file = await files.file(session, 'artifact');
     await start({ auth: true });
     const url = new URL(await signed());
@@ -419,9 +422,9 @@ describe('a large download', () => {
               closed = true;
               await opened.close();
             };
-            const { path, size, modifiedAt } = opened;
+            const { path, size, modifiedAt, version } = opened;
             const sync = (): Promise<void> => opened.sync();
-            return { path, size, modifiedAt, read: counted, sync, close, [Symbol.asyncDispose]: close };
+            return { path, size, modifiedAt, version, read: counted, sync, close, [Symbol.asyncDispose]: close };
           },
         },
       },

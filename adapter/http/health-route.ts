@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { FastifyInstance } from 'fastify';
 
+import { AdapterError } from '../errors.ts';
 import type { HealthObject } from '../health.ts';
 
 export interface HealthSource {
@@ -18,10 +19,15 @@ export interface HealthSource {
 export function healthRoute(
   app: FastifyInstance,
   source: HealthSource,
-  isAuthenticated: (headers: IncomingHttpHeaders) => boolean,
+  callers: {
+    isAuthenticated(headers: IncomingHttpHeaders): boolean;
+    /** Whether the health object is for whoever sent these; a page of the web could read it under a name of its own. */
+    mayRead(headers: IncomingHttpHeaders): boolean;
+  },
 ): void {
   app.get('/healthz', named('/healthz'), async (request, reply) => {
-    const health = await source.health(isAuthenticated(request.headers));
+    if (!callers.mayRead(request.headers)) throw new AdapterError('forbidden_host');
+    const health = await source.health(callers.isAuthenticated(request.headers));
     return reply.code(health.status === 'ok' ? 200 : 503).send(health);
   });
   app.get('/livez', named('/livez'), (_request, reply) => reply.send({ status: 'ok' }));

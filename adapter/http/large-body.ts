@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+/** Beyond it a body is large: who sends it is looked at before it is read. */
+export const LARGE_BYTES = 64 * 1024;
 /** How long, and how much, is read from a client that is still sending when it has its answer already. */
 const LINGER_MS = 5_000;
 const LINGER_BYTES = 16 * 1024 * 1024;
@@ -50,6 +52,12 @@ export async function answerEarly(
   response.write(body);
   await drained(request);
   response.end();
+}
+
+/** Whether what is still to come of this request is too much to be read and dropped beside its answer. */
+export function bringsLargeBody({ headers, complete }: IncomingMessage): boolean {
+  if (complete) return false;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LARGE_BYTES;
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

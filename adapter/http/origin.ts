@@ -1,5 +1,7 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
+import { isLoopback } from './host-names.ts';
+
 export interface CorsSettings {
   readonly enabled: boolean;
   readonly allowed_origins: readonly string[];
@@ -8,14 +10,8 @@ export interface CorsSettings {
   readonly allow_credentials: boolean;
 }
 
-const LOOPBACK = /^(localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 const PREFLIGHT_MAX_AGE_SECONDS = 600;
 const EXPOSED = 'Mcp-Session-Id, X-Request-Id, Retry-After, WWW-Authenticate';
-
-/** Whether this address accepts connections of this machine only. */
-export function isLoopback(host: string): boolean {
-  return LOOPBACK.test(host) || host === '::1';
-}
 
 /**
  * Whether a page with this Origin came from the host that the request was sent to. That alone proves nothing, because a
@@ -35,16 +31,12 @@ export function isOwnOrigin(origin: string | undefined, host: string): boolean {
 export class OriginPolicy {
   readonly #cors: CorsSettings;
   readonly #origins: ReadonlySet<string>;
-  readonly #publicHost: string | undefined;
   readonly #loopbackOnly: boolean;
-  /** The Host that was seen last and allowed; nearly every request of a client repeats it. */
-  #lastHost: string | undefined;
 
   constructor(cors: CorsSettings, options: { publicBaseUrl: string | null; boundHost: string }) {
     this.#cors = cors;
     const url = options.publicBaseUrl === null ? null : URL.parse(options.publicBaseUrl);
     this.#origins = new Set([...cors.allowed_origins, ...(url === null ? [] : [url.origin])]);
-    this.#publicHost = url?.hostname;
     this.#loopbackOnly = isLoopback(options.boundHost);
   }
 
@@ -52,16 +44,7 @@ export class OriginPolicy {
   allowsOrigin(origin: string | undefined): boolean {
     if (origin === undefined) return true;
     if (this.#origins.has(origin) || this.#origins.has('*')) return true;
-    return this.#loopbackOnly && LOOPBACK.test(URL.parse(origin)?.hostname ?? '');
-  }
-
-  /** Whether the Host header names this server; checked only where a page could rebind a name to it. */
-  allowsHost(host: string | undefined): boolean {
-    if (!this.#loopbackOnly || host === undefined || host === this.#lastHost) return true;
-    const name = URL.parse(`http://${host}`)?.hostname ?? '';
-    const allowed = LOOPBACK.test(name) || name === this.#publicHost;
-    if (allowed) this.#lastHost = host;
-    return allowed;
+    return this.#loopbackOnly && isLoopback(URL.parse(origin)?.hostname ?? '');
   }
 
   /** Sets the CORS headers of an answer to an allowed origin. */

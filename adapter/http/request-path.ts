@@ -7,5 +7,8 @@ export function pathOf(request: Pick<FastifyRequest, 'url'>): string {
   return path.length > 1 && path.endsWith('/') ? path.slice(0, -1) : path;
 }
 
+/** What orchestrators ask, by whatever name they know. */
+export const PROBE_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
+
 /** Open without a token (specification, section 5): probes cannot carry one. */
-export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/healthz', '/livez', '/readyz']);
+export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/healthz', ...PROBE_PATHS]);

@@ -1,15 +1,18 @@
 import { randomBytes } from 'node:crypto';
+import { createServer as createHttpServer } from 'node:http';
 import type { Socket } from 'node:net';
 
-import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
+import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
-import { askForBody, isReadSlowly } from './large-body.ts';
+import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
+import { type ConnectionLimits, Connections } from './connections.ts';
+import type { HostNames } from './host-names.ts';
 import type { OriginPolicy } from './origin.ts';
 import { type EndParts, tellAtEnd, tellBadPath } from './request-end.ts';
-import { pathOf, PUBLIC_PATHS } from './request-path.ts';
+import { pathOf, PROBE_PATHS, PUBLIC_PATHS } from './request-path.ts';
 
 /**
  * What clients are told (`Keep-Alive: timeout=5`). Those that heed it close their idle connections themselves, so that
@@ -35,17 +38,18 @@ declare module 'fastify' {
      * `refusal` unless there is a valid signature and `admitSigned` agrees.
      */
     decidesItself?: boolean;
-    /** The route asks for the body itself, with `readSlowly`, when all that can be refused before has been. */
-    asksForBody?: boolean;
   }
 }
 
 export interface ServerOptions extends EndParts {
   readonly authenticate: Authenticate;
+  /** Who has the token: a hash of it, '' when authentication is off. May throw an AdapterError. */
+  readonly principal: () => string;
   readonly authHeader: string;
+  readonly hosts: HostNames;
   readonly origins: OriginPolicy;
   readonly trustedProxies: readonly string[];
-  readonly maxBodyBytes: number;
+  readonly connections: ConnectionLimits;
   readonly isDraining: () => boolean;
   /** Whether a path is an MCP mount, where errors are JSON-RPC. */
   readonly isMount: (path: string) => boolean;
@@ -53,15 +57,20 @@ export interface ServerOptions extends EndParts {
 
 /** The HTTP server without routes: what every request goes through, in this order, and how errors leave. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { origins, logger } = options;
+  const { hosts, origins, logger } = options;
   const prefix = randomBytes(6).toString('base64url');
   let counter = 0;
   const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
   const app = Fastify({
     logger: false,
-    bodyLimit: options.maxBodyBytes,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_RECEIVE_TIMEOUT_MS,
+    serverFactory: (handler) => {
+      const connections = new Connections(options.connections, handler);
+      const server = createHttpServer(
+        { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_RECEIVE_TIMEOUT_MS },
+        connections.serve,
+      );
+      return server.on('connection', connections.accept).setTimeout(0);
+    },
     trustProxy: [...options.trustedProxies],
     exposeHeadRoutes: false,
     return503OnClosing: false,
@@ -82,7 +91,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   app.server.keepAliveTimeoutBuffer = KEEP_ALIVE_MORE_MS;
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body));
+  // Routes that take a body read it themselves, once all that can be refused before has been.
+  app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.decorateRequest('principal', '');
   app.decorateRequest('refusal', undefined);
   app.decorateRequest('facts', null as unknown as RequestFacts);
@@ -94,11 +104,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
     tellAtEnd(options, request, raw);
 
     const { origin, host } = request.headers;
-    if (!origins.allowsHost(host)) throw new AdapterError('forbidden_host');
+    if (!hosts.serves(host) && !(hosts.letsProbesIn && PROBE_PATHS.has(pathOf(request))))
+      throw new AdapterError('forbidden_host');
     if (!origins.allowsOrigin(origin)) refuse(request, new AdapterError('forbidden_origin'));
     if (origin !== undefined) {
       origins.decorate(origin, raw);
-      if (request.method === 'OPTIONS') {
+      if (request.method === 'OPTIONS' && request.refusal === undefined) {
         raw.setHeader('x-request-id', request.facts.requestId);
         if (origins.preflight(request.headers, raw)) {
           reply.hijack();
@@ -106,14 +117,12 @@ export function createServer(options: ServerOptions): FastifyInstance {
         }
       }
     }
-    const principal = options.authenticate(request.headers);
-    if (principal === undefined && !PUBLIC_PATHS.has(pathOf(request))) {
-      refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
+    const isPublic = PUBLIC_PATHS.has(pathOf(request));
+    if (!isPublic) {
+      if (options.authenticate(request.headers)) request.principal = options.principal();
+      else refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
     }
-    request.principal = principal ?? '';
-    if (request.headers.expect !== undefined && request.routeOptions.config.asksForBody !== true) {
-      askForBody(request.raw, raw);
-    }
+    if (request.is404) throw new AdapterError('not_found');
     done();
   });
 
@@ -130,12 +139,27 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const known = knownError(error);
     if (known.code === 'internal') logger.error({ err: error }, 'request failed');
     request.facts.outcome = known.code;
-    if (known.retryAfter !== undefined) void reply.header('retry-after', String(known.retryAfter));
     const onMount = options.isMount(pathOf(request));
     const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
-    void reply.code(known.status).header('content-type', 'application/json').send(text);
+    const headers: Record<string, string> = { 'content-type': 'application/json' };
+    if (known.retryAfter !== undefined) headers['retry-after'] = String(known.retryAfter);
+    if (bringsLargeBody(request.raw)) sendEarly(request, reply, known.status, headers, text);
+    else void reply.code(known.status).headers(headers).send(text);
   });
   return app;
+}
+
+/** Past fastify, which would read the rest of the body for as long as the client likes to send it. */
+function sendEarly(
+  { raw, facts }: FastifyRequest,
+  reply: FastifyReply,
+  status: number,
+  headers: Readonly<Record<string, string>>,
+  text: string,
+): void {
+  reply.hijack();
+  const all = { ...headers, 'x-request-id': facts.requestId };
+  answerEarly(raw, reply.raw, status, all, text).catch(() => reply.raw.destroy());
 }
 
 /** Throws, unless the route decides itself. */
@@ -213,9 +237,7 @@ function refuseConnection(
 
 function knownError(error: unknown): AdapterError {
   if (error instanceof AdapterError) return error;
-  const { code, statusCode } = error as { code?: string; statusCode?: number };
-  if (code === 'FST_ERR_CTP_BODY_TOO_LARGE') return new AdapterError('body_too_large', undefined, { cause: error });
-  if (statusCode === 415) return new AdapterError('unsupported_media_type', undefined, { cause: error });
+  const { statusCode } = error as { statusCode?: number };
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) {
     return new AdapterError('invalid_request', (error as Error).message, { cause: error });
   }

@@ -72,7 +72,7 @@ export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): 
   app.route({
     method: METHODS,
     url: `${options.path.replaceAll(':', '::')}/:server`,
-    config: { decidesItself: true, asksForBody: true, routeGroup: `${options.path}/{server_id}` },
+    config: { decidesItself: true, routeGroup: `${options.path}/{server_id}` },
     // Here, and not in the handler: nothing must have begun to read the body.
     onRequest: (request, reply) => {
       reply.hijack();

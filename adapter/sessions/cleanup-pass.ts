@@ -44,7 +44,7 @@ export interface CleanupParts {
   readonly store: StateStore;
   readonly sessionFiles: SessionFiles;
   readonly bytes: FileDiscard;
-  readonly stage: Pick<FileStage, 'items' | 'pathOf' | 'removeStray' | 'removeTemporary'>;
+  readonly stage: Pick<FileStage, 'items' | 'pathsOf' | 'removeStray' | 'removeTemporary'>;
   readonly secondHome: Pick<SecondHome, 'has' | 'items' | 'remove'> | undefined;
   /** False while the store is unavailable or replaced by memory: bytes are not deleted on its word. */
   readonly usable: () => boolean;

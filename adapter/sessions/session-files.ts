@@ -7,7 +7,7 @@ export interface FileDiscard {
   /** Goes on with the others when the bytes of one file cannot be removed: they are an orphan from then on. */
   discard(files: readonly FileRecord[], reason: RemovalReason, signal?: AbortSignal): Promise<void>;
   /** Removes what else lies in the folders of a session. */
-  discardSession(sessionId: string): Promise<void>;
+  discardSession(sessionId: string, serverId?: string): Promise<void>;
 }
 
 /** The files of a session die with it (specification, section 3.1). */
@@ -34,7 +34,7 @@ export class SessionFiles {
     try {
       const files = await this.#store.files.purge(key);
       if (files.length > 0) await this.#bytes.discard(files, 'session_ended', signal);
-      await this.#bytes.discardSession(key.sessionId);
+      await this.#bytes.discardSession(key.sessionId, key.serverId);
       return files;
     } catch (error) {
       this.#onError(error);

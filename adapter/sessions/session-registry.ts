@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
 import { Bag, type Slotted } from '../exchange/bag.ts';
@@ -40,11 +40,6 @@ export function newSessionId(): string {
   const id = randomPool.toString('hex', 0, ID_BYTES);
   randomPool = randomPool.subarray(ID_BYTES);
   return id;
-}
-
-/** Who opened a session, without keeping the secret itself. '' when authentication is off. */
-export function principalOf(token: string | undefined): string {
-  return token === undefined ? '' : createHash('sha256').update(token).digest('base64url');
 }
 
 /**

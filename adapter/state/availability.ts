@@ -1,6 +1,7 @@
 import type { Baseline } from '../catalog/baseline.ts';
 import { AvailableFiles } from './available-files.ts';
 import type { FileRecords } from './file-records.ts';
+import type { FirstTexts } from './first-texts.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
 import { StoreHealth } from './store-health.ts';
 import type { Availability, AvailabilityOptions } from './store-health.ts';
@@ -17,6 +18,9 @@ export class AvailableStore implements StateStore {
     issue: (nonce, permission, now) => this.#health.run((store) => store.nonces.issue(nonce, permission, now)),
     find: (nonce, now) => this.#health.run((store) => store.nonces.find(nonce, now)),
     consume: (nonce, now) => this.#health.run((store) => store.nonces.consume(nonce, now)),
+  };
+  readonly firstTexts: FirstTexts = {
+    keep: (name, text, time) => this.#health.run((store) => store.firstTexts.keep(name, text, time)),
   };
   readonly #health: StoreHealth;
 

@@ -3,6 +3,9 @@ import type { FileRecord, FileRecords } from './file-records.ts';
 import { expireWorkspaces } from './file-rules.ts';
 import type { FileTables } from './file-rules.ts';
 import { MemoryFileTable } from './memory-file-table.ts';
+import type { FirstTexts } from './first-texts.ts';
+import { TableFirstTexts } from './first-text-table.ts';
+import { MemoryFirstTexts } from './memory-first-texts.ts';
 import { MemoryNonceTable } from './memory-nonce-table.ts';
 import { MemorySessionTable } from './memory-session-table.ts';
 import { TableNonces } from './nonce-table.ts';
@@ -23,6 +26,7 @@ import type { UploadNonces } from './upload-nonces.ts';
 export class MemoryStore implements StateStore {
   readonly files: FileRecords;
   readonly nonces: UploadNonces;
+  readonly firstTexts: FirstTexts;
   readonly #files = new MemoryFileTable((session) => this.#isAlive(session));
   readonly #table = new MemorySessionTable((session) => this.#files.sessionEnded(session));
   readonly #nonces = new MemoryNonceTable();
@@ -33,6 +37,8 @@ export class MemoryStore implements StateStore {
     const step = async <T>(work: (tables: FileTables) => T): Promise<T> => work(tables);
     this.files = new TableFiles({ step, read: step });
     this.nonces = new TableNonces(async (work) => work(this.#nonces));
+    const texts = new MemoryFirstTexts();
+    this.firstTexts = new TableFirstTexts(async (work) => work(texts));
   }
 
   async secret(name: string): Promise<string> {

@@ -74,6 +74,22 @@ export type ControlMessage =
       readonly generation: number;
       readonly reader: string;
     }
+  /** A GET of this session is on its way to the upstream; `stream` tells it from others. */
+  | {
+      readonly type: 'stream-coming';
+      readonly serverId: string;
+      readonly sessionId: string;
+      readonly stream: string;
+    }
+  /** The upstream has answered it. `client` stands for the program that opened the session. */
+  | {
+      readonly type: 'stream-settled';
+      readonly serverId: string;
+      readonly sessionId: string;
+      readonly stream: string;
+      readonly client: string;
+      readonly isOpen: boolean;
+    }
   | { readonly type: 'drop-get'; readonly serverId: string; readonly sessionId: string; readonly except: string }
   | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string }
   /** For the session's open event stream, wherever it is: JSON text of a notification of the adapter's own. */

@@ -15,6 +15,7 @@ import { StoreUnavailable } from './state-store.ts';
 import { startRedis } from './testing/redis-server.ts';
 import type { TestRedis } from './testing/redis-server.ts';
 
+const SERVERS = [{ id: 'files', upstream: { url: 'http://files:8000/mcp' } }];
 const slowly = { timeout: 15_000 };
 const caller = () => ({ principal: '', now: Date.now() });
 
@@ -71,6 +72,7 @@ describe('openStore with type redis', () => {
       }),
       sessions: Sessions.parse(sessions),
       storage: { root: '/nowhere' },
+      servers: SERVERS,
     };
     const hooks = { exit: (reason: string) => exits.push(reason), log: (message: string) => logged.push(message) };
     const state = await openStore(config, hooks);
@@ -287,6 +289,7 @@ describe('openStore with a Redis that speaks TLS only', () => {
         state_persistence: StatePersistence.parse({ type: 'redis', redis: { host, port, ...redis } }),
         sessions: Sessions.parse({}),
         storage: { root: '/nowhere' },
+        servers: SERVERS,
       },
       { exit: () => undefined, log: () => undefined },
     );

@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
@@ -49,6 +49,7 @@ describe('openStore', () => {
       state_persistence: StatePersistence.parse(settings),
       sessions: Sessions.parse({}),
       storage: { root },
+      servers: [],
     };
     const hooks = { exit: (reason: string) => exits.push(reason), log: (message: string) => logged.push(message) };
     const state = await openStore(config, hooks);
@@ -75,6 +76,37 @@ describe('openStore', () => {
     });
     await before.close();
     expect(await stateAt(await open({ type: 'disk' }), 'one')).toBe('active');
+  });
+
+  describe('T7: state that others can read or replace', () => {
+    const NOBODY = 65_534;
+    const own = (path: string): Promise<number> => stat(path).then(({ mode }) => mode & 0o777);
+
+    test.each(['disk', 'memory'])('is closed to them at the start: %s', async (type) => {
+      const path = join(root, 'a.sqlite3');
+      await writeFile(path, '');
+      await chmod(path, 0o666);
+      await open({ type, disk: { local_path: path } });
+      expect(await own(path)).toBe(0o600);
+    });
+
+    test.for(['disk', 'memory'])(
+      'ends the start where that cannot be, whatever the policy: %s',
+      async (type, { skip }) => {
+        if (process.geteuid?.() !== 0) skip('only root can give files to other users');
+        const path = join(root, 'a.sqlite3');
+        await writeFile(path, '');
+        await chown(path, NOBODY, NOBODY);
+        const opening = open({ type, unavailable_policy: 'fallback_memory', disk: { local_path: path } });
+        await expect(opening).rejects.toThrow(`the file ${path} is owned by user ${NOBODY}`);
+      },
+    );
+
+    test('leaves other failures to the policy, because they may pass', async () => {
+      await writeFile(join(root, 'file'), '');
+      const state = await open({ type: 'disk', disk: { local_path: join(root, 'file', 'a.sqlite3') } });
+      expect(state.status().unavailable).toBe(true);
+    });
   });
 
   test('disk.local_path is used, and refresh_on_startup starts empty', async () => {

@@ -1,6 +1,7 @@
 import { join } from 'node:path';
 import type { AdapterConfig } from '../../crds/config/adapter.ts';
 import { timerMs } from '../../crds/config/timer-ms.ts';
+import { NotPrivate } from '../../crds/runtime/private-files.ts';
 import { AvailableStore } from './availability.ts';
 import { AvailableBus } from './available-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
@@ -10,8 +11,10 @@ import { memoryHealth, persistenceHealth } from './persistence-health.ts';
 import { RedisBus } from './redis-bus.ts';
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisServer } from './redis-connection.ts';
+import { type AdapterIdentity, RedisKeySpace } from './redis-key-space.ts';
 import { RedisStore } from './redis-store.ts';
 import { Snapshot } from './snapshot.ts';
+import { secureDatabase, type SqliteFile } from './sqlite-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { StateStore } from './state-store.ts';
 import type { StoreTransition } from './store-health.ts';
@@ -36,6 +39,8 @@ export interface StateStatus {
 }
 
 export interface StateHooks {
+  /** What the replicas of this adapter are called, for others to tell them apart (`MCP_ADAPTER_NAME`). */
+  readonly name?: string | undefined;
   /** Ends the process: `unavailable_policy` is `exit` and the store failed. Called once. */
   readonly exit: (reason: string) => void;
   /** The store has failed, or is back: what `unavailable_policy` makes of it. */
@@ -47,6 +52,7 @@ export interface StateHooks {
 /** The part of the configuration that decides about state. */
 export type StateConfig = Pick<AdapterConfig, 'state_persistence' | 'sessions'> & {
   readonly storage: Pick<AdapterConfig['storage'], 'root'>;
+  readonly servers: readonly { readonly id: string; readonly upstream: { readonly url: string } }[];
 };
 
 /** SQLite has no setting for it: the file is looked after as often as Redis is by default. */
@@ -67,10 +73,10 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
   const { disk, refresh_on_startup, snapshot_interval_seconds } = config.state_persistence;
   const store = new MemoryStore();
   const bus = memoryBus(hooks);
-  const path = databasePath(config);
+  const file = databaseFile(config);
   let snapshot: Snapshot | undefined;
   if (disk.local_path !== null) {
-    const file = { path, wal: disk.wal.enabled };
+    secured(file);
     snapshot = new Snapshot(store, { file, intervalMs: timerMs(snapshot_interval_seconds), log: hooks.log });
     snapshot.load(refresh_on_startup ? 'secrets' : 'all');
     snapshot.start();
@@ -82,7 +88,7 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
       unavailable: false,
       fallback: false,
       degradedReason: null,
-      object: memoryHealth(config.state_persistence, path, snapshot?.status),
+      object: memoryHealth(config.state_persistence, file.path, snapshot?.status),
     }),
     close: async () => {
       await bus.close();
@@ -93,11 +99,13 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
 }
 
 async function openDisk(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
-  const path = databasePath(config);
-  const primary = new SqliteStore({ path, wal: config.state_persistence.disk.wal.enabled });
+  const file = databaseFile(config);
+  // Not left to the store's first use: what others can read or replace is no failure that passes.
+  secured(file);
+  const primary = new SqliteStore(file);
   const store = available(primary, DISK_PING_MS, { config, hooks });
   await store.start();
-  return opened({ config, path, store, bus: memoryBus(hooks) });
+  return opened({ config, path: file.path, store, bus: memoryBus(hooks) });
 }
 
 async function openRedis(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
@@ -105,9 +113,11 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
   const server = redisServer(config);
   const commands = new RedisConnection(server);
   const pingMs = timerMs(redis.ping_seconds);
-  const primary = new RedisStore(commands, { keyBase: redis.key_base, sessionTtlMs: sessionTtlMs(config) });
+  const keyBase = redis.key_base;
+  const keySpace = new RedisKeySpace(commands, { keyBase, own: identityOf(config, hooks), renewMs: pingMs });
+  const primary = new RedisStore(commands, { keyBase, sessionTtlMs: sessionTtlMs(config), keySpace });
   const redisBus = new RedisBus(commands, new RedisConnection(server), {
-    keyBase: redis.key_base,
+    keyBase,
     pingMs,
     onListenerError: listenerError(hooks),
   });
@@ -121,8 +131,11 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
       : redisBus;
   // What fails here goes on trying in the background, and shows in the store's first health check.
   await Promise.allSettled([commands.connect(), redisBus.connect()]);
-  await store.start();
-  return opened({ config, path: databasePath(config), store, bus });
+  await store.start().catch(async (error: unknown) => {
+    await Promise.allSettled([redisBus.close(), store.close()]);
+    throw error;
+  });
+  return opened({ config, path: databaseFile(config).path, store, bus });
 }
 
 function available(
@@ -169,8 +182,19 @@ const listenerError =
   (error: unknown): void =>
     hooks.log(`a listener of the message bus failed: ${error instanceof Error ? error.message : String(error)}`);
 
-const databasePath = (config: StateConfig): string =>
-  config.state_persistence.disk.local_path ?? join(config.storage.root, 'state', 'adapter_state.sqlite3');
+function databaseFile({ state_persistence: { disk }, storage }: StateConfig): SqliteFile {
+  const path = disk.local_path ?? join(storage.root, 'state', 'adapter_state.sqlite3');
+  return { path, wal: disk.wal.enabled, hasOwnFolder: disk.local_path === null };
+}
+
+/** Fails when others could read or replace the state. A file that cannot be made now may be one day: see the store. */
+function secured(file: SqliteFile): void {
+  try {
+    secureDatabase(file);
+  } catch (error) {
+    if (error instanceof NotPrivate) throw error;
+  }
+}
 
 function redisServer(config: StateConfig): RedisServer {
   const { host, port, db, username, password, tls, tls_insecure } = config.state_persistence.redis;
@@ -183,6 +207,13 @@ function redisServer(config: StateConfig): RedisServer {
     username,
     password: password === '' ? null : password,
     tls: tls_insecure ? 'insecure' : tls ? 'verified' : 'off',
+  };
+}
+
+function identityOf({ servers }: StateConfig, { name }: StateHooks): AdapterIdentity {
+  return {
+    name: name?.trim() || null,
+    servers: Object.fromEntries(servers.map(({ id, upstream }) => [id, new URL(upstream.url).origin])),
   };
 }
 

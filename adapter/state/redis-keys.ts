@@ -88,6 +88,11 @@ export class RedisKeys {
     return `${this.#base}:secret:${name}`;
   }
 
+  /** Hash: a text and its end. */
+  firstText(name: string): string {
+    return `${this.#base}:first_text:${name}`;
+  }
+
   lock(name: string): string {
     return `${this.#base}:lock:${name}`;
   }

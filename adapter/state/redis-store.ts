@@ -3,7 +3,9 @@ import type { Baseline } from '../catalog/baseline.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
 import { RedisFiles } from './redis-files.ts';
+import type { RedisKeySpace } from './redis-key-space.ts';
 import { RedisKeys } from './redis-keys.ts';
+import { RedisFirstTexts } from './redis-first-texts.ts';
 import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
@@ -30,6 +32,8 @@ export interface RedisStoreOptions {
   readonly keyBase: string;
   /** When Redis forgets a session that nobody touches: the safety net behind `expireIdle`. Default: 30 days. */
   readonly sessionTtlMs?: number;
+  /** Told at each health check that the keys are in use, before anything is done with them. */
+  readonly keySpace?: Pick<RedisKeySpace, 'claim' | 'release'>;
 }
 
 /**
@@ -39,8 +43,10 @@ export interface RedisStoreOptions {
 export class RedisStore implements StateStore {
   readonly files: RedisFiles;
   readonly nonces: RedisNonces;
+  readonly firstTexts: RedisFirstTexts;
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
+  readonly #keySpace: RedisStoreOptions['keySpace'];
   readonly #sessionTtlMs: number;
   /** The expiry of keys is renewed at most hourly and lasts that much longer. */
   readonly #keyTtlMs: number;
@@ -50,11 +56,13 @@ export class RedisStore implements StateStore {
   constructor(connection: RedisConnection, options: RedisStoreOptions) {
     this.#connection = connection;
     this.#keys = new RedisKeys(options.keyBase);
+    this.#keySpace = options.keySpace;
     this.#sessionTtlMs = Math.ceil(options.sessionTtlMs ?? 30 * DAY_MS);
     this.#keyTtlMs = this.#sessionTtlMs + HOUR_MS;
     this.#filesTtlMs = this.#keyTtlMs + FILES_GRACE_MS;
     this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#filesTtlMs));
     this.nonces = new RedisNonces(connection, this.#keys);
+    this.firstTexts = new RedisFirstTexts(connection, this.#keys);
   }
 
   async secret(name: string): Promise<string> {
@@ -296,10 +304,16 @@ export class RedisStore implements StateStore {
 
   /** Writes, so that a server that only reads or has no memory left is noticed. */
   async ping(): Promise<void> {
+    await this.#keySpace?.claim();
     await this.#connection.run((redis) => redis.set(this.#keys.probe, '1', 'PX', PROBE_TTL_MS));
   }
 
   async close(): Promise<void> {
+    try {
+      await this.#keySpace?.release();
+    } catch {
+      // It ends by itself.
+    }
     this.#connection.close();
   }
 

@@ -4,6 +4,7 @@ import type { Transactions } from './commit-queue.ts';
 import { fileIdentity, openDatabase, sqliteFault } from './sqlite-database.ts';
 import type { SqliteFile } from './sqlite-database.ts';
 import { SqliteFileTable } from './sqlite-file-table.ts';
+import { SqliteFirstTexts } from './sqlite-first-texts.ts';
 import { SqliteNonceTable } from './sqlite-nonce-table.ts';
 import { SqliteSecrets } from './sqlite-secrets.ts';
 import { SqliteSessionTable } from './sqlite-session-table.ts';
@@ -22,6 +23,7 @@ export interface SqliteTables {
   readonly files: SqliteFileTable;
   readonly nonces: SqliteNonceTable;
   readonly secrets: SqliteSecrets;
+  readonly firstTexts: SqliteFirstTexts;
 }
 
 /** The state file, opened when it is first needed and again after it was damaged, removed or out of reach. */
@@ -114,6 +116,7 @@ export class SqliteConnection implements Transactions {
       files,
       nonces: new SqliteNonceTable(database),
       secrets: new SqliteSecrets(database),
+      firstTexts: new SqliteFirstTexts(database),
       begin: () => begin.run(),
       commit: () => commit.run(),
       identity: fileIdentity(this.#file.path),

@@ -1,12 +1,15 @@
-import { mkdirSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { privateDatabase, privateFolder } from '../../crds/runtime/private-files.ts';
 
 /** Where the state file lies, and whether it may use write-ahead logging (specification 2.3, `disk`). */
 export interface SqliteFile {
   readonly path: string;
   /** False only for file systems that cannot do WAL; the journal mode is then DELETE. */
   readonly wal: boolean;
+  /** Whether its folder is made for the state alone, so that nobody else has to look into it. */
+  readonly hasOwnFolder?: boolean;
 }
 
 /**
@@ -96,6 +99,10 @@ const SCHEMAS: readonly string[] = [
     CREATE INDEX sessions_by_baseline ON sessions (baseline) WHERE baseline IS NOT NULL;
     CREATE TABLE baselines (fingerprint TEXT PRIMARY KEY, text TEXT NOT NULL);
   `,
+  `
+    CREATE TABLE first_texts (name TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at INTEGER NOT NULL);
+    CREATE INDEX first_texts_by_end ON first_texts (expires_at);
+  `,
 ];
 
 /** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */
@@ -103,9 +110,15 @@ const BUSY_TIMEOUT_MS = 10;
 /** Pages of 4 KiB in the write-ahead log before they move into the file, which waits for the disk. */
 const CHECKPOINT_PAGES = 4_000;
 
-/** Opens the state file, creating it and its folder when missing. */
+/** Makes the state file ours alone, creating it and its folder when missing. Throws NotPrivate where that cannot be. */
+export function secureDatabase({ path, hasOwnFolder }: SqliteFile): void {
+  if (hasOwnFolder === true) privateFolder(dirname(path));
+  privateDatabase(path);
+}
+
+/** Opens the state file, creating it and its folder when missing. Throws NotPrivate where others could read or replace it. */
 export function openDatabase(file: SqliteFile): DatabaseSync {
-  mkdirSync(dirname(file.path), { recursive: true });
+  secureDatabase(file);
   const database = new DatabaseSync(file.path, { timeout: BUSY_TIMEOUT_MS });
   try {
     prepareDatabase(database, file.wal);

@@ -2,6 +2,8 @@ import type { Baseline } from '../catalog/baseline.ts';
 import { CommitQueue, fileFailed } from './commit-queue.ts';
 import type { FileRecords } from './file-records.ts';
 import { expireWorkspaces } from './file-rules.ts';
+import type { FirstTexts } from './first-texts.ts';
+import { TableFirstTexts } from './first-text-table.ts';
 import { TableNonces } from './nonce-table.ts';
 import { newSecret } from './secret.ts';
 import * as rules from './session-rules.ts';
@@ -24,6 +26,7 @@ const ACTIVITY_FLUSH_MS = 1_000;
 export class SqliteStore implements StateStore {
   readonly files: FileRecords;
   readonly nonces: UploadNonces;
+  readonly firstTexts: FirstTexts;
   readonly #connection: SqliteConnection;
   readonly #commits: CommitQueue;
   #activityTimer: NodeJS.Timeout | undefined;
@@ -36,6 +39,7 @@ export class SqliteStore implements StateStore {
     this.#commits = new CommitQueue(this.#connection);
     this.files = new TableFiles({ step: (work) => this.#stepOnAll(work), read: (work) => this.#read(work) });
     this.nonces = new TableNonces((work) => this.#stepOnAll(({ nonces }) => work(nonces)));
+    this.firstTexts = new TableFirstTexts((work) => this.#stepOnAll(({ firstTexts }) => work(firstTexts)));
   }
 
   async secret(name: string): Promise<string> {

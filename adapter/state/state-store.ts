@@ -1,5 +1,6 @@
 import type { Baseline } from '../catalog/baseline.ts';
 import type { FileRecords } from './file-records.ts';
+import type { FirstTexts } from './first-texts.ts';
 import type { SessionKey } from './session-key.ts';
 import type { UploadNonces } from './upload-nonces.ts';
 
@@ -15,6 +16,8 @@ export interface StateStore {
   readonly files: FileRecords;
   /** Single-use permissions to upload. */
   readonly nonces: UploadNonces;
+  /** What clients saw first of what upstreams say, where `pin` does not keep it. */
+  readonly firstTexts: FirstTexts;
   /**
    * 256 random bits in base64url under a name, made by whoever asks first and the same for all replicas from then on;
    * they outlive a restart where the store does. For signing what the adapter hands out.
@@ -115,8 +118,8 @@ export interface StateStore {
   /** Counts for health and metrics: active sessions, tombstones of both kinds and leases that have not expired. */
   counts(now: number): Promise<StateCounts>;
   /**
-   * Discards sessions, tombstones, reservations, leases, the records of files and nonces, but neither locks nor
-   * secrets (specification 2.3, `refresh_on_startup`).
+   * Discards sessions, tombstones, reservations, leases, the records of files and nonces, but neither locks,
+   * secrets nor first texts (specification 2.3, `refresh_on_startup`).
    */
   clear(): Promise<void>;
 

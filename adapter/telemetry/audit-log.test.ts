@@ -43,7 +43,7 @@ function auditLog(): { log: AuditLog; lines: () => Record<string, unknown>[]; te
 
 test('a call is a line', () => {
   const { log, lines } = auditLog();
-  log.request(observed({ tool: 'add', argumentsSha256: 'abc' }));
+  log.request(observed({ tool: 'add', argumentsHash: 'abc' }));
   expect(lines()).toEqual([
     {
       audit: 'tool_call',
@@ -58,7 +58,7 @@ test('a call is a line', () => {
       bytes_in: 100,
       bytes_out: 2000,
       duration_ms: 12.35,
-      arguments_sha256: 'abc',
+      arguments_hmac: 'abc',
     },
   ]);
 });
@@ -84,13 +84,13 @@ test.each<[Partial<RequestFacts>, boolean]>([
 test('of a batch, each call has a line', () => {
   const { log, lines } = auditLog();
   const calls = [
-    { tool: 'a', idText: '1', argumentsSha256: 'x' },
-    { tool: 'b', idText: '2', failure: 'tool_error' as const, argumentsSha256: 'y' },
+    { tool: 'a', idText: '1', argumentsHash: 'x' },
+    { tool: 'b', idText: '2', failure: 'tool_error' as const, argumentsHash: 'y' },
   ];
   log.request(observed({ rpcMethod: 'batch', calls }));
   expect(lines()).toMatchObject([
-    { tool: 'a', is_error: false, arguments_sha256: 'x' },
-    { tool: 'b', is_error: true, arguments_sha256: 'y' },
+    { tool: 'a', is_error: false, arguments_hmac: 'x' },
+    { tool: 'b', is_error: true, arguments_hmac: 'y' },
   ]);
 });
 

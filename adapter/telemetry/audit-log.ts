@@ -73,7 +73,7 @@ export class AuditLog {
 
   #entry(
     { facts, principal, seconds, bytesIn, bytesOut, parentRequestId }: Ended,
-    call: Pick<RequestFacts, 'tool' | 'failure' | 'argumentsSha256'>,
+    call: Pick<RequestFacts, 'tool' | 'failure' | 'argumentsHash'>,
   ): object {
     return {
       // On standard output, lines of the log stand between these.
@@ -90,7 +90,7 @@ export class AuditLog {
       bytes_in: bytesIn,
       bytes_out: bytesOut,
       duration_ms: Math.round(seconds * 100_000) / 100,
-      arguments_sha256: call.argumentsSha256,
+      arguments_hmac: call.argumentsHash,
     };
   }
 

@@ -1,4 +1,5 @@
 import { AuditLog } from './audit-log.ts';
+import type { MetricsHosts } from './prometheus-endpoint.ts';
 import { createLogger } from './logger.ts';
 import { noTelemetry, type Telemetry } from './telemetry.ts';
 import type { TelemetryOptions } from './telemetry-options.ts';
@@ -14,7 +15,7 @@ export interface OpenTelemetry {
    *
    * @throws when it is taken
    */
-  listen(host: string): Promise<void>;
+  listen(host: string, hosts: MetricsHosts): Promise<void>;
   /** Opens files of logs again, for those that have been moved away. */
   reopenFiles(): void;
   /** The program ends in good order, and nothing more is observed. Takes `shutdown_drain_timeout_seconds` at most. */
@@ -51,8 +52,8 @@ export async function openTelemetry(options: TelemetryOptions): Promise<OpenTele
   return {
     telemetry: audited(signals?.telemetry, audit),
     tracing: signals?.tracing,
-    async listen(host) {
-      await signals?.listen(host);
+    async listen(host, hosts) {
+      await signals?.listen(host, hosts);
     },
     reopenFiles() {
       audit?.reopen();

@@ -1,3 +1,6 @@
+import { type IncomingMessage, request } from 'node:http';
+import { text } from 'node:stream/consumers';
+
 import { emptyResource } from '@opentelemetry/resources';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { Aggregation } from './aggregation.ts';
@@ -7,6 +10,7 @@ import { PrometheusEndpoint } from './prometheus-endpoint.ts';
 let url: string;
 let endpoint: PrometheusEndpoint;
 let failing = false;
+const HOSTS = { isOwn: (host: string | undefined) => host !== 'evil.example' };
 
 beforeEach(async () => {
   failing = false;
@@ -14,10 +18,14 @@ beforeEach(async () => {
   const aggregation = new Aggregation({ resource: emptyResource(), scope, seriesPerMetric: 10 });
   aggregation.counter(ADAPTER_METRICS.uploadFiles).add(3, { server_id: 'a"\\\n' });
   aggregation.histogram(ADAPTER_METRICS.pingLatency).record(0.02, { server_id: 'b' });
-  endpoint = new PrometheusEndpoint('/metrics', () => {
-    if (failing) throw new Error('secret');
-    return aggregation.collect().resourceMetrics;
-  });
+  endpoint = new PrometheusEndpoint(
+    '/metrics',
+    () => {
+      if (failing) throw new Error('secret');
+      return aggregation.collect().resourceMetrics;
+    },
+    HOSTS,
+  );
   url = `http://127.0.0.1:${await endpoint.listen(0, '127.0.0.1')}`;
 });
 afterEach(() => endpoint.close());
@@ -42,6 +50,13 @@ it('has nothing elsewhere, and takes nothing', async () => {
   expect([head.status, await head.text()]).toEqual([200, '']);
 });
 
+it('T13: refuses a name that is not its own, with the field that allows it', async () => {
+  const { promise, resolve } = Promise.withResolvers<IncomingMessage>();
+  request(`${url}/metrics`, { headers: { host: 'evil.example' } }, resolve).end();
+  const answer = await promise;
+  expect([answer.statusCode, await text(answer)]).toEqual([403, expect.stringContaining('core.allowed_hosts')]);
+});
+
 it('says no more of a failure than that there is one', async () => {
   failing = true;
   const response = await fetch(`${url}/metrics`);
@@ -49,6 +64,6 @@ it('says no more of a failure than that there is one', async () => {
 });
 
 it('says that its port is taken', async () => {
-  const other = new PrometheusEndpoint('/metrics', () => expect.fail('nobody asks'));
+  const other = new PrometheusEndpoint('/metrics', () => expect.fail('nobody asks'), HOSTS);
   await expect(other.listen(Number(new URL(url).port), '127.0.0.1')).rejects.toMatchObject({ code: 'EADDRINUSE' });
 });

@@ -12,6 +12,11 @@ const REQUEST_MS = 5_000;
 const MAX_CONNECTIONS = 16;
 const METRICS = 'text/plain; version=0.0.4; charset=utf-8';
 
+/** Which `Host` may ask: the port has no token, and a page of the web could read it under a name of its own. */
+export interface MetricsHosts {
+  isOwn(host: string | undefined): boolean;
+}
+
 /**
  * The metrics in Prometheus' text format, on a port of their own: it can be open inside a cluster only, and what is asked
  * for there does not compete with clients.
@@ -20,9 +25,11 @@ export class PrometheusEndpoint {
   readonly #path: string;
   readonly #collect: () => ResourceMetrics;
   readonly #serializer = new PrometheusSerializer('', false, undefined, true, true);
+  readonly #hosts: MetricsHosts;
   readonly #server: Server;
 
-  constructor(path: string, collect: () => ResourceMetrics) {
+  constructor(path: string, collect: () => ResourceMetrics, hosts: MetricsHosts) {
+    this.#hosts = hosts;
     this.#path = path;
     this.#collect = collect;
     const few = { connections: MAX_CONNECTIONS, requestMs: REQUEST_MS };
@@ -50,6 +57,9 @@ export class PrometheusEndpoint {
   }
 
   #answer(request: IncomingMessage, response: ServerResponse): void {
+    if (!this.#hosts.isOwn(request.headers.host)) {
+      return send(response, 403, 'this host name is not served here; see core.allowed_hosts\n');
+    }
     if (pathOf(request) !== this.#path) return send(response, 404, 'not found\n');
     if (request.method !== 'GET' && request.method !== 'HEAD') {
       response.setHeader('allow', 'GET, HEAD');

@@ -15,7 +15,7 @@ import type { Logger } from './logger.ts';
 import { Losses } from './losses.ts';
 import { MetricExport } from './metric-export.ts';
 import type { OtelLogs } from './otel-logs.ts';
-import type { PrometheusEndpoint } from './prometheus-endpoint.ts';
+import type { MetricsHosts, PrometheusEndpoint } from './prometheus-endpoint.ts';
 import { QueuedTelemetry } from './queued-telemetry.ts';
 import type { TelemetryOptions } from './telemetry-options.ts';
 import type { Tracing } from './tracing.ts';
@@ -87,11 +87,11 @@ export class Signals {
    *
    * @throws when it is taken
    */
-  async listen(host: string): Promise<void> {
+  async listen(host: string, hosts: MetricsHosts): Promise<void> {
     const { enabled, host: own, port, path } = this.#settings.prometheus;
     if (!enabled) return;
     const { PrometheusEndpoint } = await import('./prometheus-endpoint.ts');
-    this.#endpoint = new PrometheusEndpoint(path, () => this.#collect());
+    this.#endpoint = new PrometheusEndpoint(path, () => this.#collect(), hosts);
     await this.#endpoint.listen(port, own ?? host);
   }
 

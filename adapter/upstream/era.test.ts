@@ -51,7 +51,7 @@ describe('whether an upstream is sessionless', () => {
     [
       'older versions',
       (request, res) => answerResult(request, res, { supportedVersions: ['2025-11-25', 7] }),
-      'legacy',
+      'declined',
     ],
     ['no versions', (request, res) => answerResult(request, res, {}), 'legacy'],
     ['later versions', (request, res) => answerResult(request, res, { supportedVersions: ['2027-01-01'] }), 'modern'],

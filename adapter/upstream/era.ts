@@ -1,3 +1,4 @@
+import { packageVersion } from '../../crds/runtime/package-version.ts';
 import { MODERN_REVISION } from '../exchange/message.ts';
 import { ownRequest } from './own-request.ts';
 import type { Upstream } from './upstream.ts';
@@ -5,6 +6,7 @@ import type { Upstream } from './upstream.ts';
 /** `_meta` of the adapter's own requests in the sessionless revision (MCP 2026-07-28, per-request metadata). */
 export const MODERN_META = {
   'io.modelcontextprotocol/protocolVersion': MODERN_REVISION,
+  'io.modelcontextprotocol/clientInfo': { name: 'mcp-adapter', version: packageVersion(import.meta.url) },
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
@@ -13,21 +15,23 @@ export function modernHeaders(method: string): string[] {
   return ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
 }
 
-export type Era = 'modern' | 'legacy' | 'unknown';
+/** `declined`: it knows the sessionless revisions, says so, and speaks none of those that the adapter does. */
+export type Era = 'modern' | 'declined' | 'legacy' | 'unknown';
 
 /** What a server of the sessionless revision says that it can do. */
 export type Capability = 'tools' | 'resources';
 
 const MODERN_TTL_MS = 300_000;
-const LEGACY_TTL_MS = 30_000;
-const MAX_LEGACY = 1_000;
+const WITHOUT_TTL_MS = 30_000;
+const MAX_WITHOUT = 1_000;
 /** Refusals of a client, or of this moment. */
 const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);
 
 /**
  * Whether an upstream speaks the sessionless revision, found out by `server/discover` and remembered. That it does
  * counts for all clients; that it does not only for those with the same headers, as it may mean that one of these was
- * wrong. Answers that are no evidence (401, 429, 5xx) leave it unknown: then the client's own request shows what the server
+ * wrong. A server that answers with other revisions than that one knows itself how to refuse requests of it. Answers that are no
+ * evidence (401, 429, 5xx) leave it unknown: then the client's own request shows what the server
  * says.
  */
 export class EraProbe {
@@ -35,7 +39,7 @@ export class EraProbe {
   readonly #timeoutMs: number;
   #modernUntil = 0;
   /** By the keys of clients, the oldest first. */
-  readonly #legacyUntil = new Map<string, number>();
+  readonly #without = new Map<string, { readonly era: 'declined' | 'legacy'; readonly until: number }>();
   #capabilities: Readonly<Record<string, unknown>> | undefined;
   readonly #running = new Map<string, Promise<Era>>();
 
@@ -52,7 +56,8 @@ export class EraProbe {
     if (!this.#upstream.modern) return 'legacy';
     const now = Date.now();
     if (now < this.#modernUntil) return 'modern';
-    if (now < (this.#legacyUntil.get(client) ?? 0)) return 'legacy';
+    const without = this.#without.get(client);
+    if (without !== undefined && now < without.until) return without.era;
     let running = this.#running.get(client);
     if (running === undefined) {
       running = this.#probe(client, upstream, headers).finally(() => this.#running.delete(client));
@@ -74,24 +79,24 @@ export class EraProbe {
       timeoutMs: this.#timeoutMs,
     });
     const versions = answer.message?.result?.['supportedVersions'];
-    if (
-      Array.isArray(versions) &&
-      versions.some((version) => typeof version === 'string' && version >= MODERN_REVISION)
-    ) {
+    if (Array.isArray(versions)) {
+      if (!versions.some(isModern)) return this.#remember(client, 'declined');
       const capabilities = answer.message?.result?.['capabilities'];
       this.#capabilities = typeof capabilities === 'object' && capabilities !== null ? { ...capabilities } : undefined;
       this.#modernUntil = Date.now() + MODERN_TTL_MS;
       return 'modern';
     }
     if (NO_EVIDENCE.has(answer.status) || answer.status >= 500) return 'unknown';
-    this.#rememberLegacy(client);
-    return 'legacy';
+    return this.#remember(client, 'legacy');
   }
 
-  #rememberLegacy(client: string): void {
-    this.#legacyUntil.delete(client);
-    this.#legacyUntil.set(client, Date.now() + LEGACY_TTL_MS);
-    const [oldest] = this.#legacyUntil.keys();
-    if (this.#legacyUntil.size > MAX_LEGACY && oldest !== undefined) this.#legacyUntil.delete(oldest);
+  #remember(client: string, era: 'declined' | 'legacy'): Era {
+    this.#without.delete(client);
+    this.#without.set(client, { era, until: Date.now() + WITHOUT_TTL_MS });
+    const [oldest] = this.#without.keys();
+    if (this.#without.size > MAX_WITHOUT && oldest !== undefined) this.#without.delete(oldest);
+    return era;
   }
 }
+
+const isModern = (version: unknown): boolean => typeof version === 'string' && version >= MODERN_REVISION;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Pool } from 'undici';
 import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 
+import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
 import { type Message, parseBody, progressToken } from '../exchange/message.ts';
 import {
   type BusKey,
@@ -242,7 +243,9 @@ export class LegacySseUpstream implements Upstream {
   // ── from the upstream to the client ────────────────────────────────────────────────────────────────────────────
 
   async #deliver(key: BusKey, text: string): Promise<void> {
-    const body = parseBody(Buffer.from(text));
+    // Who waits for it hears that the stream has ended.
+    requireReadable(text, ANSWER_LIMITS);
+    const body = parseBody(Buffer.from(text), ANSWER_LIMITS);
     if ('code' in body) return;
     for (const message of body.messages) {
       const carrier = await this.#carrierOf(key, message);
@@ -445,7 +448,7 @@ class Exchange {
 }
 
 function isResponse(text: string): boolean {
-  const body = parseBody(Buffer.from(text));
+  const body = parseBody(Buffer.from(text), ANSWER_LIMITS);
   return !('code' in body) && body.messages.some((message) => message.kind === 'response');
 }
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
+import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../crds/runtime/json-limits.ts';
 import { type Body, isResponseTo, type Request } from '../exchange/message.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamSession } from './upstream.ts';
@@ -131,11 +132,16 @@ class Collector implements ResponseSink {
       this.#chunks.push(chunk);
       return;
     }
-    for (const { data } of this.#splitter.push(chunk)) {
-      if (data === undefined || !isResponseTo(data, this.#idText)) continue;
-      this.#answer(data);
+    try {
+      for (const { data } of this.#splitter.push(chunk)) {
+        if (data === undefined || !isResponseTo(data, this.#idText)) continue;
+        this.#answer(data);
+        this.abort();
+        return;
+      }
+    } catch (error) {
       this.abort();
-      return;
+      this.#reject(error as Error);
     }
   }
 
@@ -151,9 +157,10 @@ class Collector implements ResponseSink {
     const { status = 0, upstreamSessionId = null } = this.#head ?? {};
     let message: OwnAnswer['message'];
     try {
-      const value: unknown = text === undefined || text === '' ? undefined : JSON.parse(text);
+      const value: unknown = text === undefined || text === '' ? undefined : parseJson(text, ANSWER_LIMITS);
       if (typeof value === 'object' && value !== null) message = value;
-    } catch {
+    } catch (error) {
+      if (error instanceof JsonLimitError) return this.#reject(error);
       // Not a message: the status says the rest.
     }
     const body = text ?? '';

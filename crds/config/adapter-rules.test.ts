@@ -56,6 +56,29 @@ const auth: Case[] = [
     values: { 'core.auth': { enabled: true, token: 'gehüim' } },
     problems: [['core.auth.token', 'beyond ASCII']],
   },
+  ...['Authorization', ' authorization '].map((name) => ({
+    name: `T4: credentials that are passed on as if that were nothing (${name})`,
+    values: { 'servers[0].upstream.client_headers': { passthrough: ['X-User', name] } },
+    problems: [['servers[0].upstream.client_headers.passthrough[1]', 'write `unsafe: true` beside passthrough']] as [
+      string,
+      string,
+    ][],
+  })),
+  {
+    name: 'credentials that are passed on to an upstream that they are for',
+    values: { 'servers[0].upstream.client_headers': { passthrough: ['Authorization'], unsafe: true } },
+    problems: [],
+  },
+  {
+    name: 'room for less than one body',
+    values: { 'core.max_body_bytes_in_flight': '1Mi' },
+    problems: [['core.max_body_bytes_in_flight', 'must not be less than core.max_request_body_bytes (16777216)']],
+  },
+  {
+    name: 'room for one body',
+    values: { 'core.max_body_bytes_in_flight': '16Mi' },
+    problems: [],
+  },
   {
     name: 'a signing secret instead of a token',
     values: { 'core.auth': { enabled: true, signing_secret: 's' } },

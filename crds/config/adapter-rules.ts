@@ -21,11 +21,30 @@ const authNeedsToken: Rule = (config) => {
   return [];
 };
 
+const roomForOneBody: Rule = (config) => {
+  const path = ['core', 'max_body_bytes_in_flight'];
+  const [all, one] = [at(config, ...path), at(config, 'core', 'max_request_body_bytes')];
+  return typeof all === 'number' && typeof one === 'number' && all < one
+    ? [{ path, message: `must not be less than core.max_request_body_bytes (${one})` }]
+    : [];
+};
+
 const credentialsNeedOrigins: Rule = (config) =>
   at(config, 'core', 'cors', 'allow_credentials') === true &&
   list(config, 'core', 'cors', 'allowed_origins').includes('*')
     ? [{ path: ['core', 'cors', 'allow_credentials'], message: 'must be false when core.cors.allowed_origins holds *' }]
     : [];
+
+const credentialsAreUnsafe: Rule = (config) =>
+  list(config, 'servers').flatMap((server, index) => {
+    const names = list(server, 'upstream', 'client_headers', 'passthrough');
+    const position = names.findIndex((name) => isText(name) && name.trim().toLowerCase() === 'authorization');
+    if (position === -1 || at(server, 'upstream', 'client_headers', 'unsafe') === true) return [];
+    const path = ['servers', index, 'upstream', 'client_headers', 'passthrough', position];
+    const message =
+      'hands the credentials of clients to this upstream; if they are meant for it, write `unsafe: true` beside passthrough';
+    return [{ path, message }];
+  });
 
 const httpExportNeedsUrl: Rule = (config) => {
   if (at(config, 'telemetry', 'transport') !== 'http') return [];
@@ -193,7 +212,9 @@ const structuredNeedsKey: Rule = (config) =>
 
 const RULES: readonly Rule[] = [
   authNeedsToken,
+  roomForOneBody,
   credentialsNeedOrigins,
+  credentialsAreUnsafe,
   httpExportNeedsUrl,
   tracesNeedTelemetry,
   separatePorts,

@@ -1,6 +1,15 @@
 import { z } from 'zod';
 import { bytes } from './bytes.ts';
-import { baseUrlOrNull, headerName, httpMethod, httpPath, ipAddress, origin, proxyAddress } from './network-values.ts';
+import {
+  baseUrlOrNull,
+  headerName,
+  hostPattern,
+  httpMethod,
+  httpPath,
+  ipAddress,
+  origin,
+  proxyAddress,
+} from './network-values.ts';
 import { flag, integer, listOf, maybeEmpty, nonBlank, oneOf, oneOfAnyCase, orNull, seconds, text } from './values.ts';
 
 /** Section `core` of the adapter's file. Source: adapter specification, section 2.1. */
@@ -68,6 +77,12 @@ export const ToolDefinitionPinning = z.strictObject({
         'its tombstone expires.',
     )
     .prefault('invalidate'),
+  sessionless_ttl_seconds: seconds()
+    .describe(
+      'How long it is remembered what a client without a session (revision 2026-07-28) saw first, after it asked for it ' +
+        'last, in seconds. Such clients are told apart by server, token and forwarded headers.',
+    )
+    .prefault(86_400),
 });
 export type ToolDefinitionPinning = z.output<typeof ToolDefinitionPinning>;
 
@@ -81,10 +96,12 @@ const Auth = z.strictObject({
     .nullable()
     .prefault(null),
   signed_upload_ttl_seconds: seconds()
-    .describe('How long a signed upload URL is valid after it was issued, in seconds.')
+    .describe(
+      'How long a signed upload URL is valid after it was issued, in seconds. For programs; see `uploads.page_url_ttl_seconds`.',
+    )
     .prefault(120),
   signing_secret: nonBlank()
-    .describe('Secret that signs upload URLs (HMAC-SHA256). Null: `token` signs them.')
+    .describe('Secret that signs upload URLs (HMAC-SHA256, with a key derived from it). Null: `token` signs them.')
     .nullable()
     .prefault(null),
 });
@@ -158,6 +175,13 @@ export const Core = z.strictObject({
   cleanup_interval_seconds: orNull(
     seconds().describe('Period of the background removal of expired files and idle sessions, in seconds. Null: never.'),
   ).prefault(60),
+  invalid_patterns: oneOf(['warn', 'hide_all', 'fail'])
+    .describe(
+      'What follows from a regular expression that cannot be compiled (RE2 has no look-ahead, for one): `warn` skips it ' +
+        'and says so, `hide_all` also hides all tools of a server in whose `disabled_tools` it stands, `fail` refuses ' +
+        'to start. `--check-config` names them in any case.',
+    )
+    .prefault('warn'),
   public_base_url: baseUrlOrNull()
     .describe(
       'External URL of the adapter, for the URLs it hands out. Null: taken from the request (forwarded headers of a ' +
@@ -178,9 +202,31 @@ export const Core = z.strictObject({
     '(new) Peers whose `X-Forwarded-*` headers count: IP addresses, networks in CIDR notation, or the words ' +
       '`loopback`, `linklocal`, `uniquelocal`. Empty: nobody.',
   ),
+  allowed_hosts: maybeEmpty(listOf(hostPattern(), 'a list of host names').prefault([])).describe(
+    '(new) Names in `Host` that are served, on the port of the metrics too: `mcp.example.com`, with a port if only that ' +
+      'one is meant, `*.example.com` for all names below one, `*` for any; others get 403. Addresses, `localhost` and ' +
+      'the host of `public_base_url` are always served, and `/livez` and `/readyz` under any name. Empty: bound to ' +
+      'loopback, these only. Elsewhere mounts and signed URLs answer to any name, but `/healthz` without the token and ' +
+      'the metrics only to those, to the machine’s own, to names without a dot, and to names in `.svc`, ' +
+      '`.cluster.local`, `.local`, `.internal`, `.localhost`, `.test` and `.home.arpa`, which no web page can have.',
+  ),
   max_request_body_bytes: bytes({ min: 1 })
     .describe('(new) Largest body of a request to a mount path. Uploads have a limit of their own.')
     .prefault('16Mi'),
+  max_body_bytes_in_flight: orNull(
+    bytes({ min: 1 }).describe(
+      '(new) Bytes of bodies of all requests to mounts that may be under way at once; beyond it, 503 with `Retry-After`. ' +
+        'Null: a quarter of the memory that the process may use.',
+    ),
+  ).prefault(null),
+  max_connections: integer({ min: 1 })
+    .describe('(new) Connections of clients that are open at once. Beyond it, one that is idle makes room.')
+    .prefault(10_000),
+  max_connections_per_peer: orNull(
+    integer({ min: 1 }).describe(
+      '(new) Connections from one address; those of `trusted_proxies` have no limit of their own. Null: no limit.',
+    ),
+  ).prefault(1000),
   shutdown_grace_seconds: seconds({ orZero: true })
     .describe('(new) How long running calls may go on after SIGTERM, in seconds.')
     .prefault(30),

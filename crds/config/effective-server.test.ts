@@ -76,6 +76,7 @@ describe('effectiveServer', () => {
       'keep',
       'invalidate',
     ],
+    ['tool_definition_pinning.sessionless_ttl_seconds', 'core.tool_definition_pinning.sessionless_ttl_seconds', 1, 2],
     ['upstream_ping.enabled', 'core.upstream_ping.enabled', false, true],
     ['upstream_ping.interval_seconds', 'core.upstream_ping.interval_seconds', 1, 2],
     ['upstream_ping.timeout_seconds', 'core.upstream_ping.timeout_seconds', 1, 2],

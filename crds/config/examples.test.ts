@@ -94,6 +94,7 @@ describe('what the examples mean', () => {
     expect(issues?.upstream.client_headers).toEqual({
       required: ['X-User-Email'],
       passthrough: ['X-User-Email', 'X-Request-Id'],
+      unsafe: false,
     });
     expect(search?.tool_metadata_sanitization).toMatchObject({ mode: 'block', normalize_unicode: true });
     expect(search).toMatchObject({ shorten_descriptions: true, short_description_max_tokens: 8 });

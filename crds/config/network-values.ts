@@ -80,6 +80,19 @@ export function hostName() {
   );
 }
 
+/**
+ * What may stand in `Host`: a name or an address, perhaps with a port; `*.example.com` for every name below one; `*` for any.
+ * Comes out in lower case.
+ */
+export function hostPattern() {
+  const error = 'a host such as mcp.example.com, mcp.example.com:8443, *.example.com or [fd00::1], or * for any';
+  const shape = /^\s*(\*|((\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?)\s*$/;
+  return z.preprocess(
+    onText((host) => host.trim().toLowerCase()),
+    z.string({ error }).regex(shape, { error }),
+  );
+}
+
 /** An HTTP path that is not `/`. Comes out with a leading slash and without a trailing one. */
 export function httpPath() {
   const error = 'an HTTP path other than /, made of letters, digits and . _ ~ @ + , = - between slashes';

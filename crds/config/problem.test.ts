@@ -31,7 +31,8 @@ describe('a problem', () => {
     expect(problemsOf(toYaml(sampleWith({ 'uploads.quota': 1 })))).toMatchObject([
       {
         path: 'uploads.quota',
-        message: 'is not a known key; known here: enabled, max_file_bytes, ttl_seconds, require_sha256, uri_scheme',
+        message:
+          'is not a known key; known here: enabled, max_file_bytes, ttl_seconds, page_url_ttl_seconds, require_sha256, uri_scheme',
       },
     ]);
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { hasReference, interpolate, interpolateAll } from './reference.ts';
+import { hasReference, interpolate, interpolateAll, renameReferences, resolvedLength } from './reference.ts';
 
 const env = { A: '1', B: 'two', EMPTY: '', _x9: 'low', NESTED: '${A}', DOLLAR: '$&$1' };
 
@@ -47,6 +47,39 @@ describe('interpolate', () => {
 describe('hasReference', () => {
   it.each(['${A}', 'a ${A:-} b', '${${A}}'])('finds one in %s', (text) => {
     expect(hasReference(text)).toBe(true);
+  });
+});
+
+describe('T23: texts that were made to take long', () => {
+  it.each([
+    ['references that never end', '${A:-'.repeat(40_000)],
+    ['beginnings of references', '${'.repeat(400_000)],
+    ['one long name after the other', `\${${'A'.repeat(1000)}`.repeat(200)],
+    ['and one that ends, before them', `\${A}${'${A:-'.repeat(40_000)}`],
+  ])('%s: one pass', (_, text) => {
+    const start = process.threadCpuUsage();
+    hasReference(text);
+    interpolate(text, {});
+    renameReferences(text, (name) => name);
+    resolvedLength(text, () => 0);
+    const { user, system } = process.threadCpuUsage(start);
+    expect((user + system) / 1000).toBeLessThan(200);
+  });
+
+  it('finds what a regular expression finds', () => {
+    const words = ['${', 'A', 'B9', '}', ':-', ':', '$', '{', ' ', 'x'];
+    // A linear congruential generator: the same texts in each run.
+    let seed = 1;
+    const next = (): number => (seed = (seed * 1_103_515_245 + 12_345) % 2 ** 31);
+    for (let run = 0; run < 5000; run += 1) {
+      const text = Array.from({ length: 12 }, () => words[next() % words.length]).join('');
+      const expected = text.replaceAll(
+        /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g,
+        (written, name: string, fallback?: string) => (name === 'A' ? 'value' : (fallback ?? written)),
+      );
+      expect(interpolate(text, { A: 'value' }).text).toBe(expected);
+      expect(resolvedLength(text, (name) => (name === 'A' ? 5 : 0))).toBe(expected.length);
+    }
   });
 });
 

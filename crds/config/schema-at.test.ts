@@ -9,7 +9,7 @@ const at = (path: string, document: unknown = sample()) => schemaAt(AdapterConfi
 describe('schemaAt', () => {
   it.each([
     ['state_persistence.disk.wal', ['enabled']],
-    ['servers[0].upstream.client_headers', ['required', 'passthrough']],
+    ['servers[0].upstream.client_headers', ['required', 'passthrough', 'unsafe']],
     ['servers[7].tool_defaults', ['tool_call_timeout_seconds', 'allow_raw_output']],
     ['servers[0].adapters[1].output_locator', ['mode', 'output_path_key', 'output_path_regexes']],
   ])('finds the section %s through defaults, conversions and lists', (path, keys) => {

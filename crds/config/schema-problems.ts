@@ -20,9 +20,15 @@ interface Checked {
   references: readonly ReferenceFound[];
 }
 
-/** Turns what zod says about a document into problems: one for each unknown key, and one for each other mistake. */
+/** Nobody reads more, and words for each of many thousands take long. */
+const MAX_ISSUES = 1000;
+
+/**
+ * Turns what zod says about a document into problems: one for each unknown key, and one for each other mistake, of which
+ * the first 1,000 count.
+ */
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], checked: Checked): LocatedProblem[] {
-  const all = issues.flatMap((issue) => {
+  const all = issues.slice(0, MAX_ISSUES).flatMap((issue) => {
     const at = issue.path.filter((key) => typeof key !== 'symbol');
     if (issue.code !== 'unrecognized_keys') return [{ at, problem: valueProblem(issue, at, checked) }];
     const known = knownKeys(schemaAt(checked.schema, at, checked.document));

@@ -21,6 +21,12 @@ const ClientHeaders = z.strictObject({
   passthrough: maybeEmpty(listOf(headerName(), 'a list of header names').prefault([])).describe(
     'Headers of clients that are sent on to the upstream. No other header is.',
   ),
+  unsafe: flag()
+    .describe(
+      '(new) Must be true for `passthrough` to list `Authorization`: the upstream then gets what clients prove ' +
+        'themselves with, and could use it elsewhere.',
+    )
+    .prefault(false),
 });
 
 const Upstream = z.strictObject({

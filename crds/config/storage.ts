@@ -54,6 +54,13 @@ export const Storage = z.strictObject({
         'its group, such as the `fsGroup` that pods share; `all`, every user.',
     )
     .prefault('group'),
+  layout: oneOf(['shared', 'per_server'])
+    .describe(
+      '(new) Where files lie under `root`: `shared`, those of all servers in `uploads/sessions` and `artifacts/sessions`; ' +
+        "`per_server`, each server's in `uploads/{id}/sessions` and `artifacts/{id}/sessions`, so that an upstream can be " +
+        'given its own two folders only. Files that lie as the other value says are still found.',
+    )
+    .prefault('shared'),
   max_size: orNull(
     bytes({ min: 0 }).describe('Most bytes of all files together. A write beyond it is refused. Null: no limit.'),
   ).prefault(null),

@@ -9,3 +9,10 @@ export function valueAt(document: unknown, path: Path): unknown {
 function member(node: unknown, key: string | number): unknown {
   return typeof node === 'object' && node !== null && Object.hasOwn(node, key) ? Reflect.get(node, key) : undefined;
 }
+
+/** The steps of a path that is written as `servers[].id`, where `[]` is each entry of a list. */
+export const stepsOf = (path: string): string[] =>
+  path
+    .replaceAll('[]', '.[]')
+    .split('.')
+    .filter((step) => step !== '');

@@ -14,6 +14,9 @@ export const Uploads = z.strictObject({
   ttl_seconds: orNull(
     seconds().describe('How long a file is kept after its last use, in seconds. Null: as long as its session.'),
   ).prefault(120),
+  page_url_ttl_seconds: seconds()
+    .describe('(new) How long the URL of the upload page is valid, which a person opens, in seconds.')
+    .prefault(900),
   require_sha256: flag()
     .describe('Require the form field `sha256` and refuse a file that does not match it.')
     .prefault(false),

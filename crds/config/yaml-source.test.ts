@@ -46,6 +46,22 @@ describe('YAML that is broken', () => {
     ]);
   });
 
+  it('T23: with 6,000 aliases is refused, and in less than a second', () => {
+    const text = `a: &a 1\nb: [${'*a, '.repeat(6000)}]\n${servers}`;
+    const start = process.threadCpuUsage();
+    const problems = problemsOf(text);
+    const { user, system } = process.threadCpuUsage(start);
+    expect(problems).toEqual([
+      { path: '', message: expect.stringContaining('has 6000 aliases (*name); at most 1000') },
+    ]);
+    expect((user + system) / 1000).toBeLessThan(1000);
+  });
+
+  it('names the place of an anchor that was set again', () => {
+    const text = `core: &x {port: 1}\nuploads: &x {ttl_seconds: 0}\nsessions: *x\n${servers}`;
+    expect(problemsOf(text)).toContainEqual(expect.objectContaining({ path: 'sessions.ttl_seconds', line: 2 }));
+  });
+
   it('that repeats a large value very often is refused', () => {
     const large = `a: &a [${'1,'.repeat(10_000)}]`;
     const text = `${large}\nb: [${'*a ,'.repeat(100)}]`;

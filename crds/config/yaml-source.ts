@@ -13,7 +13,7 @@ import {
 import { type Problem, dottedPath } from './problem.ts';
 import type { Path } from './tree.ts';
 
-/** How often aliases may repeat what aliases repeat; more is an attempt to exhaust memory. */
+/** Most aliases of a file, and how often they may repeat what aliases repeat; more is an attempt to exhaust memory. */
 const MAX_ALIASES = 1000;
 
 /** How many values a file may hold after its aliases are resolved. */
@@ -49,16 +49,17 @@ export function readYaml(text: string): YamlSource {
     prettyErrors: false,
     lineCounter: lines,
   });
+  const aliases = aliasesOf(document);
   const position = (offset: number): Position => {
     const { line, col } = lines.linePos(offset);
     return { line, column: col };
   };
   const locate = (path: Path): Position | undefined => {
-    const offset = offsetOf(document, path);
+    const offset = offsetOf(document, aliases, path);
     return offset === undefined ? undefined : position(offset);
   };
   const plainText = (path: Path): string | undefined => {
-    const node = nodeAt(document, path);
+    const node = nodeAt(document, aliases, path);
     return isScalar(node) && node.type === 'PLAIN' ? node.source : undefined;
   };
   const problems: Problem[] = [];
@@ -69,8 +70,12 @@ export function readYaml(text: string): YamlSource {
     const path = error.code === 'DUPLICATE_KEY' ? dottedPath(pathOfKey(document.contents, error.pos[0])) : '';
     problems.push({ path, message: messageOf(error), ...place });
   }
-  for (const offset of danglingAliases(document)) {
+  for (const offset of aliases.dangling) {
     problems.push({ path: '', message: MESSAGES.BAD_ALIAS, ...position(offset) });
+  }
+  if (aliases.count > MAX_ALIASES) {
+    const message = `YAML syntax error: the file has ${aliases.count} aliases (*name); at most ${MAX_ALIASES} are read`;
+    problems.push({ path: '', message });
   }
   if (problems.some(({ path }) => path === '')) return { value: undefined, problems, locate, plainText };
   try {
@@ -81,14 +86,34 @@ export function readYaml(text: string): YamlSource {
   }
 }
 
-function danglingAliases(document: Document.Parsed): number[] {
-  const offsets: number[] = [];
+/**
+ * What the aliases of a document mean, in one walk: an alias stands for the last anchor of its name before it. The
+ * parser's own way walks the whole document for each alias.
+ */
+function aliasesOf(document: Document.Parsed): Aliases {
+  const anchors = new Map<string, Node>();
+  const targets = new Map<Node, Node>();
+  const dangling: number[] = [];
+  let count = 0;
   visit(document, {
-    Alias: (_key, alias) => {
-      if (alias.resolve(document) === undefined) offsets.push(alias.range?.[0] ?? 0);
+    Alias(_key, alias) {
+      count += 1;
+      const target = anchors.get(alias.source);
+      if (target === undefined) dangling.push(alias.range?.[0] ?? 0);
+      else targets.set(alias, target);
+    },
+    Value(_key, node) {
+      if (node.anchor !== undefined) anchors.set(node.anchor, node);
     },
   });
-  return offsets;
+  return { count, dangling, targets };
+}
+
+interface Aliases {
+  readonly count: number;
+  /** Offsets of those that have no anchor before them. */
+  readonly dangling: readonly number[];
+  readonly targets: ReadonlyMap<Node, Node>;
 }
 
 /** The plain values. @throws Error when aliases repeat too much, or when an anchor contains itself */
@@ -125,11 +150,11 @@ const MESSAGES: { BAD_ALIAS: string } & Partial<Record<string, string>> = {
 };
 
 /** The offset of the key, or list entry, that a path leads to, or of its nearest ancestor that exists. */
-function offsetOf(document: Document.Parsed, path: Path): number | undefined {
+function offsetOf(document: Document.Parsed, aliases: Aliases, path: Path): number | undefined {
   let node: Node | null | undefined = document.contents;
   let offset = node?.range?.[0];
   for (const key of path) {
-    node = resolved(node, document);
+    node = resolved(node, aliases);
     if (isMap<Node, Node | null>(node)) {
       const pair = node.items.find((item) => keyText(item.key) === String(key));
       if (pair === undefined) return offset;
@@ -146,18 +171,18 @@ function offsetOf(document: Document.Parsed, path: Path): number | undefined {
   return offset;
 }
 
-function nodeAt(document: Document.Parsed, path: Path): Node | null | undefined {
+function nodeAt(document: Document.Parsed, aliases: Aliases, path: Path): Node | null | undefined {
   let node: Node | null | undefined = document.contents;
   for (const key of path) {
-    node = resolved(node, document);
+    node = resolved(node, aliases);
     if (isMap<Node, Node | null>(node)) node = node.items.find((item) => keyText(item.key) === String(key))?.value;
     else node = isSeq<Node>(node) ? node.items[Number(key)] : undefined;
   }
-  return resolved(node, document);
+  return resolved(node, aliases);
 }
 
-const resolved = (node: Node | null | undefined, document: Document): Node | null | undefined =>
-  isAlias(node) ? node.resolve(document) : node;
+const resolved = (node: Node | null | undefined, { targets }: Aliases): Node | null | undefined =>
+  isAlias(node) ? targets.get(node) : node;
 
 const keyText = (key: unknown): string | undefined => (isScalar(key) ? String(key.value) : undefined);
 

@@ -1,3 +1,4 @@
+import { stepsOf } from '../config/tree.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
 /** What is added to the fields of a schema, by their paths: `config.servers[].id`. */
@@ -8,26 +9,30 @@ export type Amendments = Readonly<Record<string, StructuralSchema>>;
  * @throws Error for a path that leads nowhere, so that no rule gets lost when a field is renamed
  */
 export function amend(schema: StructuralSchema, amendments: Amendments): StructuralSchema {
-  return Object.entries(amendments).reduce((amended, [path, more]) => at(amended, stepsOf(path), more, path), schema);
+  return Object.entries(amendments).reduce(
+    (amended, [path, more]) => changedAt(amended, path, (field) => ({ ...field, ...more })),
+    schema,
+  );
 }
 
-const stepsOf = (path: string): string[] =>
-  path
-    .replaceAll('[]', '.[]')
-    .split('.')
-    .filter((step) => step !== '');
+/** The schema with one field changed. @throws Error for a path that leads nowhere */
+export const changedAt = (
+  schema: StructuralSchema,
+  path: string,
+  change: (field: StructuralSchema) => StructuralSchema,
+): StructuralSchema => at(schema, stepsOf(path), change, path);
 
 function at(
   schema: StructuralSchema,
   steps: readonly string[],
-  more: StructuralSchema,
+  change: (field: StructuralSchema) => StructuralSchema,
   path: string,
 ): StructuralSchema {
   const [step, ...rest] = steps;
-  if (step === undefined) return { ...schema, ...more };
+  if (step === undefined) return change(schema);
   const { items, properties } = schema;
-  if (step === '[]' && items !== undefined) return { ...schema, items: at(items, rest, more, path) };
+  if (step === '[]' && items !== undefined) return { ...schema, items: at(items, rest, change, path) };
   const field = properties?.[step];
   if (field === undefined) throw new Error(`there is no field ${path}`);
-  return { ...schema, properties: { ...properties, [step]: at(field, rest, more, path) } };
+  return { ...schema, properties: { ...properties, [step]: at(field, rest, change, path) } };
 }

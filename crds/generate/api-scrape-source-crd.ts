@@ -1,9 +1,11 @@
 import { ScraperSettings, Source } from '../config/scraper.ts';
 import { ApiScrapeSourceSpec, ApiScrapeSourceStatus } from '../v1alpha1/api-scrape-source.ts';
+import { SOURCE_LIMITS } from '../v1alpha1/limits.ts';
 import { amend } from './amend.ts';
 import { type CelRule, customResourceDefinition, type PrinterColumn } from './custom-resource-definition.ts';
 import { inputSchema } from './json-schema.ts';
 import { CLAIM_AMENDMENTS, CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
+import { withLimits } from './limit-amendments.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 /** The CustomResourceDefinition of ApiScrapeSource. */
@@ -13,10 +15,13 @@ const READY = '.status.conditions[?(@.type=="Ready")]';
 const COLUMNS: readonly PrinterColumn[] = [
   { name: 'Group', type: 'string', jsonPath: '.status.group', description: 'The group that runs it.' },
   { name: 'Ready', type: 'string', jsonPath: `${READY}.status`, description: 'Whether it is scraped.' },
-  { name: 'Last Success', type: 'date', jsonPath: '.status.lastSuccessTime', description: 'Time since a good scrape.' },
-  { name: 'Records', type: 'integer', jsonPath: '.status.records', description: 'Records of the last scrape.' },
+  {
+    name: 'Since',
+    type: 'date',
+    jsonPath: '.status.lastScrapeTime',
+    description: 'For how long scrapes have gone so.',
+  },
   { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp', description: 'Time since it was created.' },
-  { name: 'Watermark', type: 'date', jsonPath: '.status.watermark', description: 'Exported up to here.', priority: 1 },
   { name: 'Reason', type: 'string', jsonPath: `${READY}.reason`, description: 'Why, in one word.', priority: 1 },
   { name: 'Message', type: 'string', jsonPath: `${READY}.message`, description: 'Why.', priority: 1 },
 ];
@@ -32,7 +37,7 @@ const FILE = { references: true };
 const OWN = { references: false };
 
 export function apiScrapeSourceCrd(): object {
-  const source = structuralSchema(inputSchema(Source), FILE, 'spec.source');
+  const source = withLimits(structuralSchema(inputSchema(Source), FILE, 'spec.source'), SOURCE_LIMITS);
   const scraper = structuralSchema(inputSchema(ScraperSettings.partial()), FILE, 'spec.scraper');
   const fields = ApiScrapeSourceSpec.omit({ source: true, scraper: true });
   const spec = amend(structuralSchema(inputSchema(fields), OWN, 'spec'), {
@@ -43,6 +48,7 @@ export function apiScrapeSourceCrd(): object {
     kind: 'ApiScrapeSource',
     shortName: 'apiss',
     description: 'A JSON API that is scraped: its records become metrics and log records of OpenTelemetry.',
+    name: 'a DNS label of at most 63 characters that starts with a letter. It stands before the names of its variables in the pods',
     columns: COLUMNS,
     spec: {
       ...spec,

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
+import { valueAt } from '../config/tree.ts';
 import { amend } from './amend.ts';
-import { chartCopy, manifest } from './custom-resource-definition.ts';
+import { chartCopy, manifest, optionalChartCopy } from './custom-resource-definition.ts';
 import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';
 import { mcpAdapterCrd } from './mcp-adapter-crd.ts';
 
@@ -21,18 +22,34 @@ describe('manifest', () => {
   });
 });
 
-describe('the copy in the chart', () => {
-  const copy = chartCopy({ metadata: { name: 'x' }, spec: { description: 'Write {{ name }}.' } }, 'x');
+describe('the copies in the charts', () => {
+  const definition = { metadata: { name: 'x' }, spec: { description: 'Write {{ name }}.' } };
+  const copy = chartCopy(definition, 'x');
 
-  it('is there only when the chart installs definitions, and stays when it goes', () => {
-    expect(copy).toMatch(/^\{\{- if \.Values\.crds\.install \}\}\n/);
-    expect(copy).toMatch(/\{\{- end \}\}\n$/);
+  it('stay when the release goes', () => {
     expect(copy).toContain('helm.sh/resource-policy: keep');
   });
 
-  it('keeps braces that are no template', () => {
+  it('are part of the operator’s only when that installs definitions', () => {
+    expect(optionalChartCopy(definition, 'x')).toBe(`{{- if .Values.crds.install }}\n${copy}{{- end }}\n`);
+  });
+
+  it('keep braces that are no template', () => {
     expect(copy).toContain('Write {{ "{{" }} name {{ "}}" }}.');
   });
+});
+
+it.each([
+  ['McpAdapter', mcpAdapterCrd(), '52 characters'],
+  ['ApiScrapeSource', apiScrapeSourceCrd(), '63 characters'],
+])('the name of a %s is described', (_, crd, said) => {
+  const path = 'spec.versions.0.schema.openAPIV3Schema.properties.metadata.properties.name.description';
+  expect(
+    valueAt(
+      crd,
+      path.split('.').map((key) => (key === '0' ? 0 : key)),
+    ),
+  ).toContain(said);
 });
 
 describe('defaults', () => {

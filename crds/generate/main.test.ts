@@ -15,8 +15,9 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generate-'));
     await cp(join(root, 'crds'), join(folder, 'crds'), { recursive: true });
-    const chart = 'helm/mcp-operator/templates/crds';
-    await cp(join(root, chart), join(folder, chart), { recursive: true });
+    for (const chart of ['helm/mcp-operator-crds/templates', 'helm/mcp-operator/templates/crds']) {
+      await cp(join(root, chart), join(folder, chart), { recursive: true });
+    }
     await cp(join(root, 'package.json'), join(folder, 'package.json'));
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
   });
@@ -52,7 +53,9 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
     expect(stderr.trim().split('\n')).toEqual([
       'crds/config/adapter.schema.json does not fit the schemas. Run: node crds/generate/main.ts',
       'crds/config/adapter.md does not fit the schemas. Run: node crds/generate/main.ts',
+      'helm/mcp-operator-crds/templates/mcpadapters.yaml does not fit the schemas. Run: node crds/generate/main.ts',
       'helm/mcp-operator/templates/crds/mcpadapters.yaml does not fit the schemas. Run: node crds/generate/main.ts',
+      'helm/mcp-operator-crds/templates/apiscrapesources.yaml does not fit the schemas. Run: node crds/generate/main.ts',
       'helm/mcp-operator/templates/crds/apiscrapesources.yaml does not fit the schemas. Run: node crds/generate/main.ts',
     ]);
     expect(await readFile(page, 'utf8')).toContain('8933');

@@ -3,7 +3,7 @@ import type { z } from 'zod';
 import { AdapterConfig } from '../config/adapter.ts';
 import { ScraperConfig } from '../config/scraper.ts';
 import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';
-import { chartCopy, manifest } from './custom-resource-definition.ts';
+import { chartCopy, manifest, optionalChartCopy } from './custom-resource-definition.ts';
 import { acceptReferences, inputSchema } from './json-schema.ts';
 import { adapterPage, scraperPage } from './config-page.ts';
 import { apiScrapeSourcePage, mcpAdapterPage } from './kind-page.ts';
@@ -32,7 +32,8 @@ function generate(): Generated[] {
     { path: 'crds/config/scraper.md', content: scraperPage(COMMAND) },
     ...Object.entries(definitions).flatMap(([name, definition]) => [
       { path: `crds/${name}.yaml`, content: manifest(definition, COMMAND) },
-      { path: `helm/mcp-operator/templates/crds/${name}.yaml`, content: chartCopy(definition, COMMAND) },
+      { path: `helm/mcp-operator-crds/templates/${name}.yaml`, content: chartCopy(definition, COMMAND) },
+      { path: `helm/mcp-operator/templates/crds/${name}.yaml`, content: optionalChartCopy(definition, COMMAND) },
     ]),
     { path: 'crds/v1alpha1/mcp-adapter.md', content: mcpAdapterPage(COMMAND) },
     { path: 'crds/v1alpha1/api-scrape-source.md', content: apiScrapeSourcePage(COMMAND) },

@@ -1,9 +1,11 @@
 import { AdapterConfig } from '../config/adapter.ts';
+import { CONFIG_LIMITS } from '../v1alpha1/limits.ts';
 import { McpAdapterSpec, McpAdapterStatus } from '../v1alpha1/mcp-adapter.ts';
 import { type Amendments, amend } from './amend.ts';
 import { type CelRule, customResourceDefinition, type PrinterColumn } from './custom-resource-definition.ts';
 import { inputSchema } from './json-schema.ts';
 import { CLAIM_AMENDMENTS, CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
+import { withLimits } from './limit-amendments.ts';
 import { structuralSchema } from './structural-schema.ts';
 
 /**
@@ -182,10 +184,14 @@ export function mcpAdapterCrd(): object {
     kind: 'McpAdapter',
     shortName: 'mcpa',
     description: 'A gateway in front of MCP servers: their tools, with uploads, artifacts, sessions and health checks.',
+    name: 'a DNS label of at most 52 characters that starts with a letter, because all that is made for it, such as its Service, is named after it',
     columns: COLUMNS,
     spec: {
       ...amend(spec, SPEC),
-      properties: { config: { ...amend(config, CONFIG), description }, ...amend(spec, SPEC).properties },
+      properties: {
+        config: { ...withLimits(amend(config, CONFIG), CONFIG_LIMITS), description },
+        ...amend(spec, SPEC).properties,
+      },
       required: ['config'],
       'x-kubernetes-validations': SEVERAL_REPLICAS,
     },

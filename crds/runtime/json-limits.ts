@@ -66,9 +66,14 @@ export function exceeded(text: string, limits: JsonLimits): keyof JsonLimits | u
  * @throws SyntaxError
  */
 export function parseJson(text: string, limits: JsonLimits): unknown {
+  requireReadable(text, limits);
+  return JSON.parse(text);
+}
+
+/** @throws JsonLimitError where the text exceeds a limit */
+export function requireReadable(text: string, limits: JsonLimits): void {
   const kind = exceeded(text, limits);
   if (kind !== undefined) throw new JsonLimitError(kind, limits);
-  return JSON.parse(text);
 }
 
 /** Index of the quote that closes the string at `at`, or the text's length. */

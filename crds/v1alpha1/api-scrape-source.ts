@@ -62,13 +62,20 @@ export const ApiScrapeSourceStatus = z.strictObject({
   observedGeneration: z.int().optional().describe('Generation of the spec that this status is about.'),
   conditions: z.array(Condition).optional().describe('What holds, and why.'),
   group: z.string().optional().describe('The group that runs the source.'),
-  lastScrapeTime: z.iso.datetime().optional().describe('When the last scrape began.'),
-  lastSuccessTime: z.iso.datetime().optional().describe('When the last successful scrape ended.'),
+  lastScrapeTime: z.iso
+    .datetime()
+    .optional()
+    .describe(
+      'When the last scrape began whose outcome was another than before; the times of every scrape are in the metrics.',
+    ),
+  lastSuccessTime: z.iso.datetime().optional().describe('When the last successful scrape ended, as of lastScrapeTime.'),
   watermark: z.iso
     .datetime()
     .optional()
-    .describe('Everything before this time was exported, as far back as the store of the group reaches.'),
-  records: z.int().optional().describe('Number of records of the last scrape.'),
+    .describe(
+      'Everything before this time was exported, as far back as the store of the group reaches; as of lastScrapeTime.',
+    ),
+  records: z.int().optional().describe('Number of records of the scrape of lastScrapeTime.'),
   lastError: z.string().optional().describe('Why the last scrape failed; absent after a success.'),
   deadWindows: z
     .int()

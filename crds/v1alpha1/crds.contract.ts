@@ -292,7 +292,7 @@ describe('kubectl', () => {
     expect(await server.kubectl('get', 'mcpa', 'shown', '-o', 'wide')).toMatch(
       /REASON +MESSAGE\n.*Available +It serves\./,
     );
-    expect(await server.kubectl('get', 'apiss')).toMatch(/NAME +GROUP +READY +LAST SUCCESS +RECORDS +AGE\n/);
+    expect(await server.kubectl('get', 'apiss')).toMatch(/NAME +GROUP +READY +SINCE +AGE\n/);
     expect(await server.kubectl('get', 'mcp', '-o', 'name')).toContain('apiscrapesource.mcpadapter.io/smallest');
   });
 

@@ -14,10 +14,10 @@ const TOKEN = secret('token of the clients');
 const auth = { enabled: true, token: TOKEN };
 const WITH_TOKEN = { headers: { 'x-mcp-adapter-auth-token': TOKEN } };
 
-async function start(core: JsonObject, server: JsonObject = {}) {
+async function start(core: JsonObject, server: JsonObject = {}, host = '127.0.0.1') {
   await using opened = new AsyncDisposableStack();
   const upstream = opened.use(await startScriptedUpstream());
-  const adapter = opened.use(await startInProcess({ core, servers: [mounted('up', upstream.url, server)] }));
+  const adapter = opened.use(await startInProcess({ core, servers: [mounted('up', upstream.url, server)] }, { host }));
   const running = opened.move();
   return { upstream, adapter, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
@@ -205,6 +205,42 @@ describe('the name by which it is called', () => {
     }
   });
 
+  test('T13: where others connect, a rebound page learns nothing, and whoever has the token may ask by any name', async () => {
+    await using at = await start({}, {}, '0.0.0.0');
+    const as = (host: string, path: string, more: Record<string, string> = {}) =>
+      send(at.adapter, path, { host, ...more });
+    for (const host of ['evil.example', `evil.example:${at.adapter.port}`]) {
+      const refused = await as(host, '/healthz');
+      expect([refused.status, refused.body]).toEqual([403, expect.stringContaining('core.allowed_hosts')]);
+      const page = await send(at.adapter, '/mcp/up', { host, origin: `http://${host}`, ...JSON_TYPE }, INITIALIZE);
+      expect([page.status, page.body]).toEqual([403, expect.stringContaining('forbidden_origin')]);
+      // A client behind a proxy that passes the name on, of which nobody has told the adapter.
+      expect((await send(at.adapter, '/mcp/up', { host, ...JSON_TYPE }, INITIALIZE)).status).toBe(200);
+      for (const probe of ['/livez', '/readyz']) expect((await as(host, probe)).status).toBe(200);
+    }
+    for (const host of ['adapter.team.svc', 'adapter', '10.0.0.7:8932', 'localhost']) {
+      expect([host, (await as(host, '/healthz')).status]).toEqual([host, 200]);
+    }
+    await using closed = await start({ auth }, {}, '0.0.0.0');
+    expect((await send(closed.adapter, '/healthz', { host: 'mcp.example.com' })).status).toBe(403);
+    const shown = await send(closed.adapter, '/healthz', { host: 'mcp.example.com', ...WITH_TOKEN.headers });
+    expect(shown.status).toBe(200);
+  });
+
+  test('T13: with a list, no other name is served but to probes', async () => {
+    await using at = await start({ allowed_hosts: ['mcp.example.com', '*.apps.example'] }, {}, '0.0.0.0');
+    const open = (host: string) => send(at.adapter, '/mcp/up', { host, ...JSON_TYPE }, INITIALIZE);
+    for (const host of ['mcp.example.com', 'one.apps.example:8443', '10.0.0.7']) {
+      expect([host, (await open(host)).status]).toEqual([host, 200]);
+    }
+    for (const host of ['evil.example', 'adapter.team.svc', 'apps.example']) {
+      const refused = await open(host);
+      expect([host, refused.status, refused.body]).toEqual([host, 403, expect.stringContaining('core.allowed_hosts')]);
+      expect((await send(at.adapter, '/healthz', { host })).status).toBe(403);
+      expect((await send(at.adapter, '/readyz', { host })).status).toBe(200);
+    }
+  });
+
   test('is not what a proxy says that it was', async () => {
     await using at = await start({});
     const forwarded = {
@@ -247,6 +283,22 @@ describe('the name by which it is called', () => {
 });
 
 describe('health', () => {
+  test('T25: says, as the log does at the start, when whoever comes is let in, or when the token is short', async () => {
+    const seen = async (core: JsonObject, host: string) => {
+      await using at = await start(core, {}, host);
+      const { warnings } = JSON.parse((await send(at.adapter, '/healthz')).body) as { warnings?: string[] };
+      const said = at.adapter.logs.filter(
+        ({ level, msg }) => level === 'warning' && String(msg).includes('core.auth.'),
+      );
+      return [warnings, said.map(({ msg }) => String(msg).split(' ')[0])];
+    };
+    expect(await seen({}, '0.0.0.0')).toEqual([['open_to_all'], ['core.auth.enabled']]);
+    expect(await seen({}, '127.0.0.1')).toEqual([undefined, []]);
+    expect(await seen({ auth }, '0.0.0.0')).toEqual([undefined, []]);
+    const short = { enabled: true, token: secret('short').slice(0, 15) };
+    expect(await seen({ auth: short }, '127.0.0.1')).toEqual([['weak_credentials'], ['core.auth.token']]);
+  });
+
   const UNHEALTHY = { status: 503, body: expect.stringContaining('"degraded_reason":"upstream_unhealthy"') };
 
   test('without the token shows no errors, with it shows them', async () => {
@@ -265,12 +317,13 @@ describe('health', () => {
         servers: [
           {
             status: 'degraded',
-            upstream_url: `http://127.0.0.1:${at.upstream.port}`,
+            server_id: 'up',
             ping: { last_error: null },
           },
         ],
       });
       expect(shown).not.toHaveProperty('persistence.state_inventory');
+      for (const name of ['mount_path', 'upstream_url']) expect(shown).not.toHaveProperty(`servers[0].${name}`);
     }
   });
 

@@ -64,7 +64,7 @@ describe('a client without the token', () => {
   test('is refused with 401, in the shape of the route', async () => {
     await using at = await start(AUTH);
     const detail = 'The header X-Mcp-Adapter-Auth-Token is missing or wrong.';
-    expect(await seen(initialize(at.adapter))).toEqual({ status: 401, body: rpc(null, 401, detail, 'unauthorized') });
+    expect(await seen(initialize(at.adapter))).toEqual({ status: 401, body: rpc('init', 401, detail, 'unauthorized') });
     expect(await seen(fetch(`${at.adapter.url}/nothing`))).toEqual({
       status: 401,
       body: { detail, code: 'unauthorized' },
@@ -474,7 +474,9 @@ describe('an upstream that wants credentials of the client', () => {
   };
 
   test('tells it so where they are passed on', async () => {
-    await using at = await startBefore(handler, { upstream: { client_headers: { passthrough: ['Authorization'] } } });
+    await using at = await startBefore(handler, {
+      upstream: { client_headers: { passthrough: ['Authorization'], unsafe: true } },
+    });
     expect(await seen(initialize(at.adapter))).toEqual({
       status: 401,
       'www-authenticate': challenge,

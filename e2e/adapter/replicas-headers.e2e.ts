@@ -19,6 +19,7 @@ describe('headers, through either replica', { timeout: 30_000 }, () => {
       static_headers: { 'X-Static': 'always', 'X-Default': 'ours' },
       client_headers: {
         required: ['X-Tenant', 'x-second'],
+        unsafe: true,
         passthrough: ['Authorization', 'x-trace-id', 'X-Default', 'X-Tenant'],
       },
     };
@@ -190,7 +191,7 @@ describe('headers, through either replica', { timeout: 30_000 }, () => {
       expect(refused.status).toBe(401);
       expect(await refused.json()).toMatchObject({
         jsonrpc: '2.0',
-        id: null,
+        id: expect.any(Number),
         error: { data: { code: 'unauthorized' } },
       });
       expect(await drain(session.at(a).stream(send))).toBe(401);

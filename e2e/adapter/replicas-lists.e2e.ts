@@ -170,7 +170,7 @@ describe('lists that depend on who asks', { timeout: 30_000 }, () => {
       const body = JSON.stringify({ jsonrpc: '2.0', id, result });
       return { status: 200, headers: type, body };
     };
-    const client_headers = { passthrough: ['Authorization'] };
+    const client_headers = { passthrough: ['Authorization'], unsafe: true };
     const server = (id: string, more: JsonObject) =>
       mounted(id, upstream.url, { upstream: { client_headers }, ...more });
     const off = { tool_definition_pinning: { mode: 'off' } };

@@ -14,6 +14,8 @@ export async function sharedCluster(): Promise<Cluster> {
 /** Name of the release, of its namespace, and of everything in it. */
 export const OPERATOR = 'mcp-operator';
 const CHART = join(import.meta.dirname, '../../helm/mcp-operator');
+export const CRD_CHART = join(import.meta.dirname, '../../helm/mcp-operator-crds');
+export const CRD_RELEASE = 'mcp-operator-crds';
 
 /** The shared cluster with the operator installed from its chart, as a user would. */
 export async function clusterWithOperator(): Promise<Cluster> {
@@ -22,11 +24,18 @@ export async function clusterWithOperator(): Promise<Cluster> {
   return cluster;
 }
 
+/** The CRDs, whoever brought them before. */
+export async function installCrds(cluster: Cluster, chart = CRD_CHART): Promise<void> {
+  const where = ['--namespace', OPERATOR, '--create-namespace', '--take-ownership', '--wait', '--timeout', '60s'];
+  await cluster.helm('upgrade', '--install', CRD_RELEASE, chart, ...where);
+}
+
 /**
- * `helm upgrade --install` with the values of the chart, and these; not with those of the last time, which helm keeps
+ * The CRDs, and `helm upgrade --install` with the values of the chart, and these; not with those of the last time, which helm keeps
  * where it gets none. Resolves when the operator is ready.
  */
 export async function installOperator(cluster: Cluster, ...args: readonly string[]): Promise<void> {
+  await installCrds(cluster);
   const where = ['--namespace', OPERATOR, '--create-namespace', '--wait', '--timeout', '120s', '--reset-values'];
   await cluster.helm('upgrade', '--install', OPERATOR, CHART, ...where, ...args);
 }

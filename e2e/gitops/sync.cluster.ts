@@ -116,13 +116,15 @@ describe.for(variants)('Argo CD, with tracking by %s and %s apply', ([tracking, 
     spec.source.repoURL = argo.urlOf('chart');
     spec.destination.namespace = namespace.name;
     // The image of the tests; and nothing for it to do, because the cluster has an operator already.
-    spec.source.helm.valuesObject = { namespaces: [namespace.name] };
+    const { image: _, ...values } = spec.source.helm.valuesObject;
+    spec.source.helm.valuesObject = { ...values, namespaces: [namespace.name] };
     await cluster.apply(application);
     try {
       const live = await argo.waitUntilHealthy(metadata.name, commit);
       const kinds = resourcesOf(live).map(({ kind }) => kind);
       expect(kinds.filter((kind) => kind === 'CustomResourceDefinition')).toHaveLength(2);
       expect(kinds).toContain('ClusterRole');
+      expect(kinds).toContain('ValidatingAdmissionPolicy');
       // Hooks of `helm test` are no hooks of Argo CD.
       expect(kinds).not.toContain('Pod');
 
@@ -169,7 +171,7 @@ test('the example ApplicationSet applies the resources of each team to a namespa
 interface ExampleApplication {
   readonly metadata: { name: string };
   readonly spec: {
-    readonly source: { repoURL: string; readonly helm: { valuesObject: object } };
+    readonly source: { repoURL: string; readonly helm: { valuesObject: Readonly<Record<string, unknown>> } };
     readonly destination: { namespace: string };
   };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect } from 'vitest';
 import type { Cluster } from '../cluster/cluster.ts';
 import { at, conditionOf, type Live } from '../cluster/kubectl.ts';
-import { installOperator, OPERATOR } from '../cluster/shared-cluster.ts';
+import { CRD_CHART, CRD_RELEASE, installCrds, installOperator, OPERATOR } from '../cluster/shared-cluster.ts';
 import { test } from '../cluster/test.ts';
 import { adapter, CHILD_KINDS, upstream } from '../operator/kit/resources.ts';
 import { openRawClient } from '../support/raw-client.ts';
@@ -116,18 +116,18 @@ describe('helm install', () => {
   test('updates the CRDs with an upgrade', async ({ operated }) => {
     const folder = await mkdtemp(join(tmpdir(), 'chart-'));
     try {
-      const chart = join(folder, 'mcp-operator');
-      await cp(CHART, chart, { recursive: true });
-      const crd = join(chart, 'templates/crds/mcpadapters.yaml');
+      const chart = join(folder, 'mcp-operator-crds');
+      await cp(CRD_CHART, chart, { recursive: true });
+      const crd = join(chart, 'templates/mcpadapters.yaml');
       const text = await readFile(crd, 'utf8');
       const column = text.replace('- name: Upstreams\n', '- name: Servers\n');
       expect(column).not.toBe(text);
       await writeFile(crd, column);
-      await operated.helm('upgrade', OPERATOR, chart, ...IN_OPERATOR_NAMESPACE, '--wait', '--timeout', '120s');
+      await installCrds(operated, chart);
       expect(await columns(operated)).toContain('Servers');
     } finally {
       await rm(folder, { recursive: true });
-      await installOperator(operated);
+      await installCrds(operated);
     }
     expect(await columns(operated)).toEqual(expect.arrayContaining(['Ready', 'Upstreams']));
     expect(await columns(operated)).not.toContain('Servers');
@@ -149,7 +149,9 @@ describe('helm install', () => {
       '`helm uninstall` keeps the CRDs and every McpAdapter and ApiScrapeSource, whose pods go on running',
     );
 
-    const said = await operated.helm('uninstall', OPERATOR, ...IN_OPERATOR_NAMESPACE, '--wait');
+    // Its pod goes with it, so that nothing of it stays after the release.
+    await operated.helm('test', OPERATOR, ...IN_OPERATOR_NAMESPACE);
+    const said = await operated.helm('uninstall', OPERATOR, CRD_RELEASE, ...IN_OPERATOR_NAMESPACE, '--wait');
     try {
       expect(said).toContain('These resources were kept due to the resource policy');
       for (const crd of CRDS) expect(said).toContain(crd);
@@ -157,6 +159,9 @@ describe('helm install', () => {
       for (const kind of ['clusterrole', 'clusterrolebinding']) {
         expect(await operated.list(kind, undefined, `app.kubernetes.io/name=${OPERATOR}`)).toEqual([]);
       }
+      const gone = (object: Live | undefined): boolean => object === undefined;
+      await operated.waitFor('lease', OPERATOR, gone, { namespace: OPERATOR });
+      expect((await operated.list('pods', OPERATOR)).filter(({ metadata }) => !metadata.deletionTimestamp)).toEqual([]);
       await serves();
     } finally {
       await installOperator(operated);
@@ -170,12 +175,31 @@ describe('helm install', () => {
     await serves();
   });
 
+  test('O6: restarts no adapter when only its own values change', async ({ operated }) => {
+    await using namespace = await operated.namespace('values');
+    const where = { namespace: namespace.name, timeoutMs: READY_MS };
+    await operated.apply([...upstream('upstream'), adapter('calm')], '-n', namespace.name);
+    await operated.waitForCondition('mcpadapter', 'calm', 'Ready', 'True', where);
+    const before = await survivors(operated, namespace.name);
+    try {
+      await installOperator(operated, '--set', 'operator.logLevel=debug', '--set', 'podLabels.team=platform');
+      // Only the operator with the new values brings this into its Service.
+      await operated.apply(adapter('calm', { service: { annotations: { seen: 'again' } } }), '-n', namespace.name);
+      const isSeen = (object: Live | undefined): boolean => object?.metadata.annotations?.['seen'] === 'again';
+      await operated.waitFor('service', 'calm', isSeen, where);
+      await operated.waitForCondition('mcpadapter', 'calm', 'Ready', 'True', where);
+      expect(await survivors(operated, namespace.name)).toEqual(before);
+    } finally {
+      await installOperator(operated);
+    }
+  });
+
   test('works with Roles only', async ({ operated }) => {
     await using home = await operated.namespace('roles-operator');
     await using team = await operated.namespace('roles-team');
     await using other = await operated.namespace('roles-other');
     const release = ['--namespace', home.name];
-    const values = ['--set', 'scope=namespaced', '--set', `namespaces={${team.name}}`, '--set', 'crds.install=false'];
+    const values = ['--set', 'scope=namespaced', '--set', `namespaces={${team.name}}`];
     // Otherwise nobody could tell who did the work.
     await installOperator(operated, '--set', 'replicaCount=0');
     try {

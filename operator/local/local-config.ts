@@ -2,10 +2,10 @@ import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 
 /**
  * The resource as one process of this machine can run it: one replica, and state in a file where the cluster has Redis.
- * The rest is built as for the cluster.
+ * Nobody comes by the names of the cluster. The rest is built as there.
  */
 export function localAdapter(adapter: McpAdapter): { adapter: McpAdapter; notes: string[] } {
-  const { config, autoscaling: _, ...spec } = adapter.spec;
+  const { config, autoscaling: _autoscaling, ingress: _ingress, httpRoute: _route, ...spec } = adapter.spec;
   const notes: string[] = [];
   const state = config.state_persistence;
   const embedded = state?.type === 'redis';

@@ -1,6 +1,7 @@
 import { BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
 import { isAbsolute, join } from 'node:path';
 import { parse, stringify } from 'yaml';
+import { FOLDERS_CONTAINER } from '../mcp-adapter/defaults.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 
 /** A process that stands for a container. */
@@ -47,7 +48,7 @@ interface Container {
   readonly env?: readonly EnvVar[];
   readonly envFrom?: readonly EnvFrom[];
   readonly ports?: readonly { readonly containerPort: number }[];
-  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string }[];
+  readonly volumeMounts?: readonly { readonly name: string; readonly mountPath: string; readonly subPath?: string }[];
 }
 interface KeyReference {
   readonly name: string;
@@ -81,7 +82,11 @@ interface PodSpec {
  */
 export function localPod(deployment: KubernetesObject, ours: readonly KubernetesObject[], world: LocalWorld): LocalPod {
   const { spec } = (deployment['spec'] as { template: { spec: PodSpec } }).template;
-  const containers = [...spec.containers, ...(spec.initContainers ?? [])];
+  const containers = [
+    ...spec.containers,
+    // Here folders are made with all others.
+    ...(spec.initContainers ?? []).filter(({ name }) => name !== FOLDERS_CONTAINER),
+  ];
   const problems: string[] = [];
   const places = folderOfMounts(containers, world.folder);
   const ports = new Map(
@@ -129,7 +134,10 @@ function folderOfMounts(containers: readonly Container[], folder: string): Map<s
   return new Map(
     mounts
       .filter(({ mountPath }) => isAbsolute(mountPath))
-      .map(({ name, mountPath }) => [mountPath.replace(/\/+$/, ''), join(folder, 'volumes', name)] as const)
+      .map(
+        ({ name, mountPath, subPath = '' }) =>
+          [mountPath.replace(/\/+$/, ''), join(folder, 'volumes', name, subPath)] as const,
+      )
       .sort(([a], [b]) => b.length - a.length),
   );
 }

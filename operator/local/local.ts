@@ -2,6 +2,7 @@ import { watch } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { type Handshake, createHandshake } from '../mcp-adapter/handshake.ts';
+import { ALL_PERMISSIONS } from '../pods/permissions.ts';
 import { checkManifests } from './check-manifests.ts';
 import { describeProblem } from './describe-problem.ts';
 import { freePort, portIfFree } from './free-port.ts';
@@ -86,7 +87,7 @@ class Local {
   async reconcile(): Promise<void> {
     const { paths, namespace, dataDir, env, print } = this.#options;
     const read = await readManifests(paths, namespace);
-    const invalid = checkManifests(read.manifests);
+    const invalid = checkManifests(read.manifests, ALL_PERMISSIONS);
     for (const problem of [...read.problems, ...invalid]) print(describeProblem(problem));
     const broken = new Set(invalid.map(({ file }) => file));
     const desired = new Map(workloads(read.manifests, resolve(dataDir), env).map((one) => [one.key, one]));

@@ -3,7 +3,13 @@ import { build } from '../mcp-adapter/build.ts';
 import { acceptedAdapter, checkManifests } from './check-manifests.ts';
 import { type Streams, UsageError, readArgs, runCommand } from '../command-line.ts';
 import { describeProblem } from './describe-problem.ts';
-import { MANIFEST_OPTIONS, manifestPaths } from './manifest-arguments.ts';
+import {
+  MANIFEST_OPTIONS,
+  PERMISSION_OPTIONS,
+  PERMISSION_USAGE,
+  manifestPaths,
+  permissionsOf,
+} from './manifest-arguments.ts';
 import { readManifests } from './manifests.ts';
 import { groupsOf } from './scrape-groups.ts';
 
@@ -16,6 +22,7 @@ Options:
   --image IMAGE         image of the pods whose resource names none (default: mcp-adapter)
   --pod-security WORD   restricted or openshift (default: restricted)
   --namespace NAME      namespace of resources that name none (default: default)
+${PERMISSION_USAGE}
   --help                this text
 
 Without a cluster nothing is known about Services, so a NetworkPolicy may be wider than there.
@@ -29,6 +36,7 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
       allowPositionals: true,
       options: {
         ...MANIFEST_OPTIONS,
+        ...PERMISSION_OPTIONS,
         image: { type: 'string' },
         'pod-security': { type: 'string' },
       },
@@ -38,6 +46,7 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
       return 0;
     }
     const paths = manifestPaths(values, positionals);
+    const permissions = permissionsOf(values);
     const podSecurity = values['pod-security'] ?? 'restricted';
     if (podSecurity !== 'restricted' && podSecurity !== 'openshift') {
       throw new UsageError(`--pod-security must be restricted or openshift, not "${podSecurity}"`);
@@ -45,10 +54,10 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
     const image = values.image ?? 'mcp-adapter';
     const print = (object: object): void => streams.out(`---\n${stringify(object).trimEnd()}`);
     const read = await readManifests(paths, values.namespace ?? 'default');
-    const problems = [...read.problems, ...checkManifests(read.manifests)];
+    const problems = [...read.problems, ...checkManifests(read.manifests, permissions)];
     for (const problem of problems) streams.err(describeProblem(problem));
     for (const manifest of read.manifests) {
-      const adapter = acceptedAdapter(manifest);
+      const adapter = acceptedAdapter(manifest, permissions);
       if (adapter === undefined) continue;
       const children = build(adapter, {
         image,
@@ -59,7 +68,7 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
       });
       for (const { object } of children) print(object);
     }
-    for (const group of groupsOf(read.manifests)) group.objects(image, podSecurity).forEach(print);
+    for (const group of groupsOf(read.manifests, permissions)) group.objects(image, podSecurity).forEach(print);
     return problems.length > 0 ? 1 : 0;
   });
 }

@@ -2,7 +2,8 @@ import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { build } from '../scrape-group/build.ts';
 import { type Group, groupNameOf, groupOf } from '../scrape-group/group.ts';
 import { plan } from '../scrape-group/plan.ts';
-import { prepare } from '../scrape-group/prepare.ts';
+import { preparing } from '../scrape-group/prepare.ts';
+import type { Permissions } from '../pods/permissions.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import type { Manifest } from './manifests.ts';
 
@@ -17,7 +18,8 @@ export interface LocalGroup {
 }
 
 /** The groups of all sources that have a usable shape, in the order of the files. */
-export function groupsOf(manifests: readonly Manifest[]): LocalGroup[] {
+export function groupsOf(manifests: readonly Manifest[], permissions: Permissions): LocalGroup[] {
+  const prepare = preparing(permissions);
   const byGroup = Map.groupBy(manifests.filter(isSource), ({ object }) => {
     return `${object.metadata.namespace}/${groupNameOf(object as unknown as ApiScrapeSource)}`;
   });

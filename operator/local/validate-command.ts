@@ -1,7 +1,13 @@
 import { checkManifests } from './check-manifests.ts';
 import { type Streams, readArgs, runCommand } from '../command-line.ts';
 import { describeProblem } from './describe-problem.ts';
-import { MANIFEST_OPTIONS, manifestPaths } from './manifest-arguments.ts';
+import {
+  MANIFEST_OPTIONS,
+  PERMISSION_OPTIONS,
+  PERMISSION_USAGE,
+  manifestPaths,
+  permissionsOf,
+} from './manifest-arguments.ts';
 import { readManifests } from './manifests.ts';
 
 const USAGE = `Usage: mcp-operator validate [options] -f PATH...
@@ -12,6 +18,7 @@ other kinds are left alone. The exit code is 0 when nothing is wrong, and 1 when
 Options:
   -f, --filename PATH   a file or a folder, whose subfolders do not count; may be repeated
   --namespace NAME      namespace of resources that name none (default: default)
+${PERMISSION_USAGE}
   --help                this text
 `;
 
@@ -21,15 +28,16 @@ export function validateCommand(args: readonly string[], streams: Streams): Prom
     const { values, positionals } = readArgs({
       args: [...args],
       allowPositionals: true,
-      options: MANIFEST_OPTIONS,
+      options: { ...MANIFEST_OPTIONS, ...PERMISSION_OPTIONS },
     });
     if (values.help) {
       streams.out(USAGE.trimEnd());
       return 0;
     }
     const paths = manifestPaths(values, positionals);
+    const permissions = permissionsOf(values);
     const read = await readManifests(paths, values.namespace ?? 'default');
-    const problems = [...read.problems, ...checkManifests(read.manifests)];
+    const problems = [...read.problems, ...checkManifests(read.manifests, permissions)];
     for (const problem of problems) streams.err(describeProblem(problem));
     const count = read.manifests.length;
     if (count === 0 && problems.length === 0) {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { build } from '../mcp-adapter/build.ts';
 import { effectiveConfig } from '../mcp-adapter/effective-config.ts';
+import { ALL_PERMISSIONS } from '../pods/permissions.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { acceptedAdapter } from './check-manifests.ts';
 import { localAdapter } from './local-config.ts';
@@ -52,10 +53,10 @@ export function workloads(
 ): Workload[] {
   const world = { dataDir, data: dataOf(manifests), env };
   const adapters = manifests.flatMap((manifest) => {
-    const adapter = acceptedAdapter(manifest);
+    const adapter = acceptedAdapter(manifest, ALL_PERMISSIONS);
     return adapter === undefined ? [] : [adapterWorkload(adapter, manifest.file, world)];
   });
-  return [...adapters, ...groupsOf(manifests).flatMap((group) => groupWorkloads(group, world))];
+  return [...adapters, ...groupsOf(manifests, ALL_PERMISSIONS).flatMap((group) => groupWorkloads(group, world))];
 }
 
 /** Tells workloads apart. */

@@ -12,16 +12,19 @@ export function publicUrl(resource: KubernetesObject, service: KubernetesObject 
   const { name, namespace } = resource.metadata;
   const port = portOf(service);
   if (port === undefined) return undefined;
-  const ingress = valueAt(resource, ['spec', 'ingress']);
+  return outsideUrl(resource['spec']) ?? `http://${name}.${namespace}.svc:${port}`;
+}
+
+/** The same where clients come from outside of the cluster; undefined when the spec names no host. */
+export function outsideUrl(spec: unknown): string | undefined {
+  const ingress = valueAt(spec, ['ingress']);
   if (isObject(ingress)) {
     return `${textAt(ingress, 'tlsSecretName') === undefined ? 'http' : 'https'}://${textAt(ingress, 'host')}`;
   }
-  const route = valueAt(resource, ['spec', 'httpRoute']);
+  const route = valueAt(spec, ['httpRoute']);
   const [host] = listAt(route, 'hostnames');
-  if (typeof host === 'string' && !host.startsWith('*')) {
-    return `${listAt(route, 'parentRefs').some(isSecure) ? 'https' : 'http'}://${host}`;
-  }
-  return `http://${name}.${namespace}.svc:${port}`;
+  if (typeof host !== 'string' || host.startsWith('*')) return undefined;
+  return `${listAt(route, 'parentRefs').some(isSecure) ? 'https' : 'http'}://${host}`;
 }
 
 /** Which listeners of a Gateway have certificates stands in the Gateway; by their names and ports people say it too. */

@@ -7,6 +7,8 @@ import { interpolateAll } from '../../crds/config/reference.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { build, type Child } from './build.ts';
+import { settled } from './settled-config.ts';
+import { completedConfig } from './completed-config.ts';
 import { environmentOf, goldenResource, goldenResources, TESTDATA } from './golden-resources.ts';
 
 const resources = goldenResources();
@@ -47,7 +49,7 @@ describe.each(resources)('$name', ({ name, adapter, context }) => {
   test('becomes a file from which the adapter reads what the resource says', () => {
     const env = environmentOf(adapter);
     const file = String(valueAt(child(children, 'ConfigMap').object, ['data', 'config.yaml']));
-    const said = interpolateAll(adapter.spec.config, env).value;
+    const said = interpolateAll(completedConfig(settled(adapter, undefined).adapter), env).value;
     expect(loadAdapterConfig(file, env)).toEqual(AdapterConfig.parse(said));
   });
 

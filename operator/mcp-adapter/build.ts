@@ -27,6 +27,7 @@ import { networkPolicy } from './network-policy.ts';
 import { serviceAccount } from './service-account.ts';
 import { serviceMonitor } from './service-monitor.ts';
 import { service } from './service.ts';
+import { settled } from './settled-config.ts';
 import { storageClaim } from './storage-claim.ts';
 
 /** An object as it is to be applied, without its owner reference. */
@@ -40,12 +41,17 @@ export interface Child {
 /**
  * Every object of this McpAdapter, in the order in which they are applied. What is not in the list is not wanted.
  * The same arguments give the same list, to the byte.
+ * @throws BudgetError when it takes longer than the budget of the context, if there is one
  */
-export function build(adapter: McpAdapter, context: BuildContext): Child[] {
+export function build(given: McpAdapter, context: BuildContext): Child[] {
+  const { adapter, labels } = settled(given, context.liveConfigMap);
   const { spec } = adapter;
-  const { serves } = context;
+  const { serves, budget } = context;
+  budget?.step('spec.config');
   const config = effectiveConfig(spec);
-  const file = configMap(adapter);
+  budget?.step('spec.config');
+  const file = configMap(adapter, labels);
+  budget?.step('spec');
   const children: readonly [Resource, KubernetesObject | undefined][] = [
     [SERVICE_ACCOUNTS, serviceAccount(adapter)],
     [CONFIG_MAPS, file],

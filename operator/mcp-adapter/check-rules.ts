@@ -1,8 +1,10 @@
-import { RE2JS } from 're2js';
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
-import { blockedFields } from '../pods/blocked.ts';
+import { MAX_PATTERN } from '../../crds/v1alpha1/limits.ts';
+import type { Budget } from '../pods/budget.ts';
+import { type Blocking, blockedFields } from '../pods/blocked.ts';
 import { isUnknown, uncheckedResolver } from '../pods/known-values.ts';
+import { patternError } from '../pods/patterns.ts';
 import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { connectionsOf } from './connections.ts';
 import { isLoopback } from './loopback.ts';
@@ -12,11 +14,21 @@ import { isLoopback } from './loopback.ts';
  * of them in CEL. They read unchecked JSON and say nothing about what they cannot judge.
  *
  * @param existingClaimModes of the claim that the spec names; undefined when they are not known
+ * @throws BudgetError when it takes too long
  */
-export function ruleProblems(resource: unknown, existingClaimModes: readonly string[] | undefined): Problem[] {
+export function ruleProblems(
+  resource: unknown,
+  existingClaimModes: readonly string[] | undefined,
+  blocking: Blocking,
+  budget: Budget,
+): Problem[] {
+  budget.step('spec.config');
   const known = withKnownValues(resource);
-  const violations = [...RULES.flatMap((rule) => rule(known, existingClaimModes)), ...secretsByReference(resource)];
-  return [...violations.map(({ at, message }) => ({ path: dottedPath(at), message })), ...blockedUpstreams(known)];
+  const violations = [...RULES.flatMap((rule) => rule(known, existingClaimModes)), ...toolPatterns(known, budget)];
+  return [
+    ...violations.map(({ at, message }) => ({ path: dottedPath(at), message })),
+    ...blockedUpstreams(known, blocking),
+  ];
 }
 
 /** The resource with the values of its own variables in its configuration. */
@@ -145,46 +157,28 @@ const nodePort: Rule = (resource) => {
 };
 
 /** The adapter skips such a pattern with a warning; here there is somebody to tell before it serves what was to hide. */
-const toolPatterns: Rule = (resource) =>
+const toolPatterns = (resource: unknown, budget: Budget): Violation[] =>
   listAt(resource, ...CONFIG, 'servers').flatMap((server, index) =>
     listAt(server, 'disabled_tools').flatMap((pattern, position) => {
       if (typeof pattern !== 'string' || isUnknown(pattern)) return [];
-      const reason = patternError(pattern);
       const at = [...CONFIG, 'servers', index, 'disabled_tools', position];
+      // A value of spec.env may be longer than what is allowed here.
+      const reason =
+        pattern.length > MAX_PATTERN
+          ? `it has ${pattern.length} characters, at most ${MAX_PATTERN} are allowed`
+          : patternError(pattern, dottedPath(at), budget);
       return reason === undefined ? [] : [{ at, message: `is no valid regular expression (RE2): ${reason}` }];
     }),
   );
 
 /** Upstreams, and whatever else the adapter connects to. */
-function blockedUpstreams(resource: unknown): Problem[] {
+function blockedUpstreams(resource: unknown, blocking: Blocking): Problem[] {
   const config = valueAt(resource, CONFIG);
   const connections = connectionsOf(config, textAt(config, 'state_persistence', 'type') ?? 'disk');
-  return blockedFields(connections).map(({ field, message }) => ({ path: `${dottedPath(CONFIG)}.${field}`, message }));
-}
-
-/** About what is written, not about what it stands for. The same as the rule of the CRD. */
-const secretsByReference: Rule = (resource) =>
-  [
-    { field: 'token', variable: 'ADAPTER_TOKEN' },
-    { field: 'signing_secret', variable: 'ADAPTER_SIGNING_SECRET' },
-  ].flatMap(({ field, variable }) => {
-    const at = [...CONFIG, 'core', 'auth', field];
-    const written = textAt(resource, ...at) ?? '';
-    // A default is written out as well.
-    if (written.trim() === '' || /\$\{[A-Za-z_][A-Za-z0-9_]*\}/.test(written)) return [];
-    const message =
-      'is a secret and has no place in this resource: put it into a Secret, name that in spec.env as ' +
-      `${variable}, and write \${${variable}} here`;
-    return [{ at, message }];
-  });
-
-function patternError(pattern: string): string | undefined {
-  try {
-    RE2JS.compile(pattern);
-    return undefined;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
+  return blockedFields(connections, blocking).map(({ field, message }) => ({
+    path: `${dottedPath(CONFIG)}.${field}`,
+    message,
+  }));
 }
 
 const RULES: readonly Rule[] = [
@@ -199,7 +193,6 @@ const RULES: readonly Rule[] = [
   variables,
   variableSources,
   nodePort,
-  toolPatterns,
 ];
 
 function atMostOne(resource: unknown, at: Path, names: readonly string[]): Violation[] {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { EMPTIED_VARIABLES, isCodeVariable } from './check-env.ts';
 import { type Served, check } from './check.ts';
 import { sampleAdapter } from './testing/sample.ts';
 
@@ -32,6 +33,35 @@ describe('several replicas on a claim that exists', () => {
     );
     expect(problems({ ...values, 'spec.replicas': 1 }, { ...served, existingClaimModes })).toEqual([]);
   });
+});
+
+describe('O8: an overlay that hides what the operator mounts', () => {
+  const mounted = (mountPath: string, name: string) => ({
+    'spec.podOverlay': { spec: { containers: [{ name: 'adapter', volumeMounts: [{ mountPath, name }] }] } },
+  });
+  const at = 'spec.podOverlay.spec.containers[0].volumeMounts[0].mountPath';
+
+  it.each([
+    ['/data/shared', {}, 'storage'],
+    ['/data/shared/', {}, 'storage'],
+    ['/files', { 'spec.config.storage': { root: '/files/' } }, 'storage'],
+    ['/etc/mcp-adapter', {}, 'config'],
+  ])('is refused at %s', (path, values, volume) => {
+    expect(problems({ ...values, ...mounted(path, 'mine') })).toEqual([
+      `${at} hides what the operator mounts there, the volume ${volume}; mount mine elsewhere, or lay another source over the volume ${volume}`,
+    ]);
+    expect(problems({ ...values, ...mounted(path, volume) })).toEqual([]);
+  });
+
+  it('is none beside it', () => {
+    expect(problems(mounted('/data/shared/models', 'mine'))).toEqual([]);
+  });
+});
+
+it('O8: a quantity that is none is refused with its field', () => {
+  expect(problems({ 'spec.resources': { limits: { memory: '128MB' } } })).toEqual([
+    expect.stringContaining('spec.resources.limits.memory is "128MB", which is no quantity'),
+  ]);
 });
 
 describe('what is accepted', () => {
@@ -156,7 +186,7 @@ describe('what is refused, with the field and what to do', () => {
     [
       'a token that is written out',
       { 'spec.config.core': { auth: { enabled: true, token: 'hunter2' } } },
-      'spec.config.core.auth.token is a secret and has no place in this resource: put it into a Secret, name that in spec.env as ADAPTER_TOKEN, and write ${ADAPTER_TOKEN} here',
+      'spec.config.core.auth.token is a secret and has no place in this resource: put it into a Secret, name that in spec.env as TOKEN, and write ${TOKEN} for it here',
     ],
     [
       'a token that is written out, while nobody needs it',
@@ -419,5 +449,26 @@ describe('a resource of any shape', () => {
     { config: { servers: 'x', core: [] }, envFrom: [null], replicas: 'x' },
   ])('is refused without an exception: %j', (spec) => {
     expect(check({ ...sampleAdapter(), spec }, served).ok).toBe(false);
+  });
+});
+
+describe('O15 T22: variables that are code or change trust', () => {
+  const NAMES =
+    'NODE_OPTIONS NODE_EXTRA_CA_CERTS NODE_TLS_REJECT_UNAUTHORIZED LD_PRELOAD LD_LIBRARY_PATH PATH HTTP_PROXY https_proxy NO_PROXY all_proxy SSL_CERT_FILE OPENSSL_CONF GCONV_PATH'.split(
+      ' ',
+    );
+
+  it.each(NAMES)('%s is refused', (name) => {
+    expect(problems({ 'spec.env': [{ name, value: '--import=data:text/javascript,code' }] })).toEqual([
+      expect.stringContaining(`spec.env[0].name is ${name}, which changes what the adapter runs or whom it trusts`),
+    ]);
+  });
+
+  it.each(['NODE', 'MY_NODE_OPTIONS', 'PATH_PREFIX', 'PROXY', 'SSL', 'LDAP_URL'])('%s is not', (name) => {
+    expect(problems({ 'spec.env': [{ name, value: 'x' }] })).toEqual([]);
+  });
+
+  it('empties each refused name that it knows of', () => {
+    expect(EMPTIED_VARIABLES.filter((name) => !isCodeVariable(name))).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-import type { PodClient } from '../pods/ask-pods.ts';
+import type { PodHearing } from '../pods/hear-pods.ts';
+import type { Permissions } from '../pods/permissions.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
@@ -25,8 +26,8 @@ export interface Cluster {
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: EventRecorder;
-  readonly health: Pick<PodClient<PodHealth>, 'ask'>;
+  readonly hearing: PodHearing<PodHealth>;
   readonly greeter: Greeter;
-  readonly settings: Pick<BuildContext, 'image' | 'podSecurity'>;
+  readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & { readonly permissions: Permissions };
   readonly now: () => Date;
 }

@@ -1,7 +1,10 @@
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
 import { PodClient } from '../pods/ask-pods.ts';
+import { EXACT_FIELDS } from '../pods/exact-fields.ts';
+import { PodHearing } from '../pods/hear-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
+import { Inquiries } from '../runtime/inquiries.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { Lookup } from '../runtime/lookup.ts';
 import { keyOf } from '../runtime/object-store.ts';
@@ -15,7 +18,7 @@ import { ADAPTER_LABEL } from './labels.ts';
 import { ADAPTER_HEALTH } from './pod-health.ts';
 import { reconcile } from './reconcile.ts';
 
-/** Most of a reconcile's time is waiting for pods to answer. */
+/** Most of a reconcile's time is waiting for the API server. */
 const CONCURRENCY = 8;
 const SERVICES_KEPT_MS = 60_000;
 const CLAIMS_KEPT_MS = 5_000;
@@ -29,7 +32,9 @@ export function mcpAdapterController(
   handshake = createHandshake(parts.version),
 ): { readonly controller: Controller } & AsyncDisposable {
   const { api, caches, events, log, hooks, options } = parts;
-  const health = new PodClient(ADAPTER_HEALTH);
+  const client = new PodClient(ADAPTER_HEALTH);
+  const inquiries = new Inquiries({ onError: (error) => log.warn({ err: error }, 'an adapter could not be asked') });
+  const onNews = (key: Key): void => controller.enqueue(key);
   const cluster: Cluster = {
     adapters: caches.adapters,
     pods: caches.adapterPods,
@@ -40,12 +45,13 @@ export function mcpAdapterController(
     applier: new Applier({
       api,
       fieldManager: FIELD_MANAGER,
+      exact: EXACT_FIELDS,
       handOver: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
     }),
     status: new StatusWriter({ api, resource: MCP_ADAPTERS, fieldManager: FIELD_MANAGER }),
     events,
-    health,
-    greeter: new Greeter({ shakeHands: handshake.shakeHands }),
+    hearing: new PodHearing({ client, source: ADAPTER_HEALTH, inquiries, onNews }),
+    greeter: new Greeter({ shakeHands: handshake.shakeHands, inquiries, onNews }),
     settings: options,
     now: () => new Date(),
   };
@@ -65,7 +71,8 @@ export function mcpAdapterController(
   return {
     controller,
     async [Symbol.asyncDispose]() {
-      await Promise.all([health.close(), handshake.close()]);
+      await inquiries.close();
+      await Promise.all([client.close(), handshake.close()]);
     },
   };
 }

@@ -12,10 +12,16 @@ export const CONFIG_FILE = 'config.yaml';
 /** Volume of the folder `config.storage.root`. Sidecars mount it under this name. */
 export const STORAGE_VOLUME = 'storage';
 
-export const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
+/** Folder of the storage that holds the state, which only the adapter sees. */
+export const STATE_SUBPATH = 'state';
+
+/** Name of the container that the folders of files are made for; it ends at once. */
+export const FOLDERS_CONTAINER = 'storage-folders';
 
 /** Variable that tells the adapter how long running calls may go on after SIGTERM. */
 export const SHUTDOWN_VARIABLE = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
+/** Variable by which the replicas of one adapter know each other, and others, in Redis. */
+export const NAME_VARIABLE = 'MCP_ADAPTER_NAME';
 /** Seconds between the decision to stop a pod and SIGTERM, in which Services learn to leave it out. */
 export const PRE_STOP_SECONDS = 5;
 /** Seconds that the program has for its last work after running calls have ended. */

@@ -14,6 +14,8 @@ test('what is not written has the defaults of the adapter', () => {
     host: '0.0.0.0',
     port: 8932,
     portUnknown: false,
+    perServer: false,
+    outputFolders: [],
     storageRoot: '/data/shared',
     stateType: 'disk',
     statePathOutside: undefined,

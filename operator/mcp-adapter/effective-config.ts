@@ -29,6 +29,10 @@ export interface EffectiveConfig {
   readonly metrics: { readonly port: number; readonly path: string } | undefined;
   /** Absolute path; the default when it depends on a variable. */
   readonly storageRoot: string;
+  /** Whether each server has folders of its own there; false when it depends on a variable. */
+  readonly perServer: boolean;
+  /** Folders below the storage root that tools may leave files in, beside those that the adapter gives them; relative. */
+  readonly outputFolders: readonly string[];
   /** Undefined when it depends on a variable. */
   readonly stateType: 'memory' | 'disk' | 'redis' | undefined;
   /** Absolute path of the SQLite file when one is written outside of the storage root. */
@@ -71,6 +75,8 @@ export function effectiveConfig(spec: McpAdapterSpec): EffectiveConfig {
     portUnknown: unknownAt('core', 'port'),
     metrics: metricsOf(read(Telemetry.shape.prometheus, at('telemetry', 'prometheus'))),
     storageRoot,
+    perServer: read(Storage.shape.layout, at('storage', 'layout')) === 'per_server',
+    outputFolders: outputFolders(storageRoot, at('storage')),
     stateType,
     statePathOutside:
       stateType === 'redis' ? undefined : outside(storageRoot, at('state_persistence', 'disk', 'local_path')),
@@ -119,6 +125,13 @@ function outside(root: string, path: unknown): string | undefined {
   if (typeof path !== 'string' || path.trim() === '') return undefined;
   const file = absolute(path.trim());
   return file.startsWith(root === '/' ? root : `${root}/`) ? undefined : file;
+}
+
+function outputFolders(root: string, storage: unknown): string[] {
+  if (valueAt(storage, ['artifact_locator_policy']) !== 'allow_configured_roots') return [];
+  return listAt(storage, ['artifact_locator_allowed_roots'])
+    .flatMap((path) => (typeof path === 'string' ? [posix.relative(root, absolute(path.trim()))] : []))
+    .filter((path) => path !== '' && path !== '..' && !path.startsWith('../'));
 }
 
 function auditPathOutside(root: string, section: unknown): string | undefined {

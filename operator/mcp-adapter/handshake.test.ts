@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { createHandshake, firstMessage } from './handshake.ts';
+import { createHandshake, EventReader, firstEvent } from './handshake.ts';
 
 const forever = new AbortController().signal;
 const result = { jsonrpc: '2.0', id: 1, result: { protocolVersion: '2025-11-25', capabilities: {}, serverInfo: {} } };
@@ -145,5 +145,56 @@ it.each([
   ['data: {"result":1}\n', undefined],
   ['', undefined],
 ])('finds the first answer in %j', (stream, expected) => {
-  expect(firstMessage(stream)).toEqual(expected);
+  expect(new EventReader().add(stream)).toEqual(expected);
+});
+
+it.each(['\r\n', '\n', '\r'])('is found with %j at the ends of lines, wherever the parts are cut', (end) => {
+  const stream = [
+    ': hello',
+    '',
+    'data: {"method":"x"}',
+    '',
+    'event: message',
+    'data: {"result":',
+    'data: 1}',
+    '',
+    '',
+  ].join(end);
+  for (let cut = 1; cut < stream.length; cut += 1) {
+    const reader = new EventReader();
+    const found = reader.add(stream.slice(0, cut)) ?? reader.add(stream.slice(cut));
+    expect(found, String(cut)).toEqual({ result: 1 });
+  }
+});
+
+it('L9 T23: an answer that comes in thousands of parts is read once', () => {
+  const reader = new EventReader();
+  const start = process.threadCpuUsage();
+  for (let part = 0; part < 20_000; part += 1) reader.add(`data: {"n":${part},"text":"${'x'.repeat(30)}"}\n\n`);
+  for (let part = 0; part < 100_000; part += 1) reader.add('xxxxxxxxxx');
+  const { user, system } = process.threadCpuUsage(start);
+  expect((user + system) / 1000).toBeLessThan(500);
+  expect(reader.count).toBe(20_000);
+});
+
+/** The text in parts of so many bytes. */
+async function* inParts(text: string, size: number): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
+}
+
+it.each(['\n\n', '\r\n\r\n', '\r\r'])(
+  'finds the first answer byte by byte, with events that end in %j',
+  async (end) => {
+    const stream = `data: {"method":"ping"}${end}data: {"result":"ü"}${end}data: {"result":2}${end}`;
+    expect(await firstEvent(inParts(stream, 1))).toEqual({ result: 'ü' });
+  },
+);
+
+it('T23: takes little time for a stream that comes byte by byte and never ends', async () => {
+  const parts = inParts(`data: ${'x'.repeat(200_000)}`, 1);
+  const before = process.cpuUsage();
+  expect(await firstEvent(parts)).toBeUndefined();
+  const { user, system } = process.cpuUsage(before);
+  expect((user + system) / 1000).toBeLessThan(2_000);
 });

@@ -1,6 +1,7 @@
 import { ANYWHERE, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 import { Agent, request } from 'undici';
 import { valueAt } from '../../crds/config/tree.ts';
+import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
 import { bodyText } from '../pods/http-body.ts';
 import { textAt } from '../runtime/raw.ts';
 
@@ -109,37 +110,65 @@ function judge(status: number, reply: unknown, url: string): Handshake {
   return { ok: false, message: `${url} answered initialize with HTTP ${status}: ${detail}` };
 }
 
-/** The first message of an event stream; the rest is not waited for. */
-async function firstEvent(body: AsyncIterable<Uint8Array>): Promise<unknown> {
+/**
+ * The first message of an event stream; the rest is not waited for. Each text is looked at once, however small the parts
+ * are in which it comes.
+ */
+export async function firstEvent(body: AsyncIterable<Uint8Array>): Promise<unknown> {
   const decoder = new TextDecoder();
-  let text = '';
+  const events = new EventReader();
+  let length = 0;
   for await (const part of body) {
-    text += decoder.decode(part, { stream: true });
-    const message = firstMessage(text);
+    const text = decoder.decode(part, { stream: true });
+    const message = events.add(text);
     if (message !== undefined) return message;
-    if (text.length > MAX_BYTES) break;
+    length += text.length;
+    if (length > MAX_BYTES || events.count > MAX_EVENTS) return undefined;
   }
-  return firstMessage(`${text}\n\n`);
+  return events.add('\n\n');
 }
 
-/** Of the complete events in the text, the first whose data is a JSON-RPC answer (WHATWG HTML, "Server-sent events"). */
-export function firstMessage(text: string): unknown {
-  const events = text.split(/\r\n\r\n|\n\n|\r\r/).slice(0, -1);
-  for (const event of events) {
-    const data = event
-      .split(/\r\n|\n|\r/)
-      .filter((line) => line.startsWith('data:'))
-      .map((line) => line.slice(5).replace(/^ /, ''))
-      .join('\n');
-    const message = jsonOrUndefined(data);
-    if (valueAt(message, ['result']) !== undefined || valueAt(message, ['error']) !== undefined) return message;
+/** Before the answer to `initialize` there is hardly anything. */
+const MAX_EVENTS = 1000;
+const LINE_END = /\r\n|\n|\r/g;
+
+/**
+ * Reads events (WHATWG HTML, "Server-sent events") until one is a JSON-RPC answer. Each part is looked at once, whatever
+ * the parts are: the pod that sends them may be anybody's.
+ */
+export class EventReader {
+  /** Complete events so far. */
+  count = 0;
+  /** The beginning of a line whose end has not come. */
+  #rest: string[] = [];
+  #data: string[] = [];
+  #afterReturn = false;
+
+  /** @returns the answer, when it ends in this part */
+  add(text: string): unknown {
+    // The two ends of one line may come in two parts.
+    let start = this.#afterReturn && text.startsWith('\n') ? 1 : 0;
+    if (text !== '') this.#afterReturn = text.endsWith('\r');
+    for (const { 0: end, index } of text.matchAll(LINE_END)) {
+      if (index < start) continue;
+      const line = [...this.#rest, text.slice(start, index)].join('');
+      this.#rest = [];
+      start = index + end.length;
+      if (line.startsWith('data:')) this.#data.push(line.slice(5).replace(/^ /, ''));
+      if (line !== '' || this.#data.length === 0) continue;
+      const message = jsonOrUndefined(this.#data.join('\n'));
+      this.#data = [];
+      this.count += 1;
+      if (valueAt(message, ['result']) !== undefined || valueAt(message, ['error']) !== undefined) return message;
+    }
+    this.#rest.push(text.slice(start));
+    return undefined;
   }
-  return undefined;
 }
 
 function jsonOrUndefined(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJson(text, ANSWER_LIMITS);
   } catch {
     return undefined;
   }

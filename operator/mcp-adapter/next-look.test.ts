@@ -16,6 +16,7 @@ const serving: Situation = {
   network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [],
+  isHeard: true,
   handshake: { ok: true },
   warnings: [],
   now: at(3600),
@@ -24,7 +25,8 @@ const waiting = { objects: [], settled: false, requeueAfterMs: 1_000 };
 
 it.each<[string, Partial<Situation>, typeof waiting | undefined, number | undefined]>([
   ['every 15 s while ready', {}, undefined, 15_000],
-  ['every 2 s until a young pod has answered', { handshake: undefined, now: at(10) }, undefined, 2_000],
+  ['every 2 s until a young pod has answered', { handshake: undefined, now: at(8) }, undefined, 2_000],
+  ['less often the longer that takes', { handshake: undefined, now: at(40) }, undefined, 10_000],
   [
     'every 2 s when old pods have just stopped answering',
     { handshake: { ok: false, message: 'x', failingForMs: 5_000 } },
@@ -39,6 +41,18 @@ it.each<[string, Partial<Situation>, typeof waiting | undefined, number | undefi
     15_000,
   ],
   ['not at all without a pod', { pods: [] }, undefined, undefined],
+  [
+    'O3: when waiting for pods has lasted long enough',
+    {
+      pods: [],
+      deployment: deploymentWith({
+        available: 0,
+        conditions: [{ type: 'Available', status: 'False', lastTransitionTime: at(3300).toISOString() }],
+      }),
+    },
+    undefined,
+    300_000,
+  ],
   ['as soon as apply wants it', {}, waiting, 1_000],
   [
     'once a minute for an API',

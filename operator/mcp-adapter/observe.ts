@@ -18,6 +18,8 @@ export interface Observed {
   readonly ownership: Ownership;
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly PodHealth[];
+  /** Whether all pods that may answer have been asked since they are there. */
+  readonly isHeard: boolean;
   /** `spec.storage.existingClaim`, where there is one. */
   readonly foreignClaim: KubernetesObject | undefined;
   readonly serves: Served & { readonly serviceMonitors: boolean };
@@ -30,8 +32,8 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
   const { namespace, name } = key;
   const pods = cluster.pods.byLabel(ADAPTER_LABEL, namespace, name);
   const claimName = textAt(resource, 'spec', 'storage', 'existingClaim');
-  const [health, foreignClaim, httpRoutes, serviceMonitors] = await Promise.all([
-    cluster.health.ask(pods, signal),
+  const { health, isComplete } = cluster.hearing.hear(key, pods);
+  const [foreignClaim, httpRoutes, serviceMonitors] = await Promise.all([
     claimName === undefined ? undefined : cluster.claims.get({ namespace, name: claimName }, signal),
     cluster.serves(HTTP_ROUTES, signal),
     cluster.serves(SERVICE_MONITORS, signal),
@@ -45,6 +47,7 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
     ownership: ownershipOf(resource),
     pods,
     health,
+    isHeard: isComplete,
     foreignClaim,
     serves: { httpRoutes, serviceMonitors },
   };

@@ -27,6 +27,7 @@ export const ADAPTER_HEALTH: HealthSource<PodHealth> = {
   maxPods: 10,
   maxBytes: 1024 * 1024,
   parse: parseHealth,
+  news: (health) => health,
 };
 
 /** Undefined when this is no health object of an adapter. Members of other versions are ignored. */

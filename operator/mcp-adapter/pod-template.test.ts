@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import type { BuildContext } from './build-context.ts';
@@ -33,6 +34,16 @@ describe('the container', () => {
     expect(container(hidden, 'args')).toEqual(expect.arrayContaining(['--port', '8932']));
   });
 
+  test('O8: may listen on the ports of root where it is told to, and only then', () => {
+    const sysctls = [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }];
+    const context = (core: object, telemetry: object = {}): unknown =>
+      valueAt(template({}, { core, telemetry }), ['spec', 'securityContext']);
+    expect(context({ port: 80 })).toMatchObject({ sysctls });
+    expect(context({ port: 1023 }, { prometheus: { enabled: true } })).toMatchObject({ sysctls });
+    expect(context({}, { prometheus: { enabled: true, port: 81 } })).toMatchObject({ sysctls });
+    expect(context({ port: 1024 })).not.toHaveProperty('sysctls');
+  });
+
   test('watches references when there are some', () => {
     expect(container(template(), 'args')).not.toContain('--references');
     expect(container(template(secretPort), 'args')).toEqual(
@@ -49,11 +60,14 @@ describe('the container', () => {
 
   test('has each variable once, and the user’s own', () => {
     const name = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
-    const alone = { name: 'BLOCK_LOOPBACK', value: 'true' };
-    expect(container(template(), 'env')).toEqual([{ name, value: '60' }, alone]);
+    const set = [
+      { name: 'BLOCK_LOOPBACK', value: 'true' },
+      { name: 'NODE_OPTIONS', value: '--max-old-space-size=307' },
+    ];
+    expect(container(template(), 'env')).toEqual([{ name, value: '60' }, ...set]);
     const env = [{ name, value: '7' }];
     const own = template({ env });
-    expect(container(own, 'env')).toEqual([...env, alone]);
+    expect(container(own, 'env')).toEqual([...env, ...set]);
     expect(valueAt(own, ['spec', 'terminationGracePeriodSeconds'])).toBe(22);
     const observed = template({ env }, { telemetry: { enabled: true, shutdown_drain_timeout_seconds: 20 } });
     expect(valueAt(observed, ['spec', 'terminationGracePeriodSeconds'])).toBe(42);
@@ -96,5 +110,65 @@ describe('an overlay', () => {
       limits: { memory: '2Gi' },
     });
     expect(valueAt(changed, ['spec', 'containers', 1])).toBeUndefined();
+  });
+});
+
+describe('T17: the heap', () => {
+  const options = (resources: object | undefined, podOverlay?: object): unknown => {
+    const spec = {
+      ...(resources === undefined ? {} : { resources }),
+      ...(podOverlay === undefined ? {} : { podOverlay }),
+    };
+    const env = container(template(spec), 'env') as { name: string; value: string }[];
+    return env.find(({ name }) => name === 'NODE_OPTIONS')?.value;
+  };
+
+  test.each([
+    [undefined, '--max-old-space-size=307'],
+    [{ limits: { memory: '1Gi' } }, '--max-old-space-size=614'],
+    [{ limits: { memory: 268_435_456 } }, '--max-old-space-size=153'],
+    [{ requests: { memory: '1Gi' } }, undefined],
+    [{ limits: { memory: '1' } }, undefined],
+  ])('with %j is told by %j', (resources, expected) => {
+    expect(options(resources)).toBe(expected);
+  });
+
+  test('follows the limit of the overlay, and leaves what the overlay says of it alone', () => {
+    const adapter = (more: object) => ({ spec: { containers: [{ name: 'adapter', ...more }] } });
+    expect(options(undefined, adapter({ resources: { limits: { memory: '2Gi' } } }))).toBe('--max-old-space-size=1228');
+    expect(options(undefined, adapter({ env: [{ name: 'NODE_OPTIONS', value: '--x' }] }))).toBe('--x');
+  });
+});
+
+describe('O15 T22: variables that are code', () => {
+  test('are dead when they come by envFrom, because what the container names itself counts before it', () => {
+    const made = template({ envFrom: [{ secretRef: { name: 's' } }], resources: {} });
+    const env = new Map(
+      (container(made, 'env') as { name: string; value: string }[]).map((one) => [one.name, one.value]),
+    );
+    for (const name of [
+      'NODE_OPTIONS',
+      'NODE_EXTRA_CA_CERTS',
+      'LD_PRELOAD',
+      'HTTPS_PROXY',
+      'https_proxy',
+      'SSL_CERT_FILE',
+    ]) {
+      expect(env.get(name), name).toBe('');
+    }
+    expect(env.size).toBe((container(made, 'env') as unknown[]).length);
+  });
+
+  test('empty, they leave Node as it is', () => {
+    const made = template({ envFrom: [{ secretRef: { name: 's' } }], resources: {} });
+    const env = Object.fromEntries(
+      (container(made, 'env') as { name: string; value: string }[]).map(({ name, value }) => [name, value]),
+    );
+    const script = "require('node:tls').getCACertificates('default').length > 50 && console.log('works')";
+    expect(execFileSync(process.execPath, ['-e', script], { env, encoding: 'utf8' })).toBe('works\n');
+  });
+
+  test('is not needed where nothing unknown comes', () => {
+    expect(JSON.stringify(template())).not.toContain('LD_PRELOAD');
   });
 });

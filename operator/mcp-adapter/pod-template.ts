@@ -1,26 +1,31 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { withHeap } from '../pods/heap.ts';
+import { RESOURCES } from '../pods/default-resources.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
 import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import type { BuildContext } from './build-context.ts';
+import { EMPTIED_VARIABLES } from './check-env.ts';
 import {
   CONFIG_FILE,
   CONFIG_FOLDER,
   CONTAINER,
   LAST_WORK_SECONDS,
   METRICS_PORT_NAME,
+  NAME_VARIABLE,
   PORT_NAME,
   PRE_STOP_SECONDS,
-  RESOURCES,
   SHUTDOWN_VARIABLE,
   STORAGE_VOLUME,
 } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 import { configMapName, labelsAndAnnotations, selectorOf } from './labels.ts';
+import { nameInRedis, usesRedis } from './settled-config.ts';
 import { storageVolumeSource } from './storage-claim.ts';
+import { withStorageFolders } from './storage-folders.ts';
 
 /** The template of the pods, with the user's overlay laid over it. */
 export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, context: BuildContext, hash: string): object {
@@ -35,11 +40,17 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
         ...revisions(adapter, context, hash),
       },
     },
-    spec: withoutLoopback(
-      withSidecarDefaults(
-        overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+    spec: withHeap(
+      withoutLoopback(
+        withStorageFolders(
+          withSidecarDefaults(
+            overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+            CONTAINER,
+            adapter.spec.image ?? context.image,
+          ),
+          config,
+        ),
         CONTAINER,
-        adapter.spec.image ?? context.image,
       ),
       CONTAINER,
     ),
@@ -68,7 +79,10 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(spec.imagePullSecrets?.length ? { imagePullSecrets: [...spec.imagePullSecrets] } : {}),
-    securityContext: podSecurityContext(context.podSecurity),
+    securityContext: podSecurityContext(context.podSecurity, [
+      config.port,
+      ...(config.metrics ? [config.metrics.port] : []),
+    ]),
     terminationGracePeriodSeconds: gracePeriodSeconds(config),
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     ...spread(selectorOf(adapter)),
@@ -83,7 +97,7 @@ function podSpec(adapter: McpAdapter, config: EffectiveConfig, context: BuildCon
 }
 
 function container(
-  { spec }: McpAdapter,
+  { spec, metadata }: McpAdapter,
   config: EffectiveConfig,
   context: BuildContext,
   references: ReferenceVolumes,
@@ -102,7 +116,12 @@ function container(
     ],
     // Relative paths in the configuration mean the same in all images.
     workingDir: '/',
-    env: [...(spec.env ?? []), ...shutdownVariable(spec, config)],
+    env: [
+      ...(spec.env ?? []),
+      ...variable(spec, SHUTDOWN_VARIABLE, String(config.shutdownSeconds)),
+      ...(usesRedis(config) ? variable(spec, NAME_VARIABLE, nameInRedis(metadata)) : []),
+      ...emptiedVariables(spec),
+    ],
     ...(spec.envFrom?.length ? { envFrom: [...spec.envFrom] } : {}),
     ports: [
       { name: PORT_NAME, containerPort: config.port, protocol: 'TCP' },
@@ -123,8 +142,11 @@ function container(
   };
 }
 
+/** What the objects of `envFrom` hold is known to the pods only; some names in them would be code. */
+const emptiedVariables = ({ envFrom = [] }: McpAdapter['spec']): object[] =>
+  envFrom.length === 0 ? [] : EMPTIED_VARIABLES.map((name) => ({ name, value: '' }));
+
 /** The same name twice is refused, and what the user says counts. */
-function shutdownVariable({ env = [] }: McpAdapter['spec'], { shutdownSeconds }: EffectiveConfig): object[] {
-  if (env.some(({ name }) => name === SHUTDOWN_VARIABLE)) return [];
-  return [{ name: SHUTDOWN_VARIABLE, value: String(shutdownSeconds) }];
+function variable({ env = [] }: McpAdapter['spec'], name: string, value: string): object[] {
+  return env.some((one) => one.name === name) ? [] : [{ name, value }];
 }

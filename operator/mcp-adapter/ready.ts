@@ -4,11 +4,19 @@ import type { Rollout } from '../pods/rollout.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { Handshake } from './handshake.ts';
 
-/** What came of the last handshake with what runs now; undefined when there was none yet. */
-export type HandshakeState = Handshake | undefined;
+/** What came of the last handshake with what runs now. `underway`: the first one is; undefined: none can be tried yet. */
+export type HandshakeState = Handshake | 'underway' | undefined;
+
+/** For how long it has failed, in milliseconds; undefined while it does not. */
+export function failingForMsOf(handshake: HandshakeState): number | undefined {
+  if (handshake === undefined || handshake === 'underway' || handshake.ok) return undefined;
+  return handshake.failingForMs ?? Infinity;
+}
 
 export interface ReadyInput {
   readonly rollout: Rollout;
+  /** Whether pods have been missing for too long. */
+  readonly overdue: boolean;
   readonly problem: PodProblem | undefined;
   readonly storage: Finding;
   readonly handshake: HandshakeState;
@@ -20,8 +28,13 @@ export interface ReadyInput {
 /** Before what a handshake left open. */
 export const HANDSHAKE_NOTE = 'About the handshake: ';
 
+export const HANDSHAKE_COMES = 'The handshake is still to come';
+
 /** A reason of `Ready`. */
 export const HANDSHAKE_FAILED = 'HandshakeFailed';
+
+/** A reason of `Ready` and `Progressing`: pods are missing, and Kubernetes does not say why. */
+export const PODS_UNAVAILABLE = 'PodsUnavailable';
 
 /** Upstreams beside the adapter need a moment after it; until then an unanswered handshake is no failure. */
 const HANDSHAKE_GRACE_MS = 30_000;
@@ -39,8 +52,8 @@ export function readyFinding(input: ReadyInput): Finding {
 
   if (rollout.state === 'complete') {
     if (rollout.wanted === 0) return say('True', 'ScaledToZero', 'No pod is wanted, so nothing serves');
-    if (handshake === undefined)
-      return say('Unknown', 'Progressing', rollout.message, 'The handshake is still to come');
+    if (handshake === undefined || handshake === 'underway')
+      return say('Unknown', 'Progressing', rollout.message, HANDSHAKE_COMES);
     if (handshake.ok) {
       const note = handshake.note === undefined ? [] : [`${HANDSHAKE_NOTE}${handshake.note}`];
       return say('True', 'Ready', rollout.message, ...note);
@@ -56,6 +69,14 @@ export function readyFinding(input: ReadyInput): Finding {
   }
   if (problem?.failing === true) return say('False', problem.reason, problem.message, stillServing(rollout));
   if (rollout.state === 'refused') return say('False', 'PodsRefused', rollout.message);
+  if (input.overdue) {
+    return say(
+      'False',
+      problem?.reason ?? PODS_UNAVAILABLE,
+      `Pods have been missing for too long: ${rollout.message}`,
+      ...because,
+    );
+  }
   const waiting = storage.status === 'Unknown' ? [storage.message] : [];
   return say('Unknown', 'Progressing', rollout.message, ...because, ...waiting);
 }

@@ -1,15 +1,18 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { Budget, BudgetError, RESOURCE_MS } from '../pods/budget.ts';
 import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import { textAt } from '../runtime/raw.ts';
-import { type Key, type Result, done } from '../runtime/reconciler.ts';
+import { type Key, type Result, done, earlier } from '../runtime/reconciler.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { contestsOf } from '../pods/contests.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
-import { DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
 import { type Child, build } from './build.ts';
-import { check } from './check.ts';
+import { type Checked, check } from './check.ts';
 import type { Cluster } from './cluster.ts';
+import { configMapName } from './labels.ts';
 import { type Observed, familyOf, observe, ownChild } from './observe.ts';
 import { nextLook } from './next-look.ts';
 import { type Verdict, problemsText, report } from './report.ts';
@@ -21,27 +24,57 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   if (observed === undefined) return forget(key, cluster); // owner references collect the rest
 
   await retainClaim(observed, cluster, signal);
-  const checked = check(observed.resource, { ...observed.serves, existingClaimModes: accessModes(observed) });
-  const paused = checked.ok && checked.adapter.spec.paused === true;
+  const { checked, children } = await considered(observed, cluster, signal);
+  const paused = isPaused(checked);
   const applied =
-    checked.ok && !paused
-      ? await cluster.applier.apply(
-          withGrownClaims(await desired(checked.adapter, observed, cluster, signal), observed.existing),
-          familyOf(observed),
-          signal,
-        )
-      : undefined;
+    children === undefined
+      ? undefined
+      : await cluster.applier.apply(withGrownClaims(children, observed.existing), familyOf(observed), signal);
   const verdict: Verdict = checked.ok
     ? verdictOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
-  const situation = await situationOf({ observed, checked, verdict, paused, applied }, cluster, signal);
+  const situation = situationOf({ observed, checked, verdict, paused, applied }, cluster);
   const status = report(situation);
-  const { changed } = await cluster.status.write(observed.resource, status, signal);
-  for (const happening of happenings(changed)) cluster.events.record(observed.resource, happening);
+  const { changed, retryAfterMs } = await cluster.status.write(observed.resource, status, signal);
+  for (const happening of [...happenings(changed), ...contestsOf(applied)])
+    cluster.events.record(observed.resource, happening);
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: nextLook(situation, status, applied) };
+  return { requeueAfterMs: earlier(retryAfterMs, nextLook(situation, status, applied)) };
 }
+
+interface Considered {
+  readonly checked: Checked;
+  /** What is wanted; undefined when nothing is to be applied. */
+  readonly children?: Child[];
+}
+
+/**
+ * Check and build within the time that one resource may take. A program that has just started also compiles itself, so
+ * only a second attempt that takes too long makes the resource invalid.
+ */
+async function considered(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<Considered> {
+  const attempt = async (): Promise<Considered> => {
+    const budget = new Budget(RESOURCE_MS);
+    const served = { ...observed.serves, existingClaimModes: accessModes(observed) };
+    const checked = budget.during(() => check(observed.resource, served, cluster.settings.permissions, budget));
+    if (!checked.ok || isPaused(checked)) return { checked };
+    return { checked, children: await desired(checked.adapter, observed, cluster, budget, signal) };
+  };
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof BudgetError)) throw error;
+  }
+  try {
+    return await attempt();
+  } catch (error) {
+    if (!(error instanceof BudgetError)) throw error;
+    return { checked: { ok: false, reason: 'InvalidSpec', problems: [error.problem] } };
+  }
+}
+
+const isPaused = (checked: Checked): boolean => checked.ok && checked.adapter.spec.paused === true;
 
 /** Also while nothing else is applied: whoever deletes the resource then relies on the policy that it shows. */
 async function retainClaim(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<void> {
@@ -56,6 +89,7 @@ async function retainClaim(observed: Observed, cluster: Cluster, signal: AbortSi
 function forget(key: Key, cluster: Cluster): Result {
   cluster.applier.forget(key);
   cluster.greeter.forget(key);
+  cluster.hearing.forget(key);
   cluster.status.forget(key);
   return done;
 }
@@ -65,6 +99,7 @@ async function desired(
   adapter: McpAdapter,
   observed: Observed,
   cluster: Cluster,
+  budget: Budget,
   signal: AbortSignal,
 ): Promise<Child[]> {
   const deployment = ownChild(observed, DEPLOYMENTS, observed.key.name);
@@ -74,19 +109,18 @@ async function desired(
     serves: observed.serves,
     referencesRevision: revision,
     existingClaimModes: accessModes(observed),
+    liveConfigMap: ownChild(observed, CONFIG_MAPS, configMapName(adapter)),
     unreadable: (namespace: string, name: string) => cluster.services.unreadable({ namespace, name }),
   };
   const found = new Map<string, Awaited<ReturnType<typeof cluster.services.get>>>();
   for (;;) {
     const missing = new Map<string, Key>();
-    const children = build(adapter, {
-      ...context,
-      services: (namespace, name) => {
-        const text = `${namespace}/${name}`;
-        if (!found.has(text)) missing.set(text, { namespace, name });
-        return found.get(text);
-      },
-    });
+    const services = (namespace: string, name: string): KubernetesObject | undefined => {
+      const text = `${namespace}/${name}`;
+      if (!found.has(text)) missing.set(text, { namespace, name });
+      return found.get(text);
+    };
+    const children = budget.during(() => build(adapter, { ...context, budget, services }));
     if (missing.size === 0) return children;
     for (const [text, key] of missing) found.set(text, await cluster.services.get(key, signal));
   }

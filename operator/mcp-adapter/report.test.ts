@@ -23,6 +23,7 @@ const serving: Situation = {
   network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [healthWith(['files'])],
+  isHeard: true,
   handshake: { ok: true },
   warnings: [],
   now,
@@ -41,6 +42,20 @@ function conditions({ conditions }: Report): string[] {
 const find = (result: Report, type: string) => result.conditions.find((one) => one.type === type);
 
 const deadline = { type: 'Progressing', status: 'False', reason: 'ProgressDeadlineExceeded' };
+/** Conditions of a Deployment whose rollout was complete before it lost its pods. */
+const lostFor = (minutes: number): readonly object[] => {
+  const since = new Date(now.getTime() - minutes * 60_000).toISOString();
+  return [
+    { type: 'Available', status: 'False', lastTransitionTime: since },
+    { type: 'Progressing', status: 'True', reason: 'NewReplicaSetAvailable', lastUpdateTime: '2026-01-01T00:00:00Z' },
+  ];
+};
+const nowhere = podWith({
+  phase: 'Pending',
+  conditions: [{ type: 'PodScheduled', status: 'False', message: 'Insufficient cpu' }],
+});
+const storeless = healthWith(['files'], { stateStore: { healthy: false, detail: 'ECONNREFUSED' } });
+
 const quota = {
   type: 'ReplicaFailure',
   status: 'True',
@@ -187,19 +202,19 @@ describe('the summary', () => {
       "couldn't find key a in Secret team/token",
     ],
     [
-      'says why a container ends',
+      'O2: says that a container ends, and not what it said of itself',
       {
         deployment: starting,
         pods: [
           waitingPod('CrashLoopBackOff', 'back-off 10s', {
             lastState: {
-              terminated: { exitCode: 1, reason: 'Error', message: 'mcp-adapter: cannot start: no such host' },
+              terminated: { exitCode: 1, reason: 'ContainerCannotRun', message: 'the secret is sesame' },
             },
           }),
         ],
       },
       'False/CrashLoopBackOff',
-      'with exit code 1: mcp-adapter: cannot start: no such host. See: kubectl logs -n team deployment/demo -c adapter --previous',
+      'Container adapter ends again and again, with exit code 1 (ContainerCannotRun). See: kubectl logs -n team deployment/demo -c adapter --previous',
     ],
     [
       'says the same while it runs for a moment',
@@ -284,6 +299,46 @@ describe('the summary', () => {
       },
       'False/Unschedulable',
       'The rollout makes no progress: Available pods: 0 of 1. A pod cannot be placed on a node: Insufficient cpu',
+    ],
+    [
+      'O3: is patient with a pod that was lost and finds no node',
+      { deployment: deploymentWith({ available: 0, conditions: lostFor(9) }), pods: [nowhere], health: [] },
+      'Unknown/Progressing',
+      'Insufficient cpu',
+    ],
+    [
+      'O3: gives up on it as on a rollout',
+      { deployment: deploymentWith({ available: 0, conditions: lostFor(11) }), pods: [nowhere], health: [] },
+      'False/Unschedulable',
+      'Pods have been missing for too long: Available pods: 0 of 1. A pod cannot be placed on a node',
+    ],
+    [
+      'O3: gives up on pods that do not come back, also when nobody knows why',
+      { deployment: deploymentWith({ wanted: 2, available: 1, conditions: lostFor(11) }) },
+      'False/PodsUnavailable',
+      'Available pods: 1 of 2',
+    ],
+    [
+      'O3: says at once that the state store is away',
+      { deployment: deploymentWith({ available: 0, conditions: lostFor(0) }), health: [storeless] },
+      'False/StateStoreUnavailable',
+      'The state store does not work for 1 of 1 pod (ECONNREFUSED)',
+    ],
+    [
+      'O3: gives up because of the state store',
+      { deployment: deploymentWith({ available: 0, conditions: [deadline] }), health: [storeless] },
+      'False/StateStoreUnavailable',
+      'The rollout makes no progress',
+    ],
+    [
+      'O3: does not blame the state store while others have it',
+      {
+        deployment: deploymentWith({ wanted: 2, available: 0 }),
+        pods: [podWith(), podWith({ name: 'demo-2' })],
+        health: [storeless, healthWith(['files'], { pod: 'demo-2' })],
+      },
+      'Unknown/Progressing',
+      'Available pods: 0 of 2',
     ],
     [
       'gives up without a known cause',
@@ -397,6 +452,16 @@ describe('kstatus', () => {
       { deployment: deploymentWith({ wanted: 3, available: 1, conditions: [quota, deadline] }) },
       'Stalled',
     ],
+    [
+      'O3: Reconciling while pods are lost',
+      { deployment: deploymentWith({ available: 0, conditions: lostFor(9) }), health: [storeless] },
+      'Reconciling',
+    ],
+    [
+      'O3: Stalled when they do not come back',
+      { deployment: deploymentWith({ available: 0, conditions: lostFor(11) }), pods: [nowhere] },
+      'Stalled',
+    ],
     ['Stalled when refused', { verdict: { kind: 'refused', reason: 'NameConflict', message: 'x' } }, 'Stalled'],
     [
       'Stalled without its storage',
@@ -461,6 +526,29 @@ describe('a handshake that fails', () => {
     expect(failing(30_000)).toBe('False/HandshakeFailed');
   });
 
+  it.each([
+    ['True', 'Ready', undefined, 'Reconciling'],
+    ['False', 'HandshakeFailed', 'Stalled', 'Stalled'],
+  ] as const)('T23: O10: leaves Ready %s while the first one is under way', (status, reason, same, changed) => {
+    const before = { type: 'Ready', status, reason, message: 'before', observedGeneration: 1 };
+    const conditions = [{ ...before, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+    const url = 'http://before:8932';
+    const resource = (generation: number) => {
+      const sample = sampleAdapter({ status: { conditions, url } });
+      return { ...sample, metadata: { ...sample.metadata, generation } };
+    };
+    const kstatus = (result: Report) =>
+      result.conditions.find(({ type }) => type === 'Stalled' || type === 'Reconciling')?.type;
+    const now = report(situation({ resource: resource(1), handshake: 'underway' }));
+    expect(find(now, 'Ready')).toEqual(before);
+    expect(now.url).toBe(url);
+    expect(kstatus(now)).toBe(same);
+    // Of a later generation it is not known yet.
+    const later = report(situation({ resource: resource(2), handshake: 'underway' }));
+    expect(find(later, 'Ready')).toEqual(before);
+    expect(kstatus(later)).toBe(changed);
+  });
+
   it('stays a failure when another operator sees it for the first time', () => {
     expect(failing(0, before('HandshakeFailed', 1))).toBe('False/HandshakeFailed');
     expect(failing(0, before('HandshakeFailed', 0))).toBe('Unknown/Progressing');
@@ -505,6 +593,23 @@ describe('upstreams and the state store', () => {
       status: 'False',
       message: expect.stringContaining('1 of 1 pod (redis_unhealthy)'),
     });
+  });
+
+  it('T23: O10: keeps what pods said before until all of them have been asked', () => {
+    const upstreams = [{ id: 'files', healthy: false, message: 'does not answer 1 of 1 pod: before' }];
+    const known = { type: 'StateStoreReady', status: 'False' as const, reason: 'Unavailable', message: 'before' };
+    const conditions = [{ ...known, observedGeneration: 1, lastTransitionTime: '2026-01-01T00:00:00Z' }];
+    const status = { conditions, upstreams };
+    const result = report(
+      situation({
+        resource: sampleAdapter({ status }),
+        health: [healthWith(['files'])],
+        isHeard: false,
+        deployment: deploymentWith({ available: 0 }),
+      }),
+    );
+    expect(result.upstreams).toEqual(upstreams);
+    expect(find(result, 'StateStoreReady')).toMatchObject(known);
   });
 
   it('keeps what pods said when none of them answers this time', () => {

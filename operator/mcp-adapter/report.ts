@@ -5,16 +5,24 @@ import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { podProblem } from '../pods/pod-problems.ts';
 import { restrictedFinding } from '../pods/restricted-finding.ts';
 import { configHashOf, newestPods, readySince } from '../pods/revision.ts';
-import { type Rollout, rolloutOf } from '../pods/rollout.ts';
+import { type Rollout, isOverdue, rolloutOf } from '../pods/rollout.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { numberAt } from '../runtime/raw.ts';
 import { publicUrl } from './address.ts';
 import { ADAPTER_LABEL } from './labels.ts';
 import type { PodHealth } from './pod-health.ts';
-import { HANDSHAKE_FAILED, type HandshakeState, readyFinding } from './ready.ts';
+import {
+  HANDSHAKE_COMES,
+  HANDSHAKE_FAILED,
+  PODS_UNAVAILABLE,
+  type HandshakeState,
+  failingForMsOf,
+  readyFinding,
+} from './ready.ts';
 import { type StorageState, storageFinding } from './storage-state.ts';
-import { stateStoreFinding, upstreamsFinding, upstreamsOf } from './upstream-health.ts';
+import { STATE_STORE_UNAVAILABLE, stateStoreFinding, stateStoreProblem } from './state-store-health.ts';
+import { upstreamsFinding, upstreamsOf } from './upstream-health.ts';
 
 /**
  * What became of the spec.
@@ -45,6 +53,8 @@ export interface Situation {
   readonly network: NetworkState;
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly PodHealth[];
+  /** Whether all pods that may answer have been asked; until then what they said before stays. */
+  readonly isHeard: boolean;
   readonly handshake: HandshakeState;
   /** What works, but perhaps not as meant. */
   readonly warnings: readonly string[];
@@ -61,15 +71,16 @@ export function report(situation: Situation): Report {
   const rollout = rolloutOf(deployment);
   const storage = storageFinding(situation.storage);
   const ready = aboutGeneration(readyOf(situation, rollout, storage), situation, before);
-  const upstreams = situation.health.length > 0 ? upstreamsOf(situation.health, before.upstreams ?? []) : undefined;
-  const shown = upstreams ?? (rollout.available > 0 ? before.upstreams : undefined);
+  const { health, isHeard } = situation;
+  const upstreams = isHeard && health.length > 0 ? upstreamsOf(health, before.upstreams ?? []) : undefined;
+  const shown = upstreams ?? (rollout.available > 0 || !isHeard ? before.upstreams : undefined);
 
   return {
     observedGeneration: generation,
     conditions: [
       acceptedFinding(verdict),
       ready,
-      aboutGeneration(progressFinding(rollout), situation, before),
+      aboutGeneration(progressFinding(rollout, isOverdue(rollout, situation.now)), situation, before),
       ...healthFindings(situation, rollout, upstreams, before.conditions ?? []).map((finding) =>
         aboutPods(finding, situation, rollout, before),
       ),
@@ -113,10 +124,17 @@ function readyOf(situation: Situation, rollout: Rollout, storage: Finding): Find
     return { type: 'Ready', status: 'Unknown', reason: 'Progressing', message: verdict.message };
   }
   const { deployment, pods } = situation;
+  const known = readyBefore(situation);
+  // Its answer comes in a moment, or in some seconds at most.
+  if (situation.handshake === 'underway' && known !== undefined) return asBefore(known);
+  // Only the pods can say whether it still is so.
+  if (!situation.isHeard && known?.reason === STATE_STORE_UNAVAILABLE) return asBefore(known);
   const newest = newestPods(deployment, pods);
   return readyFinding({
     rollout,
-    problem: podProblem(newest, situation.resource.metadata.name),
+    overdue: isOverdue(rollout, situation.now),
+    problem:
+      podProblem(newest, situation.resource.metadata.name) ?? stateStoreProblem(heardOf(newest, situation), rollout),
     storage,
     handshake: situation.handshake,
     unansweredForMs: unansweredForMs(situation, newest),
@@ -124,16 +142,26 @@ function readyOf(situation: Situation, rollout: Rollout, storage: Finding): Find
   });
 }
 
+const heardOf = (pods: readonly KubernetesObject[], { health }: Situation): PodHealth[] => {
+  const names = new Set(pods.map(({ metadata }) => metadata.name));
+  return health.filter(({ pod }) => names.has(pod));
+};
+
+/** `Ready` as the status says it now. */
+function readyBefore({ resource }: Situation): Condition | undefined {
+  const { conditions } = (resource['status'] ?? {}) as McpAdapterStatus;
+  return conditions?.find(({ type }) => type === 'Ready');
+}
+
 /** A Service may be younger than its pods, and the network learns of it later still. What had failed goes on failing. */
-function unansweredForMs({ resource, handshake, now }: Situation, newest: readonly KubernetesObject[]): number {
-  const { conditions = [] } = (resource['status'] ?? {}) as McpAdapterStatus;
-  const ready = conditions.find(({ type }) => type === 'Ready');
+function unansweredForMs(situation: Situation, newest: readonly KubernetesObject[]): number {
+  const { resource, handshake, now } = situation;
+  const ready = readyBefore(situation);
   const isKnown =
     ready?.reason === HANDSHAKE_FAILED && ready.observedGeneration === (resource.metadata.generation ?? 0);
   const since = readySince(newest);
   const readyForMs = since === undefined ? 0 : now.getTime() - since;
-  const failingForMs = handshake?.ok === false ? (handshake.failingForMs ?? Infinity) : 0;
-  return isKnown ? Infinity : Math.min(readyForMs, failingForMs);
+  return isKnown ? Infinity : Math.min(readyForMs, failingForMsOf(handshake) ?? 0);
 }
 
 /** What is said of pods is about the generation that they were made from, which is an earlier one until it is applied. */
@@ -159,7 +187,7 @@ function aboutPods(
   return known === undefined ? finding : { ...finding, observedGeneration: known };
 }
 
-function progressFinding(rollout: Rollout): Finding {
+function progressFinding(rollout: Rollout, overdue: boolean): Finding {
   const say = (status: Finding['status'], reason: string): Finding => ({
     type: 'Progressing',
     status,
@@ -176,13 +204,14 @@ function progressFinding(rollout: Rollout): Finding {
     case 'missing':
       return say('Unknown', 'NoDeployment');
     default:
+      if (overdue) return say('False', PODS_UNAVAILABLE);
       return say('True', 'RollingOut');
   }
 }
 
 /** While pods run but none of them answers, what they said last stays. */
 function healthFindings(
-  { health }: Situation,
+  { health, isHeard }: Situation,
   rollout: Rollout,
   upstreams: ReturnType<typeof upstreamsOf> | undefined,
   before: readonly Condition[],
@@ -190,12 +219,15 @@ function healthFindings(
   if (upstreams !== undefined) return [upstreamsFinding(upstreams), stateStoreFinding(health)];
   return ['UpstreamsHealthy', 'StateStoreReady'].map((type) => {
     const known = before.find((condition) => condition.type === type);
-    if (known !== undefined && rollout.available > 0) {
-      const { status, reason, message, observedGeneration } = known;
-      return { type, status, reason, message, ...(observedGeneration === undefined ? {} : { observedGeneration }) };
+    if (known !== undefined && (rollout.available > 0 || !isHeard)) {
+      return asBefore(known);
     }
     return { type, status: 'Unknown', reason: 'NoAnswer', message: 'No pod has said anything about it yet' };
   });
+}
+
+function asBefore({ type, status, reason, message, observedGeneration }: Condition): Finding {
+  return { type, status, reason, message, ...(observedGeneration === undefined ? {} : { observedGeneration }) };
 }
 
 function networkFinding(network: NetworkState): Finding {
@@ -208,8 +240,8 @@ function networkFinding(network: NetworkState): Finding {
     default: {
       const which = network.fields.length > 0 ? `${network.fields.join(', ')} ` : 'A host ';
       const message =
-        `Connections of the pods are not restricted: ${which}depends on a Secret or ConfigMap, so the ` +
-        'NetworkPolicy cannot name it. Write the host out, or give it as a value in spec.env';
+        `Pods may connect to any address but link-local ones and those of metadata services: ${which}depends on a Secret or ` +
+        'ConfigMap, so the NetworkPolicy cannot name it. Write the host out, or give it as a value in spec.env';
       return { type, status: 'False', reason: 'UnknownUpstream', message };
     }
   }
@@ -225,24 +257,30 @@ const PAUSED: Finding = {
 /** Source: kstatus, "The abnormal-true conditions". Both are there only while they are true. */
 function kstatusFindings(situation: Situation, rollout: Rollout, ready: Finding): Finding[] {
   const { verdict, paused } = situation;
+  const { generation = 0 } = situation.resource.metadata;
   if (verdict.kind === 'refused') {
     return [{ type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message }];
   }
-  if (rollout.state === 'stuck' || ready.reason === 'StorageNotReady' || isUnanswered(situation, ready)) {
+  const overdue = ready.status === 'False' && isOverdue(rollout, situation.now);
+  if (rollout.state === 'stuck' || overdue || ready.reason === 'StorageNotReady' || isUnanswered(situation, ready)) {
     return [{ type: 'Stalled', status: 'True', reason: ready.reason, message: ready.message }];
   }
-  if (ready.status === 'True' || paused) return [];
+  if (paused) return [];
+  if (ready.status === 'True') {
+    // Still that of the generation before, until the handshake is done.
+    if ((ready.observedGeneration ?? generation) === generation) return [];
+    return [{ type: 'Reconciling', status: 'True', reason: 'Progressing', message: HANDSHAKE_COMES }];
+  }
   return [{ type: 'Reconciling', status: 'True', reason: ready.reason, message: ready.message }];
 }
 
 /** As long as a Deployment gives its pods. */
 const UNANSWERED_MS = 10 * 60_000;
 
-function isUnanswered({ resource, now }: Situation, ready: Finding): boolean {
-  const { conditions = [] } = (resource['status'] ?? {}) as McpAdapterStatus;
-  const known = conditions.find(({ type, status }) => type === 'Ready' && status === 'False');
-  const since = Date.parse(known?.lastTransitionTime ?? '');
-  return ready.reason === HANDSHAKE_FAILED && now.getTime() - since >= UNANSWERED_MS;
+function isUnanswered(situation: Situation, ready: Finding): boolean {
+  const known = readyBefore(situation);
+  const since = known?.status === 'False' ? Date.parse(known.lastTransitionTime) : NaN;
+  return ready.reason === HANDSHAKE_FAILED && situation.now.getTime() - since >= UNANSWERED_MS;
 }
 
 /** Shown from the first answer on as long as pods serve there. */
@@ -250,9 +288,10 @@ function urlOf(situation: Situation, rollout: Rollout, before: string | undefine
   const { resource, service, handshake, verdict, paused } = situation;
   if (rollout.available === 0) return undefined;
   // The spec may name an address that is not made yet.
-  if (before !== undefined && (verdict.kind === 'refused' || paused)) return before;
+  if (before !== undefined && (verdict.kind === 'refused' || paused || handshake === 'underway')) return before;
   const url = publicUrl(resource, service);
-  return handshake?.ok === true || url === before ? url : undefined;
+  const isAnswered = handshake !== undefined && handshake !== 'underway' && handshake.ok;
+  return isAnswered || url === before ? url : undefined;
 }
 
 const MAX_PROBLEMS = 20;

@@ -16,6 +16,8 @@ import { type Observed, ownChild } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './ready.ts';
 import type { NetworkState, Situation, Verdict } from './report.ts';
 import type { StorageState } from './storage-state.ts';
+import type { PodHealth } from './pod-health.ts';
+import { toldHealth } from './told-health.ts';
 import { warningsOf } from './warnings.ts';
 
 export interface Outcome {
@@ -26,7 +28,7 @@ export interface Outcome {
   readonly applied: ApplyReport | undefined;
 }
 
-export async function situationOf(outcome: Outcome, cluster: Cluster, signal: AbortSignal): Promise<Situation> {
+export function situationOf(outcome: Outcome, cluster: Cluster): Situation {
   const { observed, checked, verdict, paused } = outcome;
   const { name } = observed.key;
   const config = checked.ok ? effectiveConfig(checked.adapter.spec) : undefined;
@@ -41,12 +43,24 @@ export async function situationOf(outcome: Outcome, cluster: Cluster, signal: Ab
     storage: storageOf(outcome),
     network: networkOf(live(outcome, NETWORK_POLICIES, name), config),
     pods: observed.pods,
-    health: observed.health,
-    handshake: await greeting({ observed, deployment, service, config }, cluster, signal),
+    health:
+      checked.ok && config !== undefined
+        ? toldHealth(observed.health, checked.adapter.spec, config)
+        : withoutDetails(observed.health),
+    isHeard: observed.isHeard,
+    handshake: greeting({ observed, deployment, service, config }, cluster),
     warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter.spec, config) : [],
     now: cluster.now(),
   };
 }
+
+/** Of a configuration that nobody could check, nothing is known. */
+const withoutDetails = (health: readonly PodHealth[]): PodHealth[] =>
+  health.map((pod) => ({
+    ...pod,
+    servers: pod.servers.map((server) => ({ ...server, detail: undefined })),
+    stateStore: { ...pod.stateStore, detail: undefined },
+  }));
 
 /** An object of ours as it is after applying. */
 function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {
@@ -61,14 +75,15 @@ function storageOf(outcome: Outcome): StorageState {
   if (existing !== undefined) return { kind: 'claim', name: existing, made: false, claim: foreignClaim };
   if (valueAt(resource, ['spec', 'storage', 'claim']) === undefined) return { kind: 'temporary' };
   const name = `${key.name}-storage`;
-  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name) };
+  const asked = valueAt(resource, ['spec', 'storage', 'claim', 'size']);
+  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name), asked };
 }
 
 function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {
   if (policy === undefined) return { kind: 'off' };
-  const isRestricted = listAt(policy, 'spec', 'policyTypes').includes('Egress');
-  if (isRestricted) return { kind: 'restricted', widePorts: widePorts(policy) };
   const fields = config === undefined ? [] : unknownConnections(config.connections);
+  const isRestricted = listAt(policy, 'spec', 'policyTypes').includes('Egress');
+  if (isRestricted && fields.length === 0) return { kind: 'restricted', widePorts: widePorts(policy) };
   return { kind: 'open', fields: fields.map((field) => `spec.config.${field}`) };
 }
 
@@ -79,8 +94,8 @@ interface Scene {
   readonly config: EffectiveConfig | undefined;
 }
 
-/** What came of the handshake with what runs now: known already, or tried now when every pod is in place. */
-async function greeting(scene: Scene, cluster: Cluster, signal: AbortSignal): Promise<HandshakeState> {
+/** What came of the handshake with what runs now. It is tried when every pod is in place. */
+function greeting(scene: Scene, cluster: Cluster): HandshakeState {
   const { observed, deployment, service } = scene;
   const { key, resource } = observed;
   const origin = serviceOrigin(service);
@@ -92,7 +107,7 @@ async function greeting(scene: Scene, cluster: Cluster, signal: AbortSignal): Pr
   if (rollout.state !== 'complete' || rollout.wanted === 0 || origin === undefined || mountPath === undefined) {
     return cluster.greeter.known(key, subject);
   }
-  return cluster.greeter.greet(key, subject, { origin, mountPath }, signal);
+  return cluster.greeter.greet(key, subject, { origin, mountPath });
 }
 
 /** Whether the status, which an earlier process wrote, says so of what runs now. */

@@ -1,4 +1,5 @@
 /** Pure: the state of an adapter's storage, condition `StorageReady`. */
+import { bytesOf } from '../pods/grown-claims.ts';
 import type { Finding } from '../runtime/conditions.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { textAt } from '../runtime/raw.ts';
@@ -12,6 +13,8 @@ export type StorageState =
       readonly name: string;
       readonly made: boolean;
       readonly claim: KubernetesObject | undefined;
+      /** The size that `spec.storage.claim` asks for. */
+      readonly asked?: unknown;
     };
 
 export function storageFinding(storage: StorageState): Finding {
@@ -22,7 +25,7 @@ export function storageFinding(storage: StorageState): Finding {
     message,
   });
   if (storage.kind === 'temporary') return say('True', 'Temporary', 'Files are kept as long as their pod');
-  const { name, made, claim } = storage;
+  const { name, made, claim, asked } = storage;
   if (claim === undefined) {
     return made
       ? say('Unknown', 'Creating', `PersistentVolumeClaim ${name} is not there yet`)
@@ -33,7 +36,7 @@ export function storageFinding(storage: StorageState): Finding {
         );
   }
   const phase = textAt(claim, 'status', 'phase') ?? 'Pending';
-  if (phase === 'Bound') return say('True', 'Bound', `PersistentVolumeClaim ${name} is bound`);
+  if (phase === 'Bound') return say('True', 'Bound', `PersistentVolumeClaim ${name} is bound${larger(claim, asked)}`);
   if (phase === 'Lost') {
     return say(
       'False',
@@ -47,4 +50,11 @@ export function storageFinding(storage: StorageState): Finding {
       ? 'it names no storage class, so the cluster needs a default one'
       : `storage class ${storageClass} has to provide it, in some classes only when a pod is placed on a node`;
   return say('Unknown', 'Pending', `PersistentVolumeClaim ${name} waits for a volume: ${hint}`);
+}
+
+/** A claim stays as large as somebody has made it. */
+function larger(claim: KubernetesObject, asked: unknown): string {
+  const size = textAt(claim, 'spec', 'resources', 'requests', 'storage');
+  if (!(bytesOf(size) > bytesOf(asked))) return '';
+  return `; it has ${size} and stays so, although spec.storage.claim.size is ${String(asked)}: claims cannot shrink`;
 }

@@ -1,4 +1,4 @@
-/** Pure: what the pods say of their upstreams and their state store, put together. */
+/** Pure: what the pods say of their upstreams, put together. */
 import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { shortened } from '../pods/pod-problems.ts';
 import type { Finding } from '../runtime/conditions.ts';
@@ -33,16 +33,4 @@ export function upstreamsFinding(upstreams: readonly UpstreamStatus[]): Finding 
   }
   const message = failing.map(({ id, message }) => `${id} ${message}`).join('; ');
   return { type, status: 'False', reason: 'UpstreamUnhealthy', message };
-}
-
-export function stateStoreFinding(health: readonly PodHealth[]): Finding {
-  const type = 'StateStoreReady';
-  const failing = health.filter(({ stateStore }) => !stateStore.healthy);
-  if (failing.length === 0) return { type, status: 'True', reason: 'Ready', message: 'The state store answers' };
-  const detail = failing.find(({ stateStore }) => stateStore.detail !== undefined)?.stateStore.detail;
-  const pods = `${failing.length} of ${health.length} pod${health.length === 1 ? '' : 's'}`;
-  const message =
-    `The state store does not work for ${pods}${detail === undefined ? '' : ` (${detail})`}. ` +
-    'Check spec.config.state_persistence and whether the store can be reached from the pods';
-  return { type, status: 'False', reason: 'Unavailable', message };
 }

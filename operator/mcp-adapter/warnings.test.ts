@@ -64,3 +64,15 @@ test.each<[string, Parameters<typeof warningsOf>[0], boolean]>([
   expect(warningsOf(spec, fine)).toEqual([]);
   expect(warningsOf({ ...spec, autoscaling: { ...autoscaling, metrics: [{ type: 'Pods' }] } }, fine)).toEqual([]);
 });
+
+test('T4: Authorization of clients that goes on to upstreams is told, with their fields', () => {
+  const server = (...passthrough: string[]) => ({
+    id: 'a',
+    mount_path: '/a',
+    upstream: { url: 'http://a/mcp', client_headers: { passthrough, unsafe: true } },
+  });
+  expect(warningsOf({ config: { servers: [server('X-Team'), server('X-Team', 'authorization')] } }, fine)).toEqual([
+    expect.stringMatching(/^Clients' Authorization is passed on to the upstreams of spec\.config\.servers\[1\],/),
+  ]);
+  expect(warningsOf({ config: { servers: [server('X-Team')] } }, fine)).toEqual([]);
+});

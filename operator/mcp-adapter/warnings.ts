@@ -1,13 +1,15 @@
 /** What of a specification works, but perhaps not as meant. */
 import { valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
+import { RESOURCES } from '../pods/default-resources.ts';
 import { overlay } from '../pods/overlay.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
-import { CONTAINER, RESOURCES } from './defaults.ts';
+import { CONTAINER } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 
 export function warningsOf(
-  spec: Pick<McpAdapterSpec, 'podOverlay' | 'serviceMonitor' | 'autoscaling' | 'resources'>,
+  spec: Pick<McpAdapterSpec, 'podOverlay' | 'serviceMonitor' | 'autoscaling' | 'resources'> &
+    Partial<Pick<McpAdapterSpec, 'config'>>,
   config: Pick<EffectiveConfig, 'statePathOutside' | 'auditPathOutside' | 'metrics'>,
 ): string[] {
   return [
@@ -25,6 +27,7 @@ export function warningsOf(
     ),
     ...idleMonitor(spec, config),
     ...idleAutoscaler(spec),
+    ...unsafeServers(spec),
   ];
 }
 
@@ -39,6 +42,21 @@ function lostFile(
   return [
     `The ${what} ${file} lies outside of spec.config.storage.root, where nothing is mounted that outlives a pod: it is ` +
       `lost with its pod, or cannot be written at all. ${advice} or mount a volume there with spec.podOverlay`,
+  ];
+}
+
+/** The upstream could use what it gets elsewhere, as the client. */
+function unsafeServers({ config }: Partial<Pick<McpAdapterSpec, 'config'>>): string[] {
+  const unsafe = listAt(config, 'servers').flatMap((server, index) => {
+    const passthrough = listAt(server, 'upstream', 'client_headers', 'passthrough');
+    return passthrough.some((name) => String(name).trim().toLowerCase() === 'authorization')
+      ? [`spec.config.servers[${index}]`]
+      : [];
+  });
+  if (unsafe.length === 0) return [];
+  return [
+    `Clients' Authorization is passed on to the upstreams of ${unsafe.join(', ')}, which could use it elsewhere. Give these ` +
+      'upstreams credentials of their own, in static_headers',
   ];
 }
 

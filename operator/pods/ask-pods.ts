@@ -19,6 +19,8 @@ export interface HealthSource<T> extends HealthPort {
   readonly maxBytes: number;
   /** What a pod says; undefined when it is no health object of this program. */
   readonly parse: (pod: string, body: unknown) => T | undefined;
+  /** What of it is worth a reconcile when it is another than before. */
+  readonly news: (health: T) => unknown;
 }
 
 const TIMEOUT_MS = 2_000;
@@ -38,17 +40,19 @@ export class PodClient<T> {
     this.#source = source;
   }
 
-  /** Pods that do not answer with a health object are left out. */
-  async ask(pods: readonly KubernetesObject[], signal: AbortSignal): Promise<T[]> {
-    const asked = askable(pods, this.#source).slice(0, this.#source.maxPods);
+  /**
+   * In the order of the pods; undefined for one that does not answer with a health object.
+   * @throws the reason of `signal`
+   */
+  async ask(pods: readonly KubernetesObject[], signal: AbortSignal): Promise<(T | undefined)[]> {
     const answers: (T | undefined)[] = [];
-    const queue = asked.entries();
+    const queue = pods.entries();
     const worker = async (): Promise<void> => {
       for (const [index, pod] of queue) answers[index] = await this.#askOne(pod, signal);
     };
-    await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, asked.length) }, worker));
+    await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, pods.length) }, worker));
     signal.throwIfAborted();
-    return answers.filter((answer) => answer !== undefined);
+    return answers;
   }
 
   async #askOne(pod: KubernetesObject, signal: AbortSignal): Promise<T | undefined> {

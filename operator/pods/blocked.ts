@@ -1,36 +1,31 @@
-/** Addresses that no pod may reach: those of a machine's own link, and those where clouds keep their credentials. */
-import { BlockList, isIP } from 'node:net';
+/** Hosts that no pod may connect to: addresses of `blocked-addresses.ts`, and the API server. */
+import { blockedReason } from '../../crds/runtime/blocked-addresses.ts';
 import type { Connection } from './connections.ts';
 
-/** CIDRs. Those of metadata services over IPv6 are AWS's and Google's; over IPv4 they are link-local. */
-export const BLOCKED = {
-  ipv4: ['169.254.0.0/16'],
-  ipv6: ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128'],
-} as const;
-
-const list = new BlockList();
-for (const family of ['ipv4', 'ipv6'] as const) {
-  for (const cidr of BLOCKED[family]) {
-    const [network = '', prefix] = cidr.split('/');
-    list.addSubnet(network, Number(prefix), family);
-  }
-}
-
-/** Whether a host is such an address, also when it is written as IPv6. Names are none. */
-export function isBlocked(host: string): boolean {
-  const family = isIP(host);
-  return family !== 0 && list.check(host, family === 4 ? 'ipv4' : 'ipv6');
+/** Whose connections are looked at. */
+export interface Blocking {
+  /** Where the pods run, which is what short names are names in. */
+  readonly namespace: string;
+  /** Addresses of the API server, which is blocked by its names too; undefined: it is not. */
+  readonly apiServer: readonly string[] | undefined;
 }
 
 /** Fields that lead there, with what is wrong with them. */
-export const blockedFields = (connections: readonly Connection[]): { field: string; message: string }[] =>
-  connections.flatMap(({ field, target }) =>
-    target !== undefined && isBlocked(target.host)
-      ? [
-          {
-            field,
-            message: `leads to ${target.host}, a link-local address or that of a cloud's metadata service, which pods may not reach`,
-          },
-        ]
-      : [],
-  );
+export const blockedFields = (
+  connections: readonly Connection[],
+  blocking: Blocking,
+): { field: string; message: string }[] =>
+  connections.flatMap(({ field, target }) => {
+    const message = target === undefined ? undefined : blockedMessage(target.host, blocking);
+    return message === undefined ? [] : [{ field, message }];
+  });
+
+function blockedMessage(host: string, { namespace, apiServer }: Blocking): string | undefined {
+  const reason = blockedReason(host);
+  if (reason !== undefined) return `leads to ${host}, ${reason}, which pods may not reach`;
+  if (apiServer === undefined || !(apiServer.includes(host) || isApiServer(host, namespace))) return undefined;
+  return `leads to ${host}, the API server of the cluster, which pods may reach only with --allow-api-server of the operator`;
+}
+
+const isApiServer = (host: string, namespace: string): boolean =>
+  /^kubernetes\.default(\.svc(\..*)?)?$/.test(host) || (host === 'kubernetes' && namespace === 'default');

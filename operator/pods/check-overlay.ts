@@ -27,6 +27,8 @@ export interface MainContainer {
   readonly name: string;
   /** The field that its port `http` comes from. */
   readonly port: string;
+  /** Where the operator mounts what the program cannot do without, and what that is. */
+  readonly mounts: Readonly<Record<string, string>>;
 }
 
 interface Violation {
@@ -74,6 +76,14 @@ function impossible(resource: unknown, main: MainContainer): Violation[] {
   }
   listAt(resource, ...OVERLAY, 'spec', 'containers').forEach((container, index) => {
     if (textAt(container, 'name') !== main.name) return;
+    listAt(container, 'volumeMounts').forEach((mount, place) => {
+      const path = textAt(mount, 'mountPath')?.replace(/\/+$/, '') ?? '';
+      const hidden = Object.hasOwn(main.mounts, path) ? main.mounts[path] : undefined;
+      const volume = textAt(mount, 'name');
+      if (hidden === undefined || volume === undefined || volume === hidden) return;
+      const message = `hides what the operator mounts there, the volume ${hidden}; mount ${volume} elsewhere, or lay another source over the volume ${hidden}`;
+      problems.push({ at: ['spec', 'containers', index, 'volumeMounts', place, 'mountPath'], message });
+    });
     if (listAt(container, 'ports').some((port) => textAt(port, 'name') === 'http')) {
       const message = `must leave the port http alone: it is ${main.port}`;
       problems.push({ at: ['spec', 'containers', index, 'ports'], message });

@@ -1,5 +1,5 @@
 /** Where pods connect to, and how it is read from their configurations. */
-import { isIPv6 } from 'node:net';
+import { isIPv4, isIPv6 } from 'node:net';
 import { isUnknown } from './known-values.ts';
 
 /** A connection that pods make. */
@@ -30,8 +30,14 @@ export function targetOfUrl(value: unknown, usual: readonly number[] = []): Targ
   return { host: hostname(host), ports };
 }
 
-/** Without the brackets of IPv6 addresses and without the dot of names that are complete. */
+/**
+ * Without the brackets of IPv6 addresses and without the dot of names that are complete. IPv4 addresses come out in one
+ * form: programs also take them as a number, in hexadecimal or octal digits, and with parts left out.
+ */
 export function hostname(host: string): string {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
-  return isIPv6(bare) ? bare : bare.replace(/\.$/, '');
+  if (isIPv6(bare)) return bare;
+  const name = bare.replace(/\.$/, '');
+  const same = URL.parse(`http://${name}`)?.hostname ?? name;
+  return isIPv4(same) ? same : name;
 }

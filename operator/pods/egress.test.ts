@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { BLOCKED_CIDRS } from '../../crds/runtime/blocked-addresses.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { egressRules, unknownConnections, widePorts } from './egress.ts';
 
@@ -29,6 +30,11 @@ const existing = [
   service('tools', 'bare', { ports: [{ port: 80, targetPort: 9 }] }),
   service('tools', 'empty', {}),
   service('com', 'example', { selector: { app: 'example' }, ports: [{ port: 80 }] }),
+  {
+    ...service('far', 'shown', { selector: { app: 'shown' }, ports: [{ port: 80, targetPort: 8080 }] }),
+    metadata: { namespace: 'far', name: 'shown', labels: { 'mcpadapter.io/show-selector': 'true' } },
+  },
+  service('far', 'hidden', { selector: { app: 'hidden' }, ports: [{ port: 80, targetPort: 8080 }] }),
 ];
 
 const rules = (host: string, port = 80, { podSecurity = 'restricted' as const } = {}): unknown[] =>
@@ -41,8 +47,8 @@ const rules = (host: string, port = 80, { podSecurity = 'restricted' as const } 
 const namespace = (name: string) => ({ namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': name } } });
 const pods = (name: string, app: string) => ({ ...namespace(name), podSelector: { matchLabels: { app } } });
 const anywhere = [
-  { ipBlock: { cidr: '0.0.0.0/0', except: ['169.254.0.0/16'] } },
-  { ipBlock: { cidr: '::/0', except: ['fe80::/10', 'fd00:ec2::254/128', 'fd20:ce::254/128'] } },
+  { ipBlock: { cidr: '0.0.0.0/0', except: BLOCKED_CIDRS.ipv4 } },
+  { ipBlock: { cidr: '::/0', except: BLOCKED_CIDRS.ipv6 } },
 ];
 const rule = (to: object | readonly object[], port: number | string) => ({
   to: Array.isArray(to) ? to : [to],
@@ -110,6 +116,22 @@ describe('the pods of a Service that may not be read', () => {
   });
 });
 
+test('L8: the pods of another namespace are shown by their labels only where their Service says so', () => {
+  expect(rules('shown.far')).toEqual([rule(pods('far', 'shown'), 8080)]);
+  const [hidden] = rules('hidden.far');
+  expect(hidden).toEqual({ to: [namespace('far')], ports: [{ protocol: 'TCP' }] });
+  expect(JSON.stringify(hidden)).not.toMatch(/8080|podSelector/);
+});
+
+test('T5 O13: a host that only the pods know opens all but what nobody may reach, in the cluster too', () => {
+  const unknown = egressRules('tools', [{ field: 'f', target: undefined }], {
+    podSecurity: 'restricted',
+    services: () => undefined,
+  });
+  expect(unknown.slice(1)).toEqual([{ to: [...anywhere, { namespaceSelector: {} }], ports: [{ protocol: 'TCP' }] }]);
+  expect(widePorts({ spec: { egress: unknown } })).toEqual(['every port']);
+});
+
 describe('hosts', () => {
   test.each([
     ['192.0.2.1', '192.0.2.1/32'],
@@ -133,6 +155,12 @@ describe('hosts', () => {
     'febf::1',
     'fd00:ec2::254',
     'fd20:ce::254',
+    '64:ff9b::a9fe:a9fe',
+    '2002:a9fe:a9fe::',
+    '::a9fe:a9fe',
+    '100.100.100.200',
+    '168.63.129.16',
+    '192.0.0.192',
     'metadata',
   ])('%s is never opened', (host) => expect(rules(host)).toEqual([]));
 
@@ -143,7 +171,7 @@ describe('hosts', () => {
 
   test('a name that could be both is both, until there is such a Service', () => {
     expect(rules('example.org')).toEqual([rule(namespace('org'), 80), rule(anywhere, 80)]);
-    expect(rules('example.com')).toEqual([rule(pods('com', 'example'), 80)]);
+    expect(rules('example.com')).toEqual([{ to: [namespace('com')], ports: [{ protocol: 'TCP' }] }]);
   });
 
   test.each(['a..b', 'my_host', 'my_host.tools', '..', '-a.tools'])('%s is no name of the cluster', (host) => {

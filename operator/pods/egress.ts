@@ -1,9 +1,10 @@
 /** Where the pods of an adapter may connect to: rules of a NetworkPolicy from the connections of its configuration. */
-import { BlockList, isIP } from 'node:net';
+import { isIP } from 'node:net';
+import { BLOCKED_CIDRS, blockedReason, isLoopbackAddress } from '../../crds/runtime/blocked-addresses.ts';
+import { GROUP } from '../../crds/v1alpha1/api.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
-import { BLOCKED, isBlocked } from './blocked.ts';
 import type { Connection, Target } from './connections.ts';
 import type { PodSecurity } from './hardening.ts';
 import { type Place, serviceOf } from './service-names.ts';
@@ -27,8 +28,8 @@ export interface EgressContext {
 
 /** Any host but those that no pod may reach. */
 const ANYWHERE = [
-  { ipBlock: { cidr: '0.0.0.0/0', except: BLOCKED.ipv4 } },
-  { ipBlock: { cidr: '::/0', except: BLOCKED.ipv6 } },
+  { ipBlock: { cidr: '0.0.0.0/0', except: BLOCKED_CIDRS.ipv4 } },
+  { ipBlock: { cidr: '::/0', except: BLOCKED_CIDRS.ipv6 } },
 ];
 const WIDEST: ReadonlySet<string | undefined> = new Set(ANYWHERE.map(({ ipBlock }) => ipBlock.cidr));
 
@@ -41,13 +42,16 @@ const DNS_PORTS = [53, 5353];
 /** Service behind a Service of type ExternalName, behind … */
 const MAX_ALIASES = 4;
 
-const LOOPBACK = new BlockList();
-LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
-LOOPBACK.addAddress('0.0.0.0', 'ipv4');
-LOOPBACK.addAddress('::1', 'ipv6');
-LOOPBACK.addAddress('::', 'ipv6');
+/** By this label a Service lets policies of other namespaces show by which labels and ports its pods are found. */
+const SHOWN_LABEL = `${GROUP}/show-selector`;
 
-/** Fields whose connections cannot be known, so that egress cannot be restricted. */
+/**
+ * Where pods connect whose host only they know: any address but those that no pod may reach, and any pod, which some
+ * network plugins do not count among addresses.
+ */
+const WHEREVER = [...ANYWHERE, { namespaceSelector: {} }];
+
+/** Fields whose connections cannot be known, so that egress is open but for what nobody may reach. */
 export const unknownConnections = (connections: readonly Connection[]): string[] =>
   connections.filter(({ target }) => target === undefined).map(({ field }) => field);
 
@@ -59,7 +63,8 @@ export function egressRules(
 ): EgressRule[] {
   const rules = new Map<string, { to: readonly object[]; ports: Set<Port> }>();
   for (const { target } of connections) {
-    for (const { to, ports } of target === undefined ? [] : reach(namespace, target, context)) {
+    const reached = target === undefined ? [{ to: WHEREVER, ports: [EVERY_PORT] }] : reach(namespace, target, context);
+    for (const { to, ports } of reached) {
       const id = JSON.stringify(to);
       const rule = rules.get(id) ?? { to, ports: new Set() };
       for (const port of ports) rule.ports.add(port);
@@ -111,7 +116,7 @@ function reach(
 ): Reach[] {
   const family = isIP(host);
   if (family !== 0) {
-    if (isBlocked(host) || LOOPBACK.check(host, family === 4 ? 'ipv4' : 'ipv6')) return [];
+    if (blockedReason(host) !== undefined || isLoopbackAddress(host)) return [];
     return [{ to: [{ ipBlock: { cidr: `${host}/${family === 4 ? 32 : 128}` } }], ports }];
   }
   if (host === 'localhost' || host.endsWith('.localhost')) return [];
@@ -126,7 +131,7 @@ function reach(
         ? reach(namespace, { host: alias, ports }, context, depth + 1)
         : [{ to: ANYWHERE, ports }];
     }
-    return behind(place, service, ports);
+    return behind(namespace, place, service, ports);
   }
   // Policies see the port of the pods, which only the Service knows.
   const inside = place !== undefined && context.unreadable?.(place.namespace, place.name) ? [EVERY_PORT] : ports;
@@ -137,10 +142,14 @@ function reach(
 }
 
 /** The pods of a Service. Policies see connections after the Service has been resolved to a pod and its port. */
-function behind(place: Place, service: KubernetesObject, ports: readonly number[]): Reach[] {
+function behind(namespace: string, place: Place, service: KubernetesObject, ports: readonly number[]): Reach[] {
   const spec = specOf(service);
   const matchLabels = asRecord(spec['selector']);
   const targets = spec['clusterIP'] === 'None' ? ports : ports.flatMap((port) => targetPorts(spec, port));
+  const isShown = place.namespace === namespace || service.metadata.labels?.[SHOWN_LABEL] === 'true';
+  // The policy would tell everybody here how the pods of others are found.
+  if (!isShown && Object.keys(matchLabels).length > 0)
+    return [{ to: [wholeNamespace(place.namespace)], ports: [EVERY_PORT] }];
   if (Object.keys(matchLabels).length > 0) {
     return [{ to: [{ ...wholeNamespace(place.namespace), podSelector: { matchLabels } }], ports: targets }];
   }

@@ -6,12 +6,20 @@ export type PodSecurity = 'restricted' | 'openshift';
 /** User and group of the image. */
 const USER_ID = 65_532;
 
-/** Of the pod. Source: Kubernetes, "Pod Security Standards", restricted. */
-export function podSecurityContext(podSecurity: PodSecurity): object {
+/** Ports below are those of root, unless the pod says otherwise, which Kubernetes calls safe: it holds in the pod only. */
+const FIRST_FREE_PORT = 1024;
+const ALL_PORTS = { sysctls: [{ name: 'net.ipv4.ip_unprivileged_port_start', value: '0' }] };
+
+/**
+ * Of the pod. Source: Kubernetes, "Pod Security Standards", restricted.
+ * @param ports that the program listens on
+ */
+export function podSecurityContext(podSecurity: PodSecurity, ports: readonly number[]): object {
   return {
     runAsNonRoot: true,
     seccompProfile: { type: 'RuntimeDefault' },
     ...(podSecurity === 'openshift' ? {} : { fsGroup: USER_ID, fsGroupChangePolicy: 'OnRootMismatch' }),
+    ...(ports.some((port) => port < FIRST_FREE_PORT) ? ALL_PORTS : {}),
   };
 }
 

@@ -87,34 +87,12 @@ function crash(pod: KubernetesObject, status: unknown, container: string, name: 
     return { reason: 'OOMKilled', message, failing: true };
   }
   const code = numberAt(last, 'exitCode');
-  const text = terminationText(textAt(last, 'message') ?? '');
+  const reason = textAt(last, 'reason') ?? 'Error';
+  // Not its last words: a container says what it likes, and a status is read by more people than its log.
   const message =
     `Container ${container} ends again and again${code === undefined ? '' : `, with exit code ${code}`}` +
-    `${text === '' ? '' : `: ${text}`}. See: ${logs}`;
+    `${reason === 'Error' ? '' : ` (${reason})`}. See: ${logs}`;
   return { reason: 'CrashLoopBackOff', message, failing: true };
-}
-
-/**
- * The last words of a container for people. Programs of ours end with a plain line; lines of a log are JSON with a time
- * in them, which would make a new message of each restart.
- */
-function terminationText(message: string): string {
-  const lines = message.split('\n').map((line) => line.trim());
-  const plain = lines.filter((line) => line !== '' && !line.startsWith('{'));
-  if (plain.length > 0) return shortened(plain.slice(-3).join(' '));
-  const logged = lines.findLast((line) => line.startsWith('{'));
-  return logged === undefined ? '' : shortened(loggedText(logged));
-}
-
-function loggedText(line: string): string {
-  try {
-    const entry: unknown = JSON.parse(line);
-    return [textAt(entry, 'msg'), textAt(entry, 'err', 'message') ?? textAt(entry, 'reason')]
-      .filter(Boolean)
-      .join(': ');
-  } catch {
-    return '';
-  }
 }
 
 /** `Back-off pulling image "x": ErrImagePull: why` and `why` alternate. */

@@ -22,7 +22,13 @@ export interface Rollout {
   readonly available: number;
   /** Pods of older revisions that are still there. */
   readonly old: number;
+  /** When waiting has lasted long enough, in milliseconds since the epoch; undefined while nothing is missing. */
+  readonly overdueAt?: number;
 }
+
+/** Whether pods have been missing, without any progress, for longer than a Deployment gives them. */
+export const isOverdue = ({ overdueAt }: Rollout, now: Date): boolean =>
+  overdueAt !== undefined && now.getTime() >= overdueAt;
 
 /** Source: Kubernetes, "Deployments", complete and failed; the same test as `kubectl rollout status`. */
 export function rolloutOf(deployment: KubernetesObject | undefined): Rollout {
@@ -55,16 +61,43 @@ export function rolloutOf(deployment: KubernetesObject | undefined): Rollout {
   const refusal = refusalOf(deployment);
   const message = refusal ?? progressText(counts);
   const refused = refusal === undefined ? {} : { refusal };
+  const overdueAt = overdueAtOf(deployment, counts);
+  const more = { ...counts, ...refused, ...(overdueAt === undefined ? {} : { overdueAt }) };
   const stuck = textAt(conditionOf(deployment, 'Progressing'), 'reason') === 'ProgressDeadlineExceeded';
   return stuck
-    ? { ...counts, ...refused, state: 'stuck', message: `The rollout makes no progress: ${message}` }
-    : { ...counts, ...refused, state: refusal === undefined ? 'rolling' : 'refused', message };
+    ? { ...more, state: 'stuck', message: `The rollout makes no progress: ${message}` }
+    : { ...more, state: refusal === undefined ? 'rolling' : 'refused', message };
+}
+
+const DEFAULT_DEADLINE_SECONDS = 600;
+
+/**
+ * The Deployment controller watches over rollouts only: where pods are lost later, and cannot come back, it says nothing
+ * however long that lasts.
+ */
+function overdueAtOf(
+  deployment: KubernetesObject,
+  { wanted, updated, available, old }: Pick<Rollout, 'wanted' | 'updated' | 'available' | 'old'>,
+): number | undefined {
+  const someServeMeanwhile = available > 0 && (updated !== wanted || old > 0);
+  const availability = conditionOf(deployment, 'Available');
+  if (someServeMeanwhile || textAt(availability, 'status') !== 'False') return undefined;
+  const progress = textAt(conditionOf(deployment, 'Progressing'), 'lastUpdateTime');
+  const times = [textAt(availability, 'lastTransitionTime'), progress].map((time) => Date.parse(time ?? ''));
+  const since = Math.max(...times.filter((time) => !Number.isNaN(time)));
+  const seconds = numberAt(deployment, 'spec', 'progressDeadlineSeconds') ?? DEFAULT_DEADLINE_SECONDS;
+  return Number.isFinite(since) ? since + seconds * 1000 : undefined;
 }
 
 function refusalOf(deployment: KubernetesObject): string | undefined {
   const failure = conditionOf(deployment, 'ReplicaFailure');
   if (textAt(failure, 'status') !== 'True') return undefined;
-  return `Pods cannot be made: ${shortened(textAt(failure, 'message') ?? 'no reason was given')}`;
+  const { namespace, name } = deployment.metadata;
+  // The controller of ReplicaSets doubles its pauses up to 1,000 s, and is not told that a quota has changed.
+  return (
+    `Pods cannot be made: ${shortened(textAt(failure, 'message') ?? 'no reason was given')}. Once that is mended, Kubernetes ` +
+    `tries again within 17 minutes, and at once after: kubectl rollout restart -n ${namespace} deployment/${name}`
+  );
 }
 
 function progressText({ wanted, updated, available, old }: Omit<Rollout, 'state' | 'message'>): string {

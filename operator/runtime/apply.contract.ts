@@ -273,6 +273,56 @@ describe('what others write', () => {
   });
 });
 
+describe('those who want something else, again and again', () => {
+  const scale = (replicas: number) => real.api.merge({ spec: { replicas } }, DEPLOYMENTS, { name: 'demo', namespace });
+
+  it('O11: get fewer and fewer answers, and are named', async () => {
+    const { run, clock } = operator();
+    await run([deployment({ replicas: 2 })]);
+    const outcomesOf: string[] = [];
+    const contests = new Set<string>();
+    for (let replicas = 10; clock.now < 20_000; replicas++, clock.now += 400) {
+      await scale(replicas);
+      const report = await run([deployment({ replicas: 2 })]);
+      const [one] = report.objects;
+      outcomesOf.push(one?.outcome ?? '');
+      if (one?.contest !== undefined) contests.add(one.contest);
+      expect(report.settled).toBe(true);
+      expect(report.requeueAfterMs === undefined).toBe(one?.outcome !== 'contested');
+    }
+    expect(outcomesOf.filter((outcome) => outcome === 'changed').length).toBeLessThanOrEqual(6);
+    expect(outcomesOf.filter((outcome) => outcome === 'contested').length).toBeGreaterThan(40);
+    expect([...contests]).toEqual([
+      expect.stringMatching(/^Deployment demo is changed again and again by contract-test;/),
+    ]);
+    // It ends as we want it, and a slip later is mended at once.
+    clock.now += 60_000;
+    await run([deployment({ replicas: 2 })]);
+    expect((await workload()).replicas).toBe(2);
+    clock.now += 300_000;
+    await scale(5);
+    expect(outcomes(await run([deployment({ replicas: 2 })]))).toEqual(['Deployment changed']);
+  });
+
+  it('O11: are told apart when they are another operator', async () => {
+    const [one, other] = [operator(), operator()];
+    const contests = new Set<string>();
+    let writes = 0;
+    for (; one.clock.now < 20_000; one.clock.now = other.clock.now += 1_000) {
+      for (const [who, image] of [
+        [one, 'adapter:1'],
+        [other, 'adapter:2'],
+      ] as const) {
+        const [applied] = (await who.run([deployment({ replicas: 1, image })])).objects;
+        if (applied?.contest !== undefined) contests.add(applied.contest);
+        writes += who.writes().length;
+      }
+    }
+    expect([...contests]).toEqual([expect.stringContaining('by another operator that looks after the same namespace')]);
+    expect(writes).toBeLessThanOrEqual(14);
+  });
+});
+
 describe('objects of others', () => {
   it('does not touch an object that is not ours, and says which; what comes after it waits', async () => {
     const { api } = real;

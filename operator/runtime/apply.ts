@@ -1,9 +1,12 @@
 import { contentHash, hashOf } from './content-hash.ts';
+import { type ExactField, ExactFields } from './exact-fields.ts';
+import { isAppliedBy, lastManager } from './field-ownership.ts';
 import { HandOver, onto, type SharedField } from './hand-over.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
-import { type Ownership, prunable, standing } from './ownership.ts';
+import { type Ownership, canBeTakenBack, prunable, standing } from './ownership.ts';
 import type { Key } from './reconciler.ts';
 import { DENIED_FOR_MS, failureOf, isDenied, refusalOf } from './refusal.ts';
+import { Repairs } from './repairs.ts';
 import { isOlder } from './resource-version.ts';
 import { withoutManagedFields, withoutNulls } from './without.ts';
 
@@ -32,9 +35,19 @@ export interface Family {
  * - `waiting`: it is being deleted, or was changed under our hands; a later attempt will do.
  * - `conflict`: an object of that name exists that is not ours. It was not touched.
  * - `refused`: the API server will not have it; it is not asked again for a while unless something changes.
+ * - `contested`: someone changes it again and again, and it is put back after a while.
  * - `blocked`: not tried, because one before it in the list could not be applied.
  */
-export type Outcome = 'created' | 'changed' | 'unchanged' | 'deleted' | 'waiting' | 'conflict' | 'refused' | 'blocked';
+export type Outcome =
+  | 'created'
+  | 'changed'
+  | 'unchanged'
+  | 'deleted'
+  | 'waiting'
+  | 'conflict'
+  | 'refused'
+  | 'contested'
+  | 'blocked';
 
 export interface Applied {
   readonly resource: Resource;
@@ -44,13 +57,16 @@ export interface Applied {
   readonly message?: string;
   /** As the API server gave it last. */
   readonly object?: KubernetesObject;
+  /** For people: who changes it again and again; when it was put back, or waits for it. */
+  readonly contest?: string;
+  readonly retryAfterMs?: number;
 }
 
 export interface ApplyReport {
   readonly objects: readonly Applied[];
   /** Everything is as desired. */
   readonly settled: boolean;
-  /** When to try again; undefined when settled. */
+  /** When to try again. */
   readonly requeueAfterMs?: number;
   /** To be thrown once the status tells of it: trying again may help, but has not for a while. */
   readonly failure?: ApiError;
@@ -92,6 +108,8 @@ export class Applier {
   readonly #api: KubernetesApi;
   readonly #fieldManager: string;
   readonly #handOver: HandOver;
+  readonly #exact: ExactFields;
+  readonly #repairs: Repairs;
   readonly #now: () => number;
   readonly #memory = new Map<string, Map<string, Memory>>();
   /** Since when reconciles of a key have failed. */
@@ -101,13 +119,16 @@ export class Applier {
     api: KubernetesApi;
     fieldManager: string;
     handOver?: readonly SharedField[];
+    exact?: readonly ExactField[];
     /** Milliseconds of a clock that only goes forward. */
     now?: () => number;
   }) {
     this.#api = options.api;
     this.#fieldManager = options.fieldManager;
     this.#handOver = new HandOver(options.api, options.fieldManager, options.handOver ?? []);
+    this.#exact = new ExactFields(options.api, options.exact ?? []);
     this.#now = options.now ?? (() => performance.now());
+    this.#repairs = new Repairs(this.#now);
   }
 
   /**
@@ -140,9 +161,10 @@ export class Applier {
     }
     this.#failing.delete(textOf(family.key));
     if (!blocked) objects.push(...(await this.#prune(desired, family, signal)));
-    if (!blocked) return { objects, settled: true };
-    const waits = objects.map(({ outcome }) => UNSETTLED.get(outcome)).filter((wait) => wait !== undefined);
-    return { objects, settled: false, requeueAfterMs: Math.min(...waits) };
+    const waits = objects
+      .map(({ outcome, retryAfterMs }) => retryAfterMs ?? UNSETTLED.get(outcome))
+      .filter((wait) => wait !== undefined);
+    return { objects, settled: !blocked, ...(waits.length === 0 ? {} : { requeueAfterMs: Math.min(...waits) }) };
   }
 
   /** Takes the owners of the family from an object, so that it stays when they go. */
@@ -195,12 +217,15 @@ export class Applier {
     // A cache may be behind, or not see objects that lack our labels.
     let live = cached ?? (await this.#api.get(desired.resource, object.metadata, signal));
     for (let attempt = 0; ; attempt++) {
-      const inTheWay = obstacle(live, desired, family.ownership);
+      const inTheWay = await this.#obstacle(live, desired, family.ownership, signal);
       if (inTheWay !== undefined) return inTheWay;
-      const known = this.#recall(memory.get(idOf(desired.resource, object)), object, live);
+      const before = memory.get(idOf(desired.resource, object));
+      const known = this.#recall(before, object, live);
       if (known !== undefined) return { ...nameOf(desired), ...known };
+      const isRepair = before?.refusal === undefined && before?.desired === hashOf(object);
       signal.throwIfAborted();
       try {
+        if (isRepair) return await this.#repair(desired, object, live, memory, signal);
         return await this.#write(desired, object, live, memory, signal);
       } catch (error) {
         if (!isConflict(error)) throw error;
@@ -209,6 +234,49 @@ export class Applier {
         live = await this.#api.get(desired.resource, object.metadata, signal);
       }
     }
+  }
+
+  async #obstacle(
+    live: KubernetesObject | undefined,
+    desired: Desired,
+    ownership: Ownership,
+    signal: AbortSignal,
+  ): Promise<Applied | undefined> {
+    const found = obstacle(live, desired, ownership);
+    if (found?.outcome !== 'conflict' || live === undefined || !canBeTakenBack(live, ownership)) return found;
+    // Caches carry no managed fields.
+    const fresh = await this.#api.get(desired.resource, desired.object.metadata, signal);
+    if (fresh === undefined || fresh.metadata.uid !== live.metadata.uid) return found;
+    return isAppliedBy(fresh, this.#fieldManager) ? undefined : found;
+  }
+
+  /** Puts back what somebody else has changed, less and less often when that goes on. */
+  async #repair(
+    desired: Desired,
+    object: KubernetesObject,
+    live: KubernetesObject | undefined,
+    memory: Map<string, Memory>,
+    signal: AbortSignal,
+  ): Promise<Applied> {
+    const id = idOf(desired.resource, object);
+    const waitMs = this.#repairs.waitMs(id);
+    if (waitMs > 0) return { ...nameOf(desired), outcome: 'contested', object: live, retryAfterMs: waitMs };
+    const isContested = this.#repairs.isContested(id);
+    const rival = isContested ? await this.#api.get(desired.resource, object.metadata, signal) : undefined;
+    const applied = await this.#write(desired, object, live, memory, signal);
+    if (applied.outcome === 'unchanged') return applied;
+    this.#repairs.made(id);
+    return isContested ? { ...applied, contest: this.#contest(desired, rival) } : applied;
+  }
+
+  #contest({ resource, object }: Desired, rival: KubernetesObject | undefined): string {
+    const manager = rival === undefined ? undefined : lastManager(rival, this.#fieldManager);
+    const who =
+      manager === this.#fieldManager ? 'another operator that looks after the same namespace' : (manager ?? 'somebody');
+    return (
+      `${resource.kind} ${object.metadata.name} is changed again and again by ${who}; it is put back less and less ` +
+      'often. Let only one of them look after it'
+    );
   }
 
   /** What came of the last attempt, when another one could bring nothing new. */
@@ -240,11 +308,7 @@ export class Applier {
     const id = idOf(resource, object);
     try {
       if (live !== undefined) await this.#handOver.before(object, resource, live, signal);
-      const result = await this.#api.apply(onto(object, live), resource, {
-        fieldManager: this.#fieldManager,
-        // Without force, an object that someone else made in this moment is not taken over.
-        force: live !== undefined,
-      });
+      const result = await this.#applyExactly(object, resource, live, signal);
       const hash = contentHash(result);
       memory.set(id, {
         uid: result.metadata.uid,
@@ -272,6 +336,33 @@ export class Applier {
       });
       if (!isBelieved) throw error;
       return { ...nameOf(desired), outcome: 'refused', message, object: live };
+    }
+  }
+
+  async #applyExactly(
+    object: KubernetesObject,
+    resource: Resource,
+    live: KubernetesObject | undefined,
+    signal: AbortSignal,
+  ): Promise<KubernetesObject> {
+    const { name, namespace } = object.metadata;
+    const apply = (): Promise<KubernetesObject> =>
+      this.#api.apply(onto(object, live), resource, {
+        fieldManager: this.#fieldManager,
+        // Without force, an object that someone else made in this moment is not taken over.
+        force: live !== undefined,
+      });
+    try {
+      const result = await apply();
+      signal.throwIfAborted();
+      return (await this.#exact.restore(object, resource, result)) ?? result;
+    } catch (error) {
+      // What others added may be at odds with what we apply: a second port of the same name.
+      if (live === undefined || !isInvalid(error)) throw error;
+      const fresh = await this.#api.get(resource, { name, namespace }, signal);
+      signal.throwIfAborted();
+      if (fresh === undefined || (await this.#exact.restore(object, resource, fresh)) === undefined) throw error;
+      return apply();
     }
   }
 
@@ -331,6 +422,10 @@ const textOf = ({ namespace, name }: Key): string => `${namespace}/${name}`;
 
 function idOf(resource: Resource, object: KubernetesObject): string {
   return `${resource.apiVersion}/${resource.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`;
+}
+
+function isInvalid(error: unknown): boolean {
+  return error instanceof ApiError && error.code === 422;
 }
 
 function isConflict(error: unknown): error is ApiError {

@@ -13,9 +13,10 @@ export interface Deadline extends Disposable {
 export function deadline(timeoutMs: number, what: string, signal?: AbortSignal): Deadline {
   const controller = new AbortController();
   const abort = (): void => controller.abort(signal?.reason);
-  const timer = setTimeout(() => {
-    controller.abort(new DOMException(`${what}: no answer within ${timeoutMs} ms`, 'TimeoutError'));
-  }, timeoutMs);
+  const timer = setTimeout(
+    () => controller.abort(new DOMException(`${what}: no answer within ${timeoutMs} ms`, 'TimeoutError')),
+    Math.max(0, timeoutMs),
+  );
   if (signal?.aborted) abort();
   else signal?.addEventListener('abort', abort, { once: true });
   return {

@@ -39,6 +39,8 @@ export interface ManagedFieldsEntry {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
   readonly subresource?: string;
+  /** When it last changed something. */
+  readonly time?: string;
   readonly fieldsV1?: unknown;
 }
 

@@ -5,11 +5,14 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import type { KubernetesObject } from './kubernetes.ts';
 import { LeaderElection, type LeaderElectionOptions, WorkGoesOn } from './leader-election.ts';
-import { CONFIG_MAPS, LEASES } from './resources.ts';
+import { leaseOwner } from './lease-owner.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, LEASES } from './resources.ts';
 import { noted, type RealApi, startRealApi, writesOf } from './testing/real-api.ts';
 
 /** Renewed every second, given up after two, free for others after three. */
 const LEASE_MS = 3_000;
+
+const POD = { containers: [{ name: 'operator', image: 'operator' }] };
 
 interface Term {
   readonly who: string;
@@ -122,6 +125,21 @@ describe.concurrent('leader election', () => {
     expect(performance.now() - stopped).toBeLessThan(2_000);
     expectOneAtATime();
     expect((await lease()).spec).toMatchObject({ holderIdentity: 'second', leaseTransitions: 1 });
+  });
+
+  it('O6: has a Lease that goes with the operator, also one that is there already', async () => {
+    await using test = await arena();
+    const { at, elector, leads, lease } = test;
+    const spec = { selector: { matchLabels: { a: 'b' } }, template: { metadata: { labels: { a: 'b' } }, spec: POD } };
+    const stranger = elector('a', { owner: () => Promise.reject(new Error('forbidden')) });
+    await leads('a');
+    expect((await lease()).metadata.ownerReferences).toBeUndefined();
+    await stranger.stop();
+    const { apiVersion, kind } = DEPLOYMENTS;
+    const { metadata } = await real.api.create({ apiVersion, kind, metadata: at, spec }, DEPLOYMENTS);
+    elector('b', { owner: (signal) => leaseOwner(real.api, at, signal) });
+    await leads('b');
+    expect((await lease()).metadata.ownerReferences).toEqual([{ apiVersion, kind, name: at.name, uid: metadata.uid }]);
   });
 
   it('renews three times in a lease while all is well', async () => {

@@ -1,5 +1,5 @@
 import { deadline } from './deadline.ts';
-import { ApiError, type KubernetesApi, type KubernetesObject } from './kubernetes.ts';
+import { ApiError, type KubernetesApi, type KubernetesObject, type OwnerReference } from './kubernetes.ts';
 import { microTime } from './micro-time.ts';
 import { pause } from './pause.ts';
 import { LEASES } from './resources.ts';
@@ -12,6 +12,8 @@ export interface LeaderElectionOptions {
   readonly name: string;
   /** Unique for each process, also over restarts of a container. */
   readonly identity: string;
+  /** What the Lease goes with, so that nothing of an operator stays that is removed; undefined when there is none. */
+  readonly owner?: (signal: AbortSignal) => Promise<OwnerReference | undefined>;
   readonly leaseMs?: number;
   /** How long work may take to end after its signal aborted; then `run` rejects, and the process must end. */
   readonly stopMs?: number;
@@ -62,6 +64,7 @@ export class LeaderElection {
   readonly #namespace: string;
   readonly #name: string;
   readonly #identity: string;
+  readonly #owner: (signal: AbortSignal) => Promise<OwnerReference | undefined>;
   readonly #leaseMs: number;
   readonly #stopMs: number;
   readonly #monotonic: () => number;
@@ -81,6 +84,7 @@ export class LeaderElection {
     this.#namespace = options.namespace;
     this.#name = options.name;
     this.#identity = options.identity;
+    this.#owner = options.owner ?? (() => Promise.resolve(undefined));
     this.#leaseMs = options.leaseMs ?? LEASE_MS;
     this.#stopMs = options.stopMs ?? STOP_MS;
     this.#monotonic = options.monotonic ?? (() => performance.now());
@@ -229,6 +233,7 @@ export class LeaderElection {
     const lease = await this.#read(limit, signal);
     const spec = lease === undefined ? {} : specOf(lease);
     if (lease !== undefined && this.#isHeld(lease)) return false;
+    const owned = await this.#owned(limit, signal);
     if (signal.aborted) return false;
 
     const time = microTime(this.#now());
@@ -241,16 +246,23 @@ export class LeaderElection {
     };
     this.#lost = new AbortController();
     if (lease !== undefined) {
-      await this.#write({ ...lease, spec: { ...spec, ...mine } }, limit);
+      await this.#write({ ...lease, metadata: { ...lease.metadata, ...owned }, spec: { ...spec, ...mine } }, limit);
     } else {
       const { apiVersion, kind } = LEASES;
-      const metadata = { namespace: this.#namespace, name: this.#name };
+      const metadata = { namespace: this.#namespace, name: this.#name, ...owned };
       const sent = this.#monotonic();
       this.#lease = await within(limit, this.#api.create({ apiVersion, kind, metadata, spec: mine }, LEASES));
       this.#leadsUntil = sent + (this.#leaseMs * 2) / 3;
     }
     this.#seen = undefined;
     return true;
+  }
+
+  /** An operator that may not read its owner leads all the same. */
+  async #owned(limitMs: number, signal: AbortSignal): Promise<{ ownerReferences?: readonly OwnerReference[] }> {
+    using limit = deadline(limitMs, 'the owner of the Lease', signal);
+    const owner = await within(limitMs, this.#owner(limit.signal)).catch(() => undefined);
+    return owner === undefined ? {} : { ownerReferences: [owner] };
   }
 
   /** By another who may still be there. */

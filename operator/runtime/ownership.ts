@@ -45,6 +45,18 @@ export function prunable(object: KubernetesObject, ownership: Ownership): boolea
   );
 }
 
+const MANAGED_BY = 'app.kubernetes.io/managed-by';
+
+/**
+ * Whether an object that we applied, and that looks like someone else's now, may be taken back: the label by which all of
+ * ours are watched was edited, or others took its owner's place without becoming its controller.
+ */
+export function canBeTakenBack(object: KubernetesObject, { labels }: Ownership): boolean {
+  const family = Object.fromEntries(Object.entries(labels).filter(([key]) => key !== MANAGED_BY));
+  const isControlled = (object.metadata.ownerReferences ?? []).some(({ controller }) => controller === true);
+  return !isControlled && carriesLabels(object, { owners: [], labels: family });
+}
+
 function carriesLabels(object: KubernetesObject, { labels }: Ownership): boolean {
   const entries = Object.entries(labels);
   return entries.length > 0 && entries.every(([key, value]) => object.metadata.labels?.[key] === value);

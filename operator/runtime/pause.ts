@@ -1,4 +1,4 @@
-/** Resolves after so long, or at once when `signal` aborts. */
+/** Resolves after so long (what is negative is over), or at once when `signal` aborts. */
 export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (signal.aborted) return Promise.resolve();
   return new Promise((resolve) => {
@@ -7,7 +7,7 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
       signal.removeEventListener('abort', end);
       resolve();
     };
-    const timer = setTimeout(end, ms);
+    const timer = setTimeout(end, Math.max(0, ms));
     signal.addEventListener('abort', end, { once: true });
   });
 }

@@ -14,6 +14,10 @@ export interface Result {
 
 export const done: Result = {};
 
+/** The earlier of two times, either of which may be none. */
+export const earlier = (a: number | undefined, b: number | undefined): number | undefined =>
+  a === undefined || b === undefined ? (a ?? b) : Math.min(a, b);
+
 /** Trying again cannot help until something changes: it is logged, counted, and not retried. */
 export class TerminalError extends Error {
   override readonly name = 'TerminalError';

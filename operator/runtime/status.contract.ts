@@ -160,6 +160,25 @@ it('repairs an edit of the status', async () => {
   expect((await live())['status']).toMatchObject({ url: 'http://demo' });
 });
 
+it('O11: answers somebody who writes another status again and again less and less often', async () => {
+  const { write, clock } = writer();
+  const wanted: Status = { url: 'http://demo', conditions: [READY] };
+  await write(await live(), wanted);
+  const results: Awaited<ReturnType<typeof write>>[] = [];
+  const rival = { fieldManager: 'mcp-operator-status', subresource: 'status' } as const;
+  for (let round = 0; round < 50; round++) {
+    const { apiVersion, kind } = WIDGETS;
+    const object = { apiVersion, kind, metadata: name, status: { url: `http://rival-${round}` } };
+    await real.api.apply(object, WIDGETS, rival);
+    clock.now = new Date(clock.now.getTime() + 400);
+    results.push(await write(await live(), wanted));
+  }
+  expect(results.filter(({ written }) => written).length).toBeLessThanOrEqual(6);
+  expect(results.filter(({ retryAfterMs = 0 }) => retryAfterMs > 0).length).toBeGreaterThanOrEqual(44);
+  // What is to be said anew is said at once.
+  expect((await write(await live(), { url: 'http://other', conditions: [READY] })).written).toBe(true);
+});
+
 it('never touches spec and metadata, and raises no generation', async () => {
   const before = await live();
   await writer().write(before, { conditions: [READY] });

@@ -3,6 +3,7 @@ import { changedConditions, type Finding, mergeConditions } from './conditions.t
 import { hashOf } from './content-hash.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from './kubernetes.ts';
 import type { Key } from './reconciler.ts';
+import { Repairs } from './repairs.ts';
 import { isOlder } from './resource-version.ts';
 
 /** The whole status of an object as it is to be. Members that are left out are removed from it. */
@@ -15,13 +16,16 @@ export interface StatusWritten {
   readonly written: boolean;
   /** What the conditions say that they did not say before. Nothing when the object is gone. */
   readonly changed: readonly Condition[];
+  /** When to try again, in milliseconds: somebody writes something else again and again, and is answered seldom. */
+  readonly retryAfterMs?: number;
 }
 
 interface Memory {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
   readonly conditions: readonly Condition[];
-  /** Hash of the status that was sent, and of what the object had after it. */
+  /** Hash of the status as it was to be, without times; of what was sent, and of what the object had after it. */
+  readonly wanted: string;
   readonly sent: string;
   readonly stored: string;
 }
@@ -36,6 +40,7 @@ export class StatusWriter {
   readonly #resource: Resource;
   readonly #fieldManager: string;
   readonly #now: () => Date;
+  readonly #repairs: Repairs;
   readonly #memory = new Map<string, Memory>();
 
   constructor(options: { api: KubernetesApi; resource: Resource; fieldManager: string; now?: () => Date }) {
@@ -43,6 +48,7 @@ export class StatusWriter {
     this.#resource = options.resource;
     this.#fieldManager = options.fieldManager;
     this.#now = options.now ?? (() => new Date());
+    this.#repairs = new Repairs(() => this.#now().getTime());
   }
 
   /**
@@ -85,6 +91,10 @@ export class StatusWriter {
     if (sent === stored) return UNWRITTEN;
     // Someone else has added members of their own: what we last sent is in there still.
     if (known?.sent === sent && known.stored === stored) return UNWRITTEN;
+    const wanted = hashOf(status);
+    const isRepair = known?.wanted === wanted && known.stored !== stored;
+    const retryAfterMs = isRepair ? this.#repairs.waitMs(id) : 0;
+    if (retryAfterMs > 0) return { ...UNWRITTEN, retryAfterMs };
     signal.throwIfAborted();
     const { apiVersion, kind } = this.#resource;
     // With the version, an object that was made anew does not get the status of the old one; a uid is not looked at here.
@@ -97,9 +107,11 @@ export class StatusWriter {
       uid,
       resourceVersion: result.metadata.resourceVersion,
       conditions: conditionsOf(result),
+      wanted,
       sent,
       stored: hashOf(result['status'] ?? {}),
     });
+    if (isRepair) this.#repairs.made(id);
     return { written: true, changed: changedConditions(before, conditions) };
   }
 

@@ -12,7 +12,8 @@ import { type GoldenGroup, goldenGroup, goldenGroups, TESTDATA } from './golden-
 import { groupOf } from './group.ts';
 import { ownerReferences } from './owners.ts';
 import { type ShardPlan, plan } from './plan.ts';
-import { rememberingPrepare } from './prepare.ts';
+import { ALL_PERMISSIONS } from '../pods/permissions.ts';
+import { preparing, rememberingPrepare } from './prepare.ts';
 import { stateIsTemporary } from './state-volume.ts';
 import { first, source } from './testing/sources.ts';
 import { variablePrefix } from './variables.ts';
@@ -159,7 +160,7 @@ describe('the state', () => {
 });
 
 describe('a group that is too large for one ConfigMap', () => {
-  const remembering = rememberingPrepare();
+  const remembering = rememberingPrepare(preparing(ALL_PERMISSIONS));
   const made = new Map<string, ApiScrapeSource>();
   const many = (count: number): ApiScrapeSource[] => [
     first('first', { replicas: 1 }),
@@ -200,6 +201,49 @@ describe('a group that is too large for one ConfigMap', () => {
       plans.map((_, index) => (index === 0 ? 'scraper-default' : `scraper${index + 1}-default`)),
     );
     expect(took).toBeLessThan(20_000);
+  }, 60_000);
+
+  test('O5: brings the variables of the settings to every shard, and nothing else of their source', () => {
+    const secret = (name: string) => ({ name, valueFrom: { secretKeyRef: { name: 'store', key: name } } });
+    const fromSecret = (name: string, prefix: string) => ({ prefix, secretRef: { name } });
+    const valkey = {
+      host: 'valkey.state',
+      port: '${VALKEY_PORT}' as unknown as number,
+      password: '${VALKEY_PASSWORD}',
+    };
+    const settings = first('settings', {
+      scraper: {
+        fingerprintStore: { backend: 'valkey', valkey },
+        adminSecretEnv: 'ADMIN',
+        logLevel: '${LOG_LEVEL:-info}',
+      },
+      env: [
+        secret('VALKEY_WORD'),
+        { name: 'VALKEY_PASSWORD', value: 'x$(VALKEY_WORD)' },
+        secret('ADMIN'),
+        secret('LOG_LEVEL'),
+        secret('TOKEN'),
+      ],
+      envFrom: [fromSecret('ports', 'VALKEY_'), fromSecret('others', 'OTHER_')],
+      source: { auth: { type: 'oauth', token: '${TOKEN}' } },
+    });
+    const { plans, objects } = goldenGroup('large', [settings, ...many(1500).slice(1)]);
+    expect(plans.length).toBeGreaterThan(1);
+    const home = plans.findIndex(({ members }) => members.some(({ resource }) => resource === 'settings'));
+    for (const [index, deployment] of objects.filter(({ kind }) => kind === 'Deployment').entries()) {
+      const [container] = valueAt(deployment, ['spec', 'template', 'spec', 'containers']) as {
+        env: { name: string }[];
+        envFrom: { prefix: string }[];
+      }[];
+      const own = [...(container?.env ?? [])].filter(({ name }) => name.startsWith('SETTINGS__'));
+      const names = ['VALKEY_WORD', 'VALKEY_PASSWORD', 'ADMIN', 'LOG_LEVEL', ...(index === home ? ['TOKEN'] : [])];
+      expect(own.map(({ name }) => name.replace('SETTINGS__', ''))).toEqual(names);
+      const prefixes = index === home ? ['SETTINGS__VALKEY_', 'SETTINGS__OTHER_'] : ['SETTINGS__VALKEY_'];
+      expect(container?.envFrom.map(({ prefix }) => prefix)).toEqual(prefixes);
+      const volumes = JSON.stringify(valueAt(deployment, ['spec', 'template', 'spec', 'volumes']));
+      expect(volumes).toContain('"secretName":"store"');
+      expect(volumes.includes('"secretName":"others"')).toBe(index === home);
+    }
   }, 60_000);
 
   test('shares the sources of a shard among its own pods only, whatever else is in their store', () => {

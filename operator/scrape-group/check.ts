@@ -1,14 +1,22 @@
 import { checkUnresolved } from '../../crds/config/load.ts';
 import type { Problem } from '../../crds/config/problem.ts';
-import { hasReference } from '../../crds/config/reference.ts';
+import { hasReference, resolvedLength } from '../../crds/config/reference.ts';
 import { ScraperConfig } from '../../crds/config/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { blockedFields } from '../pods/blocked.ts';
+import { sourceLimitProblems } from '../../crds/v1alpha1/limits.ts';
+import { type Blocking, blockedFields } from '../pods/blocked.ts';
 import { overlayProblems } from '../pods/check-overlay.ts';
-import { uncheckedResolver } from '../pods/known-values.ts';
-import { settingsConnections, sourceConnections } from './connections.ts';
-import { CONTAINER } from './defaults.ts';
+import { quantityProblems } from '../pods/check-resources.ts';
+import type { Budget } from '../pods/budget.ts';
+import { refusedByPolicy } from '../pods/check-restricted.ts';
+import { literalSecrets } from '../pods/literal-secrets.ts';
+import { lengthProblems, uncheckedResolver } from '../pods/known-values.ts';
+import type { Permissions } from '../pods/permissions.ts';
+import { sizeProblems } from '../pods/size.ts';
+import { placesOf, settingsConnections, sourceConnections } from './connections.ts';
+import { listAt } from '../runtime/raw.ts';
+import { CONFIG_FOLDER, CONTAINER, STATE, STATE_FOLDER } from './defaults.ts';
 import type { Settings } from './settings.ts';
 
 /** When nobody sets it, it is missing rather than wrong. */
@@ -19,15 +27,45 @@ const MAX_SOURCE_BYTES = 512 * 1024;
 /**
  * What is wrong with a spec by itself, with paths from the spec. A value that holds a reference can only be judged by
  * the program that resolves it.
+ * @throws BudgetError when it takes too long
  */
-export function checkSpec(spec: ApiScrapeSourceSpec): Problem[] {
+export function checkSpec(
+  spec: ApiScrapeSourceSpec,
+  { permissions, budget, namespace, prefix }: CheckContext,
+): Problem[] {
+  const large = tooLarge(spec, prefix);
+  if (large.length > 0) return large;
+  budget.step('source');
+  const problems = [...checkUnresolved(ApiScrapeSourceSpec, spec), ...variableProblems(spec), ...bucketProblems(spec)];
+  budget.step('source');
+  const { source, scraper } = spec;
+  const secrets = permissions.literalSecrets ? [] : literalSecrets({ source, scraper }, []);
+  budget.step('source');
   return [
-    ...checkUnresolved(ApiScrapeSourceSpec, spec),
-    ...variableProblems(spec),
-    ...blockedProblems(spec),
-    ...sizeProblems(spec),
-    ...overlay(spec),
+    ...problems,
+    ...blockedProblems(spec, { namespace, apiServer: permissions.apiServer }),
+    ...secrets,
+    ...overlay(spec, permissions),
   ];
+}
+
+export interface CheckContext {
+  readonly permissions: Permissions;
+  readonly budget: Budget;
+  readonly namespace: string;
+  /** What stands before the names of its variables in the pods. */
+  readonly prefix: string;
+}
+
+/** What would take long to look at is looked at no further. */
+function tooLarge(spec: ApiScrapeSourceSpec, prefix: string): Problem[] {
+  const { source, scraper } = spec;
+  const large = sizeProblems(spec, []);
+  if (large.length > 0) return large.map((problem) => ({ ...problem, path: 'source' }));
+  const bytes = bytesProblems(spec, prefix);
+  if (bytes.length > 0) return bytes;
+  const limits = sourceLimitProblems(source).map((problem) => ({ ...problem, path: `source.${problem.path}` }));
+  return [...limits, ...lengthProblems(spec, source, ['source']), ...lengthProblems(spec, scraper, ['scraper'])];
 }
 
 /** What is wrong with the settings of a group taken together: what no source can know alone. Paths as in the spec. */
@@ -51,6 +89,16 @@ export function checkGroupSettings(scraper: Record<string, unknown>, settings: S
   }
   return problems;
 }
+
+/** Files may have them in any order; in a resource there is somebody to tell. */
+const bucketProblems = (spec: ApiScrapeSourceSpec): Problem[] =>
+  listAt(spec, 'source', 'histogramReadings').flatMap((reading, index) => {
+    const buckets = listAt(reading, 'buckets').map(Number);
+    const wrong = buckets.findIndex((bound, at) => at > 0 && bound <= (buckets[at - 1] ?? -Infinity));
+    if (wrong === -1) return [];
+    const message = `is ${buckets[wrong]}, which is not more than the one before it: bounds of buckets ascend`;
+    return [{ path: `source.histogramReadings[${index}].buckets[${wrong}]`, message }];
+  });
 
 /** What would make the API server refuse the pods, and so stop all sources of the group. */
 function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
@@ -76,13 +124,13 @@ function variableProblems(spec: ApiScrapeSourceSpec): Problem[] {
 }
 
 /** Connections whose hosts the resource itself tells. */
-function blockedProblems(spec: ApiScrapeSourceSpec): Problem[] {
+function blockedProblems(spec: ApiScrapeSourceSpec, blocking: Blocking): Problem[] {
   const resolve = uncheckedResolver(spec);
   const connections = [
-    ...sourceConnections(resolve(spec.source), ''),
+    ...sourceConnections(resolve(placesOf(spec.source)), ''),
     ...settingsConnections(resolve(spec.scraper), ''),
   ];
-  return blockedFields(connections).map(({ field, message }) => ({ path: field, message }));
+  return blockedFields(connections, blocking).map(({ field, message }) => ({ path: field, message }));
 }
 
 function exactlyOne(value: object, path: string, names: readonly string[]): Problem[] {
@@ -90,14 +138,26 @@ function exactlyOne(value: object, path: string, names: readonly string[]): Prob
   return set.length === 1 ? [] : [{ path, message: `needs exactly one of ${names.join(', ')}` }];
 }
 
-function sizeProblems({ source }: ApiScrapeSourceSpec): Problem[] {
-  const bytes = Buffer.byteLength(JSON.stringify(source ?? null));
+/** As the source stands in the file, where its variables have longer names. */
+function bytesProblems({ source }: ApiScrapeSourceSpec, prefix: string): Problem[] {
+  const text = JSON.stringify(source ?? null);
+  const references = resolvedLength(text, (name) => prefix.length + name.length + 3) - text.length;
+  const bytes = Buffer.byteLength(text) + Math.max(0, references);
   if (bytes <= MAX_SOURCE_BYTES) return [];
   return [{ path: 'source', message: `must be at most 512 KiB as JSON, not ${Math.ceil(bytes / 1024)} KiB` }];
 }
 
-const overlay = (spec: ApiScrapeSourceSpec): Problem[] =>
-  overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort' }).map((problem) => ({
+/** Which of the group's accounts and claims a shard gets is not for a source to say. */
+const OWN = { account: undefined, claims: [], container: CONTAINER };
+
+const MOUNTS = { [CONFIG_FOLDER]: 'config', [STATE_FOLDER]: STATE };
+
+const overlay = (spec: ApiScrapeSourceSpec, { podOverlay }: Permissions): Problem[] =>
+  [
+    ...overlayProblems({ spec }, { name: CONTAINER, port: 'scraper.servicePort', mounts: MOUNTS }),
+    ...quantityProblems({ spec }),
+    ...refusedByPolicy({ spec }, podOverlay, OWN),
+  ].map((problem) => ({
     ...problem,
     path: problem.path.replace(/^spec\./, ''),
   }));

@@ -1,4 +1,4 @@
-import type { PodClient } from '../pods/ask-pods.ts';
+import type { PodHearing } from '../pods/hear-pods.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
@@ -7,7 +7,7 @@ import type { Cache } from '../runtime/reconciler.ts';
 import type { StatusWriter } from '../runtime/status.ts';
 import type { BuildContext } from './build-context.ts';
 import type { ScraperHealth } from './health.ts';
-import type { prepare } from './prepare.ts';
+import type { Prepare } from './prepare.ts';
 
 /** Everything outside that a reconcile of a group reads and writes. */
 export interface Cluster {
@@ -21,8 +21,9 @@ export interface Cluster {
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;
-  readonly health: Pick<PodClient<ScraperHealth>, 'ask'>;
-  readonly prepare: typeof prepare;
+  readonly hearing: PodHearing<ScraperHealth>;
+  readonly now: () => Date;
+  readonly prepare: Prepare;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
     /** Collector of groups that name none. */
     readonly otlpEndpoint: string | undefined;

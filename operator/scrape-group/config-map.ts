@@ -5,7 +5,6 @@ import type { ShardPlan } from './plan.ts';
 import { childMetadata } from './child-metadata.ts';
 import { configMapName } from './names.ts';
 
-export const CONFIG_FOLDER = '/etc/otel-api-scraper';
 export const CONFIG_FILE = 'config.yaml';
 
 /** The sources with references, whose values only the pods get. The pods follow its changes without a restart. */

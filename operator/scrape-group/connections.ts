@@ -19,6 +19,16 @@ export function connectionsOf(
   return [...sources, ...settingsConnections(scraper, 'spec.')];
 }
 
+/** What of an entry says where it connects to; the rest of it need not be resolved. */
+export function placesOf(entry: unknown): unknown {
+  const auth = TOKEN_ENDPOINTS.map((name) => [name, textAt(entry, 'auth', name)] as const);
+  return {
+    baseUrl: textAt(entry, 'baseUrl'),
+    endpoint: textAt(entry, 'endpoint'),
+    auth: Object.fromEntries(auth.filter(([, value]) => value !== undefined)),
+  };
+}
+
 /** Those of one source. The names of the fields begin with `prefix`. */
 export function sourceConnections(entry: unknown, prefix: string): Connection[] {
   const field = (name: string): string => `${prefix}source.${name}`;

@@ -1,8 +1,12 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
 import { PodClient } from '../pods/ask-pods.ts';
+import { Budget, RESOURCE_MS } from '../pods/budget.ts';
+import { EXACT_FIELDS } from '../pods/exact-fields.ts';
+import { PodHearing } from '../pods/hear-pods.ts';
 import { Applier } from '../runtime/apply.ts';
 import { Controller } from '../runtime/controller.ts';
+import { Inquiries } from '../runtime/inquiries.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { Lookup } from '../runtime/lookup.ts';
 import type { Key } from '../runtime/reconciler.ts';
@@ -12,7 +16,7 @@ import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group.ts';
 import { SCRAPER_HEALTH } from './health.ts';
 import { GROUP_LABEL } from './names.ts';
-import { rememberingPrepare } from './prepare.ts';
+import { preparing, rememberingPrepare } from './prepare.ts';
 import { reconcile } from './reconcile.ts';
 
 const SERVICES_KEPT_MS = 60_000;
@@ -24,18 +28,25 @@ const SERVICES_KEPT_MS = 60_000;
 export function scrapeGroupController(parts: ControllerParts): { readonly controller: Controller } & AsyncDisposable {
   const { api, caches, events, log, hooks, options } = parts;
   const { sources, scraperPods, children } = caches;
-  const health = new PodClient(SCRAPER_HEALTH);
+  const client = new PodClient(SCRAPER_HEALTH);
+  const inquiries = new Inquiries({ onError: (error) => log.warn({ err: error }, 'a scraper could not be asked') });
   const status = new StatusWriter({ api, resource: API_SCRAPE_SOURCES, fieldManager: FIELD_MANAGER });
   const cluster: Cluster = {
     sources,
     pods: scraperPods,
     children,
     services: new Lookup({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
-    applier: new Applier({ api, fieldManager: FIELD_MANAGER }),
+    applier: new Applier({ api, fieldManager: FIELD_MANAGER, exact: EXACT_FIELDS }),
     status,
     events,
-    health,
-    prepare: rememberingPrepare(),
+    hearing: new PodHearing({
+      client,
+      source: SCRAPER_HEALTH,
+      inquiries,
+      onNews: (key) => controller.enqueue(key),
+    }),
+    now: () => new Date(),
+    prepare: rememberingPrepare(preparing(options.permissions, () => new Budget(RESOURCE_MS))),
     settings: options,
   };
   const controller = new Controller({
@@ -57,7 +68,8 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     controller,
     async [Symbol.asyncDispose]() {
       unsubscribe();
-      await health.close();
+      await inquiries.close();
+      await client.close();
     },
   };
 }

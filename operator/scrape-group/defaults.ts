@@ -4,3 +4,7 @@
 export const CONTAINER = 'scraper';
 /** Of the port that the scraper listens on, in pods and in Services. */
 export const PORT_NAME = 'http';
+export const CONFIG_FOLDER = '/etc/otel-api-scraper';
+export const STATE_FOLDER = '/var/lib/otel-api-scraper';
+/** Of the volume that holds the state. */
+export const STATE = 'state';

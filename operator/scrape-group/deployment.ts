@@ -1,7 +1,9 @@
 import { CONFIG_HASH, REFERENCES_REVISION, RESTARTED_AT } from '../pods/annotations.ts';
 import { containerSecurityContext, podSecurityContext, probes } from '../pods/hardening.ts';
+import { withHeap } from '../pods/heap.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
+import { RESOURCES } from '../pods/default-resources.ts';
 import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import { hashOf } from '../runtime/content-hash.ts';
@@ -9,14 +11,12 @@ import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
 import type { BuildContext } from './build-context.ts';
 import { childMetadata } from './child-metadata.ts';
-import { CONFIG_FILE, CONFIG_FOLDER } from './config-map.ts';
-import { CONTAINER, PORT_NAME } from './defaults.ts';
-import { STATE_FOLDER } from './effective-settings.ts';
+import { CONFIG_FILE } from './config-map.ts';
+import { CONFIG_FOLDER, CONTAINER, PORT_NAME, STATE, STATE_FOLDER } from './defaults.ts';
 import { configMapName, shardLabels, shardName, shardSelector } from './names.ts';
 import type { ShardPlan } from './plan.ts';
-import { STATE, TMP, isInTmp, stateVolume } from './state-volume.ts';
+import { TMP, isInTmp, stateVolume } from './state-volume.ts';
 
-const RESOURCES = { requests: { cpu: '50m', memory: '128Mi' } };
 /** Seconds that the program has for its last work after running windows have ended. */
 const LAST_WORK_SECONDS = 10;
 
@@ -57,11 +57,14 @@ function podTemplate(plan: ShardPlan, context: Context): object {
         ...(plan.restartedAt === undefined ? {} : { [RESTARTED_AT]: plan.restartedAt }),
       },
     },
-    spec: withoutLoopback(
-      withSidecarDefaults(
-        overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+    spec: withHeap(
+      withoutLoopback(
+        withSidecarDefaults(
+          overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
+          CONTAINER,
+          plan.pod.image ?? context.image,
+        ),
         CONTAINER,
-        plan.pod.image ?? context.image,
       ),
       CONTAINER,
     ),
@@ -70,16 +73,13 @@ function podTemplate(plan: ShardPlan, context: Context): object {
 
 function podSpec(plan: ShardPlan, context: Context): object {
   const { group, shard, pod } = plan;
-  const references = referenceVolumes({
-    env: plan.members.flatMap(({ env }) => env),
-    envFrom: plan.members.flatMap(({ envFrom }) => envFrom),
-  });
+  const references = referenceVolumes(plan.variables);
   return {
     serviceAccountName: shardName(group, shard),
     automountServiceAccountToken: false,
     enableServiceLinks: false,
     ...(pod.imagePullSecrets?.length ? { imagePullSecrets: [...pod.imagePullSecrets] } : {}),
-    securityContext: podSecurityContext(context.podSecurity),
+    securityContext: podSecurityContext(context.podSecurity, [plan.effective.port]),
     terminationGracePeriodSeconds: plan.effective.shutdownSeconds + LAST_WORK_SECONDS,
     // Also for a single replica: were it only above one, scaling would replace the pods that are there.
     ...spread(shardSelector(group, shard)),
@@ -95,12 +95,10 @@ function podSpec(plan: ShardPlan, context: Context): object {
 
 function container(plan: ShardPlan, context: Context, references: ReferenceVolumes): object {
   const {
-    members,
     pod,
+    variables: { env, envFrom },
     effective: { port, stateFolder },
   } = plan;
-  const env = members.flatMap((member) => member.env);
-  const envFrom = members.flatMap((member) => member.envFrom);
   return {
     name: CONTAINER,
     image: pod.image ?? context.image,

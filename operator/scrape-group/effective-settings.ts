@@ -2,12 +2,13 @@ import { posix } from 'node:path';
 import { ScraperSettings } from '../../crds/config/scraper.ts';
 import type { Connection } from '../pods/connections.ts';
 import { resolver, withoutUnknown } from '../pods/known-values.ts';
-import { connectionsOf } from './connections.ts';
+import { connectionsOf, placesOf } from './connections.ts';
 import type { Member } from './prepare.ts';
+import type { ShardVariables } from './shard-variables.ts';
+import { STATE_FOLDER } from './defaults.ts';
 
 /** The port of health checks and the admin API where no source sets another. */
 export const DEFAULT_PORT = 8080;
-export const STATE_FOLDER = '/var/lib/otel-api-scraper';
 
 /** What of the settings the operator can know: values hold `${NAME}`, whose values only the pods see. */
 export interface EffectiveSettings {
@@ -24,14 +25,13 @@ export interface EffectiveSettings {
 export function effectiveSettings({
   scraper,
   members,
+  variables,
 }: {
   readonly scraper: Readonly<Record<string, unknown>>;
   readonly members: readonly Member[];
+  readonly variables: ShardVariables;
 }): EffectiveSettings {
-  const resolve = resolver({
-    env: members.flatMap(({ env }) => env),
-    envFrom: members.flatMap(({ envFrom }) => envFrom),
-  });
+  const resolve = resolver(variables);
   const resolved = resolve(scraper);
   const parsed = ScraperSettings.safeParse(withoutUnknown(resolved));
   const settings = parsed.success ? parsed.data : ScraperSettings.parse({ otelCollectorEndpoint: 'http://unknown' });
@@ -43,7 +43,7 @@ export function effectiveSettings({
     stateFolder: posix.isAbsolute(path) ? posix.dirname(path) : STATE_FOLDER,
     connections: connectionsOf(
       resolved,
-      members.map(({ resource, entry }) => ({ resource, entry: resolve(entry) })),
+      members.map(({ resource, entry }) => ({ resource, entry: resolve(placesOf(entry)) })),
     ),
   };
 }

@@ -9,7 +9,8 @@ import type { BuildContext } from './build-context.ts';
 import { type Group, groupNameOf, groupOf } from './group.ts';
 import { ownerReferences } from './owners.ts';
 import { type ShardPlan, plan } from './plan.ts';
-import { prepare } from './prepare.ts';
+import { ALL_PERMISSIONS } from '../pods/permissions.ts';
+import { preparing } from './prepare.ts';
 
 export const TESTDATA = join(import.meta.dirname, 'testdata');
 
@@ -39,7 +40,11 @@ export function goldenGroup(
   sources: readonly ApiScrapeSource[],
   services: readonly KubernetesObject[] = [],
 ): GoldenGroup {
-  const group = groupOf(sources, { otlpEndpoint: undefined, running: () => undefined, prepare });
+  const group = groupOf(sources, {
+    otlpEndpoint: undefined,
+    running: () => undefined,
+    prepare: preparing(ALL_PERMISSIONS),
+  });
   const context: BuildContext = {
     namespace: 'tools',
     name: sources[0] === undefined ? 'default' : groupNameOf(sources[0]),

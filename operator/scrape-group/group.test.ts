@@ -1,14 +1,20 @@
 import { describe, expect, it } from 'vitest';
 import { loadScraperConfig } from '../../crds/config/load.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { STATE_FOLDER } from './defaults.ts';
 import { type Group, type GroupContext, groupOf } from './group.ts';
 import { runningFrom } from './running.ts';
-import { prepare } from './prepare.ts';
+import { ALL_PERMISSIONS } from '../pods/permissions.ts';
+import { preparing } from './prepare.ts';
 import { renderFile } from './scraper-file.ts';
 import { podFields, scraperSection } from './settings.ts';
 import { ENDPOINT, first, source } from './testing/sources.ts';
 
-const nothing: GroupContext = { otlpEndpoint: undefined, running: () => undefined, prepare };
+const nothing: GroupContext = {
+  otlpEndpoint: undefined,
+  running: () => undefined,
+  prepare: preparing(ALL_PERMISSIONS),
+};
 
 const group = (...sources: ApiScrapeSource[]): Group => groupOf(sources, nothing);
 const members = ({ members }: Group): string[] => members.map(({ resource }) => resource);
@@ -51,12 +57,16 @@ describe('a group', () => {
   it('has the settings of all its sources, field by field', () => {
     const made = group(
       first('a', { scraper: { fingerprintStore: { backend: 'valkey' } }, env: [{ name: 'P', value: 'x' }] }),
-      source('b', {
-        scraper: { logLevel: 'info', fingerprintStore: { valkey: { host: 'valkey', password: '${P}' } } },
-        env: [{ name: 'P', value: 'y' }],
-        replicas: 2,
-        image: 'registry.example/x:1',
-      }),
+      source(
+        'b',
+        {
+          scraper: { logLevel: 'info', fingerprintStore: { valkey: { host: 'valkey', password: '${P}' } } },
+          env: [{ name: 'P', value: 'y' }],
+          replicas: 2,
+          image: 'registry.example/x:1',
+        },
+        -1,
+      ),
     );
     expect(refusals(made)).toEqual([]);
     expect(scraperSection(made.settings)).toEqual({
@@ -157,12 +167,6 @@ describe('a source that contradicts its group', () => {
     ],
     ['the same value', first('old', { replicas: 1 }), source('new', { replicas: 1 }), undefined],
     [
-      'another number of replicas',
-      first('old', { replicas: 1 }),
-      source('new', { replicas: 0 }),
-      'spec.replicas is 0 here, but was set to 1 by the older source old; all sources of a group share it',
-    ],
-    [
       'another password, which is not shown',
       first('old', { scraper: { fingerprintStore: { valkey: { password: 'hunter2' } } } }),
       source('new', { scraper: { fingerprintStore: { valkey: { password: 'letmein' } } } }),
@@ -179,12 +183,6 @@ describe('a source that contradicts its group', () => {
       first('old', { scraper: { otelCollectorEndpoint: 'https://u:p@one:4317' } }),
       source('new', { scraper: { otelCollectorEndpoint: 'https://u:p@two:4317' } }),
       'spec.scraper.otelCollectorEndpoint is "https://<redacted>@two:4317" here, but was set to "https://<redacted>@one:4317" by the older source old; all sources of a group share it',
-    ],
-    [
-      'another overlay',
-      first('old', { podOverlay: { spec: { priorityClassName: 'a' } } }),
-      source('new', { podOverlay: { spec: { priorityClassName: 'b' } } }),
-      'spec.podOverlay is something else here, but was set to something else by the older source old; all sources of a group share it',
     ],
     [
       'a reference of the same name to another Secret',
@@ -205,14 +203,80 @@ describe('a source that contradicts its group', () => {
     expect(made.refusals.get('new')?.reason).toBe(message === undefined ? undefined : 'GroupConflict');
   });
 
+  it.each<[string, Parameters<typeof source>[1], Parameters<typeof source>[1], string]>([
+    [
+      'number of pods',
+      { replicas: 1 },
+      { replicas: 0 },
+      'spec.replicas is 0 here, but was set to 1 by the older source a',
+    ],
+    [
+      'overlay',
+      { podOverlay: { spec: { priorityClassName: 'a' } } },
+      { podOverlay: { spec: { priorityClassName: 'b' } } },
+      'spec.podOverlay is something else here, but was set to something else by the older source a',
+    ],
+  ])('that is as old, with another %s', (_, one, other, message) => {
+    const made = group(first('a', one), source('b', other, -1));
+    expect(refusals(made)).toEqual([expect.stringContaining(`b: GroupConflict: ${message}`)]);
+  });
+
   it('sets nothing at all', () => {
     const made = group(
-      first('old', { replicas: 1 }),
-      source('new', { replicas: 0, image: 'x' }, 1),
-      source('third', { image: 'y' }, 2),
+      first('old', { scraper: { logLevel: 'info' } }),
+      source('new', { scraper: { logLevel: 'debug', serviceName: 'x' } }, 1),
+      source('third', { scraper: { serviceName: 'y' } }, 2),
     );
     expect(members(made)).toEqual(['old', 'third']);
-    expect(podFields(made.settings).image).toBe('y');
+    expect(scraperSection(made.settings)).toMatchObject({ serviceName: 'y' });
+  });
+});
+
+describe('T22: the pods of a group', () => {
+  const mine: Parameters<typeof source>[1] = { image: 'mine:1', replicas: 1 };
+
+  it.each<[string, Parameters<typeof source>[1], string]>([
+    ['another image', { image: 'evil:1' }, 'spec.image is "evil:1" here'],
+    [
+      'an overlay',
+      { podOverlay: { spec: { containers: [{ name: 'side' }] } } },
+      'spec.podOverlay is something else here',
+    ],
+    ['the number of pods', { replicas: 0 }, 'spec.replicas is 0 here'],
+    ['a claim', { storage: { claim: { size: '1Gi' } } }, 'spec.storage is something else here'],
+    ['connections', { networkPolicy: { extraEgress: [{}] } }, 'spec.networkPolicy is something else here'],
+    ['resources', { resources: {} }, 'spec.resources is something else here'],
+  ])('are not changed by a younger source that says %s', (_, said, message) => {
+    for (const owner of [first('owner'), first('owner', mine)]) {
+      const made = group(owner, source('younger', said), source('third'));
+      expect(members(made)).toEqual(['owner', 'third']);
+      expect(made.refusals.get('younger')).toMatchObject({ reason: 'InvalidSpec', held: false });
+      expect(made.refusals.get('younger')?.message).toContain(message);
+      expect(made.refusals.get('younger')?.message).toContain('its oldest source, owner, which');
+      expect(podFields(made.settings)).toEqual(podFields(group(owner).settings));
+    }
+  });
+
+  it('may be described again as they are', () => {
+    expect(refusals(group(first('owner', mine), source('younger', mine)))).toEqual([]);
+  });
+
+  it('are described by any of those that came with the oldest', () => {
+    const made = group(first('a'), source('b', mine, -1));
+    expect(refusals(made)).toEqual([]);
+    expect(podFields(made.settings)).toMatchObject(mine);
+  });
+
+  it('stay as they are when a running source is edited wrongly', () => {
+    const before = [first('owner', mine), source('younger')];
+    const made = groupOf(
+      [first('owner', mine), source('younger', { image: 'evil:1', env: [{ name: 'A', valueFrom: {} }] })],
+      {
+        ...nothing,
+        running: running(group(...before)),
+      },
+    );
+    expect(podFields(made.settings)).toMatchObject(mine);
   });
 });
 
@@ -284,8 +348,31 @@ describe('a source that cannot run', () => {
       'bad: InvalidSpec: spec.env[0].valueFrom needs exactly one of secretKeyRef, configMapKeyRef',
     ],
     [
+      'O8: buckets that do not ascend',
+      source('bad', { source: { histogramReadings: [{ name: 'h', dataKey: 'x', buckets: [1, 5, 5] }] } }),
+      'bad: InvalidSpec: spec.source.histogramReadings[0].buckets[2] is 5, which is not more than the one before it',
+    ],
+    [
+      'O8: memory that is none',
+      source('bad', { resources: { limits: { memory: '128MB' } } }, -1),
+      'bad: InvalidSpec: spec.resources.limits.memory is "128MB", which is no quantity',
+    ],
+    [
+      'O8: a mount that hides the state',
+      source(
+        'bad',
+        {
+          podOverlay: {
+            spec: { containers: [{ name: 'scraper', volumeMounts: [{ name: 'x', mountPath: STATE_FOLDER }] }] },
+          },
+        },
+        -1,
+      ),
+      'bad: InvalidSpec: spec.podOverlay.spec.containers[0].volumeMounts[0].mountPath hides what the operator mounts there',
+    ],
+    [
       'two pods with a file of SQLite',
-      source('bad', { replicas: 2 }),
+      source('bad', { replicas: 2 }, -1),
       'bad: InvalidSpec: spec.scraper.fingerprintStore.backend must be valkey with 2 replicas',
     ],
     [

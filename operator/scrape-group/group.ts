@@ -4,9 +4,9 @@ import { valueAt } from '../../crds/config/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { RESTARTED_AT } from '../pods/annotations.ts';
 import { checkGroupSettings } from './check.ts';
-import type { Member, Prepared } from './prepare.ts';
+import type { Member, Prepare } from './prepare.ts';
 import type { Running } from './running.ts';
-import { type Setting, type Settings, conflictWith, scraperSection } from './settings.ts';
+import { type Setting, type Settings, conflictWith, foreignSetting, scraperSection } from './settings.ts';
 
 const DEFAULT_GROUP = 'default';
 
@@ -41,7 +41,7 @@ export interface GroupContext {
   /** What the pods run now; a source whose edit is invalid goes on with it. */
   readonly running: () => Running | undefined;
   /** Remembers what it made of a resource: of thousands, only few change at a time. */
-  readonly prepare: (source: ApiScrapeSource) => Prepared;
+  readonly prepare: Prepare;
 }
 
 const ENDPOINT = 'scraper.otelCollectorEndpoint';
@@ -89,6 +89,7 @@ function gather(
   const refusals = new Map<string, Refusal>();
   const names = new Map<string, string>();
   const frozenBy: string[] = [];
+  let oldest: ApiScrapeSource['metadata'] | undefined;
 
   for (const source of ordered) {
     const { name: resource } = source.metadata;
@@ -114,6 +115,14 @@ function gather(
       continue;
     }
 
+    // Resources that were applied together have the same age: times have seconds only.
+    const elder = oldest?.creationTimestamp === source.metadata.creationTimestamp ? undefined : oldest;
+    const foreign = elder === undefined ? undefined : foreignSetting(settings, own, elder.name);
+    if (foreign !== undefined) {
+      refuse('InvalidSpec', foreign);
+      continue;
+    }
+
     const conflict = own.map((setting) => conflictWith(settings, setting)).find((one) => one !== undefined);
     const added = own.filter((setting) => !settings.has(dottedPath(setting.path)));
     const merged = new Map([...settings, ...added.map((one) => [dottedPath(one.path), one] as const)]);
@@ -130,6 +139,7 @@ function gather(
     } else settings = merged;
     names.set(name, resource);
     members.push(member);
+    oldest ??= source.metadata;
   }
   if (otlpEndpoint !== undefined && !settings.has(ENDPOINT)) {
     settings.set(ENDPOINT, {

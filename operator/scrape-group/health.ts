@@ -34,6 +34,17 @@ export const SCRAPER_HEALTH: HealthSource<ScraperHealth> = {
   /** A shard has up to about 1,500 sources. */
   maxBytes: 4 * 1024 * 1024,
   parse: parseHealth,
+  // Times and counts move with every scrape, and are looked at with the next look.
+  news: ({ configHash, referencesChanged, sources }) => [
+    configHash,
+    referencesChanged,
+    sources.map(({ name, lastScrape, lastError, deadWindows }) => [
+      name,
+      lastScrape !== undefined,
+      lastError !== undefined,
+      (deadWindows ?? 0) > 0,
+    ]),
+  ],
 };
 
 /** Undefined when this is no health object of a scraper. Members of other versions are ignored. */

@@ -14,9 +14,14 @@ export function nextLook(
   situations: readonly Situation[],
   pods: readonly KubernetesObject[],
   applied: ApplyReport | undefined,
+  now: Date,
 ): number | undefined {
   const times: number[] = [];
   if (applied?.requeueAfterMs !== undefined) times.push(applied.requeueAfterMs);
+  for (const { rollout } of situations) {
+    const patience = (rollout.overdueAt ?? 0) - now.getTime();
+    if (patience > 0) times.push(patience);
+  }
   if (askable(pods, SCRAPER_HEALTH).length > 0)
     times.push(situations.some(({ upToDate }) => upToDate !== true) ? EAGER_MS : STEADY_MS);
   return times.length === 0 ? undefined : Math.min(...times);

@@ -21,6 +21,8 @@ export interface Observed {
   readonly ownership: Ownership;
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly ScraperHealth[];
+  /** Whether all pods that may answer have been asked since they are there. */
+  readonly isHeard: boolean;
   /** Number of shards that exist. */
   readonly shards: number;
   /** What the pods run now; read when it is asked for. */
@@ -28,7 +30,7 @@ export interface Observed {
 }
 
 /** @param key namespace and name of the group */
-export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Observed> {
+export function observe(key: Key, cluster: Cluster): Observed {
   const { namespace, name } = key;
   const sources = (cluster.sources.list(namespace) as unknown as readonly ApiScrapeSource[]).filter(
     (source) => groupNameOf(source) === name && source.metadata.deletionTimestamp === undefined,
@@ -49,11 +51,13 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
       .filter(({ resource }) => resource !== STORAGE_CLAIMS)
       .map(({ object }) => Number(object.metadata.labels?.[SHARD_LABEL] ?? 0)),
   );
-  const observed = { key, sources, existing, ownership, pods, shards, health: [] };
+  const observed = { key, sources, existing, ownership, pods, shards };
+  const { health, isComplete } = cluster.hearing.hear(key, sources.length > 0 ? pods : []);
   let running: { readonly found: Running | undefined } | undefined;
   return {
     ...observed,
-    health: sources.length > 0 ? await cluster.health.ask(pods, signal) : [],
+    health,
+    isHeard: isComplete,
     running: () => (running ??= { found: runningFrom(liveShards(observed)) }).found,
   };
 }

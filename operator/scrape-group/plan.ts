@@ -5,6 +5,7 @@ import type { Group } from './group.ts';
 import type { Member } from './prepare.ts';
 import { renderFile } from './scraper-file.ts';
 import { podFields, scraperSection } from './settings.ts';
+import { type ShardVariables, shardVariables } from './shard-variables.ts';
 import { shardsOf } from './shards.ts';
 
 /** One shard: everything that its objects are made of. */
@@ -14,6 +15,7 @@ export interface ShardPlan {
   /** Counted from 1. */
   readonly shard: number;
   readonly members: readonly Member[];
+  readonly variables: ShardVariables;
   /** Section `scraper` of the file. */
   readonly scraper: Readonly<Record<string, unknown>>;
   readonly file: string;
@@ -36,20 +38,22 @@ export function plan(
   const scraper = { servicePort: DEFAULT_PORT, ...scraperSection(group.settings) };
   const shards = shardsOf(group.members, context.shards);
   const shardOf = new Map(shards.flatMap((shard, index) => shard.map(({ resource }) => [resource, index] as const)));
-  return shards.map((shard, index) => ({
-    group: context.name,
-    namespace: context.namespace,
-    shard: index + 1,
-    members: shard,
-    scraper,
-    file: renderFile(
+  return shards.map((shard, index) => {
+    const variables = shardVariables(shard, group.members, group.settings);
+    const texts = shard.map(({ text }) => text);
+    return {
+      group: context.name,
+      namespace: context.namespace,
+      shard: index + 1,
+      members: shard,
+      variables,
       scraper,
-      shard.map(({ text }) => text),
-    ),
-    replicas: Math.ceil((pod.replicas ?? 1) / shards.length),
-    pod,
-    restartedAt: group.restartedAt,
-    effective: effectiveSettings({ scraper, members: shard }),
-    owners: context.owners.filter(({ name }) => (shardOf.get(name) ?? 0) === index),
-  }));
+      file: renderFile(scraper, texts),
+      replicas: Math.ceil((pod.replicas ?? 1) / shards.length),
+      pod,
+      restartedAt: group.restartedAt,
+      effective: effectiveSettings({ scraper, members: shard, variables }),
+      owners: context.owners.filter(({ name }) => (shardOf.get(name) ?? 0) === index),
+    };
+  });
 }

@@ -1,10 +1,12 @@
 import type { Problem } from '../../crds/config/problem.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { type Budget, ownFilesBudget, withinBudget } from '../pods/budget.ts';
+import type { Permissions } from '../pods/permissions.ts';
 import { checkSpec } from './check.ts';
 import { renderEntry } from './scraper-file.ts';
 import { type Setting, namedVariables, settingsOf } from './settings.ts';
-import { podVariables, renamedReferences, undeclaredVariables } from './variables.ts';
+import { podVariables, renamedReferences, undeclaredVariables, variablePrefix } from './variables.ts';
 
 /** A source that runs, as it stands in the file and the environment of the pods. */
 export interface Member {
@@ -25,13 +27,26 @@ export interface Prepared {
   readonly member: Member | undefined;
 }
 
-export function prepare(source: ApiScrapeSource): Prepared {
-  const problems = problemsOf(source);
-  return { problems, settings: settingsOf(source), member: problems.length > 0 ? undefined : memberOf(source) };
+export type Prepare = (source: ApiScrapeSource) => Prepared;
+
+/**
+ * @param budgetOf what one resource may take; a resource that takes longer has that as its problem
+ */
+export function preparing(permissions: Permissions, budgetOf: () => Budget = ownFilesBudget): Prepare {
+  return (source) =>
+    withinBudget(
+      (budget) => prepared(source, permissions, budget),
+      ({ path, message }) => ({
+        problems: [{ path, message, reason: 'InvalidSpec' }],
+        settings: [],
+        member: undefined,
+      }),
+      budgetOf,
+    );
 }
 
-/** `prepare` that does an object only once, as long as the object lives: the objects of caches never change. */
-export function rememberingPrepare(): typeof prepare {
+/** As `preparing`, and does an object only once, as long as the object lives: the objects of caches never change. */
+export function rememberingPrepare(prepare: Prepare): Prepare {
   const known = new WeakMap<ApiScrapeSource, Prepared>();
   return (source) => {
     const prepared = known.get(source) ?? prepare(source);
@@ -40,13 +55,30 @@ export function rememberingPrepare(): typeof prepare {
   };
 }
 
+function prepared(source: ApiScrapeSource, permissions: Permissions, budget: Budget): Prepared {
+  const problems = problemsOf(source, permissions, budget);
+  budget.step('source');
+  const settings = settingsOf(source);
+  budget.step('source');
+  const member = problems.length > 0 ? undefined : memberOf(source);
+  budget.step('source');
+  return { problems, settings, member };
+}
+
 /** One thing that is wrong with a spec; its path begins there. */
 export interface SpecProblem extends Pick<Problem, 'path' | 'message'> {
   readonly reason: 'InvalidSpec' | 'UndeclaredVariable';
 }
 
-function problemsOf({ spec }: ApiScrapeSource): SpecProblem[] {
-  const invalid = checkSpec(spec).map(({ path, message }) => ({ path, message, reason: 'InvalidSpec' as const }));
+function problemsOf({ metadata, spec }: ApiScrapeSource, permissions: Permissions, budget: Budget): SpecProblem[] {
+  const prefix = variablePrefix(metadata.name);
+  const invalid = checkSpec(spec, { permissions, budget, namespace: metadata.namespace ?? 'default', prefix }).map(
+    ({ path, message }) => ({
+      path,
+      message,
+      reason: 'InvalidSpec' as const,
+    }),
+  );
   const { source, scraper } = spec;
   const undeclared = [
     ...undeclaredVariables({ source, scraper }, spec),

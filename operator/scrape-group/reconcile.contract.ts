@@ -1,3 +1,4 @@
+import { DEFAULT_PERMISSIONS } from '../pods/permissions.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
@@ -16,6 +17,7 @@ import {
   CONFIG_MAPS,
   DEPLOYMENTS,
   DISRUPTION_BUDGETS,
+  EVENTS,
   NAMESPACES,
   NETWORK_POLICIES,
   PODS,
@@ -62,7 +64,12 @@ async function operator(): Promise<Operator> {
   const events = new EventRecorder({ api, instance: 'test', suffix: () => randomUUID() });
   const log = pino({ level: 'silent' });
   const hooks = { reconciled: () => {}, queueDepth: () => {} };
-  const options = { image: 'scraper:1', podSecurity: 'restricted', otlpEndpoint: undefined } as const;
+  const options = {
+    image: 'scraper:1',
+    podSecurity: 'restricted',
+    otlpEndpoint: undefined,
+    permissions: DEFAULT_PERMISSIONS,
+  } as const;
   const made = scrapeGroupController({ api, caches, events, log, hooks, options, version: 'test' });
   namespaces.start();
   caches.start();
@@ -414,6 +421,68 @@ describe('sources of a namespace', () => {
       await put(source('b'));
       await eventually(async () => expect(await running()).toEqual(['a', 'b']));
       await eventually(async () => expect((await conditions('b')).join()).toMatch(/Ready=Unknown/));
+    } finally {
+      server.close();
+    }
+  });
+
+  test('O10: O19: leave nothing to write for an operator that is killed, and for the one after it', async () => {
+    let asked = 0;
+    let hour = 0;
+    const hash = { value: '' };
+    const times = () => ({ last_scrape: `2026-01-01T0${hour}:00:00Z`, last_success: '2026-01-01T00:00:00Z' });
+    const server = createServer((_, response) => {
+      asked++;
+      const sources = [
+        { name: 'a', ...times(), watermark: times().last_scrape, records: hour, last_error: null },
+        { name: 'b', ...times(), watermark: null, records: 0, last_error: `request ${hour} failed` },
+      ];
+      response.end(JSON.stringify({ config_hash: hash.value, references: { changed: false }, sources }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as AddressInfo;
+    const state = async (): Promise<unknown> =>
+      Promise.all(
+        [...CHILDREN, API_SCRAPE_SOURCES, EVENTS].map(async (resource) =>
+          (await real.api.list(resource, { namespace })).items.map(({ metadata }) => [
+            metadata.name,
+            metadata.resourceVersion,
+          ]),
+        ),
+      );
+    const looks = async (it: Operator): Promise<void> => {
+      const before = asked;
+      it.controller.enqueue({ namespace, name: 'default' });
+      await eventually(async () => expect(asked).toBeGreaterThan(before));
+      await quiet(it);
+    };
+    try {
+      const killed = await operator();
+      await put(first('a', { scraper: { servicePort: port } }));
+      await put(source('b'));
+      await eventually(async () => expect(await running()).toEqual(['a', 'b']));
+      hash.value = fileHash(await file());
+      await playPods();
+      for (const [name, expected] of [
+        ['a', 'Ready=True/Ready'],
+        ['a', 'SourcesHealthy=True/Scraped'],
+        ['b', 'SourcesHealthy=False/ScrapeFailed'],
+      ] as const)
+        await eventually(async () => expect(await conditions(name)).toContain(expected));
+      await quiet(killed);
+      const before = await state();
+      hour = 1;
+      await quiet(killed, 2_000);
+      await looks(killed);
+      expect(await state()).toEqual(before);
+      await killed[Symbol.asyncDispose]();
+
+      hour = 5;
+      await using again = await operator();
+      await looks(again);
+      await looks(again);
+      expect(await state()).toEqual(before);
+      expect(writesOf(again.requests).filter((one) => /ApiScrapeSource|Event/.test(one))).toEqual([]);
     } finally {
       server.close();
     }

@@ -1,8 +1,9 @@
+import { contestsOf } from '../pods/contests.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
 import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { Desired } from '../runtime/apply.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { type Key, type Result, done } from '../runtime/reconciler.ts';
+import { type Key, type Result, done, earlier } from '../runtime/reconciler.ts';
 import { DEPLOYMENTS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
 import { build } from './build.ts';
@@ -24,7 +25,7 @@ const TELLERS = 8;
  * @param key namespace and name of the group
  */
 export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Result> {
-  const observed = await observe(key, cluster, signal);
+  const observed = observe(key, cluster);
   if (observed.sources.length === 0) return leave(observed, cluster, signal);
 
   const group = groupOf(observed.sources, {
@@ -41,14 +42,17 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
       )
     : undefined;
 
-  const situations = situationsOf({ observed, group, plans, applied }, cluster);
+  const situations = situationsOf({ observed, group, plans, applied, now: cluster.now() }, cluster);
   const queue = situations.values();
+  let retryAfterMs: number | undefined;
   const teller = async (): Promise<void> => {
-    for (const situation of queue) await tell(situation, cluster, signal);
+    for (const situation of queue) retryAfterMs = earlier(await tell(situation, cluster, signal), retryAfterMs);
   };
   await Promise.all(Array.from({ length: TELLERS }, teller));
+  const [first] = observed.sources;
+  for (const contest of contestsOf(applied)) cluster.events.record(first as unknown as KubernetesObject, contest);
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: nextLook(situations, observed.pods, applied) };
+  return { requeueAfterMs: earlier(retryAfterMs, nextLook(situations, observed.pods, applied, cluster.now())) };
 }
 
 /** With nothing to run, or somebody's wish that nothing changes, the pods stay as they are. */
@@ -107,9 +111,11 @@ function revisionOf(observed: Observed, shard: number): string | undefined {
   return referencesRevision(deployment, newestPods(deployment, podsOf(observed, shard)), observed.health);
 }
 
-async function tell(situation: Situation, cluster: Cluster, signal: AbortSignal): Promise<void> {
+/** @returns when to try again, where somebody else writes this status too */
+async function tell(situation: Situation, cluster: Cluster, signal: AbortSignal): Promise<number | undefined> {
   const object = situation.source as unknown as KubernetesObject;
-  const { changed } = await cluster.status.write(object, report(situation), signal);
+  const { changed, retryAfterMs } = await cluster.status.write(object, report(situation), signal);
   const before = situation.source.status?.conditions ?? [];
   for (const happening of happenings(before, changed)) cluster.events.record(object, happening);
+  return retryAfterMs;
 }

@@ -25,8 +25,10 @@ const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceSta
   pausedBy: [],
   frozenBy: [],
   rollout: complete,
+  overdue: false,
   problem: undefined,
   upToDate: true,
+  isHeard: true,
   health,
   losesState: false,
   unknownHosts: [],
@@ -122,6 +124,28 @@ describe('the status of a source', () => {
       ['Ready=Unknown/Progressing', 'Progressing=True/RollingOut'],
     ],
     [
+      'O3: has pods that find no node for too long',
+      {
+        rollout: starting,
+        overdue: true,
+        problem: { reason: 'Unschedulable', message: 'A pod cannot be placed', failing: false },
+      },
+      undefined,
+      ['Ready=False/Unschedulable', 'Progressing=False/PodsUnavailable', 'Stalled=True/Unschedulable'],
+    ],
+    [
+      'O3: has pods that do not come back',
+      { rollout: starting, overdue: true },
+      { conditions: [condition('Ready', 'True')] },
+      ['Ready=False/PodsUnavailable', 'Stalled=True/PodsUnavailable'],
+    ],
+    [
+      'O10: has pods that nobody has asked yet',
+      { isHeard: false, upToDate: undefined, health: undefined },
+      { conditions: [condition('Ready', 'False')] },
+      ['Ready=False/Before'],
+    ],
+    [
       'has pods that fail',
       { rollout: starting, problem: { reason: 'ImagePullBackOff', message: 'x', failing: true } },
       undefined,
@@ -176,8 +200,41 @@ describe('the status of a source', () => {
   });
 
   test.each<[string, ApiScrapeSourceStatus, Partial<typeof health>, string | undefined, string | undefined]>([
-    ['soon after the last time', { lastScrapeTime: '2026-01-01T00:09:01Z' }, {}, '2026-01-01T00:09:01Z', undefined],
-    ['a minute after the last time', { lastScrapeTime: '2026-01-01T00:09:00Z' }, {}, '2026-01-01T00:10:00Z', undefined],
+    [
+      'soon after the last time',
+      { lastScrapeTime: '2026-01-01T00:09:01Z', records: 1 },
+      {},
+      '2026-01-01T00:09:01Z',
+      undefined,
+    ],
+    [
+      'O19: long after the last time, while all goes as it did',
+      { lastScrapeTime: '2025-12-31T00:00:00Z', lastSuccessTime: '2025-12-31T00:00:01Z', records: 1 },
+      {},
+      '2025-12-31T00:00:00Z',
+      undefined,
+    ],
+    [
+      'a minute later, when another error comes',
+      { lastScrapeTime: '2026-01-01T00:09:00Z', lastError: 'HTTP 500', records: 1 },
+      { lastError: 'ECONNREFUSED' } as object,
+      '2026-01-01T00:10:00Z',
+      'ECONNREFUSED',
+    ],
+    [
+      'O19: long after the last time, while it fails as it did',
+      { lastScrapeTime: '2026-01-01T00:00:00Z', lastError: 'request 4711 failed at 12:00', records: 1 },
+      { lastError: 'request 4712 failed at 12:10' } as object,
+      '2026-01-01T00:00:00Z',
+      'request 4711 failed at 12:00',
+    ],
+    [
+      'when there is a watermark for the first time',
+      { lastScrapeTime: '2026-01-01T00:09:59Z', records: 1 },
+      { watermark: '2026-01-01T00:00:00Z' } as object,
+      '2026-01-01T00:10:00Z',
+      undefined,
+    ],
     [
       'when an error comes',
       { lastScrapeTime: '2026-01-01T00:09:59Z' },
@@ -194,7 +251,7 @@ describe('the status of a source', () => {
     ],
     [
       'soon, when another error comes',
-      { lastScrapeTime: '2026-01-01T00:09:59Z', lastError: 'x' },
+      { lastScrapeTime: '2026-01-01T00:09:59Z', lastError: 'x', records: 1 },
       { lastError: 'y' } as object,
       '2026-01-01T00:09:59Z',
       'x',

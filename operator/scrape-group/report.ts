@@ -21,9 +21,13 @@ export interface Situation {
   readonly frozenBy: readonly string[];
   /** Of the pods that run the source. */
   readonly rollout: Rollout;
+  /** Whether pods have been missing for too long. */
+  readonly overdue: boolean;
   readonly problem: PodProblem | undefined;
   /** Whether every pod that answers runs with the newest file; undefined when none answers. */
   readonly upToDate: boolean | undefined;
+  /** Whether all pods that may answer have been asked; until then the source stays as ready as it was. */
+  readonly isHeard: boolean;
   readonly health: SourceHealth | undefined;
   /** Whether a new pod begins without the state of the one before it. */
   readonly losesState: boolean;
@@ -31,7 +35,7 @@ export interface Situation {
   readonly unknownHosts: readonly string[] | undefined;
   /** Where the NetworkPolicy allows any address. */
   readonly widePorts: readonly string[];
-  /** Times move in the status only so often. */
+  /** What is no great news moves in the status only so often. */
   readonly intervalMs: number;
 }
 
@@ -59,14 +63,13 @@ export function report(situation: Situation): Report {
   };
 }
 
-type Shown = Pick<
-  ApiScrapeSourceStatus,
-  'lastScrapeTime' | 'lastSuccessTime' | 'watermark' | 'records' | 'lastError' | 'deadWindows'
->;
+const SHOWN = ['lastScrapeTime', 'lastSuccessTime', 'watermark', 'records', 'lastError', 'deadWindows'] as const;
+type Shown = Pick<ApiScrapeSourceStatus, (typeof SHOWN)[number]>;
 
 /**
- * What the status says of the last scrape. Between two intervals it stays as it was, unless an error, or a window that is set aside, has come or gone:
- * thousands of sources that are scraped every few seconds must not make as many writes.
+ * What the status says of the last scrape whose outcome was another than that before it: what has come or gone is told at
+ * once, another error and more windows that were set aside after a while. While all goes as it did nothing is written,
+ * however many sources there are; times of every scrape are in the metrics of the scrapers, and in what their pods say.
  */
 function shownHealth({ source, health, intervalMs }: Situation): Shown {
   const { lastScrapeTime, lastSuccessTime, watermark, records, lastError, deadWindows } = source.status ?? {};
@@ -84,12 +87,17 @@ function shownHealth({ source, health, intervalMs }: Situation): Shown {
   // A pod that has just started has scraped nothing yet; what its predecessor did still holds. One that cannot scrape at
   // all says why.
   if (now.lastScrapeTime === undefined) return { ...before, lastError: now.lastError ?? before.lastError };
-  const news =
-    (now.lastError === undefined) !== (lastError === undefined) ||
-    (now.deadWindows === undefined) !== (deadWindows === undefined) ||
-    lastScrapeTime === undefined;
-  return news || Date.parse(now.lastScrapeTime) - Date.parse(lastScrapeTime ?? '') >= intervalMs ? now : before;
+  const hasCome = SHOWN.some((member) => before[member] === undefined && now[member] !== undefined);
+  const hasGone = (['lastError', 'deadWindows'] as const).some(
+    (member) => before[member] !== undefined && now[member] === undefined,
+  );
+  const isOther = words(now.lastError) !== words(lastError) || now.deadWindows !== deadWindows;
+  const isLater = Date.parse(now.lastScrapeTime) - Date.parse(lastScrapeTime ?? '') >= intervalMs;
+  return hasCome || hasGone || (isOther && isLater) ? now : before;
 }
+
+/** An error without what may differ each time: numbers, times, ids. */
+const words = (error: string | undefined): string | undefined => error?.replaceAll(/\S*\d\S*/g, '#');
 
 function acceptedFinding({ refusal, failure }: Situation): Finding {
   const type = 'Accepted';
@@ -102,7 +110,7 @@ function acceptedFinding({ refusal, failure }: Situation): Finding {
 }
 
 function readyFinding(situation: Situation): Finding {
-  const { source, refusal, failure, rollout, problem, upToDate, health, pausedBy } = situation;
+  const { source, refusal, failure, rollout, problem, overdue, upToDate, isHeard, health, pausedBy } = situation;
   const known = source.status?.conditions?.find((condition) => condition.type === 'Ready');
   const say = (status: Finding['status'], reason: string, message: string): Finding => ({
     type: 'Ready',
@@ -122,9 +130,11 @@ function readyFinding(situation: Situation): Finding {
   }
   if (rollout.wanted === 0) return say('False', 'ScaledToZero', 'No pods are wanted: spec.replicas is 0');
   if (rollout.available === 0) {
-    if (problem !== undefined) return say(problem.failing ? 'False' : 'Unknown', problem.reason, problem.message);
+    if (problem !== undefined) {
+      return say(problem.failing || overdue ? 'False' : 'Unknown', problem.reason, problem.message);
+    }
     if (rollout.refusal !== undefined) return say('False', 'PodsRefused', rollout.refusal);
-    if (rollout.state === 'rolling') return say('Unknown', 'Progressing', 'The pods are starting');
+    if (rollout.state === 'rolling' && !overdue) return say('Unknown', 'Progressing', 'The pods are starting');
     return say('False', 'PodsUnavailable', 'No pod is available');
   }
   // Pods that run go on with the source while others are replaced, and while the sources of others change.
@@ -133,7 +143,8 @@ function readyFinding(situation: Situation): Finding {
   if (refusal?.held === true || wasReady || reads) {
     return say('True', 'Ready', ['The pods scrape it', ...(situation.losesState ? [LOSES_STATE] : [])].join('. '));
   }
-  if (known !== undefined && aboutFormer(situation, known.observedGeneration).observedGeneration !== undefined) {
+  const isFormer = aboutFormer(situation, known?.observedGeneration).observedGeneration !== undefined;
+  if (known !== undefined && (isFormer || (!isHeard && known.observedGeneration === source.metadata.generation))) {
     return say(known.status, known.reason, known.message);
   }
   return upToDate === undefined
@@ -155,7 +166,7 @@ function aboutFormer(
 }
 
 /** Without counts of pods: they would be written into the status of every source of the group. */
-function progressFinding({ rollout }: Situation, ready: Finding): Finding {
+function progressFinding({ rollout, overdue }: Situation, ready: Finding): Finding {
   const say = (status: Finding['status'], reason: string, message: string): Finding => ({
     type: 'Progressing',
     status,
@@ -177,6 +188,7 @@ function progressFinding({ rollout }: Situation, ready: Finding): Finding {
     case 'refused':
       return say('True', 'PodsRefused', rollout.message);
     case 'rolling':
+      if (overdue) return say('False', 'PodsUnavailable', 'The pods do not come back');
       return say('True', 'RollingOut', 'The pods are being replaced');
     default:
       return ready.status === 'Unknown' && ready.reason === 'Progressing'
@@ -215,7 +227,8 @@ function networkFinding({ unknownHosts, widePorts }: Situation, before: ApiScrap
   if (unknownHosts.length === 0) return restrictedFinding(widePorts);
   const fields = unknownHosts.slice(0, MAX_FIELDS).join(', ') + (unknownHosts.length > MAX_FIELDS ? ', …' : '');
   const message =
-    `Connections of the pods are not restricted, because hosts depend on a Secret or ConfigMap (${fields}). ` +
+    `Pods may connect to any address but link-local ones and those of metadata services, because hosts depend on a Secret ` +
+    `or ConfigMap (${fields}). ` +
     'Write the hosts out, or give them as values in spec.env';
   return { type, status: 'False', reason: 'UnknownUpstream', message };
 }
@@ -229,7 +242,7 @@ function pausedFinding({ source, pausedBy }: Situation): Finding {
 
 /** Source: kstatus, "The abnormal-true conditions". Both are there only while they are true. */
 function kstatusFindings(situation: Situation, ready: Finding): Finding[] {
-  const { refusal, failure, rollout, pausedBy, frozenBy } = situation;
+  const { refusal, failure, rollout, overdue, pausedBy, frozenBy } = situation;
   const stalled = (reason: string, message: string): Finding[] => [
     { type: 'Stalled', status: 'True', reason, message },
   ];
@@ -239,6 +252,7 @@ function kstatusFindings(situation: Situation, ready: Finding): Finding[] {
     return stalled('GroupFrozen', `The pods of the group stay as they are until source ${frozenBy[0]} is mended`);
   }
   if (rollout.state === 'stuck') return stalled('ProgressDeadlineExceeded', ready.message);
+  if (overdue && ready.status === 'False') return stalled(ready.reason, ready.message);
   if (pausedBy.length > 0 || ready.status === 'True' || ready.reason === 'ScaledToZero') return [];
   return [{ type: 'Reconciling', status: 'True', reason: ready.reason, message: ready.message }];
 }

@@ -7,8 +7,8 @@ import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { comparable, renamedReferences, variablePrefix } from './variables.ts';
 
 /**
- * What the sources of a group decide together: each field of `spec.scraper`, and the fields that make the pods. A field
- * may be set by several sources, as long as they agree.
+ * What the sources of a group decide: each field of `spec.scraper` together, and the fields that make the pods those
+ * alone that are the oldest. A field may be set by several sources, as long as they agree.
  */
 
 /** Compared and taken as a whole; `scraper` field by field. */
@@ -23,7 +23,7 @@ const POD_FIELDS = [
   'podOverlay',
 ] as const;
 /** Holds the name of a variable, not a reference to it. */
-const NAMES_VARIABLE = 'scraper.adminSecretEnv';
+export const NAMES_VARIABLE = 'scraper.adminSecretEnv';
 
 export interface Setting {
   /** Path in the spec, such as `['scraper', 'logLevel']`. */
@@ -87,6 +87,27 @@ export function conflictWith(settings: Settings, setting: Setting): string | und
   const why = mine === theirs && mine.includes('${') ? ', which means another value there' : '';
   return `spec.${field} is ${mine} here, but was set to ${theirs} ${whose}${why}; all sources of a group share it`;
 }
+
+/**
+ * Why a source may not have its say about the pods of a group, which hold the Secrets of others: these are the affair of
+ * its oldest sources. Undefined when it says nothing that these do not say too.
+ * @param settings those of the oldest sources, and what younger ones have added in `spec.scraper`
+ */
+export function foreignSetting(settings: Settings, own: readonly Setting[], oldest: string): string | undefined {
+  const foreign = own.find(
+    ({ path, comparable }) => isPodField(path) && settings.get(dottedPath(path))?.comparable !== comparable,
+  );
+  if (foreign === undefined) return undefined;
+  const field = dottedPath(foreign.path);
+  const other = settings.get(field);
+  const theirs = other === undefined ? 'does not set it' : `says ${shown(other)}`;
+  return (
+    `spec.${field} is ${shown(foreign)} here, but the pods of a group are those of its oldest source, ${oldest}, which ` +
+    `${theirs}; set it there, or leave it out here`
+  );
+}
+
+const isPodField = ([field]: Path): boolean => POD_FIELDS.some((one) => one === field);
 
 /** The settings of `spec.scraper` as one section of the file. */
 export function scraperSection(settings: Settings): Record<string, unknown> {

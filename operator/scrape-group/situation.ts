@@ -1,9 +1,10 @@
 /** Puts together what the reports of a group's sources are made from. */
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { unknownConnections, widePorts } from '../pods/egress.ts';
+import { toldError } from '../pods/told-errors.ts';
 import { podProblem } from '../pods/pod-problems.ts';
 import { newestPods } from '../pods/revision.ts';
-import { rolloutOf } from '../pods/rollout.ts';
+import { isOverdue, rolloutOf } from '../pods/rollout.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES } from '../runtime/resources.ts';
@@ -11,7 +12,7 @@ import type { ShardPlan } from './plan.ts';
 import type { Cluster } from './cluster.ts';
 import { fileHash } from './config-map.ts';
 import type { Group } from './group.ts';
-import { sourcesOf } from './health.ts';
+import { type SourceHealth, sourcesOf } from './health.ts';
 import { shardName } from './names.ts';
 import { type Observed, ownChild, podsOf } from './observe.ts';
 import type { Situation } from './report.ts';
@@ -23,6 +24,7 @@ export interface Outcome {
   readonly plans: readonly ShardPlan[];
   /** Undefined when nothing was applied. */
   readonly applied: ApplyReport | undefined;
+  readonly now: Date;
 }
 
 const MIN_INTERVAL_MS = 60_000;
@@ -48,29 +50,50 @@ export function situationsOf(outcome: Outcome, cluster: Pick<Cluster, 'sources'>
     frozenBy: group.frozenBy,
     intervalMs,
   };
+  const hidden = hiddenSources(plans);
   return observed.sources.map((source: ApiScrapeSource) => {
     const { name } = source.metadata;
     const place = placeOf.get(name);
     const { health, ...shard } = place?.shard ?? fallback;
-    return { ...common, ...shard, source, refusal: group.refusals.get(name), health: place && health.get(place.name) };
+    return {
+      ...common,
+      ...shard,
+      source,
+      refusal: group.refusals.get(name),
+      health: place && (hidden.has(name) ? told(health.get(place.name)) : health.get(place.name)),
+    };
   });
 }
+
+/** Resources with a host that only the pods know: it stands in no status. */
+const hiddenSources = (plans: readonly ShardPlan[]): ReadonlySet<string> =>
+  new Set(
+    plans.flatMap(({ effective }) =>
+      unknownConnections(effective.connections).map((field) => field.split(':')[0] ?? ''),
+    ),
+  );
+
+const told = (health: SourceHealth | undefined): SourceHealth | undefined =>
+  health?.lastError === undefined ? health : { ...health, lastError: toldError(health.lastError, undefined) };
 
 function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefined }), outcome: Outcome) {
   const { observed, applied } = outcome;
   const { shard, file } = one;
   const name = shardName(observed.key.name, shard);
   const deployment = live(outcome, DEPLOYMENTS, name);
+  const rollout = rolloutOf(deployment);
   const newest = newestPods(deployment, podsOf(observed, shard));
   const names = new Set(newest.map(({ metadata }) => metadata.name));
   const health = observed.health.filter(({ pod }) => names.has(pod));
   return {
-    rollout: rolloutOf(deployment),
+    rollout,
+    overdue: isOverdue(rollout, outcome.now),
     problem: podProblem(newest, name),
     upToDate:
       health.length === 0 || file === undefined
         ? undefined
         : health.every(({ configHash }) => configHash === fileHash(file)),
+    isHeard: observed.isHeard,
     unknownHosts:
       applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
     widePorts: widePorts(live(outcome, NETWORK_POLICIES, name)),

@@ -4,12 +4,11 @@ import { claimSpec } from '../pods/claim-spec.ts';
 import { untracked } from '../pods/untracked.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
 import { STORAGE_CLAIMS } from '../runtime/resources.ts';
+import { STATE } from './defaults.ts';
 import type { ShardPlan } from './plan.ts';
 import { childMetadata } from './child-metadata.ts';
 import { shardName } from './names.ts';
 
-/** Name of the volume. */
-export const STATE = 'state';
 /** That of `/tmp`. */
 export const TMP = 'tmp';
 

@@ -92,6 +92,29 @@ describe('variables of the pod', () => {
     ];
     expect(podVariables({ env }, 'a').env[1]?.value).toBe('$(A__USER):$$(OTHER__SECRET) $$(USER) $5');
   });
+
+  it.each([
+    ['', ''],
+    ['$', '$'],
+    ['$(USER', '$(USER'],
+    ['$(USER$(USER)', '$$(USER$(USER)'],
+    ['$()$(USER)', '$$()$(A__USER)'],
+    ['$$$(USER)', '$$$(A__USER)'],
+    ['a$b$(USER)c', 'a$b$(A__USER)c'],
+  ])('%j becomes %j', (value, expected) => {
+    const env = [
+      { name: 'USER', value: 'me' },
+      { name: 'TEXT', value },
+    ];
+    expect(podVariables({ env }, 'a').env[1]?.value).toBe(expected);
+  });
+
+  it('T23: beginnings of expansions that never end are read once', () => {
+    const start = process.threadCpuUsage();
+    podVariables({ env: [{ name: 'A', value: '$('.repeat(32_768) }] }, 'a');
+    const { user, system } = process.threadCpuUsage(start);
+    expect((user + system) / 1000).toBeLessThan(100);
+  });
 });
 
 describe('undeclared variables', () => {
@@ -116,5 +139,10 @@ describe('values are the same', () => {
       comparable('${B}', { envFrom: [{ secretRef: { name: 's' } }] }),
     );
     expect(comparable({ a: 1, b: [2] }, {})).toBe(comparable({ b: [2], a: 1 }, {}));
+  });
+
+  it('T23: and take no more room than their references, however long what they refer to is', () => {
+    const env = [{ name: 'A', value: 'x'.repeat(60_000) }];
+    expect(comparable('${A}'.repeat(4000), { env }).length).toBeLessThan(400_000);
   });
 });

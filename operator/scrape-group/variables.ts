@@ -1,6 +1,7 @@
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { dottedPath } from '../../crds/config/problem.ts';
 import { interpolateAll, renameReferences } from '../../crds/config/reference.ts';
+import { hashOf } from '../runtime/content-hash.ts';
 
 /**
  * The sources of a group share pods, and so one environment. Each variable gets the name of its resource in front, in
@@ -67,10 +68,13 @@ export function undeclaredVariables(document: unknown, declared: Declared): Unde
   );
 }
 
-/** A text by which values are compared: references stand for what they refer to, not for their names. */
+/**
+ * A text by which values are compared: references stand for what they refer to, not for their names. What that is stands
+ * there as a hash, because it may be long, and be referred to often.
+ */
 export function comparable(value: unknown, declared: Declared): string {
-  const declarations = new Map(declared.env?.map(({ name, ...declaration }) => [name, JSON.stringify(declaration)]));
-  const fromAll = `any of ${JSON.stringify(declared.envFrom ?? [])}`;
+  const declarations = new Map(declared.env?.map(({ name, ...declaration }) => [name, meaningOf(declaration)]));
+  const fromAll = meaningOf(declared.envFrom ?? []);
   return JSON.stringify(
     mapTexts(sortedKeys(value), (text) =>
       renameReferences(text, (name) => declarations.get(name) ?? `${name} of ${fromAll}`),
@@ -78,15 +82,30 @@ export function comparable(value: unknown, declared: Declared): string {
   );
 }
 
+const meaningOf = (declaration: object): string => hashOf(declaration).slice(0, 32);
+
 /**
  * `$(NAME)` in the value of a variable is replaced by the kubelet with an earlier variable of the container. One that
  * this resource does not declare is escaped, so that it cannot mean a variable of another resource.
  */
 function renamedExpansions(value: string, declared: ReadonlySet<string>, prefix: string): string {
-  return value.replaceAll(/\$\$|\$\(([^)]*)\)/g, (written, name?: string) => {
-    if (name === undefined) return written;
-    return declared.has(name) ? `$(${prefix}${name})` : `$${written}`;
-  });
+  const parts: string[] = [];
+  let rest = 0;
+  let index = value.indexOf('$');
+  while (index >= 0) {
+    let next = index + 1;
+    if (value[next] === '$') next += 1;
+    else if (value[next] === '(') {
+      const close = value.indexOf(')', next);
+      // Nor is there one for any that begins later.
+      if (close < 0) break;
+      const name = value.slice(next + 1, close);
+      parts.push(value.slice(rest, index), declared.has(name) ? `$(${prefix}${name})` : `$$(${name})`);
+      rest = next = close + 1;
+    }
+    index = value.indexOf('$', next);
+  }
+  return parts.join('') + value.slice(rest);
 }
 
 function mapTexts(value: unknown, change: (text: string) => string): unknown {

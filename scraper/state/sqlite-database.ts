@@ -1,7 +1,6 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
+import { tightenDatabase } from '../../crds/runtime/private-files.ts';
 import { StateUnavailable } from './ledger.ts';
 import { openSqliteReader } from './sqlite-reader.ts';
 import { MORE_TABLES, TABLES, VERSION } from './sqlite-tables.ts';
@@ -37,7 +36,7 @@ export class SqliteDatabase {
       this.connection = openSqliteReader(settings.path, BUSY_TIMEOUT_MS);
       return;
     }
-    mkdirSync(dirname(settings.path), { recursive: true });
+    tightenDatabase(settings.path);
     this.connection = new DatabaseSync(settings.path, { timeout: BUSY_TIMEOUT_MS });
     try {
       prepare(this.connection);

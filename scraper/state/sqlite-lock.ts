@@ -1,6 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { dirname } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { tightenDatabase } from '../../crds/runtime/private-files.ts';
 import { StateUnavailable } from './ledger.ts';
 
 /**
@@ -8,7 +7,7 @@ import { StateUnavailable } from './ledger.ts';
  * lock of the operating system on an empty database beside it. People can still look into the state file.
  */
 export function lockStateFile(path: string): () => void {
-  mkdirSync(dirname(path), { recursive: true });
+  tightenDatabase(`${path}.lock`);
   const lock = new DatabaseSync(`${path}.lock`);
   try {
     lock.exec('BEGIN EXCLUSIVE');

@@ -13,9 +13,19 @@ export interface PlainManifests {
   readonly operator: string;
 }
 
-/** The objects of the chart with its default values, without what only Helm uses. Needs helm from e2e/cluster/build. */
+/** The objects of the chart with its default values and the CRDs, without what only Helm uses. Needs helm from e2e/cluster/build. */
 export async function plainManifests(): Promise<PlainManifests> {
-  const args = ['template', NAME, CHART, '--namespace', NAME, '--skip-tests', '--no-hooks'];
+  const args = [
+    'template',
+    NAME,
+    CHART,
+    '--namespace',
+    NAME,
+    '--skip-tests',
+    '--no-hooks',
+    '--set',
+    'crds.install=true',
+  ];
   const rendered = await execute(join(CLUSTER_BIN, 'helm'), args);
   const documents = parseAllDocuments(rendered).filter((document) => document.contents !== null);
   for (const document of documents) withoutHelm(document);

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { Lockfile, missingEntries, missingPackages } from './lockfile.ts';
+import { Lockfile, missingEntries, missingPackages, withoutIntegrity } from './lockfile.ts';
 
 const read = (name: string): unknown => JSON.parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'));
 
@@ -10,6 +10,10 @@ describe('package-lock.json', () => {
 
   test('holds every optional package, so that npm ci accepts it (npm run lockfile adds them)', () => {
     expect(missingPackages(lockfile)).toEqual([]);
+  });
+
+  test('T24: vouches for every package that the image, CI or a server installs (npm run lockfile adds what is known)', () => {
+    expect(withoutIntegrity(lockfile).filter(({ isElsewhere }) => !isElsewhere)).toEqual([]);
   });
 
   test('names no registry', () => {
@@ -24,6 +28,34 @@ describe('package-lock.json', () => {
       .map(([path]) => path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length));
     expect(Object.keys(allowScripts).sort()).toEqual([...new Set(withScript)].sort());
   });
+});
+
+test.each<[string, object, boolean]>([
+  ['a package of the programs', {}, false],
+  ['a tool of developers', { dev: true }, false],
+  [
+    'a tool for the systems of the image and CI',
+    { dev: true, optional: true, os: ['linux'], cpu: ['x64'], libc: ['glibc'] },
+    false,
+  ],
+  ['a tool for all systems', { dev: true, optional: true }, false],
+  ['a part of the programs for another system', { optional: true, os: ['darwin'], cpu: ['arm64'] }, false],
+  ['a tool for another system', { dev: true, optional: true, os: ['darwin'], cpu: ['arm64'] }, true],
+  ['a tool for another libc', { dev: true, optional: true, os: ['linux'], cpu: ['x64'], libc: ['musl'] }, true],
+  [
+    'a tool for another processor',
+    { dev: true, optional: true, os: ['linux'], cpu: ['riscv64'], libc: ['glibc'] },
+    true,
+  ],
+])('T24: %s without an integrity is told (elsewhere: %s)', (_, entry, isElsewhere) => {
+  const packages = {
+    '': { version: '1.0.0' },
+    'node_modules/@s/a': { version: '1.2.3', ...entry },
+    'node_modules/b': { version: '1.2.3', integrity: 'sha512-x' },
+    'node_modules/c': { link: true },
+  };
+  const told = { path: 'node_modules/@s/a', name: '@s/a', version: '1.2.3', isElsewhere };
+  expect(withoutIntegrity(Lockfile.parse({ packages }))).toEqual([told]);
 });
 
 describe('completing a lockfile', () => {

@@ -3,6 +3,12 @@ import { z } from 'zod';
 const Entry = z.looseObject({
   version: z.string().optional(),
   resolved: z.string().optional(),
+  integrity: z.string().optional(),
+  link: z.boolean().optional(),
+  optional: z.boolean().optional(),
+  os: z.array(z.string()).optional(),
+  cpu: z.array(z.string()).optional(),
+  libc: z.array(z.string()).optional(),
   hasInstallScript: z.boolean().optional(),
   dev: z.boolean().optional(),
   peer: z.boolean().optional(),
@@ -44,7 +50,7 @@ const SYSTEM = /(?<os>aix|android|darwin|freebsd|linux|openharmony|win32)-(?<cpu
 
 /**
  * Entries for the missing packages by their path, with the system that their name tells. Their integrity is not known
- * here; npm adds it where it can see them.
+ * here (see `withoutIntegrity`).
  * @throws Error when a package is not for one system or its version is not exact: npm must resolve that itself
  */
 export function missingEntries(lockfile: Lockfile): Record<string, object> {
@@ -58,4 +64,30 @@ export function missingEntries(lockfile: Lockfile): Record<string, object> {
     return [`node_modules/${name}`, { version, cpu: [cpu], dev, libc, optional: true, os: [os], peer }];
   });
   return Object.fromEntries(entries);
+}
+
+/** A package whose content nothing in the lockfile vouches for. */
+export interface UnprovenPackage {
+  readonly path: string;
+  readonly name: string;
+  readonly version: string;
+  /**
+   * Installed neither where the image is built nor by CI: an optional tool of developers for a system other than Linux
+   * with glibc on x64 or arm64.
+   */
+  readonly isElsewhere: boolean;
+}
+
+/** The packages without an integrity. */
+export function withoutIntegrity({ packages }: Lockfile): UnprovenPackage[] {
+  return Object.entries(packages).flatMap(([path, entry]) => {
+    const { version, integrity, link, dev, optional, os, cpu, libc } = entry;
+    if (path === '' || link === true || integrity !== undefined || version === undefined) return [];
+    const isOurs =
+      (os?.includes('linux') ?? true) &&
+      (libc?.includes('glibc') ?? true) &&
+      (cpu?.some((one) => one === 'x64' || one === 'arm64') ?? true);
+    const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length);
+    return [{ path, name, version, isElsewhere: dev === true && optional === true && !isOurs }];
+  });
 }

@@ -32,15 +32,15 @@ export const dialectTool = JSON.stringify({
 });
 
 /**
- * A tool with every keyword of JSON Schema 2020-12, whose texts have something in them. What is data has a zero-width
- * space in any case.
+ * A tool with every keyword of JSON Schema 2020-12, whose texts have something in them. What is data has a
+ * full-width letter in any case.
  */
 export function everyKeyword(inTexts: string): string {
-  const data = '{"title":"\u200B","description":"\u200B","properties":{"a":{"title":"\u200B"}}}';
+  const data = '{"title":"\uFF21","description":"\uFF21","properties":{"a":{"title":"\uFF21"}}}';
   const schema = `{"title":"T${inTexts}","description":"D${inTexts}"}`;
   const before =
-    '"$schema":"https://json-schema.org/draft/2020-12/schema", "$id":"urn:a\u200B", "$anchor":"a", "$ref":"#", ' +
-    '"$dynamicRef":"#d", "$dynamicAnchor":"d", "$vocabulary":{"urn:b":true}, "$comment":"\u200B"';
+    '"$schema":"https://json-schema.org/draft/2020-12/schema", "$id":"urn:a\uFF21", "$anchor":"a", "$ref":"#", ' +
+    '"$dynamicRef":"#d", "$dynamicAnchor":"d", "$vocabulary":{"urn:b":true}, "$comment":"\uFF21"';
   const applicators = [
     ...['$defs', 'properties', 'patternProperties', 'dependentSchemas'].map(
       (key) => `"${key}":{"a":${schema},"b":true}`,
@@ -54,12 +54,12 @@ export function everyKeyword(inTexts: string): string {
   const validation =
     `"type":["object","array"], "const":${data}, "enum":[${data},null], "multipleOf":0.10, ` +
     '"maximum":9007199254740993, "exclusiveMaximum":1E400, "minimum":-0, "exclusiveMinimum":-1, "maxLength":1, ' +
-    '"minLength":0, "pattern":"\u200B", "maxItems":1, "minItems":0, "uniqueItems":true, "maxContains":1, ' +
-    '"minContains":0, "maxProperties":1, "minProperties":0, "required":["a\u200B"], "dependentRequired":{"title":["a"]}';
+    '"minLength":0, "pattern":"\uFF21", "maxItems":1, "minItems":0, "uniqueItems":true, "maxContains":1, ' +
+    '"minContains":0, "maxProperties":1, "minProperties":0, "required":["a\uFF21"], "dependentRequired":{"title":["a"]}';
   const annotations =
     `"default":${data}, "examples":[${data}], "format":"uri", "contentEncoding":"base64", ` +
     '"contentMediaType":"text/html", "deprecated":true, "readOnly":false, "writeOnly":true, ' +
     `"title":"T${inTexts}", "description":"D${inTexts}"`;
-  const keywords = [before, ...applicators, validation, annotations, '"x-mcp-header":{"title":"\u200B"}'];
+  const keywords = [before, ...applicators, validation, annotations, '"x-mcp-header":{"title":"\uFF21"}'];
   return `{"name":"t","inputSchema":{${keywords.join(', ')}},"outputSchema":${schema}}`;
 }

@@ -1,3 +1,4 @@
+import { ByteBudget } from '../../byte-budget.ts';
 import { AdapterError, knownError } from '../../errors.ts';
 import { KeepAlive } from '../keep-alive.ts';
 import type { Plan } from '../plan.ts';
@@ -14,6 +15,7 @@ export function testPlan(needed: Pick<Plan, 'upstream' | 'reply'> & Partial<Plan
     requestId: 'request-1',
     keepAlive: new KeepAlive(2 ** 30),
     running: new RunningExchanges(),
+    answers: new ByteBudget(Infinity),
     idTexts: ['1'],
     sessionId: 'session-1',
     timeoutMs: null,

@@ -1,10 +1,13 @@
 import type { AddressInfo } from 'node:net';
 
 import { createRedaction } from '../../../crds/config/redact.ts';
+import { ByteBudget } from '../../byte-budget.ts';
 import { knownError } from '../../errors.ts';
 import { KeepAlive } from '../../exchange/keep-alive.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
+import type { Authenticate } from '../../http/auth.ts';
 import { mcpRoute } from '../../http/mcp-route.ts';
+import { HostNames } from '../../http/host-names.ts';
 import { OriginPolicy } from '../../http/origin.ts';
 import { closeServer, createServer } from '../../http/server.ts';
 import { SessionFiles } from '../../sessions/session-files.ts';
@@ -17,6 +20,7 @@ import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.
 import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
 import type { MountOptions } from '../create-mount.ts';
 import { Gateway } from '../gateway.ts';
+import { StreamOrder } from '../stream-order.ts';
 import { ToolParameters } from '../tool-parameters.ts';
 import type { Mount } from '../turn.ts';
 import { sampleMount } from './sample-mount.ts';
@@ -36,6 +40,7 @@ export async function startGatewayServer(
   upstreamUrl: string,
   server: Record<string, unknown> = {},
   additionsOf?: (gateway: () => Gateway, bus: MemoryBus) => MountOptions['additions'],
+  door: { readonly authenticate?: Authenticate; readonly bodies?: ByteBudget } = {},
 ): Promise<GatewayServer> {
   const telemetry = new RecordingTelemetry();
   const unexpected: unknown[] = [];
@@ -52,14 +57,17 @@ export async function startGatewayServer(
     sessions,
     sessionFiles: new SessionFiles(store, bytes, onError),
     upstreamSessions: new UpstreamSessions(store),
+    streamOrder: new StreamOrder(bus),
     running: new RunningExchanges(),
     keepAlive,
-    toolParameters: new ToolParameters(60_000),
+    answers: new ByteBudget(Infinity),
+    toolParameters: new ToolParameters(),
     telemetry,
-    hashesArguments: true,
+    hashArguments: (text) => `hash of ${text}`,
     tracing: undefined,
     tombstoneTtlMs: 60_000,
     terminationRetries: 1,
+    baseUrl: ({ protocol, host }) => `${protocol}://${host}`,
     refusesSessions: () => undefined,
     known: (error) => knownError(error, onError),
   });
@@ -69,20 +77,23 @@ export async function startGatewayServer(
     additions: additionsOf?.(() => gateway, bus),
   });
   const app = createServer({
-    authenticate: () => '',
+    authenticate: door.authenticate ?? (() => true),
+    principal: () => '',
     authHeader: 'X-Token',
+    hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '127.0.0.1', machine: 'machine' }),
     origins: new OriginPolicy(
       { enabled: false, allowed_origins: [], allowed_methods: [], allowed_headers: [], allow_credentials: false },
       { publicBaseUrl: null, boundHost: '127.0.0.1' },
     ),
     trustedProxies: [],
-    maxBodyBytes: 1_000_000,
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: (path) => path === mount.path,
     logger: createLogger('critical', createRedaction(), { write: () => undefined }),
     telemetry,
   });
-  mcpRoute(app, mount, gateway);
+  const known = (error: unknown) => knownError(error, onError);
+  mcpRoute(app, mount, gateway, { maxBodyBytes: 1_000_000, bodies: door.bodies ?? new ByteBudget(2_000_000), known });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return {

@@ -9,18 +9,20 @@ import { Quotas } from '../../files/quotas.ts';
 import { storedFiles, type StoredFiles } from '../../files/testing/stored-files.ts';
 import { UploadUrls } from '../../files/upload-urls.ts';
 import { Uploads } from '../../files/uploads.ts';
-import { principalOf, SessionRegistry } from '../../sessions/session-registry.ts';
+import { SessionRegistry } from '../../sessions/session-registry.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { createRedaction } from '../../../crds/config/redact.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
 import { tokenAuthentication } from '../auth.ts';
+import { HostNames } from '../host-names.ts';
 import { OriginPolicy } from '../origin.ts';
 import { closeServer, createServer } from '../server.ts';
 import { uploadRoute, type Uploaded } from '../upload-route.ts';
 
 export const TOKEN = 'right';
+const PRINCIPAL = 'hash of the token';
 const SECRET = 'signing secret';
 
 export interface UploadServerOptions {
@@ -81,18 +83,24 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     nonces: store.nonces,
     secret: SECRET,
     path: '/upload',
-    ttlSeconds: options.ttlSeconds ?? 60,
     clock: Date.now,
   });
   const app = createServer({
     authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: TOKEN }),
+    principal: () => (auth ? PRINCIPAL : ''),
     authHeader: 'X-Token',
+    hosts: new HostNames({
+      allowed: [],
+      publicBaseUrl: null,
+      boundHost: options.boundHost ?? '0.0.0.0',
+      machine: 'machine',
+    }),
     origins: new OriginPolicy(
       { enabled: false, allowed_origins: [], allowed_methods: [], allowed_headers: [], allow_credentials: false },
       { publicBaseUrl: null, boundHost: options.boundHost ?? '0.0.0.0' },
     ),
     trustedProxies: [],
-    maxBodyBytes: 100,
+    connections: { max: 1000, perPeer: null, isProxy: () => false, warn: () => undefined },
     isDraining: () => false,
     isMount: () => false,
     telemetry,
@@ -120,7 +128,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}`;
-  const principal = auth ? principalOf(TOKEN) : '';
+  const principal = auth ? PRINCIPAL : '';
 
   return {
     url,
@@ -134,7 +142,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     signed: async (session, more) => {
       const { serverId, sessionId } = session;
       const permission = { serverId, sessionId, principal, toolName: null, elicitationId: null, ...more };
-      return (await urls.sign(url, permission)).url;
+      return (await urls.sign(url, permission, options.ttlSeconds ?? 60)).url;
     },
     async onDisk() {
       const folder = join(files.root, 'uploads', 'sessions');

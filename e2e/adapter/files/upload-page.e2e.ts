@@ -286,19 +286,22 @@ describe('a link that is over', () => {
     }));
 
   test('has expired: the page says so, and so does one that is open', () =>
-    withAdapter({ core: { auth: { enabled: true, token: TOKEN, signed_upload_ttl_seconds: 3 } } }, async ({ link }) => {
-      const url = await link();
-      await withTab(browser, {}, async (page) => {
-        await page.goto(url);
-        await page.locator('#files').setInputFiles(payload('late.bin'));
-        await eventually(() => problem(page)).toBe('This link has expired. Ask for a new one.');
-        expect(await page.getByRole('button', { name: 'Upload' }).isVisible()).toBe(false);
-        await expectAccessible(page);
-        await page.goto(url);
-        expect(await heading(page)).toBe('This link cannot be used');
-        expect(await problem(page)).toBe('The upload URL has expired; ask for a new one.');
-      });
-    }));
+    withAdapter(
+      { core: { auth: { enabled: true, token: TOKEN } }, uploads: { page_url_ttl_seconds: 3 } },
+      async ({ link }) => {
+        const url = await link();
+        await withTab(browser, {}, async (page) => {
+          await page.goto(url);
+          await page.locator('#files').setInputFiles(payload('late.bin'));
+          await eventually(() => problem(page)).toBe('This link has expired. Ask for a new one.');
+          expect(await page.getByRole('button', { name: 'Upload' }).isVisible()).toBe(false);
+          await expectAccessible(page);
+          await page.goto(url);
+          expect(await heading(page)).toBe('This link cannot be used');
+          expect(await problem(page)).toBe('The upload URL has expired; ask for a new one.');
+        });
+      },
+    ));
 
   test('was broken on its way', () =>
     withAdapter({}, async ({ link }) => {

@@ -141,6 +141,12 @@ describe('the URL to upload to', () => {
       expect(await urlOf(scene, forwarded)).toBe(`${scene.adapter.url}/upload/up`);
     }));
 
+  test('T8: is not what a trusted proxy passes on, where the names of the server are known', () =>
+    withAdapter({ core: { allowed_hosts: ['files.example'] } }, async (scene) => {
+      expect(await urlOf(scene, { 'x-forwarded-host': 'files.example' })).toBe('http://files.example/upload/up');
+      expect(await urlOf(scene, { 'x-forwarded-host': 'evil.example' })).toBe(`${scene.adapter.url}/upload/up`);
+    }));
+
   test('is the configured one, and the path too', () =>
     withAdapter({ core: { public_base_url: 'https://files.example/base/', upload_path: 'give/it' } }, async (scene) => {
       const forwarded = { 'x-forwarded-host': 'evil.example' };

@@ -18,6 +18,7 @@ const HEADERS = { 'x-mcp-adapter-auth-token': TOKEN };
 /** What no line may hold. */
 const ARGUMENT = secret('argument of a call');
 
+const HMAC = expect.stringMatching(/^[0-9a-f]{64}$/);
 const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
 
 let folder: string;
@@ -106,22 +107,26 @@ test('every call of a tool is a line, whichever way it came', async () => {
     bytes_in: Buffer.byteLength(call(1, 'echo', spaced)),
     bytes_out: expect.any(Number),
     duration_ms: expect.any(Number),
-    arguments_sha256: sha256(spaced),
+    arguments_hmac: HMAC,
   });
   expect(Number(find('echo').bytes_out)).toBeGreaterThanOrEqual(answer.length);
-  expect(find('fails')).toMatchObject({ is_error: true, arguments_sha256: sha256('{"a":1}') });
+  expect(find('fails')).toMatchObject({ is_error: true, arguments_hmac: HMAC });
   expect(find('big')).toMatchObject({ outcome: 'unknown_tool', is_error: true });
-  expect(find('echo', 1)).toMatchObject({ is_error: false, arguments_sha256: sha256('{"b":1}') });
-  expect(find('fails', 1)).toMatchObject({ is_error: true, arguments_sha256: sha256('{"b":2}') });
+  expect(find('echo', 1)).toMatchObject({ is_error: false, arguments_hmac: HMAC });
+  expect(find('fails', 1)).toMatchObject({ is_error: true, arguments_hmac: HMAC });
   const execute = find('code_execute');
   expect(execute).toMatchObject({ server: 'code', outcome: 'answered', is_error: false });
   expect(find('echo', 2)).toMatchObject({
     server: 'code',
     parent_request_id: execute.request_id,
     is_error: false,
-    arguments_sha256: sha256('{"c":1}'),
+    arguments_hmac: HMAC,
   });
   expect(new Set(lines.map(({ principal }) => principal)).size).toBe(1);
+  // T25: whoever guesses what the arguments may have been finds nothing.
+  const hashes = lines.flatMap(({ arguments_hmac: one }) => one ?? []);
+  for (const guess of [spaced, '{"a":1}', '{"b":1}', '{"b":2}', '{"c":1}']) expect(hashes).not.toContain(sha256(guess));
+  expect(find('echo', 1).arguments_hmac).not.toBe(find('fails', 1).arguments_hmac);
   const text = await readFile(path, 'utf8');
   for (const never of [ARGUMENT, TOKEN, session.sessionId, coder.sessionId]) expect(text).not.toContain(never);
   expect((await stat(path)).mode & 0o777).toBe(0o600);

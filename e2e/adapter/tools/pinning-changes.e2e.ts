@@ -47,9 +47,14 @@ describe('what counts as a change, behind three replicas:', () => {
   });
 
   const listed = async (door: Door): Promise<JsonObject[]> => {
-    const message = await door.call('tools/list');
-    expect(message).toHaveProperty('result');
-    return toolsOf(asObject(message.result));
+    const tools: JsonObject[] = [];
+    for (let cursor: unknown; ;) {
+      const message = await door.call('tools/list', cursor === undefined ? undefined : { cursor });
+      expect(message).toHaveProperty('result');
+      tools.push(...toolsOf(asObject(message.result)));
+      cursor = asObject(message.result).nextCursor;
+      if (cursor === undefined || cursor === '') return tools;
+    }
   };
   const open = (serverId: string) => openSession(trio.at(0), { path: `/mcp/${serverId}` });
 

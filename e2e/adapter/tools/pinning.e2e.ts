@@ -5,7 +5,7 @@ import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scri
 import { mounted } from '../kit/deployment.ts';
 import { listOf, SDKS, told } from './kit/client.ts';
 import { driftError, unknownTool } from './kit/errors.ts';
-import { helperOf, POLICIES } from './kit/policies.ts';
+import { helperOf, isStrict, POLICIES } from './kit/policies.ts';
 import { startTrio, type Trio } from './kit/trio.ts';
 import { playPolicy } from './pinning/policy-flow.ts';
 
@@ -41,9 +41,9 @@ describe('a server whose tools change within a session, behind three replicas,',
       { policies: POLICIES, pages: 'one page', says: 'says so', announces: true },
       { policies: POLICIES, pages: 'one page', says: 'does not say so', announces: false },
       { policies: POLICIES, pages: 'pages as event streams', says: 'says so', announces: true },
-      // Where nothing is pinned, pages are the upstream's, each of them kept for itself.
+      // Pages are the upstream's, and each of them is kept for itself where older lists count.
       {
-        policies: POLICIES.filter(({ id }) => id !== 'off'),
+        policies: POLICIES.filter(isStrict),
         pages: 'pages as event streams',
         says: 'does not say so',
         announces: false,
@@ -114,7 +114,7 @@ describe('a server whose tools change within a session, behind three replicas,',
     });
   });
 
-  test.for(POLICIES)('a client without sessions is pinned to nothing: policy $id', async ({ id }) => {
+  test.for(POLICIES)('T10: a client without sessions is pinned as well: policy $id', async ({ id, reaction }) => {
     const client = new Client({ name: 'e2e', version: '1.0.0' }, { versionNegotiation: { mode: 'auto' } });
     await client.connect(new StreamableHTTPClientTransport(new URL(`${trio.url}/mcp/${id}_sdk`)));
     const descriptionOf = async (name: string): Promise<string | undefined> => {
@@ -124,12 +124,26 @@ describe('a server whose tools change within a session, behind three replicas,',
     try {
       expect(client.getNegotiatedProtocolVersion()).toBe('2026-07-28');
       expect(await descriptionOf('read')).toBe(FIRST.read.description);
-      for (const description of ['Reads one file.', 'Reads files.', 'Does nothing.']) {
+      for (const description of ['Reads one file.', 'Reads files.']) {
         sdkServer.put('read', { ...FIRST.read, description });
-        expect(await descriptionOf('read')).toBe(description);
-        const called = await client.callTool({ name: 'read', arguments: { path: 'x' } });
-        expect(called).toMatchObject({ content: [{ text: 'called read' }] });
+        const called = client.callTool({ name: 'read', arguments: { path: 'x' } });
+        const isCalled = { content: [{ text: 'called read' }] };
+        if (reaction === 'error') {
+          const drift = { changed: [{ name: 'read', fields: ['description'] }], new: [], removed: [] };
+          await expect(called).rejects.toMatchObject(driftError(drift));
+          await expect(descriptionOf('read')).rejects.toMatchObject(driftError(drift));
+        } else if (reaction === 'subset') {
+          await expect(called).rejects.toMatchObject(unknownTool('read'));
+          expect(await descriptionOf('read')).toBeUndefined();
+        } else {
+          expect(await called).toMatchObject(isCalled);
+          const shown = await descriptionOf('read');
+          if (reaction === 'nothing') expect(shown).toBe(description);
+          else expect(shown).toMatch(new RegExp(`^WARNING: .*\\n${description}$`, 's'));
+        }
       }
+      sdkServer.put('read', FIRST.read);
+      expect(await descriptionOf('read')).toBe(FIRST.read.description);
     } finally {
       await client.close();
       sdkServer.put('read', FIRST.read);

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parse } from 'yaml';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
+import { DEFAULT_PERMISSIONS } from '../../pods/permissions.ts';
 import type { McpAdapterStatus } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import { createCaches } from '../../caches.ts';
 import { createLogger } from '../../logger.ts';
@@ -17,9 +18,10 @@ import {
   PODS,
   STORAGE_CLAIMS,
 } from '../../runtime/resources.ts';
+import { textAt } from '../../runtime/raw.ts';
 import { noted, writesOf } from '../../runtime/testing/real-api.ts';
 import { mcpAdapterController } from '../controller.ts';
-import { createHandshake } from '../handshake.ts';
+import { type HandshakeTarget, createHandshake } from '../handshake.ts';
 
 const PATIENCE_MS = 20_000;
 
@@ -35,7 +37,7 @@ export async function installCrds(api: KubernetesApi): Promise<void> {
 }
 
 /** Resolves with what `probe` gives once it gives something and does not throw. Rejects with its last error. */
-export async function eventually<T>(probe: () => Promise<T | undefined> | T | undefined): Promise<T> {
+export async function eventually<T>(probe: () => Promise<T | undefined> | T | undefined, everyMs = 50): Promise<T> {
   const end = performance.now() + PATIENCE_MS;
   let last: unknown = new Error('it never came');
   while (performance.now() < end) {
@@ -45,7 +47,7 @@ export async function eventually<T>(probe: () => Promise<T | undefined> | T | un
     } catch (error) {
       last = error;
     }
-    await delay(50);
+    await delay(everyMs);
   }
   throw last;
 }
@@ -56,7 +58,11 @@ export interface Running extends AsyncDisposable {
 }
 
 /** The controller of McpAdapters in one namespace. Handshakes go to `adapterPort`, because nobody routes Services. */
-export function startController(api: KubernetesApi, namespace: string, adapterPort: () => number): Running {
+export function startController(
+  api: KubernetesApi,
+  namespace: string,
+  adapterPort: (target: HandshakeTarget) => number,
+): Running {
   const { api: watched, requests } = noted(api);
   const log = createLogger('error');
   const onError = (error: unknown, where: object): void => log.debug({ ...where, err: error }, 'watch');
@@ -70,11 +76,17 @@ export function startController(api: KubernetesApi, namespace: string, adapterPo
     events,
     log,
     hooks: { reconciled() {}, queueDepth() {} },
-    options: { image: 'adapter:1', podSecurity: 'restricted' as const, otlpEndpoint: undefined },
+    options: {
+      image: 'adapter:1',
+      podSecurity: 'restricted' as const,
+      otlpEndpoint: undefined,
+      permissions: DEFAULT_PERMISSIONS,
+    },
     version: 'test',
   };
   const adapters = mcpAdapterController(parts, {
-    shakeHands: (target, signal) => real.shakeHands({ ...target, origin: `http://127.0.0.1:${adapterPort()}` }, signal),
+    shakeHands: (target, signal) =>
+      real.shakeHands({ ...target, origin: `http://127.0.0.1:${adapterPort(target)}` }, signal),
     close: () => real.close(),
   });
   namespaces.start();
@@ -105,9 +117,13 @@ export function resourceIn(api: KubernetesApi, namespace: string, name: string) 
   const condition = async (type: string): Promise<Condition | undefined> =>
     (await status()).conditions?.find((one) => one.type === type);
   return {
+    name,
     get,
     status,
     condition,
+    /** Of the pods' template. */
+    templateAnnotation: async (annotation: string): Promise<string | undefined> =>
+      textAt(await get(DEPLOYMENTS), 'spec', 'template', 'metadata', 'annotations', annotation),
     apply: (spec: object, metadata: object = {}) =>
       api.apply(
         { apiVersion: MCP_ADAPTERS.apiVersion, kind: MCP_ADAPTERS.kind, metadata: { ...key, ...metadata }, spec },
@@ -135,7 +151,7 @@ export function resourceIn(api: KubernetesApi, namespace: string, name: string) 
       });
     },
     /** As the kubelet leaves a pod of the template as it is now, served by a process on this machine. */
-    async runPod(pod: string, port: number): Promise<void> {
+    async runPod(pod: string, port: number, podIP = '127.0.0.1'): Promise<void> {
       const deployment = await eventually(() => get(DEPLOYMENTS));
       const { template } = deployment['spec'] as { template: { metadata: object; spec: { containers: object[] } } };
       const containers = template.spec.containers.map((container) => ({
@@ -146,8 +162,8 @@ export function resourceIn(api: KubernetesApi, namespace: string, name: string) 
       await api.create({ apiVersion: 'v1', kind: 'Pod', metadata, spec: { ...template.spec, containers } }, PODS);
       await setStatus(PODS, pod, {
         phase: 'Running',
-        podIP: '127.0.0.1',
-        podIPs: [{ ip: '127.0.0.1' }],
+        podIP,
+        podIPs: [{ ip: podIP }],
         conditions: [{ type: 'Ready', status: 'True', lastTransitionTime: new Date(0).toISOString() }],
         containerStatuses: [
           { name: 'adapter', ready: true, restartCount: 0, image: 'adapter:1', imageID: 'x', state: { running: {} } },

@@ -24,6 +24,20 @@ export function storageFields(field: FieldTest): void {
     },
   ]);
 
+  const folders = async ({ adapter, session, door, lying }: Scene): Promise<string[]> => {
+    await uploadedOne(adapter, session.sessionId, 'a');
+    artifactOf(await write(door));
+    return (await lying()).map(({ path }) => path.slice(0, path.indexOf(`/${session.sessionId}/`)));
+  };
+  field(
+    'storage.layout',
+    [{}, async (scene) => expect(await folders(scene)).toEqual(['artifacts/sessions', 'uploads/sessions'])],
+    [
+      { config: { storage: { layout: 'per_server' } } },
+      async (scene) => expect(await folders(scene)).toEqual(['artifacts/up/sessions', 'uploads/up/sessions']),
+    ],
+  );
+
   const sizes = async ({ adapter, session }: Scene): Promise<unknown[]> => [
     (await upload(adapter, session.sessionId, [formFile('a', 600)])).status,
     (await upload(adapter, session.sessionId, [formFile('b', 600)])).status,

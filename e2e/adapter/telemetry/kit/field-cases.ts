@@ -95,7 +95,7 @@ export interface FieldCase {
 }
 
 const CALLS = 'adapter_upstream_tool_calls_total';
-const AUDIT_LINE = /"arguments_sha256":"[0-9a-f]{64}"/;
+const AUDIT_LINE = /"arguments_hmac":"[0-9a-f]{64}"/;
 /** Of exports that time out after 300 ms. */
 const SOON_MS = 2_000;
 

@@ -1,11 +1,11 @@
 import { StoreUnavailable } from './state/state-store.ts';
 
 /**
- * What upload and download URLs are signed with: the configured one, else one that all replicas share in the store,
- * which may have to be waited for. One that comes from memory while the store is down is this replica's alone: it is
+ * What keys are derived from, those that sign URLs and those of hashes: the configured one, else one that all replicas share
+ * in the store, which may have to be waited for. One that comes from memory while the store is down is this replica's alone: it is
  * good until the store is back, and then the shared one is asked for.
  */
-export class SigningSecret {
+export class SharedSecret {
   readonly #load: () => Promise<string>;
   readonly #isFallback: () => boolean;
   #value: string | undefined;
@@ -25,7 +25,7 @@ export class SigningSecret {
     if (this.#value !== undefined) return this.#value;
     if (this.#meanwhile !== undefined && this.#isFallback()) return this.#meanwhile;
     void this.load();
-    throw new StoreUnavailable('the secret that signs URLs could not be read');
+    throw new StoreUnavailable('the secret of all replicas could not be read');
   }
 
   /** Never fails: what needs the secret says so. */

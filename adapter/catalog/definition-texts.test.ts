@@ -5,15 +5,15 @@ import { cpuMillis } from './testing/cpu-millis.ts';
 import { generateTool } from './testing/generate-tool.ts';
 import { hostileShapes } from './testing/hostile-shapes.ts';
 import { outline } from './testing/outline.ts';
-import { toolTexts } from './tool-texts.ts';
+import { definitionTexts } from './definition-texts.ts';
 
-const pathsOf = (tool: string): string[] => toolTexts(tool).map(({ path }) => path);
+const pathsOf = (tool: string): string[] => definitionTexts(tool, 'tool').map(({ path }) => path);
 
 describe('texts of a definition', () => {
   test('are those of the tool, its annotations and its schemas', () => {
     const tool =
       '{"name":"n","title":"t","description":"d","annotations":{"title":"a","readOnlyHint":true},"inputSchema":{"title":"s","properties":{"x":{"description":"e"}}},"outputSchema":{"anyOf":[true,{"title":"o"}]}}';
-    expect(toolTexts(tool).map(({ of, key, start, end }) => [of, key, tool.slice(start, end)])).toEqual([
+    expect(definitionTexts(tool, 'tool').map(({ of, key, start, end }) => [of, key, tool.slice(start, end)])).toEqual([
       ['tool', 'name', '"n"'],
       ['tool', 'title', '"t"'],
       ['tool', 'description', '"d"'],
@@ -31,7 +31,8 @@ describe('texts of a definition', () => {
       'inputSchema.properties.x.description',
       'outputSchema.anyOf.1.title',
     ]);
-    for (const { keyStart, key } of toolTexts(tool)) expect(tool.startsWith(`"${key}":`, keyStart)).toBe(true);
+    for (const { keyStart, key } of definitionTexts(tool, 'tool'))
+      expect(tool.startsWith(`"${key}":`, keyStart)).toBe(true);
   });
 
   test('stand under every keyword that holds schemas', () => {
@@ -84,11 +85,11 @@ describe('texts of a definition', () => {
   });
 
   test('have paths of bounded length', () => {
-    const deep = toolTexts(`{"inputSchema":${'{"not":'.repeat(5000)}{"title":"a"}${'}'.repeat(5001)}`);
+    const deep = definitionTexts(`{"inputSchema":${'{"not":'.repeat(5000)}{"title":"a"}${'}'.repeat(5001)}`, 'tool');
     expect(deep).toHaveLength(1);
     expect(deep[0]?.path).toMatch(/^inputSchema\.not\.not.*…$/);
     expect(deep[0]?.path.length).toBeLessThan(400);
-    const long = toolTexts(`{"inputSchema":{"properties":{"${'p'.repeat(500)}":{"title":"a"}}}}`);
+    const long = definitionTexts(`{"inputSchema":{"properties":{"${'p'.repeat(500)}":{"title":"a"}}}}`, 'tool');
     expect(long[0]?.path).toBe(`inputSchema.properties.${'p'.repeat(60)}….title`);
   });
 
@@ -97,7 +98,7 @@ describe('texts of a definition', () => {
     let count = 0;
     for (let round = 0; round < 1000; round++) {
       const tool = generateTool(random);
-      const found = toolTexts(tool)
+      const found = definitionTexts(tool, 'tool')
         .filter(({ key, start }) => key !== 'name' && tool.charAt(start) === '"')
         .map(({ start, end }) => JSON.parse(tool.slice(start, end)) as string);
       expect(found.sort(), tool).toEqual([...outline(tool).texts].sort());
@@ -109,14 +110,14 @@ describe('texts of a definition', () => {
   test('are found in one pass, however deep', () => {
     const depth = 100_000;
     const tool = `{"inputSchema":${'{"not":'.repeat(depth)}{"title":"a"}${'}'.repeat(depth + 1)}`;
-    expect(cpuMillis(200, () => toolTexts(tool))).toBeLessThan(200);
-    expect(toolTexts(tool)).toHaveLength(1);
+    expect(cpuMillis(200, () => definitionTexts(tool, 'tool'))).toBeLessThan(200);
+    expect(definitionTexts(tool, 'tool')).toHaveLength(1);
   });
 
   test.each(['', 'null', '[]', '7', '"{}"', '{', '{"a"', '{"a":', '{"inputSchema":{', '{]', '{"description":}', '{7}'])(
     'are none in %j, and the search ends',
     (tool) => {
-      expect(toolTexts(tool)).toEqual([]);
+      expect(definitionTexts(tool, 'tool')).toEqual([]);
     },
   );
 });

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 
-import { SigningSecret } from './signing-secret.ts';
+import { SharedSecret } from './shared-secret.ts';
 import { StoreUnavailable } from './state/state-store.ts';
 
 test('the configured secret is used without asking the store', async () => {
-  const secret = new SigningSecret(
+  const secret = new SharedSecret(
     'configured',
     () => Promise.reject(new Error('asked')),
     () => true,
@@ -22,7 +22,7 @@ test('the secret of the store is read once, and again while the store does not g
     if (isDown) throw new StoreUnavailable('down');
     return 'shared';
   };
-  const secret = new SigningSecret(null, load, () => false);
+  const secret = new SharedSecret(null, load, () => false);
   await secret.load();
   expect(() => secret.value).toThrow(StoreUnavailable);
   await secret.load();
@@ -43,7 +43,7 @@ describe('while memory replaces the store', () => {
 
   test('its secret counts until the store is back, and then that of all replicas', async () => {
     let isFallback = true;
-    const secret = new SigningSecret(null, inTurn(['own', 'shared']), () => isFallback);
+    const secret = new SharedSecret(null, inTurn(['own', 'shared']), () => isFallback);
     await secret.load();
     expect([secret.value, secret.value]).toEqual(['own', 'own']);
     isFallback = false;
@@ -65,7 +65,7 @@ describe('while memory replaces the store', () => {
       isFallback = after;
       return secret;
     };
-    const secret = new SigningSecret(null, load, () => isFallback);
+    const secret = new SharedSecret(null, load, () => isFallback);
     await secret.load();
     isFallback = false;
     expect(() => secret.value).toThrow(StoreUnavailable);
@@ -73,7 +73,7 @@ describe('while memory replaces the store', () => {
 
   test('a secret that the store gave before stays', async () => {
     let isFallback = false;
-    const secret = new SigningSecret(null, inTurn(['shared']), () => isFallback);
+    const secret = new SharedSecret(null, inTurn(['shared']), () => isFallback);
     await secret.load();
     isFallback = true;
     await secret.load();

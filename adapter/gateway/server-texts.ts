@@ -1,0 +1,208 @@
+import { hash } from 'node:crypto';
+
+import { LRUCache } from 'lru-cache';
+
+import type { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/core.ts';
+import { withWarningText } from '../catalog/drift.ts';
+import { rowOf, rowsOf, type Since, since } from '../catalog/first-seen.ts';
+import { type CleanEntry, cleanList, type ListKind } from '../catalog/list-cleaning.ts';
+import { MAX_DEFINITION_CHARS } from '../catalog/prepared-tool.ts';
+import { removals } from '../catalog/removals.ts';
+import { sanitizeDefinition } from '../catalog/sanitization.ts';
+import { type CleaningEvents, eventsOf } from '../catalog/tool-cleaning.ts';
+import { withEscapes } from '../catalog/visible-text.ts';
+import { locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { inTurns } from './in-turns.ts';
+
+const MAX_LISTS = 64;
+const MAX_KEPT_CHARS = 16 << 20;
+const MAX_TOLD = 1_000;
+/** Names in a log line. */
+const MAX_NAMED = 10;
+
+const MEMBER_OF: Readonly<Record<ListKind, string>> = {
+  prompt: 'prompts',
+  resource: 'resources',
+  template: 'resourceTemplates',
+};
+
+/** What a client saw first: gives back the text that was kept under the name first, which may be this one. */
+export type FirstSeen = (part: ListKind | 'instructions', text: string) => Promise<string>;
+
+export interface ServerTextsOptions {
+  readonly sanitization: ToolMetadataSanitization;
+  readonly pinning: ToolDefinitionPinning;
+  readonly onCleaned: CleaningEvents | undefined;
+  /** Something differs from what a client saw first: what, in words fit for a log. Told once for each difference. */
+  readonly onDrift: ((preview: string) => void) | undefined;
+}
+
+interface PreparedTexts {
+  readonly list: string;
+  readonly entries: readonly CleanEntry[];
+  readonly isShorter: boolean;
+  /** '' where nothing is pinned. */
+  readonly rows: string;
+}
+
+/**
+ * What an upstream says to models beside its tools: its instructions, its name, prompts, resources and templates. Made
+ * fit for them like tools, and compared with what the client saw first. What has changed, and prompts and templates that
+ * are new, are marked with a warning (`warn`) or left out (`block`); new resources are what resources are for.
+ */
+export class ServerTexts {
+  readonly #options: ServerTextsOptions;
+  readonly #lists = new LRUCache<string, PreparedTexts>({
+    max: MAX_LISTS,
+    maxSize: MAX_KEPT_CHARS,
+    sizeCalculation: ({ list, entries }) => 1 + list.length + entries.reduce((sum, { text }) => sum + text.length, 0),
+  });
+  readonly #told = new LRUCache<string, true>({ max: MAX_TOLD });
+
+  constructor(options: ServerTextsOptions) {
+    this.#options = options;
+  }
+
+  /** Whether any of it looks, or may look, other than the upstream's. */
+  get any(): boolean {
+    return this.#options.sanitization.mode !== 'off' || this.pins;
+  }
+
+  get pins(): boolean {
+    return this.#options.pinning.mode !== 'off';
+  }
+
+  /** How long it counts what a client without sessions saw first, after it asked last; milliseconds. */
+  get sessionlessTtlMs(): number {
+    return this.#options.pinning.sessionless_ttl_seconds * 1000;
+  }
+
+  get blocks(): boolean {
+    return this.#options.pinning.mode === 'block';
+  }
+
+  /**
+   * A result with a list (JSON text) as the client gets it.
+   * @param first undefined where nothing is compared
+   */
+  async shown(kind: ListKind, result: string, first: FirstSeen | undefined): Promise<string> {
+    const span = locate(result, [MEMBER_OF[kind]]);
+    if (span === undefined || result.charAt(span.start) !== '[') return result;
+    const prepared = await this.#prepared(kind, result.slice(span.start, span.end));
+    const { entries, list, isShorter } = prepared;
+    const changes = await this.#changes(kind, prepared, first);
+    if (
+      changes === undefined &&
+      !isShorter &&
+      entries.every((one) => one.text.length === one.span.end - one.span.start)
+    ) {
+      const isSame = entries.every(({ span: at, text }) => text === list.slice(at.start, at.end));
+      if (isSame) return result;
+    }
+    const shown = entries.map(({ text }, i) => this.#marked(kind, text, changes?.[i] ?? 'same'));
+    const with_ =
+      isShorter || shown.includes(undefined)
+        ? `[${shown.filter((one) => one !== undefined).join(',')}]`
+        : splice(
+            list,
+            entries.map(({ span: at }, i) => ({ ...at, with: shown[i] ?? '' })),
+          );
+    return splice(result, [{ ...span, with: with_ }]);
+  }
+
+  /** The result of `initialize` or `server/discover` (JSON text) as the client gets it. */
+  async greeting(result: string, first: FirstSeen | undefined): Promise<string> {
+    const { sanitization, onCleaned } = this.#options;
+    if (result.length > MAX_DEFINITION_CHARS && sanitization.mode !== 'off') {
+      this.#once(result, () => onCleaned?.(greetingEvent(['longer than the adapter looks at'], true), 'greeting'));
+      return without(result, 'instructions');
+    }
+    const { text, modified } = sanitizeDefinition(result, sanitization, 'greeting');
+    const isBlocked = sanitization.mode === 'block' && instructionsOf(text) !== instructionsOf(result);
+    if (modified.length > 0) this.#once(result, () => onCleaned?.(greetingEvent(modified, isBlocked), 'greeting'));
+    return this.#comparedGreeting(isBlocked ? without(text, 'instructions') : text, first);
+  }
+
+  async #comparedGreeting(text: string, first: FirstSeen | undefined): Promise<string> {
+    if (first === undefined || !this.pins) return text;
+    const said = instructionsOf(text);
+    const row = rowOf(said);
+    if ((await first('instructions', row)) === row) return text;
+    this.#once(`instructions\n${row}`, () => this.#options.onDrift?.('changed=instructions'));
+    if (said === '') return text;
+    if (this.blocks) return without(text, 'instructions');
+    return withWarningText(text, 'instructions', CHANGED_INSTRUCTIONS);
+  }
+
+  async #prepared(kind: ListKind, list: string): Promise<PreparedTexts> {
+    const key = `${kind}\n${hash('sha256', list, 'base64')}`;
+    const known = this.#lists.get(key);
+    if (known !== undefined) return known;
+    const { entries, isShorter, cleaned } = await inTurns(cleanList(list, kind, this.#options.sanitization));
+    const prepared = { list, entries, isShorter, rows: this.pins ? rowsOf(entries, kind) : '' };
+    this.#lists.set(key, prepared);
+    for (const event of eventsOf(cleaned)) this.#options.onCleaned?.(event, kind);
+    return prepared;
+  }
+
+  /** What has become of each entry since the client saw the list first; undefined where nothing has. */
+  async #changes(
+    kind: ListKind,
+    { entries, rows }: PreparedTexts,
+    first: FirstSeen | undefined,
+  ): Promise<Since[] | undefined> {
+    if (first === undefined || !this.pins) return undefined;
+    const seen = await first(kind, rows);
+    const changes = since(seen, rows)?.map((one): Since => (kind === 'resource' && one === 'new' ? 'same' : one));
+    if (changes === undefined || changes.every((one) => one === 'same')) return undefined;
+    const named = entries.flatMap(({ id }, i) => {
+      const change = changes[i] ?? 'same';
+      return change === 'same' ? [] : `${change}=${withEscapes((id ?? '').slice(0, 128))}`;
+    });
+    this.#once(`${kind}\n${hash('sha256', seen + rows, 'base64')}`, () =>
+      this.#options.onDrift?.(`${MEMBER_OF[kind]}: ${named.slice(0, MAX_NAMED).join(', ')}`),
+    );
+    return changes;
+  }
+
+  /** Undefined: left out. */
+  #marked(kind: ListKind, text: string, change: Since): string | undefined {
+    if (change === 'same') return text;
+    if (this.blocks) return undefined;
+    const what = kind === 'template' ? 'resource template' : kind;
+    const warning =
+      change === 'new'
+        ? `WARNING: this ${what} is new: it was not there when this client saw the list first.`
+        : `WARNING: this ${what} has changed since this client saw it first.`;
+    return withWarningText(text, 'description', warning);
+  }
+
+  #once(what: string, tell: () => void): void {
+    const key = hash('sha256', what, 'base64');
+    if (this.#told.has(key)) return;
+    this.#told.set(key, true);
+    tell();
+  }
+}
+
+const CHANGED_INSTRUCTIONS = 'WARNING: the instructions of this server have changed since this client saw them first.';
+
+const greetingEvent = (fields: readonly string[], blocked: boolean) => ({
+  tools: 1,
+  first: [{ name: 'instructions', fields }],
+  blocked,
+});
+
+/** As JSON text, '' where there are none. */
+function instructionsOf(greeting: string): string {
+  const span = locate(greeting, ['instructions']);
+  return span === undefined ? '' : greeting.slice(span.start, span.end);
+}
+
+/** An object without a member, however often it is there. */
+function without(text: string, name: string): string {
+  const gone: Span[] = Array.from(members(text))
+    .filter(({ key }) => key === name)
+    .map(({ keyStart, end }) => ({ start: keyStart, end }));
+  return splice(text, removals(text, gone));
+}

@@ -1,0 +1,78 @@
+import { LRUCache } from 'lru-cache';
+
+import { locate } from '../exchange/json-scan.ts';
+import { type ListingRequest, wholeList } from './list-tools.ts';
+import { SharedWork } from './shared-work.ts';
+
+const MAX_LISTS = 200;
+const MAX_CHARS = 48 << 20;
+/** Also where lists are not cached for clients: every call would wait for one. */
+const LEAST_TTL_MS = 1_000;
+
+/** Whose tools, and what is known of them already. */
+export interface InventoryRequest extends ListingRequest {
+  readonly inventory: ToolInventory;
+}
+
+/** All tools of an upstream as it listed them at one time. */
+export interface Listed {
+  /** JSON text of a tools/list result without pages. */
+  readonly result: string;
+  /** In milliseconds since 1970. */
+  readonly until: number;
+}
+
+/**
+ * What one upstream lists, by what its clients authenticate with: asked for once for all questions of the adapter, and
+ * learned from the lists that clients ask for themselves.
+ */
+export class ToolInventory {
+  readonly #ttlMs: number;
+  readonly #kept = new LRUCache<string, Listed>({
+    max: MAX_LISTS,
+    maxSize: MAX_CHARS,
+    sizeCalculation: ({ result }) => result.length + 1,
+  });
+  readonly #asking = new SharedWork<Listed>();
+
+  /** @param ttlMs how long a list counts, unless its upstream says that it does so for less */
+  constructor(ttlMs: number) {
+    this.#ttlMs = ttlMs;
+  }
+
+  /** Undefined where the upstream has to be asked. */
+  known(request: ListingRequest): Listed | undefined {
+    const listed = this.#kept.get(keyOf(request));
+    return listed !== undefined && Date.now() < listed.until ? listed : undefined;
+  }
+
+  /** Asks the upstream. Throws as `wholeList` does. */
+  ask(request: ListingRequest, signal: AbortSignal): Promise<Listed> {
+    const key = keyOf(request);
+    return this.#asking.of(key, signal, async (shared) => this.#keep(key, await wholeList(request, shared)));
+  }
+
+  /** A client was given this list of all tools, by the upstream. */
+  saw(request: ListingRequest, result: string): void {
+    this.#keep(keyOf(request), result);
+  }
+
+  #keep(key: string, result: string): Listed {
+    const ttlMs = Math.max(LEAST_TTL_MS, Math.min(this.#ttlMs, hintIn(result)));
+    const listed = { result, until: Date.now() + ttlMs };
+    this.#kept.set(key, listed);
+    return listed;
+  }
+}
+
+/** How long a list counts as its upstream says (MCP 2026-07-28, caching: `ttlMs`), Infinity where it says nothing. */
+function hintIn(result: string): number {
+  const span = locate(result, ['ttlMs']);
+  const ttlMs = span === undefined ? NaN : Number(result.slice(span.start, span.end));
+  return ttlMs >= 0 ? ttlMs : Infinity;
+}
+
+/** A server may list other tools in its sessions than without. */
+function keyOf({ clientKey, inSession }: ListingRequest): string {
+  return inSession === undefined ? clientKey : `session\n${clientKey}`;
+}

@@ -1,0 +1,116 @@
+import type { IncomingMessage } from 'node:http';
+
+import type { ByteShare } from '../byte-budget.ts';
+import { AdapterError } from '../errors.ts';
+import { LARGE_BYTES } from './large-body.ts';
+
+/** Longest pause between two parts of a body. */
+const STALL_MS = 30_000;
+
+export interface BodyOptions {
+  readonly maxBytes: number;
+  /** What the bytes are counted in; given back by whoever made it. */
+  readonly share: ByteShare;
+  /** Asked once, of a large body only. Says how many bytes may come; throws when none may. */
+  readonly beforeLarge?: () => Promise<number>;
+  /** Tells the client that its body is wanted. */
+  readonly ask: () => void;
+  readonly stallMs?: number;
+}
+
+/**
+ * Reads a body into memory, as far as there is room for it. Throws `body_too_large`, `request_timeout`, `overloaded`, and
+ * `cancelled` when the client has gone. What is left of the body then is unread.
+ */
+export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+  const declared = Number(request.headers['content-length'] ?? 0);
+  if (declared > options.maxBytes) throw new AdapterError('body_too_large');
+  if (declared <= LARGE_BYTES || options.beforeLarge === undefined) {
+    options.ask();
+    return new BodyRead(request, options, options.beforeLarge).done;
+  }
+  const maxBytes = Math.min(options.maxBytes, await options.beforeLarge());
+  if (declared > maxBytes) throw new AdapterError('body_too_large');
+  // Nobody listened meanwhile.
+  if (request.destroyed) throw gone();
+  options.ask();
+  return new BodyRead(request, { ...options, maxBytes }, undefined).done;
+}
+
+const gone = (): AdapterError => new AdapterError('cancelled', 'The client has gone away.');
+
+class BodyRead {
+  readonly done: Promise<Buffer>;
+  readonly #request: IncomingMessage;
+  readonly #share: ByteShare;
+  readonly #chunks: Buffer[] = [];
+  readonly #timer: NodeJS.Timeout;
+  readonly #resolve: (body: Buffer) => void;
+  readonly #reject: (error: unknown) => void;
+  #beforeLarge: (() => Promise<number>) | undefined;
+  #maxBytes: number;
+  #length = 0;
+
+  constructor(
+    request: IncomingMessage,
+    { maxBytes, share, stallMs = STALL_MS }: BodyOptions,
+    beforeLarge: BodyOptions['beforeLarge'],
+  ) {
+    ({ promise: this.done, resolve: this.#resolve, reject: this.#reject } = Promise.withResolvers<Buffer>());
+    this.#request = request;
+    this.#share = share;
+    this.#maxBytes = maxBytes;
+    this.#beforeLarge = beforeLarge;
+    this.#timer = setTimeout(() => this.#fail(new AdapterError('request_timeout')), stallMs);
+    request.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onGone).on('close', this.#onGone);
+  }
+
+  readonly #onData = (chunk: Buffer): void => {
+    this.#timer.refresh();
+    this.#length += chunk.length;
+    if (this.#length > this.#maxBytes) return this.#fail(new AdapterError('body_too_large'));
+    if (!this.#share.take(chunk.length))
+      return this.#fail(new AdapterError('overloaded', undefined, { retryAfter: 1 }));
+    this.#chunks.push(chunk);
+    const ask = this.#beforeLarge;
+    if (ask === undefined || this.#length <= LARGE_BYTES) return undefined;
+    this.#beforeLarge = undefined;
+    return this.#pauseFor(ask);
+  };
+
+  readonly #onEnd = (): void => {
+    this.#stop();
+    // A copy also of a single part: that is a view of the connection's buffer.
+    this.#resolve(Buffer.concat(this.#chunks, this.#length));
+  };
+
+  readonly #onGone = (): void => this.#fail(gone());
+
+  #pauseFor(ask: () => Promise<number>): void {
+    this.#request.pause();
+    ask().then(
+      (maxBytes) => {
+        this.#maxBytes = Math.min(this.#maxBytes, maxBytes);
+        if (this.#length > this.#maxBytes) this.#fail(new AdapterError('body_too_large'));
+        else this.#request.resume();
+      },
+      (error: unknown) => this.#fail(error),
+    );
+  }
+
+  #fail(error: unknown): void {
+    this.#stop();
+    this.#request.pause();
+    this.#chunks.length = 0;
+    this.#reject(error);
+  }
+
+  #stop(): void {
+    clearTimeout(this.#timer);
+    this.#request
+      .off('data', this.#onData)
+      .off('end', this.#onEnd)
+      .off('error', this.#onGone)
+      .off('close', this.#onGone);
+  }
+}

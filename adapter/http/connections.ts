@@ -1,0 +1,150 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
+import { BlockList, isIPv6, type Socket } from 'node:net';
+
+/** Requests of one connection that may be unanswered at once; what a client sends on top of them waits, unread. */
+const MAX_PIPELINED = 8;
+/** How often it is said that connections are refused. */
+const TELL_MS = 60_000;
+
+export interface ConnectionLimits {
+  /** `core.max_connections` */
+  readonly max: number;
+  /** `core.max_connections_per_peer` */
+  readonly perPeer: number | null;
+  /** Behind these are many others, so only the total holds for them. */
+  readonly isProxy: (address: string) => boolean;
+  readonly warn: (message: string) => void;
+}
+
+interface Connection {
+  readonly socket: Socket;
+  readonly peer: string;
+  /** Requests that are worked on. */
+  running: number;
+  waiting: [IncomingMessage, ServerResponse][] | undefined;
+}
+
+/**
+ * How many connections there may be, and how much one of them may ask for at once. Node starts each request as soon as it
+ * is parsed, however many answers the client has not read yet.
+ */
+export class Connections {
+  readonly #limits: ConnectionLimits;
+  readonly #handler: RequestListener;
+  /** In the order in which they came. */
+  readonly #open = new Set<Connection>();
+  readonly #of = new WeakMap<Socket, Connection>();
+  readonly #perPeer = new Map<string, number>();
+  #toldAt = -Infinity;
+
+  constructor(limits: ConnectionLimits, handler: RequestListener) {
+    this.#limits = limits;
+    this.#handler = handler;
+  }
+
+  get size(): number {
+    return this.#open.size;
+  }
+
+  /** A connection that has just been accepted. Where there are too many, one without a request goes, or else this one. */
+  readonly accept = (socket: Socket): void => {
+    const { max, perPeer, isProxy } = this.#limits;
+    const peer = socket.remoteAddress ?? '';
+    const isCounted = perPeer !== null && !isProxy(peer);
+    const count = isCounted ? (this.#perPeer.get(peer) ?? 0) : 0;
+    const isOver =
+      (isCounted && count >= perPeer && 'core.max_connections_per_peer') ||
+      (this.#open.size >= max && 'core.max_connections');
+    if (isOver !== false) {
+      this.#tell(isOver);
+      const idle = this.#oldestIdle(isOver === 'core.max_connections' ? undefined : peer);
+      if (idle === undefined) {
+        socket.destroy();
+        return;
+      }
+      this.#forget(idle);
+      idle.socket.destroy();
+    }
+    const connection: Connection = { socket, peer, running: 0, waiting: undefined };
+    this.#open.add(connection);
+    this.#of.set(socket, connection);
+    if (perPeer !== null) this.#perPeer.set(peer, (this.#perPeer.get(peer) ?? 0) + 1);
+    socket.once('close', () => this.#forget(connection));
+  };
+
+  /** A request whose head has been read. */
+  readonly serve: RequestListener = (request, response) => {
+    const connection = this.#of.get(request.socket);
+    if (connection === undefined) return this.#handler(request, response);
+    if (connection.running < MAX_PIPELINED && connection.waiting === undefined) {
+      this.#start(connection, request, response);
+      return undefined;
+    }
+    // What came in the same packet has been parsed already, and waits here.
+    (connection.waiting ??= []).push([request, response]);
+    request.socket.pause();
+    return undefined;
+  };
+
+  #start(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    connection.running++;
+    response.once('close', () => {
+      connection.running--;
+      this.#next(connection);
+    });
+    this.#handler(request, response);
+  }
+
+  #next(connection: Connection): void {
+    const { waiting, socket } = connection;
+    if (waiting === undefined) return;
+    if (socket.destroyed) {
+      connection.waiting = undefined;
+      return;
+    }
+    const next = waiting.shift();
+    if (waiting.length === 0) {
+      connection.waiting = undefined;
+      socket.resume();
+    }
+    if (next !== undefined) this.#start(connection, ...next);
+  }
+
+  #oldestIdle(peer: string | undefined): Connection | undefined {
+    for (const one of this.#open) if (one.running === 0 && (peer === undefined || one.peer === peer)) return one;
+    return undefined;
+  }
+
+  #forget(connection: Connection): void {
+    if (!this.#open.delete(connection)) return;
+    const { peer } = connection;
+    const left = (this.#perPeer.get(peer) ?? 0) - 1;
+    if (left > 0) this.#perPeer.set(peer, left);
+    else this.#perPeer.delete(peer);
+  }
+
+  #tell(field: string): void {
+    const now = performance.now();
+    if (now - this.#toldAt < TELL_MS) return;
+    this.#toldAt = now;
+    this.#limits.warn(`there are as many connections as ${field} allows; idle ones are closed, or new ones refused`);
+  }
+}
+
+const RANGES: Readonly<Record<string, readonly string[]>> = {
+  loopback: ['127.0.0.0/8', '::1/128'],
+  linklocal: ['169.254.0.0/16', 'fe80::/10'],
+  uniquelocal: ['10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7'],
+};
+
+/** Whether an address is one of `core.trusted_proxies`. */
+export function proxyAddresses(trusted: readonly string[]): (address: string) => boolean {
+  const list = new BlockList();
+  for (const one of trusted.flatMap((entry) => RANGES[entry] ?? [entry])) {
+    const [address = '', length] = one.split('/');
+    const family = isIPv6(address) ? 'ipv6' : 'ipv4';
+    if (length === undefined) list.addAddress(address, family);
+    else list.addSubnet(address, Number(length), family);
+  }
+  return (address) => address !== '' && list.check(address, isIPv6(address) ? 'ipv6' : 'ipv4');
+}

@@ -1,0 +1,51 @@
+import { createHmac, hkdfSync } from 'node:crypto';
+
+const KEY_BYTES = 32;
+
+interface Keys {
+  /** The secret that they are derived from. */
+  readonly of: string;
+  readonly principal: Buffer;
+  readonly arguments: Buffer;
+}
+
+/**
+ * Hashes that tell things apart without telling what they are. They are keyed, or short tokens and arguments could be
+ * guessed from what is stored and logged. With the secret of the state store, all replicas make the same ones.
+ */
+export class KeyedHashes {
+  readonly #secret: { readonly value: string };
+  #keys: Keys | undefined;
+  #last: { readonly of: string; readonly token: string; readonly principal: string } | undefined;
+
+  /** `value` throws StoreUnavailable while the store has not given it. */
+  constructor(secret: { readonly value: string }) {
+    this.#secret = secret;
+  }
+
+  /** Who opened a session, without keeping the token itself. */
+  principal(token: string): string {
+    const keys = this.#read();
+    // There is one token, and every request asks.
+    if (this.#last?.of !== keys.of || this.#last.token !== token) {
+      const principal = createHmac('sha256', keys.principal).update(token).digest('base64url');
+      this.#last = { of: keys.of, token, principal };
+    }
+    return this.#last.principal;
+  }
+
+  /** The arguments of a call, as their JSON text came. */
+  arguments(text: string): string {
+    return createHmac('sha256', this.#read().arguments).update(text).digest('hex');
+  }
+
+  #read(): Keys {
+    const { value } = this.#secret;
+    const keys = this.#keys;
+    if (keys?.of === value) return keys;
+    return (this.#keys = { of: value, principal: derived(value, 'principal'), arguments: derived(value, 'arguments') });
+  }
+}
+
+const derived = (secret: string, purpose: string): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, '', `hash of ${purpose}`, KEY_BYTES));

@@ -1,0 +1,8 @@
+/** What was seen first under a name, shared by all replicas, and kept until some time after it was asked for last. */
+export interface FirstTexts {
+  /**
+   * Keeps a text unless there is one under this name whose time is not over, and returns what is there now: of many at
+   * once one wins, for all of them. Its time ends anew, at `expiresAt`.
+   */
+  keep(name: string, text: string, time: { readonly now: number; readonly expiresAt: number }): Promise<string>;
+}

@@ -1,0 +1,81 @@
+import type { ServerResponse } from 'node:http';
+
+const MIB = 1 << 20;
+const PROTOCOL = '2025-11-25';
+
+type Answer = (id: unknown, reply: ServerResponse) => void | Promise<void>;
+
+const asJson = (reply: ServerResponse, text: string | Buffer): void => {
+  reply.writeHead(200, { 'content-type': 'application/json' });
+  reply.end(text);
+};
+const asEvents = (reply: ServerResponse): ServerResponse => {
+  reply.writeHead(200, { 'content-type': 'text/event-stream' });
+  return reply;
+};
+const result = (id: unknown, value: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result: value });
+
+/** Writes until the reader leaves, no faster than it reads. */
+async function forever(reply: ServerResponse, chunk: string): Promise<void> {
+  while (!reply.destroyed) {
+    if (reply.write(chunk)) await new Promise((resolve) => setImmediate(resolve));
+    else await new Promise<void>((resolve) => reply.once('drain', resolve).once('close', resolve));
+  }
+}
+
+/** What a hostile upstream answers to a tool of this name. */
+export const HOSTILE_TOOLS: Readonly<Record<string, Answer>> = {
+  'comments-with-crlf': (id, reply) => {
+    asEvents(reply).write(':\r\n\r\n'.repeat(50_000));
+    reply.end(`data: ${result(id, { content: [] })}\r\n\r\n`);
+  },
+  'deep-event': (_, reply) => void asEvents(reply).end(`data: ${'['.repeat(8 * MIB)}\n\n`),
+  'deep-json': (_, reply) => asJson(reply, '['.repeat(24 * MIB)),
+  'wide-json': (id, reply) =>
+    asJson(reply, `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":[${'{},'.repeat(5 * MIB)}0]}`),
+  'wide-event': (id, reply) =>
+    void asEvents(reply).end(
+      `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":[${'{},'.repeat(5 * MIB)}0]}\n\n`,
+    ),
+  'endless-event': (_, reply) => forever(asEvents(reply), 'data: x'.repeat(4096)),
+  'endless-json': (_, reply) => {
+    reply.writeHead(200, { 'content-type': 'application/json' });
+    return forever(reply, ' '.repeat(64 << 10));
+  },
+  'large-text': (id, reply) => asJson(reply, result(id, { content: [{ type: 'text', text: 'x'.repeat(8 * MIB) }] })),
+  silent: () => undefined,
+  'informational-answers': (id, reply) => {
+    for (let i = 0; i < 100; i++) reply.writeEarlyHints({ link: '</x>; rel=preload' });
+    asJson(reply, result(id, { content: [] }));
+  },
+};
+
+/** The `tools/list` of the hostile upstream: each tool once, and sometimes far too many. */
+const LISTS: readonly Answer[] = [
+  (id, reply) => asJson(reply, result(id, { tools: Object.keys(HOSTILE_TOOLS).map(tool) })),
+  (id, reply) => asJson(reply, result(id, { tools: Array.from({ length: 200_000 }, (_, i) => tool(`t${i}`)) })),
+  (id, reply) => asJson(reply, result(id, { tools: [tool('\u202e'.repeat(MIB))], nextCursor: 'x'.repeat(4096) })),
+];
+const tool = (name: string): object => ({ name, description: 'x'.repeat(100), inputSchema: { type: 'object' } });
+
+let lists = 0;
+
+/** Answers one message of a session, as a server does that wants to end its clients. */
+export async function answerHostile(body: string, reply: ServerResponse): Promise<void> {
+  const { id, method, params } = JSON.parse(body) as { id?: unknown; method: string; params?: { name?: string } };
+  if (id === undefined) return void reply.writeHead(202).end();
+  switch (method) {
+    case 'initialize':
+      reply.setHeader('mcp-session-id', crypto.randomUUID());
+      return asJson(
+        reply,
+        result(id, { protocolVersion: PROTOCOL, capabilities: { tools: {} }, serverInfo: { name: 'h', version: '1' } }),
+      );
+    case 'tools/list':
+      return LISTS[lists++ % LISTS.length]?.(id, reply);
+    case 'tools/call':
+      return HOSTILE_TOOLS[params?.name ?? '']?.(id, reply);
+    default:
+      return asJson(reply, result(id, {}));
+  }
+}

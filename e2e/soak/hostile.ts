@@ -1,0 +1,45 @@
+/** A process that attacks: a hostile upstream, a hostile API, and clients that start when they are told the target. */
+import { createServer } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { listen } from '../support/ports.ts';
+import { ATTACKS, type Target } from './attacks.ts';
+import { HOSTILE_PAGES } from './hostile-api.ts';
+import { answerHostile } from './hostile-upstream.ts';
+
+const PAUSE_MS = 250;
+/** Attackers at one time, each at another place of the list. */
+const ATTACKERS = 3;
+
+/** How often each attack was run. */
+const runs: Record<string, number> = {};
+
+async function attack(target: Target, first: number): Promise<never> {
+  const attacks = Object.entries(ATTACKS);
+  for (let next = first; ; next++) {
+    const [name, run] = attacks[next % attacks.length] ?? ['', () => Promise.resolve()];
+    await run(target).catch(() => undefined);
+    runs[name] = (runs[name] ?? 0) + 1;
+    await delay(PAUSE_MS);
+  }
+}
+
+const server = createServer((request, reply) => {
+  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
+  reply.on('error', () => undefined);
+  if (pathname === '/begin') {
+    const target = { url: searchParams.get('url') ?? '', mount: searchParams.get('mount') ?? '' };
+    const apart = Math.ceil(Object.keys(ATTACKS).length / ATTACKERS);
+    for (let i = 0; i < ATTACKERS; i++) void attack(target, i * apart);
+    reply.end();
+  } else if (pathname === '/runs') {
+    reply.end(JSON.stringify(runs));
+  } else if (pathname === '/mcp') {
+    text(request)
+      .then((body) => (request.method === 'POST' ? answerHostile(body, reply) : void reply.writeHead(405).end()))
+      .catch(() => reply.destroy());
+  } else {
+    HOSTILE_PAGES[pathname.slice(1)]?.(reply);
+  }
+});
+console.log(`hostile at http://127.0.0.1:${await listen(server)}/`);

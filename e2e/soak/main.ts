@@ -1,0 +1,42 @@
+/** `npm run soak`: hostile clients, upstreams and APIs beside good ones, for half an hour, with what became of these. */
+import { parseArgs } from 'node:util';
+import { soak } from './soak.ts';
+import type { Times } from './stopwatch.ts';
+
+const USAGE = `Usage: npm run soak [-- --minutes N]
+
+Runs one adapter and one scraper, each as in a container of 512 MiB, beside hostile clients, upstreams and APIs
+(30 minutes by default), and prints what became of the good ones. It needs the collector that npm test builds.
+Exit code 1 when a program ended, 2 on wrong usage.`;
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '30' }, help: { type: 'boolean', short: 'h', default: false } },
+});
+const minutes = Number(values.minutes);
+if (values.help) console.log(USAGE);
+else if (!(minutes > 0 && minutes <= 600)) {
+  console.error(`--minutes takes a number from 0 to 600, not ${values.minutes}\n\n${USAGE}`);
+  process.exitCode = 2;
+} else {
+  try {
+    const hostileMs = minutes * 60_000;
+    const { attacks, ...programs } = await soak(Math.min(hostileMs / 3, 60_000), hostileMs, (line) =>
+      console.log(line),
+    );
+    const shown = ({ count, failed, p50, p99, max }: Times): string =>
+      `${count} (${failed} failed), p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, longest ${max.toFixed(0)} ms`;
+    for (const [name, { calm, hostile, livez, memory }] of Object.entries(programs)) {
+      console.log(`\n${name}`);
+      console.log(`  calm     ${shown(calm)}`);
+      console.log(`  hostile  ${shown(hostile)}: p99 ${(hostile.p99 / calm.p99).toFixed(2)} x the calm one`);
+      console.log(`  /livez   ${shown(livez)}`);
+      const { before, highest, after } = memory;
+      console.log(`  MiB      ${before.toFixed(0)} before, ${highest.toFixed(0)} at most, ${after.toFixed(0)} after`);
+    }
+    const runs = Object.values(attacks).reduce((sum, count) => sum + count, 0);
+    console.log(`\n${runs} attacks of ${Object.keys(attacks).length} kinds`);
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : String(error));
+    process.exitCode = 1;
+  }
+}

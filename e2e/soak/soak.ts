@@ -1,0 +1,252 @@
+import { createServer, type ServerResponse } from 'node:http';
+import { text } from 'node:stream/consumers';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { collectGarbage, inspectorUrl } from '../../bench/harness/collect-garbage.ts';
+import { residentKib } from '../../bench/harness/proc.ts';
+import { Workshop } from '../scraper/kit/workshop.ts';
+import { startAdapter } from '../support/adapter-process.ts';
+import { listen } from '../support/ports.ts';
+import { type RunningProcess, startProcess } from '../support/processes.ts';
+import { openRawClient } from '../support/raw-client.ts';
+import { HOSTILE_PAGES } from './hostile-api.ts';
+import { Stopwatch, type Times } from './stopwatch.ts';
+
+/** What Node takes in a container of 512 MiB; the inspector lets memory be looked at without garbage. */
+const LIKE_512_MIB = { NODE_OPTIONS: '--max-old-space-size=256 --inspect-port=0' };
+const HOSTILE = fileURLToPath(new URL('hostile.ts', import.meta.url));
+const CLIENTS = 4;
+const BETWEEN_CALLS_MS = 50;
+const SAMPLE_MS = 250;
+const PATIENCE_MS = 60_000;
+
+const WARM_UP_MS = 5000;
+/** Memory has settled at so much more than before. */
+const SETTLED = 1.25;
+
+type ProgramName = 'adapter' | 'scraper';
+
+/** Resident memory of a process in MiB. */
+interface Memory {
+  /** The most while all was calm. */
+  readonly before: number;
+  readonly highest: number;
+  /** Once all is over and garbage is collected. */
+  readonly after: number;
+}
+interface Program {
+  /** Of an adapter, how long calls took; of a scraper, the time from one question to the next of the good API. */
+  readonly calm: Times;
+  readonly hostile: Times;
+  /** How long `/livez` took beside the attacks. */
+  readonly livez: Times;
+  readonly memory: Memory;
+}
+export interface SoakReport {
+  readonly adapter: Program;
+  readonly scraper: Program;
+  /** How often each attack was run. */
+  readonly attacks: Readonly<Record<string, number>>;
+}
+
+/**
+ * One adapter and one scraper, each as in a container of 512 MiB: well-behaved clients and APIs alone first, then beside
+ * hostile ones.
+ *
+ * @throws when a program ends
+ */
+export async function soak(calmMs: number, hostileMs: number, log: (line: string) => void): Promise<SoakReport> {
+  await using hostile = startProcess(process.execPath, [HOSTILE], {});
+  const [, evil = ''] = await hostile.waitForStdout(/hostile at (\S+)\//);
+  await using good = await startGood();
+  await using adapter = await startAdapter({
+    env: LIKE_512_MIB,
+    config: {
+      core: { max_start_wait_seconds: 0, log_level: 'error' },
+      state_persistence: { type: 'memory' },
+      sessions: { max_active: 2000, idle_ttl_seconds: 20 },
+      servers: [
+        { id: 'good', mount_path: '/mcp/good', upstream: { url: `${good.url}/mcp` } },
+        { id: 'evil', mount_path: '/mcp/evil', upstream: { url: `${evil}/mcp` } },
+      ],
+    },
+  });
+  await using workshop = await Workshop.open();
+  const source = (name: string, url: string): Record<string, unknown> => ({
+    name,
+    frequency: '1s',
+    baseUrl: url,
+    endpoint: `/${name}`,
+    runFirstScrape: true,
+    gaugeReadings: [{ name: 'soak', dataKey: 'n' }],
+    scrape: { type: 'instant', timeout: '5s' },
+  });
+  const sources = [source('good', good.url), ...Object.keys(HOSTILE_PAGES).map((name) => source(name, evil))];
+  const scraper = await workshop.start(await workshop.configure(sources, { logLevel: 'critical' }), LIKE_512_MIB);
+
+  const programs = { adapter, scraper };
+  using watching = watch(programs);
+  await using clients = await goodClients(`${adapter.url}/mcp/good`);
+  const phase = async (name: string, ms: number): Promise<Phase> => {
+    log(`${name}: ${ms / 1000} s`);
+    await lasts(ms, programs);
+    return { calls: clients.take(), scrapes: good.take(), ...watching.take() };
+  };
+  await lasts(WARM_UP_MS, programs);
+  clients.take();
+  good.take();
+  for (const program of [adapter, scraper]) await clean(program);
+  watching.take();
+  const calm = await phase('calm', calmMs);
+  const target = new URLSearchParams({ url: adapter.url, mount: '/mcp/evil' });
+  await fetch(`${evil}/begin?${target.toString()}`);
+  const rough = await phase('hostile', hostileMs);
+  const attacks = (await (await fetch(`${evil}/runs`)).json()) as Record<string, number>;
+  await hostile.stop();
+  const report = async (name: 'adapter' | 'scraper', what: 'calls' | 'scrapes'): Promise<Program> => {
+    const before = calm.highest[name];
+    return {
+      calm: calm[what],
+      hostile: rough[what],
+      livez: rough.livez[name],
+      memory: { before, highest: rough.highest[name], after: await settled(programs[name], before * SETTLED) },
+    };
+  };
+  log('settling');
+  return { adapter: await report('adapter', 'calls'), scraper: await report('scraper', 'scrapes'), attacks };
+}
+
+interface Phase {
+  readonly calls: Times;
+  readonly scrapes: Times;
+  readonly livez: Readonly<Record<ProgramName, Times>>;
+  readonly highest: Readonly<Record<ProgramName, number>>;
+}
+
+/** Rejects when one of the programs ends meanwhile. */
+async function lasts(ms: number, programs: Readonly<Record<string, RunningProcess>>): Promise<void> {
+  const ended = Object.entries(programs).map(async ([name, program]) => {
+    const exit = await program.exited;
+    throw new Error(`the ${name} has ended (${JSON.stringify(exit)}): ${program.stderr().slice(-2000)}`);
+  });
+  const time = new AbortController();
+  await Promise.race([delay(ms, undefined, { signal: time.signal }), ...ended]).finally(() => time.abort());
+}
+
+function residentMib({ pid }: RunningProcess): number {
+  return residentKib([pid]).now / 1024;
+}
+
+/** The inspector opens with SIGUSR1, once. */
+async function clean(program: RunningProcess): Promise<void> {
+  if (inspectorUrl(program.stderr()) === undefined) program.kill('SIGUSR1');
+  const limit = AbortSignal.timeout(PATIENCE_MS);
+  while (inspectorUrl(program.stderr()) === undefined) await delay(50, undefined, { signal: limit });
+  await collectGarbage(inspectorUrl(program.stderr()) ?? '', limit);
+}
+
+/** Resident memory without garbage, in MiB, once it is no more than `enough`, or when patience ends. */
+async function settled(program: RunningProcess, enough: number): Promise<number> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (;;) {
+    await clean(program);
+    const now = residentMib(program);
+    if (now <= enough || performance.now() > deadline) return now;
+    await delay(1000);
+  }
+}
+
+/** Looks at memory, and how long `/livez` takes. */
+function watch(programs: Readonly<Record<ProgramName, RunningProcess & { readonly url: string }>>): Disposable & {
+  take(): Pick<Phase, 'livez' | 'highest'>;
+} {
+  const stop = new AbortController();
+  const livez = { adapter: new Stopwatch(), scraper: new Stopwatch() };
+  let highest = { adapter: 0, scraper: 0 };
+  const look = async (name: ProgramName): Promise<void> => {
+    while (!stop.signal.aborted) {
+      await livez[name].time(async () => {
+        const response = await fetch(`${programs[name].url}/livez`, { signal: AbortSignal.timeout(PATIENCE_MS) });
+        await response.text();
+        return response.ok;
+      });
+      highest[name] = Math.max(highest[name], residentMib(programs[name]));
+      await delay(SAMPLE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
+    }
+  };
+  void look('adapter');
+  void look('scraper');
+  return {
+    take() {
+      const taken = { livez: { adapter: livez.adapter.take(), scraper: livez.scraper.take() }, highest };
+      highest = { adapter: 0, scraper: 0 };
+      return taken;
+    },
+    [Symbol.dispose]: () => stop.abort(),
+  };
+}
+
+/** Clients that call a tool of the good upstream again and again, each in a session of its own. */
+async function goodClients(url: string): Promise<AsyncDisposable & { take(): Times }> {
+  const stop = new AbortController();
+  const calls = new Stopwatch();
+  const one = async (): Promise<void> => {
+    const client = await openRawClient(url);
+    while (!stop.signal.aborted) {
+      await calls.time(async () => (await client.callTool('echo', { text: 'x' }))['result'] !== undefined);
+      await delay(BETWEEN_CALLS_MS);
+    }
+  };
+  const all = Array.from({ length: CLIENTS }, one);
+  for (const client of all) client.catch(() => undefined);
+  return {
+    take: () => calls.take(),
+    async [Symbol.asyncDispose]() {
+      stop.abort();
+      await Promise.allSettled(all);
+    },
+  };
+}
+
+/** An upstream and an API that behave. */
+async function startGood(): Promise<AsyncDisposable & { readonly url: string; take(): Times }> {
+  const questions = new Stopwatch();
+  let answeredAt: number | undefined;
+  const server = createServer((request, reply) => {
+    if (request.url === '/mcp') {
+      text(request)
+        .then((body) => answerGood(body, request.method, reply))
+        .catch(() => reply.destroy());
+      return;
+    }
+    if (answeredAt !== undefined) questions.add(performance.now() - answeredAt);
+    answeredAt = performance.now();
+    reply.writeHead(200, { 'content-type': 'application/json' }).end('[{"n":1}]');
+  });
+  const url = `http://127.0.0.1:${await listen(server)}`;
+  return {
+    url,
+    take: () => questions.take(),
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+function answerGood(body: string, method: string | undefined, reply: ServerResponse): void {
+  if (method !== 'POST') return void reply.writeHead(method === 'DELETE' ? 200 : 405).end();
+  const { id, method: asked } = JSON.parse(body) as { id?: unknown; method: string };
+  if (id === undefined) return void reply.writeHead(202).end();
+  const results: Record<string, object> = {
+    initialize: {
+      protocolVersion: '2025-11-25',
+      capabilities: { tools: {} },
+      serverInfo: { name: 'good', version: '1' },
+    },
+    'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
+    'tools/call': { content: [{ type: 'text', text: 'x' }] },
+  };
+  reply.writeHead(200, { 'content-type': 'application/json' });
+  reply.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[asked] ?? {} }));
+}

@@ -1,0 +1,35 @@
+/** In milliseconds. */
+export interface Times {
+  readonly count: number;
+  readonly failed: number;
+  readonly p50: number;
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Times of work that is done again and again. */
+export class Stopwatch {
+  #times: number[] = [];
+  #failed = 0;
+
+  add(ms: number): void {
+    this.#times.push(ms);
+  }
+
+  /** Work that rejects, or says false, has failed; it counts with its time. */
+  async time(work: () => Promise<boolean>): Promise<void> {
+    const began = performance.now();
+    if (!(await work().catch(() => false))) this.#failed++;
+    this.add(performance.now() - began);
+  }
+
+  /** What there is since it was taken last. */
+  take(): Times {
+    const sorted = this.#times.toSorted((a, b) => a - b);
+    const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    const times = { count: sorted.length, failed: this.#failed, p50: at(0.5), p99: at(0.99), max: at(1) };
+    this.#times = [];
+    this.#failed = 0;
+    return times;
+  }
+}

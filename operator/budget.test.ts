@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest';
+import { check } from './mcp-adapter/check.ts';
+import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
+import { preparing } from './scrape-group/prepare.ts';
+import { first } from './scrape-group/testing/sources.ts';
+import { Budget, BudgetError, RESOURCE_MS, ownFilesBudget, withinBudget } from './pods/budget.ts';
+import { DEFAULT_PERMISSIONS } from './pods/permissions.ts';
+
+const cpuMs = (work: () => unknown): number => {
+  const start = process.threadCpuUsage();
+  work();
+  const { user, system } = process.threadCpuUsage(start);
+  return (user + system) / 1000;
+};
+const server = { id: 'a', mount_path: '/a', upstream: { url: 'http://a/mcp' } };
+
+/** Reasons of refusal. */
+function problems(values: Record<string, unknown>, budget = ownFilesBudget()): string[] {
+  const checked = check(sampleAdapter(values), { httpRoutes: true }, DEFAULT_PERMISSIONS, budget);
+  return checked.ok ? [] : checked.problems.map(({ path, message }) => `${path} ${message}`);
+}
+const sourceProblems = (changes: Parameters<typeof first>[1]): string[] =>
+  preparing(DEFAULT_PERMISSIONS)(first('one', changes)).problems.map(({ path, message }) => `${path} ${message}`);
+
+describe('a budget', () => {
+  /** A clock of which each look takes 10 ms. */
+  const slow = (limit: number): Budget => {
+    let now = 0;
+    return new Budget(limit, () => (now += 10));
+  };
+
+  test('ends work before its next step', () => {
+    const done: number[] = [];
+    const budget = slow(35);
+    expect(() =>
+      budget.during(() => {
+        for (let step = 1; ; step += 1) {
+          budget.step(`spec.field${step}`);
+          done.push(step);
+        }
+      }),
+    ).toThrow(new BudgetError(35, 'spec.field4'));
+    expect(done).toEqual([1, 2, 3]);
+  });
+
+  test('adds up what is done between waits, and what was charged', () => {
+    const budget = new Budget(30, () => 0);
+    budget.during(() => budget.charge(20));
+    budget.during(() => budget.step('spec'));
+    budget.during(() => budget.charge(11));
+    expect(() => budget.during(() => budget.step('spec'))).toThrow(BudgetError);
+  });
+
+  test('is given twice, because a cold program is slow', () => {
+    const limits = [5, 100];
+    const once = (): Budget => slow(limits.shift() ?? 0);
+    const work = (budget: Budget): string => {
+      budget.step('spec');
+      return 'done';
+    };
+    expect(withinBudget(work, () => 'refused', once)).toBe('done');
+    expect(
+      withinBudget(
+        work,
+        ({ path }) => `refused at ${path}`,
+        () => slow(5),
+      ),
+    ).toBe('refused at spec');
+  });
+
+  test('lets other errors through', () => {
+    const work = (): never => {
+      throw new Error('broken');
+    };
+    expect(() => withinBudget(work, () => 'refused', ownFilesBudget)).toThrow('broken');
+  });
+});
+
+describe('T12 T23: a resource that was made to take long', () => {
+  const pattern = (index: number): string => `(?i)${'\\pL'.repeat(80)}${index}`;
+  const patterns = (count: number, from = 0): string[] =>
+    Array.from({ length: count }, (_, index) => pattern(from + index));
+
+  test('with costly patterns is refused, and stops before the pattern that would be too many', () => {
+    const values = { 'spec.config.servers': [{ ...server, disabled_tools: patterns(200) }] };
+    const budget = new Budget(RESOURCE_MS);
+    let refusal: unknown;
+    const took = cpuMs(() => {
+      try {
+        budget.during(() => problems(values, budget));
+      } catch (error) {
+        refusal = error;
+      }
+    });
+    expect(refusal).toBeInstanceOf(BudgetError);
+    const { path, message } = (refusal as BudgetError).problem;
+    expect(path).toMatch(/^spec\.config\.servers\[0\]\.disabled_tools\[\d+\]$/);
+    expect(message).toContain('more than 50 ms');
+    // One pattern of this kind takes 5 to 15 ms; all of them more than a second.
+    expect(took).toBeLessThan(300);
+  });
+
+  test('does not get further each time because its patterns are known by then', () => {
+    const values = { 'spec.config.servers': [{ ...server, disabled_tools: patterns(200, 1000) }] };
+    for (let attempt = 0; attempt < 10; attempt += 1) {
+      const budget = new Budget(RESOURCE_MS);
+      expect(() => budget.during(() => problems(values, budget))).toThrow(BudgetError);
+    }
+  });
+
+  test.each<[string, Record<string, unknown>, string]>([
+    [
+      'too many patterns',
+      { 'spec.config.servers': [{ ...server, disabled_tools: Array.from({ length: 201 }, () => 'x') }] },
+      'spec.config.servers[0].disabled_tools has 201 entries; at most 200 are allowed in a resource',
+    ],
+    [
+      'a long pattern',
+      { 'spec.config.servers': [{ ...server, disabled_tools: ['x', 'y'.repeat(257)] }] },
+      'spec.config.servers[0].disabled_tools[1] has 257 characters; at most 256 are allowed in a resource',
+    ],
+    [
+      'a long pattern in a variable',
+      {
+        'spec.config.servers': [{ ...server, disabled_tools: ['${P}'] }],
+        'spec.env': [{ name: 'P', value: '\\pL'.repeat(20_000) }],
+      },
+      'spec.config.servers[0].disabled_tools[0] is no valid regular expression (RE2): it has 60000 characters',
+    ],
+    [
+      'a text that references make long',
+      {
+        'spec.config.core': { public_base_url: '${A}'.repeat(4000) },
+        'spec.env': [{ name: 'A', value: 'x'.repeat(60_000) }],
+      },
+      'spec.config.core.public_base_url becomes 240000000 characters long',
+    ],
+    [
+      'many texts that references make long',
+      {
+        'spec.config.servers': Array.from({ length: 20 }, (_, index) => ({ ...server, id: `${index}\${A}` })),
+        'spec.env': [{ name: 'A', value: 'x'.repeat(60_000) }],
+      },
+      'spec.config becomes 1200030 characters long',
+    ],
+    [
+      'too many values',
+      { 'spec.config.servers': Array.from({ length: 6000 }, () => ({ id: 'a', mount_path: '/a', upstream: {} })) },
+      'spec has more than 10000 values',
+    ],
+  ])('%s', (_, values, expected) => {
+    let found: string[] = [];
+    const took = cpuMs(() => (found = problems(values)));
+    expect(found).toEqual([expect.stringContaining(expected)]);
+    expect(took).toBeLessThan(200);
+  });
+
+  test.each<[string, Parameters<typeof sourceProblems>[0], string]>([
+    [
+      'a text that references make long',
+      { source: { endpoint: '${A}'.repeat(4000) }, env: [{ name: 'A', value: 'x'.repeat(60_000) }] },
+      'source.endpoint becomes 240000000 characters long',
+    ],
+    [
+      'references that the pods know by long names',
+      { source: { dataKey: '${A:-}'.repeat(60_000) } },
+      'source must be at most 512 KiB as JSON',
+    ],
+    ['a long path', { source: { dataKey: 'a.'.repeat(300) } }, 'source.dataKey has 600 characters; at most 512'],
+    [
+      'a long pattern',
+      { source: { filters: { drop: [{ any: [{ field: 'a', matchType: 'regex', value: 'x'.repeat(2000) }] }] } } },
+      'source.filters.drop[0].any[0].value has 2000 characters; at most 1024',
+    ],
+    [
+      'too many values',
+      { source: { scrape: { type: 'instant', extraArgs: { a: Array.from({ length: 30_000 }, () => 1) } } } },
+      'source has more than 10000 values',
+    ],
+  ])('a source with %s', (_, changes, expected) => {
+    let found: string[] = [];
+    const took = cpuMs(() => (found = sourceProblems(changes)));
+    expect(found).toEqual([expect.stringContaining(expected)]);
+    expect(took).toBeLessThan(300);
+  });
+
+  test('a source whose check takes too long has that as its only problem', () => {
+    const prepare = preparing(DEFAULT_PERMISSIONS, () => new Budget(-1));
+    expect(prepare(first('one')).problems).toEqual([
+      expect.objectContaining({ reason: 'InvalidSpec', message: expect.stringContaining('computing time') }),
+    ]);
+  });
+});
