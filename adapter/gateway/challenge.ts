@@ -6,8 +6,6 @@ import { ownUpstreamOf } from './own-upstream.ts';
 import type { Turn } from './turn.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
-/** What is said to a request before its credentials are looked at. */
-const UNNAMED = new Set(['missing_session', 'missing_client_header']);
 /** The parameter of a challenge that says where the resource is described (RFC 9728, section 5.1). */
 const METADATA = /\bresource_metadata\s*=\s*(?:"((?:[^"\\]|\\.)*)"|[^\s,"]+)/gi;
 
@@ -37,13 +35,14 @@ export function relayChallenge({ parts, mount, incoming }: Turn, head: ResponseH
 }
 
 /**
- * A request without a session, or a required header, and without credentials for an upstream that asks for them, gets the challenge that
- * the upstream answers such requests with. False: there is none.
+ * A request without a session, or without required credentials, gets the challenge that the upstream answers such requests
+ * with. False: there is none.
  */
 export async function challenged(turn: Turn, error: AdapterError, idTexts: readonly string[]): Promise<boolean> {
   const { mount, incoming } = turn;
-  if (!UNNAMED.has(error.code) || mount.protectedResource === undefined) return false;
-  if (incoming.headers.authorization !== undefined) return false;
+  if (mount.protectedResource === undefined || incoming.headers.authorization !== undefined) return false;
+  const lacksCredentials = error.code === 'missing_client_header' && mount.requiredHeaders.includes('authorization');
+  if (!lacksCredentials && error.code !== 'missing_session') return false;
   let status = 0;
   await ownRequest(ownUpstreamOf(turn), {
     session: undefined,

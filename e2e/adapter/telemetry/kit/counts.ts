@@ -87,9 +87,10 @@ export const COUNTS: readonly Count[] = [
     1,
   ),
   count('request_rejections_total', { server_id: 'down', reason: 'upstream_blocked_by_breaker' }),
-  count('nonce_operations_total', { ...redis, operation: 'reserve', result: 'success' }, 1),
+  // The link of the upload page is a URL of its own.
+  count('nonce_operations_total', { ...redis, operation: 'reserve', result: 'success' }, 2),
   count('nonce_operations_total', { ...redis, operation: 'consume', result: 'success' }, 1),
-  count('upload_credentials_total', { ...redis, operation: 'issue', result: 'issued' }, 1),
+  count('upload_credentials_total', { ...redis, operation: 'issue', result: 'issued' }, 2),
   count('upload_credentials_total', { ...redis, operation: 'validate', result: 'bad_signature' }, 1),
   count('upload_credentials_total', { ...redis, operation: 'validate', result: 'accepted' }, 1),
   count('upload_credentials_total', { ...redis, operation: 'validate', result: 'replay_or_invalid' }, 1),
