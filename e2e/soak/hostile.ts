@@ -34,8 +34,9 @@ const server = createServer((request, reply) => {
     reply.end();
   } else if (pathname === '/runs') {
     reply.end(JSON.stringify(runs));
+  } else if (pathname === '/mcp' && request.method !== 'POST') {
+    reply.writeHead(request.method === 'DELETE' ? 200 : 405).end();
   } else if (pathname === '/mcp') {
-    if (request.method !== 'POST') return void reply.writeHead(request.method === 'DELETE' ? 200 : 405).end();
     text(request)
       .then((body) => answerHostile(body, reply))
       .catch(() => reply.destroy());

@@ -98,7 +98,7 @@ export async function soak(calmMs: number, hostileMs: number, log: (line: string
   for (const program of [adapter, scraper]) await clean(program);
   watching.take();
   const calm = await phase('calm', calmMs);
-  await fetch(`${evil}/begin?${new URLSearchParams({ url: adapter.url, mount: '/mcp/evil' })}`);
+  await fetch(`${evil}/begin?${new URLSearchParams({ url: adapter.url, mount: '/mcp/evil' }).toString()}`);
   const rough = await phase('hostile', hostileMs);
   const attacks = (await (await fetch(`${evil}/runs`)).json()) as Record<string, number>;
   await hostile.stop();
