@@ -34,6 +34,8 @@ const server = createServer((request, reply) => {
     reply.end();
   } else if (pathname === '/runs') {
     reply.end(JSON.stringify(runs));
+  } else if (pathname === '/mcp' && request.method !== 'POST') {
+    reply.writeHead(request.method === 'DELETE' ? 200 : 405).end();
   } else if (pathname === '/mcp') {
     text(request)
       .then((body) => (request.method === 'POST' ? answerHostile(body, reply) : void reply.writeHead(405).end()))
