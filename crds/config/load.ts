@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { AdapterConfig } from './adapter.ts';
 import { ConfigError, type Problem, dottedPath } from './problem.ts';
 import { type Environment, interpolateAll } from './reference.ts';
+import { withSpelledNumbers } from './spelled-numbers.ts';
 import { type LocatedProblem, schemaProblems } from './schema-problems.ts';
 import type { Path } from './tree.ts';
 import { ScraperConfig } from './scraper.ts';
@@ -75,7 +76,10 @@ function loadConfig<T extends z.ZodType>(
   const source = readYaml(text);
   if (source.value === undefined) throw new ConfigError(source.problems);
 
-  const { value: document, found: references } = interpolateAll(withoutSources(source.value, without), env);
+  const { value: document, found: references } = interpolateAll(
+    withoutSources(withSpelledNumbers(source), without),
+    env,
+  );
   const unset = references.flatMap(({ path, unset: names }) => names.map((name) => unsetProblem(path, name)));
   const parsed = schema.safeParse(document);
   const invalid = parsed.success

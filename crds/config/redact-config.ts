@@ -1,3 +1,4 @@
+import { ExactNumber } from './exact-number.ts';
 import type { AdapterConfig } from './adapter.ts';
 import { createRedaction, type Redaction } from './redact.ts';
 import { decoded, redactUrl, secretsOfUrl } from './redact-url.ts';
@@ -155,6 +156,7 @@ const hideInUrl = (url: string | null): string | null => (url === null ? null : 
 
 function mapTexts(value: object, change: (text: string) => string): Record<string, unknown> {
   const visit = (node: unknown): unknown => {
+    if (node instanceof ExactNumber) return node;
     if (typeof node === 'string') return change(node);
     if (Array.isArray(node)) return node.map(visit);
     return typeof node === 'object' && node !== null ? mapTexts(node, change) : node;

@@ -1,3 +1,4 @@
+import { ExactNumber } from './exact-number.ts';
 import type { Path } from './tree.ts';
 
 /** The variables that references resolve from, for example `process.env`. */
@@ -110,7 +111,7 @@ export function interpolateAll(document: unknown, env: Environment): { value: un
       return text;
     }
     if (Array.isArray(value)) return value.map((item, index) => visit(item, [...path, index]));
-    if (typeof value === 'object' && value !== null) {
+    if (typeof value === 'object' && value !== null && !(value instanceof ExactNumber)) {
       return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, visit(item, [...path, key])]));
     }
     return value;

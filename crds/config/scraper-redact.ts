@@ -1,3 +1,4 @@
+import { ExactNumber } from './exact-number.ts';
 import { formatDuration } from './duration.ts';
 import { credentials, longestFirst, scrubbed, secretsInHeaders } from './redact-config.ts';
 import { redactUrl, secretsOfUrl } from './redact-url.ts';
@@ -41,7 +42,7 @@ function shown(key: string, value: unknown): unknown {
   if (typeof value === 'number') return DURATIONS.has(key) ? formatDuration(value) : value;
   if (typeof value === 'string') return redactUrl(value);
   if (Array.isArray(value)) return value.map((item: unknown) => shown('', item));
-  if (typeof value !== 'object') return value;
+  if (typeof value !== 'object' || value instanceof ExactNumber) return value;
   const entries = Object.entries(value);
   if (HEADERS.has(key)) return Object.fromEntries(entries.map(([name]) => [name, REDACTED]));
   // The parameters of a source: what belongs to a name such as `api_key` is most likely one.
@@ -104,5 +105,6 @@ const tlsSecrets = ({ key }: ClientTls): (string | null)[] => [key];
 
 function textsIn(value: unknown): string[] {
   if (typeof value === 'string') return [value];
+  if (value instanceof ExactNumber) return [];
   return typeof value === 'object' && value !== null ? Object.values(value).flatMap(textsIn) : [];
 }

@@ -84,7 +84,8 @@ export const Scrape = z.strictObject({
   urlEncodeTimeKeys: flag().describe('Encode the times of the window in the URL.').prefault(false),
   extraHeaders: maybeEmpty(headerMap().prefault({})).describe('Extra request headers.'),
   extraArgs: maybeEmpty(anyMap('a mapping from parameters to values').prefault({})).describe(
-    'Extra parameters. A mapping `{noEncodeValue: x}` as the value sends x as it is.',
+    'Extra parameters. A mapping `{noEncodeValue: x}` as the value sends x as it is. Numbers are sent as they are ' +
+      'written; in a custom resource, where Kubernetes writes them anew, put `"1.0"` in quotes.',
   ),
   pagination: Pagination.describe('(new) How an answer leads to the next one. Null: there is one answer.')
     .nullable()

@@ -1,6 +1,7 @@
 import {
   type Document,
   type Node,
+  type YAMLMap,
   type YAMLError,
   LineCounter,
   isAlias,
@@ -175,10 +176,26 @@ function nodeAt(document: Document.Parsed, aliases: Aliases, path: Path): Node |
   let node: Node | null | undefined = document.contents;
   for (const key of path) {
     node = resolved(node, aliases);
-    if (isMap<Node, Node | null>(node)) node = node.items.find((item) => keyText(item.key) === String(key))?.value;
+    if (isMap<Node, Node | null>(node)) node = memberOf(node, String(key), aliases);
     else node = isSeq<Node>(node) ? node.items[Number(key)] : undefined;
   }
   return resolved(node, aliases);
+}
+
+/** The member of a mapping, or of those that are merged into it (`<<`), of which the first counts. */
+function memberOf(map: YAMLMap<Node, Node | null>, key: string, aliases: Aliases): Node | null | undefined {
+  const own = map.items.find((item) => keyText(item.key) === key);
+  if (own !== undefined) return own.value;
+  for (const { key: name, value } of map.items) {
+    if (keyText(name) !== '<<') continue;
+    const merged = resolved(value, aliases);
+    for (const each of isSeq<Node>(merged) ? merged.items : [merged]) {
+      const from = resolved(each, aliases);
+      const found = isMap<Node, Node | null>(from) ? memberOf(from, key, aliases) : undefined;
+      if (found !== undefined) return found;
+    }
+  }
+  return undefined;
 }
 
 const resolved = (node: Node | null | undefined, { targets }: Aliases): Node | null | undefined =>

@@ -1,5 +1,5 @@
 import type { AnyValue } from '@opentelemetry/api';
-import { ExactNumber } from '../records/exact-number.ts';
+import { ExactNumber } from '../../crds/config/exact-number.ts';
 
 export type Scalar = string | number | boolean;
 

@@ -1,5 +1,5 @@
 import { ANSWER_LIMITS, exceeded, JsonLimitError } from '../../crds/runtime/json-limits.ts';
-import { ExactNumber } from './exact-number.ts';
+import { ExactNumber } from '../../crds/config/exact-number.ts';
 import { readValidJson } from './read-valid-json.ts';
 
 /** What a double would change, wherever such a number can stand. Strings may match too, which only costs time. */

@@ -1,4 +1,4 @@
-import { ExactNumber } from './exact-number.ts';
+import { ExactNumber, SpelledNumber } from '../../crds/config/exact-number.ts';
 import { isJsonObject } from './shape-mismatch.ts';
 
 /**
@@ -22,6 +22,7 @@ function repr(value: unknown): string {
 
 /** A number as Python writes it: integers with all digits, floats in their shortest form. */
 export function numberText(value: number | ExactNumber): string {
+  if (value instanceof SpelledNumber) return value.text;
   if (value instanceof ExactNumber) return value.isInteger ? value.text : floatText(value.value);
   return Number.isSafeInteger(value) ? String(value) : floatText(value);
 }

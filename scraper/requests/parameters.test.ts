@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { loadScraperConfig } from '../../crds/config/load.ts';
+import { redactedScraperConfig } from '../../crds/config/scraper-redact.ts';
 import { loadScraper, scraperSampleWith } from '../../crds/config/testing/scraper-sample.ts';
 import { type RequestContext, requestOf, sourceUrl } from './parameters.ts';
 
@@ -172,4 +174,47 @@ test('the address of the next page is taken as it is; POST repeats its body', ()
 test('a content type of the user stays', () => {
   const values = { 'source.scrape.httpMethod': 'POST', 'source.scrape.extraHeaders': { 'content-type': 'text/json' } };
   expect(request(values).headers).toEqual({ 'content-type': 'text/json' });
+});
+
+describe('numbers of extraArgs keep their spelling', () => {
+  const configOf = (method: string) =>
+    loadScraperConfig(
+      `scraper: {otelCollectorEndpoint: "http://c", otelTransport: http, enforceTls: false}
+sources:
+  - name: s
+    frequency: 1m
+    baseUrl: http://api
+    endpoint: x
+    scrape:
+      type: instant
+      httpMethod: ${method}
+      extraArgs: {<<: {merged: 2.0}, f: 1.0, e: 1e3, big: 12345678901234567890, hex: 0x1F, list: [1.50, 7], raw: {noEncodeValue: 3.0}}
+`,
+      {},
+    );
+  const partsOf = (method: string) => {
+    const { scraper: settings, sources } = configOf(method);
+    const [source] = sources;
+    if (source === undefined) throw new Error('no source');
+    return requestOf({ source, settings, window: undefined, now: WINDOW.end });
+  };
+
+  test('in a query', () => {
+    expect(partsOf('GET').url).toMatch(
+      /\?(merged=2\.0&)?f=1\.0&e=1e3&big=12345678901234567890&hex=31&list=1\.50&list=7(&merged=2\.0)?&raw=3\.0$/,
+    );
+    expect(partsOf('GET').url).toContain('merged=2.0');
+  });
+
+  test('in a body', () => {
+    expect(partsOf('POST').body).toContain(
+      '"f":1.0,"e":1e3,"big":12345678901234567890,"hex":31,"list":[1.50,7],"raw":3.0',
+    );
+  });
+
+  test('and where the configuration is shown', () => {
+    expect(JSON.stringify(redactedScraperConfig(configOf('GET')))).toContain(
+      '"f":1.0,"e":1e3,"big":12345678901234567890',
+    );
+  });
 });

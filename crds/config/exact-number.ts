@@ -28,3 +28,6 @@ export class ExactNumber {
     return rawJson(this.text);
   }
 }
+
+/** A number of a configuration that is sent as it is written there. */
+export class SpelledNumber extends ExactNumber {}
