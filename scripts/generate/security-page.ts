@@ -36,7 +36,8 @@ export async function securityPage(): Promise<string> {
 /** Titles of tests by file, by threat. */
 async function testsByThreat(): Promise<Map<string, Map<string, Set<string>>>> {
   const found = new Map<string, Map<string, Set<string>>>();
-  const files = await Array.fromAsync(glob(TESTS, { cwd: ROOT, exclude: (name) => name === 'node_modules' }));
+  const files: string[] = [];
+  for await (const file of glob(TESTS, { cwd: ROOT, exclude: (name) => name === 'node_modules' })) files.push(file);
   for (const file of files.toSorted()) {
     const text = await readFile(join(ROOT, file), 'utf8');
     for (const [, , numbers = '', title = ''] of text.matchAll(TITLE)) {
