@@ -15,7 +15,7 @@ describe('I2: a server that asks its clients for OAuth tokens, behind two replic
 
   beforeAll(async () => {
     server = await startAuthorizingServer();
-    const passing = { upstream: { client_headers: { passthrough: ['Authorization'] } } };
+    const passing = { upstream: { client_headers: { unsafe: true, passthrough: ['Authorization'] } } };
     deployment = await startDeployment({
       config: { servers: [mounted('team', server.url, passing), mounted('closed', server.url)] },
     });
