@@ -23,10 +23,12 @@ describe('three adapters and a browser that share a volume', () => {
     async ({ operated }) => {
       await using namespace = await operated.namespace('files');
       await using page = await startUploadTarget(operated.nodeAddress);
+      const url = 'http://browser:8931/mcp';
       const config = {
         ...onRedis('redis'),
         core: { allow_artifacts_download: true },
-        servers: [browserServer('http://browser:8931/mcp')],
+        // Literal secrets have no place in a resource.
+        servers: [{ ...browserServer(url), upstream: { url } }],
       };
       const resources = [...redis('redis'), adapter(NAME, shared(3), config)];
       const image = await productImageOf(operated);
