@@ -1,3 +1,4 @@
+import { stringEnd } from '../../crds/runtime/json-string.ts';
 import { hash } from 'node:crypto';
 import {
   CLOSE_ARRAY,
@@ -8,7 +9,6 @@ import {
   OPEN_OBJECT,
   QUOTE,
   skipSpace,
-  stringEnd,
   valueEnd,
 } from '../exchange/json-scan.ts';
 import { SCHEMAS_BY_NAME } from './schema-keywords.ts';

@@ -1,3 +1,4 @@
+import { stringEnd } from '../../crds/runtime/json-string.ts';
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,
@@ -7,7 +8,6 @@ import {
   QUOTE,
   skipSpace,
   type Span,
-  stringEnd,
   valueEnd,
 } from '../exchange/json-scan.ts';
 import { type DefinitionKind, type Meaning, meaningIn, type Role, type TextMeaning } from './text-meanings.ts';

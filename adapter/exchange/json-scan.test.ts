@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
 import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
-import { elements, locate, members, shapeProblem, splice, stringEnd } from './json-scan.ts';
+import { stringEnd } from '../../crds/runtime/json-string.ts';
+import { elements, locate, members, shapeProblem, splice } from './json-scan.ts';
 import { generateJson, seededRandom } from './testing/generate-json.ts';
 
 /** What the scanner says stands in an object, with the values parsed. */

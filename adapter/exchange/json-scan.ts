@@ -5,9 +5,9 @@
  */
 
 import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
+import { stringEnd } from '../../crds/runtime/json-string.ts';
 
 export const QUOTE = 0x22;
-const BACKSLASH = 0x5c;
 export const COMMA = 0x2c;
 export const COLON = 0x3a;
 export const OPEN_ARRAY = 0x5b;
@@ -16,8 +16,6 @@ export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
 const SPACE = 0x20;
 const FEW_KEYS = 64;
-/** How far behind an escaped quote the next one is looked for character by character. */
-const NEAR = 64;
 
 /** A half-open range of the text. */
 export interface Span {
@@ -29,25 +27,6 @@ export interface Member extends Span {
   readonly key: string;
   /** Where the member begins, its key included; `start` and `end` are those of the value. */
   readonly keyStart: number;
-}
-
-/** Index after the closing quote of the string that opens at `at`. */
-export function stringEnd(text: string, at: number): number {
-  let from = at + 1;
-  for (;;) {
-    const end = text.indexOf('"', from);
-    if (end === -1) return text.length;
-    let backslashes = 0;
-    while (text.charCodeAt(end - 1 - backslashes) === BACKSLASH) backslashes++;
-    if (backslashes % 2 === 0) return end + 1;
-    // Where one quote is escaped others are near, and a search for each costs more than a look at what lies between.
-    const near = Math.min(end + NEAR, text.length);
-    for (from = end + 1; from < near; from++) {
-      const c = text.charCodeAt(from);
-      if (c === QUOTE) return from + 1;
-      if (c === BACKSLASH) from++;
-    }
-  }
 }
 
 /** Index of the first character at or after `at` that is no white space. */
