@@ -156,11 +156,7 @@ export class OtlpEmitter implements Emitter {
     const uncounted = [...new Set([...this.#inDoubt, ...contributions])].filter(({ isCounted }) => !isCounted);
     try {
       const now = this.#now();
-      const points = this.#state.preview(uncounted);
-      await this.#sendPoints(
-        points.map((point) => ({ ...point, time: this.#times.of(point, now) })),
-        now,
-      );
+      await this.#sendPoints(this.#times.of(this.#state.preview(uncounted), now), now);
     } catch (error) {
       if (!(error instanceof ExportFailure)) throw error;
       if (!error.retryable && this.#inDoubt.size > 0) {
@@ -183,8 +179,9 @@ export class OtlpEmitter implements Emitter {
 
   async #sendAll(): Promise<void> {
     this.#refreshDue = false;
-    // Where only what is added is sent, there is nothing to say again.
-    const lasting = this.#state.all().filter(({ metric }) => !this.#deltas[metric.kind]);
+    // Where only what is added is sent, there is nothing to say again; and what is in doubt may have raised its sums.
+    const inDoubt = new Set([...this.#inDoubt].flatMap(({ sources }) => [...sources]));
+    const lasting = this.#state.all().filter(({ metric }) => !this.#deltas[metric.kind] && !inDoubt.has(metric.source));
     const now = this.#now();
     try {
       await this.#sendPoints(this.#times.again(lasting, now), now);
@@ -200,8 +197,14 @@ export class OtlpEmitter implements Emitter {
         exportOnce(exporters.metrics, resourceMetrics(resource, part, this.#isDelta), this.#limits),
       );
     const [first = [], ...rest] = batches(points, POINTS_PER_REQUEST);
-    if (first.length > 0) await send(first);
-    for (const batch of rest) await sendRest(() => send(batch));
+    try {
+      if (first.length > 0) await send(first);
+      for (const batch of rest) await sendRest(() => send(batch));
+    } catch (error) {
+      if (!(error instanceof ExportFailure) || error.mayHaveArrived) this.#times.tell(points);
+      throw error;
+    }
+    this.#times.tell(points);
     if (points.length > 0) this.#times.sent(now);
   }
 

@@ -38,19 +38,28 @@ function told(pointTime: 'record' | 'window' | 'scrape', isDelta = false) {
     compileReadings(source, () => undefined)(records, {}, into, { observed: seconds(NOW) });
     return into;
   };
-  const tell = (now: number, ...windows: readonly Contribution[]): Told[] => {
-    const points = state.preview(windows).map((point) => ({ ...point, time: times.of(point, seconds(now)) }));
-    state.take(windows);
-    times.sent(seconds(now));
+  const inDoubt = (now: number, ...windows: readonly Contribution[]): Told[] => {
+    const points = times.of(state.preview(windows), seconds(now));
+    times.tell(points);
     return points.map(shown);
   };
-  const again = (now: number): Told[] => times.again(state.all(), seconds(now)).map(shown);
+  const tell = (now: number, ...windows: readonly Contribution[]): Told[] => {
+    const points = inDoubt(now, ...windows);
+    state.take(windows);
+    times.sent(seconds(now));
+    return points;
+  };
+  const again = (now: number): Told[] => {
+    const points = times.again(state.all(), seconds(now));
+    times.tell(points);
+    return points.map(shown);
+  };
   const restart = (): void => {
     state.forget('s');
     times.restart('s', seconds(NOW));
   };
   const of = (name: string, all: readonly Told[]) => all.filter((one) => one.name === name).map(({ time }) => time);
-  return { window, tell, again, restart, of, state };
+  return { window, tell, inDoubt, again, restart, of, state };
 }
 
 describe('a gauge', () => {
@@ -120,6 +129,22 @@ describe('sums since a start', () => {
     tell(NOW, window(60, 120, { v: 2 }));
     expect(of('c', tell(NOW, window(0, 60, { v: 1 })))).toEqual([[60, 120.001]]);
     expect(of('c', tell(NOW, window(0, 60, { v: 1, a: 'another series' })))).toEqual([[0, 60]]);
+  });
+
+  test('of windows that are tried again stand behind all that may have arrived, and do not fall', () => {
+    const { window, inDoubt } = told('window');
+    const [first, second, third] = [window(0, 60, { v: 1 }), window(60, 120, { v: 2 }), window(120, 180, { v: 4 })];
+    const sums = (all: readonly Told[]) =>
+      all.filter(({ name }) => name === 'c').map(({ value, time }) => [value, time[1]]);
+    expect(sums(inDoubt(NOW, first, second))).toEqual([
+      [1, 60],
+      [3, 120],
+    ]);
+    expect(sums(inDoubt(NOW, first, second))).toEqual([[3, 120.001]]);
+    expect(sums(inDoubt(NOW, first, second, third))).toEqual([
+      [3, 120.002],
+      [7, 180],
+    ]);
   });
 
   test('of windows of now begin with the program', () => {

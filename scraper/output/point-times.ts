@@ -4,12 +4,6 @@ import type { PendingPoint } from './cumulative-state.ts';
 /** A point and when it is. */
 export type TimedPoint = PendingPoint & { readonly time: TimeSpan };
 
-/** What the collector was told of one sum. */
-interface Told {
-  readonly start: bigint;
-  end: bigint;
-}
-
 /** Times of two points of one sum differ at least by that much; Prometheus counts in milliseconds. */
 const STEP = 1_000_000n;
 
@@ -22,8 +16,8 @@ export class PointTimes {
   readonly #begun: bigint;
   readonly #isDelta: (kind: Metric['kind']) => boolean;
   readonly #restarts = new Map<string, bigint>();
-  /** By source, metric and key; only of sums since a start whose windows have a time of their own. */
-  readonly #told = new Map<string, Map<string, Map<string, Told>>>();
+  /** What the collector was told, by source, metric and key; only of sums since a start whose windows have a time of their own. */
+  readonly #told = new Map<string, Map<string, Map<string, TimeSpan>>>();
   /** The latest that was told of a source. */
   readonly #reached = new Map<string, bigint>();
   /** Sources with windows since the last refresh. */
@@ -36,24 +30,16 @@ export class PointTimes {
     this.#isDelta = isDelta;
   }
 
-  /** Of what is sent now. What it tells of a sum counts as told, because it may arrive. */
-  of(point: PendingPoint, now: bigint): TimeSpan {
-    const { metric, total, added, window } = point;
-    if (metric.kind === 'gauge') {
-      const own = total.at ?? window?.end;
-      return own === undefined ? { start: this.#startOf(metric), end: now } : { start: own, end: own };
-    }
-    if (this.#isDelta(metric.kind)) {
-      if (window === undefined) return { start: this.#lastExport, end: now };
-      return added.at === undefined ? window : { start: window.start, end: endOf(window, added.at) };
-    }
-    const told = this.#toldOf(point);
-    if (window === undefined && told === undefined) return { start: this.#startOf(metric), end: now };
-    const start = told?.start ?? this.#firstStart(metric, window as TimeSpan);
-    const own = window === undefined ? now : endOf(window, added.at);
-    const end = later(own, (told?.end ?? start) + STEP);
-    if (window !== undefined) this.#busy.add(metric.source);
-    return this.#tell(point, { start, end });
+  /** Of what is to be sent now, oldest first. Some sums go without a point: a later one stands for it. */
+  of(points: readonly PendingPoint[], now: bigint): TimedPoint[] {
+    const last = new Map<string, TimeSpan>();
+    return this.#withoutCovered(points, now).map((point) => {
+      if (!this.#isSum(point)) return { ...point, time: this.#ownTime(point, now) };
+      const series = seriesOf(point);
+      const time = this.#next(point, last.get(series) ?? this.#toldOf(point), now);
+      last.set(series, time);
+      return { ...point, time };
+    });
   }
 
   /**
@@ -66,10 +52,22 @@ export class PointTimes {
       const told = this.#toldOf(point);
       if (told === undefined) return { ...point, time: { start: this.#startOf(metric), end: now } };
       const until = this.#busy.has(metric.source) ? (this.#reached.get(metric.source) ?? now) : now;
-      return { ...point, time: this.#tell(point, { start: told.start, end: later(told.end, until) }) };
+      return { ...point, time: { start: told.start, end: later(told.end, until) } };
     });
     this.#busy.clear();
     return timed;
+  }
+
+  /** These have been sent, or may have been. */
+  tell(points: readonly TimedPoint[]): void {
+    for (const point of points) {
+      const { metric, total, window, time } = point;
+      if (!this.#isSum(point) || (window === undefined && this.#toldOf(point) === undefined)) continue;
+      if (window !== undefined) this.#busy.add(metric.source);
+      const metrics = emplaced(this.#told, metric.source, () => new Map<string, Map<string, TimeSpan>>());
+      emplaced(metrics, metric.id, () => new Map<string, TimeSpan>()).set(total.key, time);
+      this.#reached.set(metric.source, later(this.#reached.get(metric.source) ?? 0n, time.end));
+    }
   }
 
   /** Everything up to now has been sent. */
@@ -83,6 +81,45 @@ export class PointTimes {
     this.#told.delete(source);
   }
 
+  /**
+   * Of the late points of a sum only the last. A retry would put the sums of its first windows behind the sum of all that
+   * may have arrived, and whoever stores them would take that for a restart.
+   */
+  #withoutCovered(points: readonly PendingPoint[], now: bigint): PendingPoint[] {
+    const covered = new Set<string>();
+    const goes = (point: PendingPoint): boolean => {
+      const told = this.#isSum(point) ? this.#toldOf(point) : undefined;
+      if (told === undefined || ownEnd(point, now) > told.end) return true;
+      const series = seriesOf(point);
+      const isLast = !covered.has(series);
+      covered.add(series);
+      return isLast;
+    };
+    return points.toReversed().filter(goes).toReversed();
+  }
+
+  /** Of gauges, and of what is only added. */
+  #ownTime({ metric, total, added, window }: PendingPoint, now: bigint): TimeSpan {
+    if (metric.kind === 'gauge') {
+      const own = total.at ?? window?.end;
+      return own === undefined ? { start: this.#startOf(metric), end: now } : { start: own, end: own };
+    }
+    if (window === undefined) return { start: this.#lastExport, end: now };
+    return added.at === undefined ? window : { start: window.start, end: endOf(window, added.at) };
+  }
+
+  /** Of a sum since a start, behind what was told of it. */
+  #next(point: PendingPoint, told: TimeSpan | undefined, now: bigint): TimeSpan {
+    const { metric, window } = point;
+    if (window === undefined && told === undefined) return { start: this.#startOf(metric), end: now };
+    const start = told?.start ?? this.#firstStart(metric, window as TimeSpan);
+    return { start, end: later(ownEnd(point, now), (told?.end ?? start) + STEP) };
+  }
+
+  #isSum({ metric: { kind } }: PendingPoint): boolean {
+    return kind !== 'gauge' && !this.#isDelta(kind);
+  }
+
   #startOf({ source }: Metric): bigint {
     return this.#restarts.get(source) ?? this.#begun;
   }
@@ -94,19 +131,8 @@ export class PointTimes {
     return later(restart ?? this.#begun, start);
   }
 
-  #toldOf({ metric, total }: PendingPoint): Told | undefined {
+  #toldOf({ metric, total }: PendingPoint): TimeSpan | undefined {
     return this.#told.get(metric.source)?.get(metric.id)?.get(total.key);
-  }
-
-  #tell(point: PendingPoint, time: TimeSpan): TimeSpan {
-    const { source, id } = point.metric;
-    const told = this.#toldOf(point);
-    if (told === undefined) {
-      const metrics = emplaced(this.#told, source, () => new Map<string, Map<string, Told>>());
-      emplaced(metrics, id, () => new Map<string, Told>()).set(point.total.key, { ...time });
-    } else told.end = time.end;
-    this.#reached.set(source, later(this.#reached.get(source) ?? 0n, time.end));
-    return time;
   }
 }
 
@@ -121,3 +147,8 @@ const later = (one: bigint, other: bigint): bigint => (one > other ? one : other
 /** Records may say times outside of the window that they came with. */
 const endOf = ({ start, end }: TimeSpan, at: bigint | undefined): bigint =>
   at !== undefined && at > start && at <= end ? at : end;
+
+const ownEnd = ({ window, added }: PendingPoint, now: bigint): bigint =>
+  window === undefined ? now : endOf(window, added.at);
+
+const seriesOf = ({ metric, total }: PendingPoint): string => `${metric.id} ${total.key}`;
