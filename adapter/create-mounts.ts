@@ -2,6 +2,7 @@ import type { ConnectRules } from '../crds/runtime/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
 import type { Redact } from '../crds/config/redact.ts';
+import { Caches } from './caches.ts';
 import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
 import type { DefinitionKind } from './catalog/text-meanings.ts';
 import { createMount, type MountAdditions } from './gateway/create-mount.ts';
@@ -46,11 +47,16 @@ const COUNTED: Readonly<Record<DefinitionKind, string>> = {
 
 /** The mount of each configured server, in the same order, and what is logged of it. */
 export function createMounts(config: Pick<AdapterConfig, 'core' | 'servers'>, parts: MountParts): Mount[] {
-  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core, parts));
+  const caches = new Caches();
+  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core, { ...parts, caches }));
 }
 
-function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: MountParts): Mount {
-  const { logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
+function mountOf(
+  server: EffectiveServer,
+  core: AdapterConfig['core'],
+  parts: MountParts & { readonly caches: Caches },
+): Mount {
+  const { caches, logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
   const upstream = upstreamOf(server, parts, warn);
   const disabled = disabledTools(server.disabled_tools, core.invalid_patterns === 'hide_all');
@@ -60,6 +66,7 @@ function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: Mo
     upstream,
     authHeader: core.auth.header_name,
     listTtlMs,
+    caches,
     version,
     redact,
     warn,

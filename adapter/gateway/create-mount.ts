@@ -8,6 +8,7 @@ import type { Redact } from '../../crds/config/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import { EraProbe } from '../upstream/era.ts';
+import type { Caches } from '../caches.ts';
 import { ListCache } from '../upstream/list-cache.ts';
 import { ObservedUpstream } from '../upstream/observed-upstream.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
@@ -27,6 +28,7 @@ export interface MountOptions {
   readonly upstream: Upstream;
   readonly authHeader: string;
   readonly listTtlMs: number;
+  readonly caches: Caches;
   readonly version: string;
   readonly redact: Redact;
   readonly warn: (message: string) => void;
@@ -52,7 +54,7 @@ export interface MountAdditions {
 }
 
 export function createMount(options: MountOptions): Mount {
-  const { server, disabled, upstream, warn, additions, telemetry = noTelemetry } = options;
+  const { server, disabled, upstream, caches, warn, additions, telemetry = noTelemetry } = options;
   const { tool_metadata_sanitization: sanitization } = server;
   const { client_headers: clientHeaders } = server.upstream;
   const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
@@ -100,11 +102,12 @@ export function createMount(options: MountOptions): Mount {
     breaker,
     ping,
     era: new EraProbe(own, timerMs(policy.timeout_seconds)),
-    lists: new ListCache(options.listTtlMs),
-    inventory: new ToolInventory(options.listTtlMs),
+    lists: new ListCache(options.listTtlMs, caches),
+    inventory: new ToolInventory(options.listTtlMs, caches),
     disabled,
     hidesUnseen: sanitization.mode !== 'off' && sanitization.remove_invisible_characters,
     surface: new ToolSurface({
+      caches,
       catalog: catalog({
         disabled,
         clean: toolCleaning(server),
@@ -124,6 +127,7 @@ export function createMount(options: MountOptions): Mount {
       onTools: options.onTools,
     }),
     texts: new ServerTexts({
+      caches,
       sanitization,
       pinning: server.tool_definition_pinning,
       onCleaned: options.onCleaned,

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { Caches } from '../caches.ts';
 import { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/core.ts';
 import type { CleaningEvent } from '../catalog/tool-cleaning.ts';
 import { type FirstSeen, ServerTexts } from './server-texts.ts';
@@ -20,6 +21,7 @@ function setup(
   const kept = new Map<string, string>();
   return {
     texts: new ServerTexts({
+      caches: new Caches(),
       sanitization: ToolMetadataSanitization.parse({ mode: sanitization }),
       pinning: ToolDefinitionPinning.parse({ mode: pinning }),
       onCleaned: (event, kind) => cleaned.push([kind, event]),

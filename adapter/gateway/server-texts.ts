@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 import type { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/core.ts';
+import type { Cache, Caches } from '../caches.ts';
 import { withWarningText } from '../catalog/drift.ts';
 import { rowOf, rowsOf, type Since, since } from '../catalog/first-seen.ts';
 import { type CleanEntry, cleanList, type ListKind } from '../catalog/list-cleaning.ts';
@@ -14,8 +15,8 @@ import { withEscapes } from '../catalog/visible-text.ts';
 import { locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import { inTurns } from './in-turns.ts';
 
-const MAX_LISTS = 64;
-const MAX_KEPT_CHARS = 16 << 20;
+/** About what an entry takes up beside its text. */
+const ENTRY_OVERHEAD = 200;
 const MAX_TOLD = 1_000;
 /** Names in a log line. */
 const MAX_NAMED = 10;
@@ -30,6 +31,7 @@ const MEMBER_OF: Readonly<Record<ListKind, string>> = {
 export type FirstSeen = (part: ListKind | 'instructions', text: string) => Promise<string>;
 
 export interface ServerTextsOptions {
+  readonly caches: Caches;
   readonly sanitization: ToolMetadataSanitization;
   readonly pinning: ToolDefinitionPinning;
   readonly onCleaned: CleaningEvents | undefined;
@@ -52,15 +54,14 @@ interface PreparedTexts {
  */
 export class ServerTexts {
   readonly #options: ServerTextsOptions;
-  readonly #lists = new LRUCache<string, PreparedTexts>({
-    max: MAX_LISTS,
-    maxSize: MAX_KEPT_CHARS,
-    sizeCalculation: ({ list, entries }) => 1 + list.length + entries.reduce((sum, { text }) => sum + text.length, 0),
-  });
+  readonly #lists: Cache<PreparedTexts>;
   readonly #told = new LRUCache<string, true>({ max: MAX_TOLD });
 
   constructor(options: ServerTextsOptions) {
     this.#options = options;
+    this.#lists = options.caches.region(({ list, entries, rows }) =>
+      entries.reduce((sum, { text }) => sum + text.length + ENTRY_OVERHEAD, list.length + rows.length),
+    );
   }
 
   /** Whether any of it looks, or may look, other than the upstream's. */

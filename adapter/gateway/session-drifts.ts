@@ -1,13 +1,10 @@
-import { LRUCache } from 'lru-cache';
-
+import type { Cache, Caches } from '../caches.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Drift, driftBetween, withWarning } from '../catalog/drift.ts';
 import { copied } from '../catalog/prepared-tool.ts';
 import { inTurns } from './in-turns.ts';
 import type { PreparedList } from './tool-views.ts';
 
-/** Definitions with warnings, for sessions of before an upstream's last changes. */
-const MAX_CHARS = 32 << 20;
 /** About what a drift, and each name in it, takes up beside its texts. */
 const OVERHEAD = 400;
 
@@ -24,11 +21,12 @@ export interface Drifted {
 export class SessionDrifts {
   readonly #hides: boolean;
   /** By the list, and the fingerprint of what is pinned. */
-  readonly #known = new LRUCache<string, Drifted>({ maxSize: MAX_CHARS, sizeCalculation: ({ size }) => size });
+  readonly #known: Cache<Drifted>;
 
   /** @param hides whether what has drifted is hidden, and not warned of */
-  constructor(hides: boolean) {
+  constructor(hides: boolean, caches: Caches) {
     this.#hides = hides;
+    this.#known = caches.region(({ size }) => size);
   }
 
   /**

@@ -1,11 +1,8 @@
-import { LRUCache } from 'lru-cache';
-
+import type { Cache, Caches } from '../caches.ts';
 import { locate } from '../exchange/json-scan.ts';
 import { type ListingRequest, wholeList } from './list-tools.ts';
 import { SharedWork } from './shared-work.ts';
 
-const MAX_LISTS = 200;
-const MAX_CHARS = 48 << 20;
 /** Also where lists are not cached for clients: every call would wait for one. */
 const LEAST_TTL_MS = 1_000;
 
@@ -28,16 +25,13 @@ export interface Listed {
  */
 export class ToolInventory {
   readonly #ttlMs: number;
-  readonly #kept = new LRUCache<string, Listed>({
-    max: MAX_LISTS,
-    maxSize: MAX_CHARS,
-    sizeCalculation: ({ result }) => result.length + 1,
-  });
+  readonly #kept: Cache<Listed>;
   readonly #asking = new SharedWork<Listed>();
 
   /** @param ttlMs how long a list counts, unless its upstream says that it does so for less */
-  constructor(ttlMs: number) {
+  constructor(ttlMs: number, caches: Caches) {
     this.#ttlMs = ttlMs;
+    this.#kept = caches.region(({ result }) => result.length);
   }
 
   /** Undefined where the upstream has to be asked. */

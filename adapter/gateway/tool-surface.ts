@@ -3,6 +3,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 
 import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
+import type { Cache, Caches } from '../caches.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
@@ -24,7 +25,6 @@ import type { Listed } from './tool-inventory.ts';
 import type { ToolSource } from './tool-source.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 
-const MAX_BASELINE_CHARS = 16 << 20;
 /** Of what is kept for a client without a session, as for sessions (`StateStore.baseline`). */
 const MAX_KEPT_CHARS = 64 << 10;
 const MAX_RECENT = 10_000;
@@ -32,8 +32,6 @@ const MAX_TOLD = 10_000;
 const MAX_PAGES = 1_000;
 /** An upstream that changes its tools all the time does not write the log. */
 const TELL_EVERY_MS = 60_000;
-/** About what anything takes up that is kept. */
-const OVERHEAD = 400;
 const NO_TOOLS = '[]';
 
 /** Which page of a list: that of an answer which is taken up again is unknown. */
@@ -58,6 +56,7 @@ interface ReadPage {
 
 export interface ToolSurfaceOptions {
   readonly catalog: Catalog;
+  readonly caches: Caches;
   readonly pinning: ToolDefinitionPinning;
   /** `tool_metadata_sanitization.mode` is `block`. */
   readonly blocks: boolean;
@@ -88,10 +87,7 @@ export class ToolSurface {
   readonly #onTools: ToolSurfaceOptions['onTools'];
   readonly #views: ToolViews;
   /** By fingerprint; a baseline never changes. */
-  readonly #baselines = new LRUCache<string, Baseline>({
-    maxSize: MAX_BASELINE_CHARS,
-    sizeCalculation: ({ text }) => text.length + OVERHEAD,
-  });
+  readonly #baselines: Cache<Baseline>;
   readonly #drifts: SessionDrifts;
   /** Which list a client in a session was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
@@ -111,9 +107,10 @@ export class ToolSurface {
     this.#onDrift = options.onDrift;
     this.#onDriftSeen = options.onDriftSeen;
     this.#onTools = options.onTools;
-    const { catalog, pinning, onCleaned, onTools } = options;
-    this.#drifts = new SessionDrifts(pinning.mode === 'block');
-    this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', onCleaned, onTools });
+    const { catalog, pinning, caches, onCleaned, onTools } = options;
+    this.#baselines = caches.region(({ text }) => text.length);
+    this.#drifts = new SessionDrifts(pinning.mode === 'block', caches);
+    this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', caches, onCleaned, onTools });
   }
 
   /** Whether any list of tools looks, or may look, other than the upstream's. */

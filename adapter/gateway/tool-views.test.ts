@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 
 import { describe, expect, test } from 'vitest';
 
+import { Caches } from '../caches.ts';
 import { catalog } from '../catalog/catalog.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import type { CleaningEvent } from '../catalog/tool-cleaning.ts';
@@ -17,7 +18,7 @@ function views(): { views: ToolViews; cleaned: string[]; events: CleaningEvent[]
   };
   const of = catalog({ disabled: disabledTools(['off']), clean });
   const onCleaned = (event: CleaningEvent): void => void events.push(event);
-  return { views: new ToolViews({ catalog: of, isPinned: true, onCleaned }), cleaned, events };
+  return { views: new ToolViews({ catalog: of, isPinned: true, caches: new Caches(), onCleaned }), cleaned, events };
 }
 const tool = (name: string, description = `Does ${name}.`): string => JSON.stringify({ name, description });
 const many = (count: number): string[] =>

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto';
 
-import { LRUCache } from 'lru-cache';
-
+import type { Cache, Caches } from '../caches.ts';
 import { type Baseline, baselineOf } from '../catalog/baseline.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { copied, type PreparedTool, prepareTool } from '../catalog/prepared-tool.ts';
@@ -14,10 +13,6 @@ import { inTurns } from './in-turns.ts';
 const MAX_TOOLS = 20_000;
 const MAX_LIST_CHARS = 16 << 20;
 
-/** Kept for each mount: lists, and what has become of definitions, which lists have in common. */
-const MAX_LISTS = 64;
-const MAX_KEPT_CHARS = 48 << 20;
-const MAX_TOOL_CHARS = 16 << 20;
 /** About what a tool takes up beside its texts. */
 const TOOL_OVERHEAD = 400;
 
@@ -48,6 +43,7 @@ export class PreparedList {
 export interface ToolViewsOptions {
   readonly catalog: Catalog;
   readonly isPinned: boolean;
+  readonly caches: Caches;
   readonly onCleaned: CleaningEvents | undefined;
   /** Told the names in each list that is looked at first. */
   readonly onTools?: ((names: readonly string[]) => void) | undefined;
@@ -59,16 +55,15 @@ export interface ToolViewsOptions {
  */
 export class ToolViews {
   readonly #options: ToolViewsOptions;
-  readonly #lists = new LRUCache<string, PreparedList>({
-    max: MAX_LISTS,
-    maxSize: MAX_KEPT_CHARS,
-    sizeCalculation: ({ size }) => size,
-  });
-  readonly #tools = new LRUCache<string, PreparedTool>({ maxSize: MAX_TOOL_CHARS, sizeCalculation: sizeOf });
+  readonly #lists: Cache<PreparedList>;
+  /** What has become of definitions, which lists have in common. */
+  readonly #tools: Cache<PreparedTool>;
   readonly #preparing = new Map<string, Promise<PreparedList>>();
 
   constructor(options: ToolViewsOptions) {
     this.#options = options;
+    this.#lists = options.caches.region(({ size }) => size);
+    this.#tools = options.caches.region(sizeOf);
   }
 
   /** One that was prepared before, if it is still here. */
@@ -115,7 +110,7 @@ export class ToolViews {
 
 function sizeOf({ name, clean, shown, pin, cleaned }: PreparedTool): number {
   const texts = [name, clean, shown, pin?.name, ...cleaned];
-  return texts.reduce((sum, text) => sum + (text?.length ?? 0), TOOL_OVERHEAD);
+  return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 }
 
 const tooLong = (why: string): AdapterError =>

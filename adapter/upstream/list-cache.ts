@@ -1,10 +1,9 @@
 import { hash } from 'node:crypto';
 
+import type { Cache, Caches } from '../caches.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 
 const LIST_METHODS = new Set(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']);
-const MAX_ENTRIES = 200_000;
-const MAX_TEXT_BYTES = 256 << 20;
 /** Clients write cursors, and upstreams without pages take any. */
 const MAX_CURSOR_CHARS = 1024;
 
@@ -12,13 +11,8 @@ interface Entry {
   readonly generation: number;
   readonly listsGeneration: number;
   readonly expiresAt: number;
-  readonly text: SharedText;
-}
-
-interface SharedText {
-  readonly hash: string;
+  /** Its hash. */
   readonly text: string;
-  users: number;
 }
 
 /**
@@ -41,16 +35,13 @@ export function listKey(method: string, params: Readonly<Record<string, unknown>
  */
 export class ListCache {
   readonly #ttlMs: number;
-  readonly #maxBytes: number;
-  /** In the order of insertion, so the first is the oldest. */
-  readonly #entries = new Map<string, Entry>();
-  readonly #texts = new Map<string, SharedText>();
-  /** Of the texts, and of what the entries are called. */
-  #bytes = 0;
+  readonly #entries: Cache<Entry>;
+  readonly #texts: Cache<string>;
 
-  constructor(ttlMs: number, maxBytes = MAX_TEXT_BYTES) {
+  constructor(ttlMs: number, caches: Caches) {
     this.#ttlMs = ttlMs;
-    this.#maxBytes = maxBytes;
+    this.#entries = caches.region(({ text }) => text.length);
+    this.#texts = caches.region(({ length }) => length);
   }
 
   get enabled(): boolean {
@@ -62,8 +53,8 @@ export class ListCache {
     const entry = this.#entries.get(id);
     if (entry === undefined) return undefined;
     const current = entry.generation === record.generation && entry.listsGeneration === record.listsGeneration;
-    if (current && now < entry.expiresAt) return entry.text.text;
-    this.#delete(id, entry);
+    if (current && now < entry.expiresAt) return this.#texts.get(entry.text);
+    this.#entries.delete(id);
     return undefined;
   }
 
@@ -75,42 +66,14 @@ export class ListCache {
   set(record: SessionRecord, key: string, result: string, now: number, isValid: () => boolean): boolean {
     if (!this.enabled) return isValid();
     const hashed = hash('sha256', result, 'base64');
-    if (!this.#texts.has(hashed) && !isValid()) return false;
-    const id = entryId(record, key);
-    const old = this.#entries.get(id);
-    if (old !== undefined) this.#delete(id, old);
+    if (this.#texts.get(hashed) === undefined) {
+      if (!isValid()) return false;
+      this.#texts.set(hashed, result);
+    }
     const { generation, listsGeneration } = record;
-    this.#entries.set(id, {
-      generation,
-      listsGeneration,
-      expiresAt: now + this.#ttlMs,
-      text: this.#share(result, hashed),
-    });
-    this.#bytes += id.length;
-    for (const [oldest, entry] of this.#entries) {
-      if (this.#entries.size <= MAX_ENTRIES && this.#bytes <= this.#maxBytes && now < entry.expiresAt) break;
-      this.#delete(oldest, entry);
-    }
+    const expiresAt = now + this.#ttlMs;
+    this.#entries.set(entryId(record, key), { generation, listsGeneration, expiresAt, text: hashed });
     return true;
-  }
-
-  #share(text: string, key: string): SharedText {
-    let shared = this.#texts.get(key);
-    if (shared === undefined) {
-      shared = { hash: key, text, users: 0 };
-      this.#texts.set(key, shared);
-      this.#bytes += text.length;
-    }
-    shared.users++;
-    return shared;
-  }
-
-  #delete(id: string, entry: Entry): void {
-    this.#entries.delete(id);
-    this.#bytes -= id.length;
-    if (--entry.text.users > 0) return;
-    this.#texts.delete(entry.text.hash);
-    this.#bytes -= entry.text.text.length;
   }
 }
 

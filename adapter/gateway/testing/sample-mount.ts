@@ -1,5 +1,6 @@
 import { effectiveServer } from '../../../crds/config/effective-server.ts';
 import { load } from '../../../crds/config/testing.ts';
+import { Caches } from '../../caches.ts';
 import { disabledTools } from '../../catalog/disabled-tools.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { createRedaction } from '../../../crds/config/redact.ts';
@@ -19,6 +20,7 @@ export function sampleMount(server: Record<string, unknown> = {}, options: Parti
     upstream: new FakeUpstream(),
     authHeader: 'X-Mcp-Adapter-Auth-Token',
     listTtlMs: 60_000,
+    caches: new Caches(),
     version: '1.2.3',
     redact: createRedaction().text,
     warn: () => {},

@@ -1,0 +1,64 @@
+import { getHeapStatistics } from 'node:v8';
+
+import { LRUCache } from 'lru-cache';
+
+const LEAST_SIZE = 16 << 20;
+const MOST_SIZE = 256 << 20;
+/** About what an entry takes up beside its key and its texts. */
+const OVERHEAD = 400;
+
+/** An eighth of what the program may use, in characters: those outside of Latin-1 take two bytes each. */
+export const CACHES_SIZE = Math.min(
+  MOST_SIZE,
+  Math.max(LEAST_SIZE, Math.floor(getHeapStatistics().heap_size_limit / 8)),
+);
+
+interface Kept {
+  readonly value: NonNullable<unknown>;
+  readonly size: number;
+}
+
+/**
+ * Everything that is kept only to be quicker, of all upstreams in one account: limits of each cache say nothing about the
+ * caches of a hundred upstreams. What was used longest ago goes first, whoever has it.
+ */
+export class Caches {
+  readonly #kept: LRUCache<string, Kept>;
+  #regions = 0;
+
+  /** @param size in characters, about */
+  constructor(size: number = CACHES_SIZE) {
+    // One entry must not drive out all others.
+    this.#kept = new LRUCache({ maxSize: size, maxEntrySize: Math.ceil(size / 2), sizeCalculation: (one) => one.size });
+  }
+
+  /** What is kept, in characters. */
+  get size(): number {
+    return this.#kept.calculatedSize;
+  }
+
+  /**
+   * A cache of its own in the account.
+   * @param sizeOf the characters of a value
+   */
+  region<V extends NonNullable<unknown>>(sizeOf: (value: V) => number): Cache<V> {
+    this.#regions += 1;
+    const prefix = `${this.#regions}\n`;
+    return {
+      get: (key) => this.#kept.get(prefix + key)?.value as V | undefined,
+      set: (key, value) => {
+        this.#kept.set(prefix + key, { value, size: key.length + OVERHEAD + sizeOf(value) });
+      },
+      delete: (key) => {
+        this.#kept.delete(prefix + key);
+      },
+    };
+  }
+}
+
+/** What `get` gives back may be gone at the next moment: its owner can ask, or work it out, again. */
+export interface Cache<V> {
+  get(key: string): V | undefined;
+  set(key: string, value: V): void;
+  delete(key: string): void;
+}
