@@ -11,6 +11,7 @@ import { keyText } from '../state/stored-session.ts';
 const HOLD_MS = 300;
 /** Clients open their stream right after their session; replicas' clocks differ by less. */
 const FRESH_MS = 2_000;
+const KEPT_MS = 2 * FRESH_MS;
 const MAX_SESSIONS = 10_000;
 const MAX_CLIENTS = 1_000;
 
@@ -47,9 +48,11 @@ export class StreamOrder {
   readonly #bus: Pick<MessageBus, 'publish'>;
   readonly #coming = new LRUCache<string, Coming>({
     max: MAX_SESSIONS,
-    ttl: 2 * FRESH_MS,
+    ttl: KEPT_MS,
     dispose: (coming) => end(coming),
   });
+  /** Milliseconds since 1970; nothing that is coming is kept for longer. */
+  #anyUntil = 0;
   /** Whether they open streams, as far as that was seen. */
   readonly #clients = new LRUCache<string, boolean>({ max: MAX_CLIENTS });
 
@@ -78,10 +81,14 @@ export class StreamOrder {
    * @param asks whether it is a request, which the server may answer with a question
    */
   before(session: Session, asks: boolean): Promise<void> | undefined {
+    const now = Date.now();
+    const mayExpect = asks && Math.abs(now - session.createdAt) <= FRESH_MS;
+    // Nearly always: no stream of any session is on its way.
+    if (!mayExpect && now > this.#anyUntil) return undefined;
     const key = keyText(session);
     const known = this.#coming.get(key);
     if (known !== undefined) return known.isOver ? undefined : known.over;
-    if (!asks || Math.abs(Date.now() - session.createdAt) > FRESH_MS) return undefined;
+    if (!mayExpect) return undefined;
     const client = clientOf(session);
     if (this.#clients.get(client) === false) return undefined;
     const expected = this.#add(key, undefined);
@@ -132,6 +139,7 @@ export class StreamOrder {
       timer: setTimeout(() => end(coming), HOLD_MS),
     };
     this.#coming.set(key, coming);
+    this.#anyUntil = Date.now() + KEPT_MS;
     return coming;
   }
 }

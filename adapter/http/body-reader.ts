@@ -22,14 +22,22 @@ export interface BodyOptions {
  * Reads a body into memory, as far as there is room for it. Throws `body_too_large`, `request_timeout`, `overloaded`, and
  * `cancelled` when the client has gone. What is left of the body then is unread.
  */
-export async function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+export function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
+  const { maxBytes, beforeLarge, ask } = options;
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > options.maxBytes) throw new AdapterError('body_too_large');
-  if (declared <= LARGE_BYTES || options.beforeLarge === undefined) {
-    options.ask();
-    return new BodyRead(request, options, options.beforeLarge).done;
-  }
-  const maxBytes = Math.min(options.maxBytes, await options.beforeLarge());
+  if (declared > maxBytes) return Promise.reject(new AdapterError('body_too_large'));
+  if (declared > LARGE_BYTES && beforeLarge !== undefined) return readLarge(request, options, declared, beforeLarge);
+  ask();
+  return new BodyRead(request, options, beforeLarge).done;
+}
+
+async function readLarge(
+  request: IncomingMessage,
+  options: BodyOptions,
+  declared: number,
+  beforeLarge: NonNullable<BodyOptions['beforeLarge']>,
+): Promise<Buffer> {
+  const maxBytes = Math.min(options.maxBytes, await beforeLarge());
   if (declared > maxBytes) throw new AdapterError('body_too_large');
   // Nobody listened meanwhile.
   if (request.destroyed) throw gone();
@@ -50,6 +58,7 @@ class BodyRead {
   #beforeLarge: (() => Promise<number>) | undefined;
   #maxBytes: number;
   #length = 0;
+  #isOver = false;
 
   constructor(
     request: IncomingMessage,
@@ -62,10 +71,12 @@ class BodyRead {
     this.#maxBytes = maxBytes;
     this.#beforeLarge = beforeLarge;
     this.#timer = setTimeout(() => this.#fail(new AdapterError('request_timeout')), stallMs);
-    request.on('data', this.#onData).on('end', this.#onEnd).on('error', this.#onGone).on('close', this.#onGone);
+    // A request without a listener for errors has none: it is closed then.
+    request.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onGone);
   }
 
   readonly #onData = (chunk: Buffer): void => {
+    if (this.#isOver) return undefined;
     this.#timer.refresh();
     this.#length += chunk.length;
     if (this.#length > this.#maxBytes) return this.#fail(new AdapterError('body_too_large'));
@@ -79,6 +90,7 @@ class BodyRead {
   };
 
   readonly #onEnd = (): void => {
+    if (this.#isOver) return;
     this.#stop();
     // A copy also of a single part: that is a view of the connection's buffer.
     this.#resolve(Buffer.concat(this.#chunks, this.#length));
@@ -91,6 +103,7 @@ class BodyRead {
     ask().then(
       (maxBytes) => {
         this.#maxBytes = Math.min(this.#maxBytes, maxBytes);
+        if (this.#isOver) return;
         if (this.#length > this.#maxBytes) this.#fail(new AdapterError('body_too_large'));
         else this.#request.resume();
       },
@@ -99,18 +112,16 @@ class BodyRead {
   }
 
   #fail(error: unknown): void {
+    if (this.#isOver) return;
     this.#stop();
     this.#request.pause();
     this.#chunks.length = 0;
     this.#reject(error);
   }
 
+  /** Listeners stay: taking them off costs each call more than they do. */
   #stop(): void {
+    this.#isOver = true;
     clearTimeout(this.#timer);
-    this.#request
-      .off('data', this.#onData)
-      .off('end', this.#onEnd)
-      .off('error', this.#onGone)
-      .off('close', this.#onGone);
   }
 }

@@ -73,7 +73,7 @@ class PostExchange {
   async answer(): Promise<void> {
     const share = this.#options.bodies.share();
     // A call keeps its body, to send it again when the upstream has lost its session.
-    this.#incoming.reply.once('close', () => share.giveBack());
+    this.#incoming.reply.on('close', () => share.giveBack());
     const { refusal } = this.#request;
     let bytes;
     try {
@@ -91,12 +91,9 @@ class PostExchange {
     return this.#gateway.post(this.#mount, this.#incoming, bytes);
   }
 
-  async #read(share: ByteShare, limits: Pick<BodyOptions, 'maxBytes' | 'beforeLarge' | 'stallMs'>): Promise<Buffer> {
-    const request = this.#request;
-    const ask = (): void => askForBody(request.raw, this.#incoming.reply);
-    const bytes = await readBody(request.raw, { ...limits, share, ask });
-    request.body = bytes;
-    return bytes;
+  #read(share: ByteShare, limits: Pick<BodyOptions, 'maxBytes' | 'beforeLarge' | 'stallMs'>): Promise<Buffer> {
+    const { raw } = this.#request;
+    return readBody(raw, { ...limits, share, ask: () => askForBody(raw, this.#incoming.reply) });
   }
 
   /** The body of a request that is refused whatever it says; only for the id of the message. */
