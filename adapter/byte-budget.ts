@@ -16,10 +16,11 @@ export class ByteBudget {
 
   /** What one request holds of it; nothing at first. */
   share(): ByteShare {
-    return new ByteShare((bytes) => this.#take(bytes));
+    return new ByteShare(this);
   }
 
-  #take(bytes: number): boolean {
+  /** For shares only: takes so many, or gives them back. */
+  add(bytes: number): boolean {
     if (bytes > 0 && this.#used + bytes > this.limit) return false;
     this.#used += bytes;
     return true;
@@ -28,17 +29,17 @@ export class ByteBudget {
 
 /** Must be given back, once or more often, however its request ends. */
 export class ByteShare {
-  readonly #take: (bytes: number) => boolean;
+  readonly #budget: ByteBudget;
   #held = 0;
   #isOver = false;
 
-  constructor(take: (bytes: number) => boolean) {
-    this.#take = take;
+  constructor(budget: ByteBudget) {
+    this.#budget = budget;
   }
 
   /** False: there is no room for so many more. */
   take(bytes: number): boolean {
-    if (this.#isOver || !this.#take(bytes)) return false;
+    if (this.#isOver || !this.#budget.add(bytes)) return false;
     this.#held += bytes;
     return true;
   }
@@ -50,7 +51,7 @@ export class ByteShare {
 
   giveBack(): void {
     this.#isOver = true;
-    this.#take(-this.#held);
+    this.#budget.add(-this.#held);
     this.#held = 0;
   }
 }

@@ -90,8 +90,11 @@ export class StreamOrder {
     if (known !== undefined) return known.isOver ? undefined : known.over;
     if (!mayExpect) return undefined;
     const client = clientOf(session);
-    if (this.#clients.get(client) === false) return undefined;
     const expected = this.#add(key, undefined);
+    if (this.#clients.get(client) === false) {
+      end(expected);
+      return undefined;
+    }
     clearTimeout(expected.timer);
     expected.timer = setTimeout(() => {
       this.#clients.set(client, false);

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { ByteBudget } from '../byte-budget.ts';
-import { type BodyOptions, readBody } from './body-reader.ts';
+import { type BodyReceiver, readBody } from './body-reader.ts';
 
 let server: Server;
 let port: number;
@@ -21,12 +21,13 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
-async function start(options: Partial<BodyOptions> = {}): Promise<void> {
+async function start(options: Partial<BodyReceiver> = {}): Promise<void> {
   server = createServer((incoming, response) => {
     const share = budget.share();
     response.once('close', () => share.giveBack());
-    const body = readBody(incoming, { maxBytes: 500_000, share, ask: () => undefined, ...options });
-    const outcome = body.then(String, (error: unknown) => error);
+    const { promise: outcome, resolve } = Promise.withResolvers<unknown>();
+    const received = (body: Buffer): void => resolve(String(body));
+    readBody(incoming, { maxBytes: 500_000, share, ask: () => undefined, received, failed: resolve, ...options });
     outcomes.push(outcome);
     void outcome.then(() => response.end());
   });
@@ -97,7 +98,7 @@ describe('T17: a large body', () => {
     ['that grows large', undefined, 70_000],
   ])('is not read on before its sender is known: %s', async (_what, length, sent) => {
     const { promise, reject } = Promise.withResolvers<number>();
-    await start({ beforeLarge: () => promise });
+    await start({ largest: () => promise });
     const parts = ['x'.repeat(70_000), 'x'.repeat(130_000)];
     await send(parts, length === undefined ? {} : { length });
     await expect.poll(() => budget.used).toBeGreaterThanOrEqual(sent === 0 ? 0 : 65_537);
@@ -108,19 +109,19 @@ describe('T17: a large body', () => {
 
   test.each([200_000, undefined])('comes whole when its sender may: %s', async (length) => {
     let asked = 0;
-    await start({ beforeLarge: () => Promise.resolve(++asked * 300_000) });
+    await start({ largest: () => Promise.resolve(++asked * 300_000) });
     await send(['x'.repeat(70_000), 'x'.repeat(130_000)], length === undefined ? {} : { length });
     expect([(await outcomes[0]) === 'x'.repeat(200_000), asked]).toEqual([true, 1]);
   });
 
   test.each([200_000, undefined])('may be less for some: %s', async (length) => {
-    await start({ beforeLarge: () => Promise.resolve(100_000) });
+    await start({ largest: () => Promise.resolve(100_000) });
     await send(['x'.repeat(70_000), 'x'.repeat(130_000)], length === undefined ? {} : { length });
     expect(await outcomes[0]).toMatchObject({ code: 'body_too_large' });
   });
 
   test('is nobody’s question while it is small', async () => {
-    await start({ beforeLarge: () => expect.fail('asked') });
+    await start({ largest: () => expect.fail('asked') });
     await send(['x'.repeat(65_536)]);
     expect(await outcomes[0]).toHaveLength(65_536);
   });

@@ -7,121 +7,118 @@ import { LARGE_BYTES } from './large-body.ts';
 /** Longest pause between two parts of a body. */
 const STALL_MS = 30_000;
 
-export interface BodyOptions {
+/** Whoever wants a body. Either `received` or `failed` is called, once. */
+export interface BodyReceiver {
   readonly maxBytes: number;
   /** What the bytes are counted in; given back by whoever made it. */
   readonly share: ByteShare;
-  /** Asked once, of a large body only. Says how many bytes may come; throws when none may. */
-  readonly beforeLarge?: () => Promise<number>;
-  /** Tells the client that its body is wanted. */
-  readonly ask: () => void;
-  readonly stallMs?: number;
+  readonly stallMs?: number | undefined;
+  /** Asked once, of a large body only. Says how many bytes may come; rejects when none may. */
+  largest?(): Promise<number>;
+  /** The client is to be told that its body is wanted. */
+  ask(): void;
+  received(body: Buffer): void;
+  /** `body_too_large`, `request_timeout`, `overloaded`, `cancelled` (the client has gone), or what `largest` rejects with. */
+  failed(error: unknown): void;
 }
 
-/**
- * Reads a body into memory, as far as there is room for it. Throws `body_too_large`, `request_timeout`, `overloaded`, and
- * `cancelled` when the client has gone. What is left of the body then is unread.
- */
-export function readBody(request: IncomingMessage, options: BodyOptions): Promise<Buffer> {
-  const { maxBytes, beforeLarge, ask } = options;
+/** Reads a body into memory, as far as there is room for it. What is left of one that fails is unread. */
+export function readBody(request: IncomingMessage, receiver: BodyReceiver): void {
   const declared = Number(request.headers['content-length'] ?? 0);
-  if (declared > maxBytes) return Promise.reject(new AdapterError('body_too_large'));
-  if (declared > LARGE_BYTES && beforeLarge !== undefined) return readLarge(request, options, declared, beforeLarge);
-  ask();
-  return new BodyRead(request, options, beforeLarge).done;
+  if (declared > receiver.maxBytes) receiver.failed(new AdapterError('body_too_large'));
+  else if (declared > LARGE_BYTES && receiver.largest !== undefined) {
+    receiver.largest().then(
+      (maxBytes) => {
+        if (declared > maxBytes) receiver.failed(new AdapterError('body_too_large'));
+        // Nobody listened meanwhile.
+        else if (request.destroyed) receiver.failed(gone());
+        else read(request, receiver, Math.min(maxBytes, receiver.maxBytes), true);
+      },
+      (error: unknown) => receiver.failed(error),
+    );
+  } else read(request, receiver, receiver.maxBytes, receiver.largest === undefined);
 }
 
-async function readLarge(
-  request: IncomingMessage,
-  options: BodyOptions,
-  declared: number,
-  beforeLarge: NonNullable<BodyOptions['beforeLarge']>,
-): Promise<Buffer> {
-  const maxBytes = Math.min(options.maxBytes, await beforeLarge());
-  if (declared > maxBytes) throw new AdapterError('body_too_large');
-  // Nobody listened meanwhile.
-  if (request.destroyed) throw gone();
-  options.ask();
-  return new BodyRead(request, { ...options, maxBytes }, undefined).done;
+function read(request: IncomingMessage, receiver: BodyReceiver, maxBytes: number, mayBeLarge: boolean): void {
+  receiver.ask();
+  new BodyRead(request, receiver, maxBytes, mayBeLarge).start();
 }
 
 const gone = (): AdapterError => new AdapterError('cancelled', 'The client has gone away.');
 
+/** No promises and few closures: every call comes through here. */
 class BodyRead {
-  readonly done: Promise<Buffer>;
   readonly #request: IncomingMessage;
-  readonly #share: ByteShare;
+  readonly #receiver: BodyReceiver;
   readonly #chunks: Buffer[] = [];
   readonly #timer: NodeJS.Timeout;
-  readonly #resolve: (body: Buffer) => void;
-  readonly #reject: (error: unknown) => void;
-  #beforeLarge: (() => Promise<number>) | undefined;
+  #mayBeLarge: boolean;
   #maxBytes: number;
   #length = 0;
   #isOver = false;
 
-  constructor(
-    request: IncomingMessage,
-    { maxBytes, share, stallMs = STALL_MS }: BodyOptions,
-    beforeLarge: BodyOptions['beforeLarge'],
-  ) {
-    ({ promise: this.done, resolve: this.#resolve, reject: this.#reject } = Promise.withResolvers<Buffer>());
+  constructor(request: IncomingMessage, receiver: BodyReceiver, maxBytes: number, mayBeLarge: boolean) {
     this.#request = request;
-    this.#share = share;
+    this.#receiver = receiver;
     this.#maxBytes = maxBytes;
-    this.#beforeLarge = beforeLarge;
-    this.#timer = setTimeout(() => this.#fail(new AdapterError('request_timeout')), stallMs);
-    // A request without a listener for errors has none: it is closed then.
-    request.on('data', this.#onData).on('end', this.#onEnd).on('close', this.#onGone);
+    this.#mayBeLarge = mayBeLarge;
+    this.#timer = setTimeout(stalled, receiver.stallMs ?? STALL_MS, this);
   }
 
-  readonly #onData = (chunk: Buffer): void => {
-    if (this.#isOver) return undefined;
-    this.#timer.refresh();
-    this.#length += chunk.length;
-    if (this.#length > this.#maxBytes) return this.#fail(new AdapterError('body_too_large'));
-    if (!this.#share.take(chunk.length))
-      return this.#fail(new AdapterError('overloaded', undefined, { retryAfter: 1 }));
-    this.#chunks.push(chunk);
-    const ask = this.#beforeLarge;
-    if (ask === undefined || this.#length <= LARGE_BYTES) return undefined;
-    this.#beforeLarge = undefined;
-    return this.#pauseFor(ask);
-  };
-
-  readonly #onEnd = (): void => {
-    if (this.#isOver) return;
-    this.#stop();
-    // A copy also of a single part: that is a view of the connection's buffer.
-    this.#resolve(Buffer.concat(this.#chunks, this.#length));
-  };
-
-  readonly #onGone = (): void => this.#fail(gone());
-
-  #pauseFor(ask: () => Promise<number>): void {
-    this.#request.pause();
-    ask().then(
-      (maxBytes) => {
-        this.#maxBytes = Math.min(this.#maxBytes, maxBytes);
-        if (this.#isOver) return;
-        if (this.#length > this.#maxBytes) this.#fail(new AdapterError('body_too_large'));
-        else this.#request.resume();
-      },
-      (error: unknown) => this.#fail(error),
-    );
+  start(): void {
+    // A request without a listener for errors has none: it is closed then. Listeners stay, because taking them off costs
+    // each call more than they do.
+    this.#request
+      .on('data', (chunk: Buffer) => this.#take(chunk))
+      .on('end', () => this.#end())
+      .on('close', () => this.fail(gone()));
   }
 
-  #fail(error: unknown): void {
+  fail(error: unknown): void {
     if (this.#isOver) return;
     this.#stop();
     this.#request.pause();
     this.#chunks.length = 0;
-    this.#reject(error);
+    this.#receiver.failed(error);
   }
 
-  /** Listeners stay: taking them off costs each call more than they do. */
+  #take(chunk: Buffer): void {
+    if (this.#isOver) return;
+    this.#timer.refresh();
+    this.#length += chunk.length;
+    if (this.#length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
+    else if (!this.#receiver.share.take(chunk.length))
+      this.fail(new AdapterError('overloaded', undefined, { retryAfter: 1 }));
+    else {
+      this.#chunks.push(chunk);
+      if (!this.#mayBeLarge && this.#length > LARGE_BYTES) this.#askForMore();
+    }
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#stop();
+    // A copy also of a single part: that is a view of the connection's buffer.
+    this.#receiver.received(Buffer.concat(this.#chunks, this.#length));
+  }
+
+  #askForMore(): void {
+    this.#mayBeLarge = true;
+    this.#request.pause();
+    this.#receiver.largest?.().then(
+      (maxBytes) => {
+        this.#maxBytes = Math.min(this.#maxBytes, maxBytes);
+        if (this.#length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
+        else if (!this.#isOver) this.#request.resume();
+      },
+      (error: unknown) => this.fail(error),
+    );
+  }
+
   #stop(): void {
     this.#isOver = true;
     clearTimeout(this.#timer);
   }
 }
+
+const stalled = (read: BodyRead): void => read.fail(new AdapterError('request_timeout'));

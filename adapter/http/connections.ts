@@ -88,7 +88,7 @@ export class Connections {
 
   #start(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     connection.running++;
-    response.once('close', () => {
+    response.on('close', () => {
       connection.running--;
       this.#next(connection);
     });

@@ -5,7 +5,7 @@ import { AdapterError, rpcErrorText } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Incoming } from '../gateway/incoming.ts';
 import type { Mount } from '../gateway/turn.ts';
-import { type BodyOptions, readBody } from './body-reader.ts';
+import { type BodyReceiver, readBody } from './body-reader.ts';
 import { answerEarly, askForBody, bringsLargeBody, LARGE_BYTES } from './large-body.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
@@ -34,7 +34,7 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway, o
     onRequest: (request, reply) => {
       const { method, refusal } = request;
       if (refusal !== undefined && method !== 'POST') throw refusal;
-      if (method === 'POST') void new PostExchange(mount, gateway, options, request, reply).answer();
+      if (method === 'POST') new PostExchange(mount, gateway, options, request, reply).start();
       else if (method === 'GET') void gateway.get(mount, accept(mount, request, reply));
       else if (method === 'DELETE') void gateway.delete(mount, accept(mount, request, reply));
       else {
@@ -55,7 +55,10 @@ function accept(mount: Mount, request: FastifyRequest, reply: FastifyReply): Inc
 }
 
 /** A POST, up to where its body is there. */
-class PostExchange {
+class PostExchange implements BodyReceiver {
+  readonly maxBytes: number;
+  readonly share: ByteShare;
+  readonly stallMs: number | undefined;
   readonly #mount: Mount;
   readonly #gateway: Gateway;
   readonly #options: McpRouteOptions;
@@ -63,6 +66,10 @@ class PostExchange {
   readonly #incoming: Incoming;
 
   constructor(mount: Mount, gateway: Gateway, options: McpRouteOptions, request: FastifyRequest, reply: FastifyReply) {
+    const isRefused = request.refusal !== undefined;
+    this.maxBytes = isRefused ? LARGE_BYTES : options.maxBodyBytes;
+    this.share = options.bodies.share();
+    this.stallMs = isRefused ? REFUSED_STALL_MS : undefined;
     this.#mount = mount;
     this.#gateway = gateway;
     this.#options = options;
@@ -70,38 +77,39 @@ class PostExchange {
     this.#incoming = accept(mount, request, reply);
   }
 
-  async answer(): Promise<void> {
-    const share = this.#options.bodies.share();
+  start(): void {
     // A call keeps its body, to send it again when the upstream has lost its session.
-    this.#incoming.reply.on('close', () => share.giveBack());
-    const { refusal } = this.#request;
-    let bytes;
-    try {
-      if (refusal !== undefined) return this.#gateway.refuse(this.#incoming, refusal, await this.#readSmall(share));
-      const type = this.#request.headers['content-type'];
-      if (type === undefined || !JSON_TYPE.test(type)) throw new AdapterError('unsupported_media_type');
-      bytes = await this.#read(share, {
-        maxBytes: this.#options.maxBodyBytes,
-        beforeLarge: () => this.#gateway.largestBody(this.#mount, this.#incoming),
-      });
-    } catch (error) {
-      share.giveBack();
-      return this.#refuse(this.#options.known(error));
+    this.#incoming.reply.on('close', () => this.share.giveBack());
+    const { raw, headers, refusal } = this.#request;
+    const isJson = JSON_TYPE.test(headers['content-type'] ?? '');
+    if (refusal === undefined) {
+      if (isJson) readBody(raw, this);
+      else this.failed(new AdapterError('unsupported_media_type'));
+      return;
     }
-    return this.#gateway.post(this.#mount, this.#incoming, bytes);
+    // Whatever it says; only for the id of the message.
+    if (isJson && headers.expect === undefined && !bringsLargeBody(raw)) readBody(raw, this);
+    else this.received(EMPTY);
   }
 
-  #read(share: ByteShare, limits: Pick<BodyOptions, 'maxBytes' | 'beforeLarge' | 'stallMs'>): Promise<Buffer> {
-    const { raw } = this.#request;
-    return readBody(raw, { ...limits, share, ask: () => askForBody(raw, this.#incoming.reply) });
+  ask(): void {
+    askForBody(this.#request.raw, this.#incoming.reply);
   }
 
-  /** The body of a request that is refused whatever it says; only for the id of the message. */
-  #readSmall(share: ByteShare): Promise<Buffer> | Buffer {
-    const { raw, headers } = this.#request;
-    const isWorthIt = JSON_TYPE.test(headers['content-type'] ?? '') && headers.expect === undefined;
-    if (!isWorthIt || bringsLargeBody(raw)) return EMPTY;
-    return this.#read(share, { maxBytes: LARGE_BYTES, stallMs: REFUSED_STALL_MS }).catch(() => EMPTY);
+  largest(): Promise<number> {
+    return this.#gateway.largestBody(this.#mount, this.#incoming);
+  }
+
+  received(body: Buffer): void {
+    const { refusal } = this.#request;
+    if (refusal === undefined) void this.#gateway.post(this.#mount, this.#incoming, body);
+    else this.#gateway.refuse(this.#incoming, refusal, body);
+  }
+
+  failed(error: unknown): void {
+    this.share.giveBack();
+    if (this.#request.refusal === undefined) this.#refuse(this.#options.known(error));
+    else this.received(EMPTY);
   }
 
   /** Answers before the body, or all of it, is there. */
