@@ -71,7 +71,9 @@ class BodyRead {
     this.#request
       .on('data', (chunk: Buffer) => this.#take(chunk))
       .on('end', () => this.#end())
-      .on('close', () => this.fail(gone()));
+      .on('close', () => {
+        if (!this.#isOver) this.fail(gone());
+      });
   }
 
   fail(error: unknown): void {
