@@ -8,13 +8,10 @@ const MOST_SIZE = 256 << 20;
 const OVERHEAD = 400;
 
 /** An eighth of what the program may use, in characters: those outside of Latin-1 take two bytes each. */
-export const CACHES_SIZE = Math.min(
-  MOST_SIZE,
-  Math.max(LEAST_SIZE, Math.floor(getHeapStatistics().heap_size_limit / 8)),
-);
+const CACHES_SIZE = Math.min(MOST_SIZE, Math.max(LEAST_SIZE, Math.floor(getHeapStatistics().heap_size_limit / 8)));
 
 interface Kept {
-  readonly value: NonNullable<unknown>;
+  readonly value: unknown;
   readonly size: number;
 }
 
@@ -41,7 +38,7 @@ export class Caches {
    * A cache of its own in the account.
    * @param sizeOf the characters of a value
    */
-  region<V extends NonNullable<unknown>>(sizeOf: (value: V) => number): Cache<V> {
+  region<V>(sizeOf: (value: V) => number): Cache<V> {
     this.#regions += 1;
     const prefix = `${this.#regions}\n`;
     return {
