@@ -7,47 +7,17 @@ which each test brings itself. What is not named here stays the suite's own.
 import contextlib
 import functools
 import os
-import socket
 import uuid
 
-import anyio
 import httpx2
 import pytest
-import uvicorn
 from mcp.client.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from tests.interaction import _connect
+from upstream_server import served
 
 ADAPTER_URL = os.environ["ADAPTER_URL"]
-UPSTREAM_PORT = int(os.environ["UPSTREAM_PORT"])
-
-
-class QuietServer(uvicorn.Server):
-    def capture_signals(self):
-        return contextlib.nullcontext()
-
-
-@contextlib.asynccontextmanager
-async def served(app):
-    """The app on the adapter's upstream port."""
-    with socket.socket() as listening:
-        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        listening.bind(("127.0.0.1", UPSTREAM_PORT))
-        config = uvicorn.Config(app, lifespan="off", log_level="critical", timeout_graceful_shutdown=1)
-        server = QuietServer(config)
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(functools.partial(server.serve, sockets=[listening]))
-            while not server.started:
-                await anyio.sleep(0.005)
-            try:
-                yield
-            finally:
-                server.should_exit = True
-                server.force_exit = True
-                # A kept connection would lead to this server when the next one has its port.
-                for connection in list(server.server_state.connections):
-                    connection.transport.close()
 
 
 @contextlib.asynccontextmanager
