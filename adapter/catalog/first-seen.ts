@@ -29,9 +29,13 @@ export const rowOf = (text: string): string => short(text);
 
 export type Since = 'same' | 'changed' | 'new';
 
-/** What each entry is, compared with what was seen first; undefined when all are the same. */
+/**
+ * What each entry is, compared with what was seen first; undefined when all are the same. Where more was seen than is
+ * remembered, nothing is known to be new.
+ */
 export function since(first: string, now: string): Since[] | undefined {
   if (first === now) return undefined;
+  const unknown: Since = first.length < MAX_ROWS * ROW_CHARS ? 'new' : 'same';
   const seen = new Map<string, Set<string>>();
   for (const [id, text] of rows(first)) {
     const texts = seen.get(id);
@@ -40,7 +44,7 @@ export function since(first: string, now: string): Since[] | undefined {
   }
   const all = Array.from(rows(now), ([id, text]): Since => {
     const texts = seen.get(id);
-    if (texts === undefined) return 'new';
+    if (texts === undefined) return unknown;
     return texts.has(text) ? 'same' : 'changed';
   });
   return all.every((one) => one === 'same') ? undefined : all;

@@ -1,3 +1,4 @@
+import type { FirstTextTime } from '../state/first-texts.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { seenBy } from './seen-by.ts';
 import type { FirstSeen } from './server-texts.ts';
@@ -7,8 +8,13 @@ import type { Turn } from './turn.ts';
 export function firstSeen({ mount, parts, incoming }: Turn, record: SessionRecord): FirstSeen | undefined {
   if (!mount.texts.pins) return undefined;
   const { name, ttlMs } = seenBy(record, mount.headers.clientKey(incoming.headers), mount.texts.sessionlessTtlMs);
-  return (part, text) => {
+  const { firstTexts } = parts.store;
+  const time = (): FirstTextTime => {
     const now = Date.now();
-    return parts.store.firstTexts.keep(`${name}:${part}`, text, { now, expiresAt: now + ttlMs });
+    return { now, expiresAt: now + ttlMs };
+  };
+  return {
+    find: (part) => firstTexts.find(`${name}:${part}`, time()),
+    keep: (part, text) => firstTexts.keep(`${name}:${part}`, text, time()),
   };
 }

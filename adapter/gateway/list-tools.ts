@@ -4,6 +4,7 @@ import { elements, locate } from '../exchange/json-scan.ts';
 import { METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
+import { LISTS, type ListOf } from './list-of.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
@@ -28,17 +29,6 @@ export interface ListingRequest {
   readonly inSession: { readonly session: UpstreamSession; readonly headers: readonly string[] } | undefined;
 }
 
-/** A list that can be asked for. */
-export interface ListOf {
-  readonly method: string;
-  /** Where its entries stand in a result. */
-  readonly member: string;
-  /** What they are, for errors. */
-  readonly words: string;
-}
-
-const TOOLS: ListOf = { method: 'tools/list', member: 'tools', words: 'tools' };
-
 /** What an upstream says that has no tools at all. */
 export class NoToolsError extends AdapterError {}
 
@@ -56,7 +46,7 @@ async function* listTools(
   request: ListingRequest,
   signal: AbortSignal,
   earlier?: string,
-  of: ListOf = TOOLS,
+  of: ListOf = LISTS.tools,
 ): AsyncGenerator<string, void> {
   const { upstream, redact, base, inSession } = request;
   const meta = inSession === undefined ? { _meta: MODERN_META } : {};
@@ -97,17 +87,26 @@ export async function wholeList(
   request: ListingRequest,
   signal: AbortSignal,
   first?: string,
-  of: ListOf = TOOLS,
+  of: ListOf = LISTS.tools,
 ): Promise<string> {
-  const pages = first === undefined ? [] : [first];
-  for await (const page of listTools(request, signal, first, of)) pages.push(page);
-  const [start = '', ...further] = pages;
-  if (further.length === 0) return start;
-  const entries = further.flatMap((page) => {
-    const spans = elements(page, locate(page, [of.member])?.start);
-    return Array.from(spans, (span) => page.slice(span.start, span.end));
-  });
-  return joinedPages(start, of.member, entries);
+  const { maxEntries = Infinity } = of;
+  let start = first;
+  let count = start === undefined || maxEntries === Infinity ? 0 : entriesOf(start, of).length;
+  if (start !== undefined && count >= maxEntries) return start;
+  const further: string[] = [];
+  for await (const page of listTools(request, signal, first, of)) {
+    const entries = entriesOf(page, of);
+    count += entries.length;
+    if (start === undefined) start = page;
+    else for (const entry of entries) further.push(entry);
+    if (count >= maxEntries) break;
+  }
+  return further.length === 0 ? (start ?? '') : joinedPages(start ?? '', of.member, further);
+}
+
+function entriesOf(page: string, { member }: ListOf): string[] {
+  const spans = elements(page, locate(page, [member])?.start);
+  return Array.from(spans, ({ start, end }) => page.slice(start, end));
 }
 
 /** Whether a result (JSON text) says that there is a page behind it. */

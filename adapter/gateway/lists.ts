@@ -5,11 +5,8 @@ import { elements, folded, locate, members, type Span, splice } from '../exchang
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { firstSeen } from './first-seen.ts';
-import { hasMore, wholeList } from './list-tools.ts';
-import { listingFor } from './listing-for.ts';
-import { listingLimit } from './listing-limit.ts';
-import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
+import { LISTS, type ListName } from './list-of.ts';
+import { otherList } from './other-list.ts';
 import type { OwnResources } from './own-resources.ts';
 import type { Page } from './tool-surface.ts';
 import { TurnTools } from './turn-tools.ts';
@@ -17,27 +14,14 @@ import type { Mount, Turn } from './turn.ts';
 
 /** What a request asks for a list of, as far as the adapter may have something to say about it. */
 interface Listing {
-  readonly kind: 'tools' | 'prompts' | 'resources' | 'templates';
+  readonly kind: ListName;
   /** The adapter's own tools and resources stand on the first one. */
   readonly page: Page;
 }
 
-const KINDS: Readonly<Record<string, Listing['kind']>> = {
-  'tools/list': 'tools',
-  'prompts/list': 'prompts',
-  'resources/list': 'resources',
-  'resources/templates/list': 'templates',
-};
-/** Where its entries stand in a result, and what they are. */
-const MEMBERS = { tools: 'tools', prompts: 'prompts', resources: 'resources', templates: 'resourceTemplates' } as const;
-const ENTRIES = { prompts: 'prompt', resources: 'resource', templates: 'template' } as const;
-const COUNTED = {
-  tools: 'tools',
-  prompts: 'prompts',
-  resources: 'resources',
-  templates: 'resource templates',
-} as const;
-const METHODS = { prompts: 'prompts/list', templates: 'resources/templates/list' } as const;
+const KINDS: ReadonlyMap<string, ListName> = new Map(
+  (Object.keys(LISTS) as ListName[]).map((kind) => [LISTS[kind].method, kind]),
+);
 const NO_RESOURCES = '{"resources":[]}';
 const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
@@ -107,7 +91,7 @@ export function strayAnswer(
 function resumedAnswer(turn: Turn, record: SessionRecord, text: string): string | Promise<string> {
   return eachMessage(checked(text), (message) => {
     const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
-    const kind = (['tools', 'resources', 'prompts', 'templates'] as const).find((one) => has(MEMBERS[one]));
+    const kind = (['tools', 'resources', 'prompts', 'templates'] as const).find((one) => has(LISTS[one].member));
     if (kind === undefined) return message;
     // The result of a call or a read may have members of these names; then there is nothing to add to them.
     const page = has('content') || has('contents') ? 'later' : 'unknown';
@@ -134,7 +118,7 @@ export async function ownList(mount: Mount, record: SessionRecord, message: Mess
 }
 
 function listingOf(message: Message): Listing | undefined {
-  const kind = message.kind === 'request' ? KINDS[message.method] : undefined;
+  const kind = message.kind === 'request' ? KINDS.get(message.method) : undefined;
   if (kind === undefined) return undefined;
   const { cursor, _meta, ...others } = message.params;
   if (cursor !== undefined && cursor !== null) return { kind, page: 'later' };
@@ -204,10 +188,10 @@ function sameForSession(
   if (listing === undefined) return text;
   const { kind } = listing;
   if (kind !== 'tools' && !mount.texts.any) return text;
-  if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, [MEMBERS[kind], 'nextCursor'])) {
+  if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, [LISTS[kind].member, 'nextCursor'])) {
     throw new AdapterError(
       'upstream_failed',
-      `The upstream server lists its ${COUNTED[kind]} in a way that clients may read differently.`,
+      `The upstream server lists its ${LISTS[kind].words} in a way that clients may read differently.`,
     );
   }
   const listed = text.slice(result.start, result.end);
@@ -222,23 +206,6 @@ function sameForSession(
 function asPrivate(mount: Mount, result: string): string {
   const scope = mount.texts.pins ? locate(result, ['cacheScope']) : undefined;
   return scope === undefined ? result : splice(result, [{ ...scope, with: '"private"' }]);
-}
-
-/** What clients see of a list that is not of tools. Pins tell what is new, so those of few entries are read as a whole. */
-async function otherList(
-  turn: Turn,
-  record: SessionRecord,
-  kind: keyof typeof ENTRIES,
-  result: string,
-  page: Page,
-): Promise<string> {
-  const { texts } = turn.mount;
-  const shown = (text: string): Promise<string> =>
-    texts.shown(ENTRIES[kind], text, page === 'later' ? undefined : firstSeen(turn, record));
-  if (!texts.pins || kind === 'resources' || page !== 'first' || !hasMore(result)) return shown(result);
-  using limit = listingLimit(turn.incoming.reply, REQUEST_TIMEOUT_MS);
-  const of = { method: METHODS[kind], member: MEMBERS[kind], words: COUNTED[kind] };
-  return shown(await wholeList(listingFor(turn, record), limit.signal, result, of));
 }
 
 /** Whether an object names one of these members twice, or in a spelling that parsers which ignore case take for it. */

@@ -27,7 +27,10 @@ function setup(
       onCleaned: (event, kind) => cleaned.push([kind, event]),
       onDrift: (preview) => drifts.push(preview),
     }),
-    first: async (part, text) => kept.get(part) ?? (kept.set(part, text), text),
+    first: {
+      find: async (part) => kept.get(part),
+      keep: async (part, text) => kept.get(part) ?? (kept.set(part, text), text),
+    },
     cleaned,
     drifts,
   };

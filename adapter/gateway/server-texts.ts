@@ -27,8 +27,15 @@ const MEMBER_OF: Readonly<Record<ListKind, string>> = {
   template: 'resourceTemplates',
 };
 
-/** What a client saw first: gives back the text that was kept under the name first, which may be this one. */
-export type FirstSeen = (part: ListKind | 'instructions', text: string) => Promise<string>;
+type Part = ListKind | 'instructions';
+
+/** What a client saw first. */
+export interface FirstSeen {
+  /** Undefined where nothing is kept. */
+  find(part: Part): Promise<string | undefined>;
+  /** Gives back the text that was kept first, which may be this one. */
+  keep(part: Part, text: string): Promise<string>;
+}
 
 export interface ServerTextsOptions {
   readonly caches: Caches;
@@ -85,13 +92,19 @@ export class ServerTexts {
   /**
    * A result with a list (JSON text) as the client gets it.
    * @param first undefined where nothing is compared
+   * @param whole how to get the whole list (JSON text of a result) that this one is a page of; undefined where it is all
    */
-  async shown(kind: ListKind, result: string, first: FirstSeen | undefined): Promise<string> {
-    const span = locate(result, [MEMBER_OF[kind]]);
-    if (span === undefined || result.charAt(span.start) !== '[') return result;
+  async shown(
+    kind: ListKind,
+    result: string,
+    first: FirstSeen | undefined,
+    whole?: () => Promise<string>,
+  ): Promise<string> {
+    const span = listIn(kind, result);
+    if (span === undefined) return result;
     const prepared = await this.#prepared(kind, result.slice(span.start, span.end));
     const { entries, list, isShorter } = prepared;
-    const changes = await this.#changes(kind, prepared, first);
+    const changes = await this.#changes(kind, prepared, first, whole);
     if (
       changes === undefined &&
       !isShorter &&
@@ -128,7 +141,7 @@ export class ServerTexts {
     if (first === undefined || !this.pins) return text;
     const said = instructionsOf(text);
     const row = rowOf(said);
-    if ((await first('instructions', row)) === row) return text;
+    if ((await first.keep('instructions', row)) === row) return text;
     this.#once(`instructions\n${row}`, () => this.#options.onDrift?.('changed=instructions'));
     if (said === '') return text;
     if (this.blocks) return without(text, 'instructions');
@@ -151,9 +164,10 @@ export class ServerTexts {
     kind: ListKind,
     { entries, rows }: PreparedTexts,
     first: FirstSeen | undefined,
+    whole: (() => Promise<string>) | undefined,
   ): Promise<Since[] | undefined> {
     if (first === undefined || !this.pins) return undefined;
-    const seen = await first(kind, rows);
+    const seen = await this.#seen(kind, rows, first, whole);
     const changes = since(seen, rows)?.map((one): Since => (kind === 'resource' && one === 'new' ? 'same' : one));
     if (changes === undefined || changes.every((one) => one === 'same')) return undefined;
     const named = entries.flatMap(({ id }, i) => {
@@ -164,6 +178,24 @@ export class ServerTexts {
       this.#options.onDrift?.(`${MEMBER_OF[kind]}: ${named.slice(0, MAX_NAMED).join(', ')}`),
     );
     return changes;
+  }
+
+  /** What the client saw first. If it has seen nothing yet, it is all that it could see now. */
+  async #seen(
+    kind: ListKind,
+    rows: string,
+    first: FirstSeen,
+    whole: (() => Promise<string>) | undefined,
+  ): Promise<string> {
+    if (whole === undefined) return first.keep(kind, rows);
+    const known = await first.find(kind);
+    if (known !== undefined) return known;
+    const all = await whole();
+    const span = listIn(kind, all);
+    const list = span === undefined ? '[]' : all.slice(span.start, span.end);
+    // What is cleaned on the other pages is told when they are shown.
+    const { entries } = await inTurns(cleanList(list, kind, this.#options.sanitization));
+    return first.keep(kind, rowsOf(entries, kind));
   }
 
   /** Undefined: left out. */
@@ -193,6 +225,12 @@ const greetingEvent = (fields: readonly string[], blocked: boolean) => ({
   first: [{ name: 'instructions', fields }],
   blocked,
 });
+
+/** Where the list stands in a result (JSON text); undefined where there is none. */
+function listIn(kind: ListKind, result: string): Span | undefined {
+  const span = locate(result, [MEMBER_OF[kind]]);
+  return span !== undefined && result.charAt(span.start) === '[' ? span : undefined;
+}
 
 /** As JSON text, '' where there are none. */
 function instructionsOf(greeting: string): string {

@@ -13,10 +13,10 @@ import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { askList } from './ask-list.ts';
 import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
 import { firstPage } from './first-page.ts';
 import { listingLimit } from './listing-limit.ts';
-import { orAborted } from './or-aborted.ts';
 import { seenBy } from './seen-by.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
@@ -351,7 +351,7 @@ export class ToolSurface {
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
   async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
     const ttl = this.isStrict ? 0 : this.#ttlMs;
-    if (ttl === 0) return this.#listed(await ask(source, record, signal));
+    if (ttl === 0) return this.#listed(await askList(source, record, signal));
     if (isWorkspace(record)) {
       const request = source.request(record);
       const { inventory } = request;
@@ -361,7 +361,7 @@ export class ToolSurface {
     const known = this.#recent.get(key);
     const list = known === undefined ? undefined : this.#views.known(known);
     if (list !== undefined) return list;
-    const result = await this.#asking.of(key, signal, (shared) => ask(source, record, shared));
+    const result = await this.#asking.of(key, signal, (shared) => askList(source, record, shared));
     const listed = await this.#listed(result);
     this.#recent.set(key, listed.key, { ttl });
     return listed;
@@ -396,17 +396,6 @@ export class ToolSurface {
 
 function sessionKey({ clientKey }: ToolSource, { sessionId, generation, listsGeneration }: SessionRecord): string {
   return [sessionId, generation, listsGeneration, clientKey].join('\n');
-}
-
-/** Asks in a session that the upstream has lost once more in a new one. */
-async function ask(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<string> {
-  try {
-    return await wholeList(source.request(record), signal);
-  } catch (error) {
-    if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
-  }
-  const renewed = await orAborted(source.renew(record), signal);
-  return wholeList(source.request(renewed), signal);
 }
 
 const noList = (): AdapterError =>

@@ -20,6 +20,7 @@ export class AvailableStore implements StateStore {
     consume: (nonce, now) => this.#health.run((store) => store.nonces.consume(nonce, now)),
   };
   readonly firstTexts: FirstTexts = {
+    find: (name, time) => this.#health.run((store) => store.firstTexts.find(name, time)),
     keep: (name, text, time) => this.#health.run((store) => store.firstTexts.keep(name, text, time)),
   };
   readonly #health: StoreHealth;

@@ -1,4 +1,4 @@
-import type { FirstTexts } from './first-texts.ts';
+import type { FirstTexts, FirstTextTime } from './first-texts.ts';
 
 /** Where the first texts of a store that lives in this process are kept. */
 export interface FirstTextTable {
@@ -18,7 +18,15 @@ export class TableFirstTexts implements FirstTexts {
     this.#step = step;
   }
 
-  keep(name: string, text: string, { now, expiresAt }: { now: number; expiresAt: number }): Promise<string> {
+  find(name: string, { now, expiresAt }: FirstTextTime): Promise<string | undefined> {
+    return this.#step((texts) => {
+      const kept = texts.get(name, now);
+      if (kept !== undefined) texts.set(name, kept, expiresAt);
+      return kept;
+    });
+  }
+
+  keep(name: string, text: string, { now, expiresAt }: FirstTextTime): Promise<string> {
     return this.#step((texts) => {
       texts.dropExpired(now);
       const kept = texts.get(name, now) ?? text;

@@ -31,6 +31,17 @@ for (const technology of stateStores) {
       expect(await a.firstTexts.keep(name, 'third', minute(T))).toBe('größe\n1');
     });
 
+    test('is found by who has nothing to keep, which makes its time begin anew', async () => {
+      const name = randomUUID();
+      expect(await a.firstTexts.find(name, minute(T))).toBeUndefined();
+      await a.firstTexts.keep(name, '', minute(T));
+      const later = T + MINUTE - 1;
+      expect(await b.firstTexts.find(name, minute(later))).toBe('');
+      expect(await a.firstTexts.find(name, minute(later + MINUTE - 1))).toBe('');
+      expect(await b.firstTexts.find(name, minute(later + 2 * MINUTE - 1))).toBeUndefined();
+      expect(await a.firstTexts.keep(name, 'new', minute(later + 2 * MINUTE - 1))).toBe('new');
+    });
+
     test('of 20 at once one wins, for all', async () => {
       const name = randomUUID();
       const got = await Promise.all(

@@ -1,5 +1,5 @@
 import { redisScript } from '../../crds/runtime/redis-script.ts';
-import type { FirstTexts } from './first-texts.ts';
+import type { FirstTexts, FirstTextTime } from './first-texts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
 
@@ -14,6 +14,14 @@ const KEEP = redisScript(`
   redis.call('PEXPIREAT', KEYS[1], ARGV[4])
   return redis.call('HGET', KEYS[1], 'text')`);
 
+/** hash · now, expiresAt, live until → text, or nothing */
+const FIND = redisScript(`
+  local ends = tonumber(redis.call('HGET', KEYS[1], 'expiresAt') or '0')
+  if ends <= tonumber(ARGV[1]) then return false end
+  redis.call('HSET', KEYS[1], 'expiresAt', ARGV[2])
+  redis.call('PEXPIREAT', KEYS[1], ARGV[3])
+  return redis.call('HGET', KEYS[1], 'text')`);
+
 /** First texts in Redis: a key each. */
 export class RedisFirstTexts implements FirstTexts {
   readonly #connection: RedisConnection;
@@ -24,7 +32,13 @@ export class RedisFirstTexts implements FirstTexts {
     this.#keys = keys;
   }
 
-  async keep(name: string, text: string, { now, expiresAt }: { now: number; expiresAt: number }): Promise<string> {
+  async find(name: string, { now, expiresAt }: FirstTextTime): Promise<string | undefined> {
+    const values = [now, expiresAt, Math.ceil(expiresAt + GRACE_MS)];
+    const text = await this.#connection.script(FIND, [this.#keys.firstText(name)], values);
+    return text === null ? undefined : String(text);
+  }
+
+  async keep(name: string, text: string, { now, expiresAt }: FirstTextTime): Promise<string> {
     const values = [text, now, expiresAt, Math.ceil(expiresAt + GRACE_MS)];
     return String(await this.#connection.script(KEEP, [this.#keys.firstText(name)], values));
   }
