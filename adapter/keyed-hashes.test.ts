@@ -20,6 +20,7 @@ test('T2 T25: a hash of a token or of arguments cannot be made without the secre
   expect(guesses).not.toContain(one.arguments('word'));
   expect(Buffer.from(one.principal('word'), 'base64url').toString('hex')).not.toBe(one.arguments('word'));
   expect(hashes('another').principal('word')).not.toBe(one.principal('word'));
+  expect(hashes('another').arguments('word')).not.toBe(one.arguments('word'));
 });
 
 test('T25: replicas with one secret make the same hashes, of each token its own', () => {

@@ -92,7 +92,7 @@ describe('T5: a policy that leaves the ranges out', () => {
 });
 
 describe('the machine itself', () => {
-  test.each(['127.0.0.1', '127.255.0.1', '0.0.0.0', '::1', '::', '0:0:0:0:0:0:0:1', ...forms('127.0.0.1')])(
+  test.each(['127.0.0.1', '127.255.0.1', '0.0.0.0', '0.1.2.3', '::1', '::', '0:0:0:0:0:0:0:1', ...forms('127.0.0.1')])(
     '%s',
     (ip) => {
       expect(isLoopbackAddress(ip)).toBe(true);

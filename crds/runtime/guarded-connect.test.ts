@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ANYWHERE, type ConnectRules, connectRulesFrom, guardedConnector } from './guarded-connect.ts';
+import { ANYWHERE, type ConnectRules, connectRulesFrom, guardedConnector, guardedLookup } from './guarded-connect.ts';
 
 const IN_A_POD: ConnectRules = { loopback: false };
 
@@ -19,7 +19,9 @@ const resolve = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ): void => {
   asked.push(host);
-  const next = names[host]?.shift() ?? [];
+  const next = names[host]?.shift();
+  // What a resolver gives besides an error is no list.
+  if (next === undefined) return done(new Error(`no such name: ${host}`), undefined as never);
   done(
     null,
     next.map((address) => ({ address, family: address.includes(':') ? 6 : 4 })),
@@ -87,6 +89,29 @@ describe('T5: nothing connects to a metadata service or a link-local address', (
     expect(await get('both.example.com')).toMatch('resolves to 169.254.169.254, a link-local address');
     expect(seen).toBe(0);
   });
+});
+
+test('a name that has no address is told as such', async () => {
+  expect(await get('nowhere.example.com')).toBe('no such name: nowhere.example.com');
+});
+
+test('T5: who asks for one address gets one that was checked, or none', async () => {
+  names['one.example.com'] = [
+    ['127.0.0.1', '::1'],
+    ['127.0.0.1', '169.254.169.254'],
+  ];
+  const lookup = guardedLookup(ANYWHERE, resolve);
+  const one = (): Promise<unknown> =>
+    new Promise((done) => lookup('one.example.com', {}, (error, ...found) => done(error?.message ?? found)));
+  expect(await one()).toEqual(['127.0.0.1', 4]);
+  expect(await one()).toMatch('resolves to 169.254.169.254');
+});
+
+test('T5: an address is one in brackets too', async () => {
+  const connect = guardedConnector({}, ANYWHERE, resolve);
+  const target = { hostname: '[fe80::1]', protocol: 'http:', port: '1' };
+  const refused = await new Promise((done) => connect(target, (error) => done(error?.message)));
+  expect(refused).toBe('refused: fe80::1 is a link-local address');
 });
 
 test('T5: a name is resolved once, and the connection goes to what was checked', async () => {

@@ -2,15 +2,18 @@ import { describe, expect, test } from 'vitest';
 import { ANSWER_LIMITS, exceeded, JsonLimitError, parseJson, REQUEST_LIMITS } from './json-limits.ts';
 
 const wide = (count: number): string => `[${Array.from({ length: count }, () => '{}').join()}]`;
+/** An array of so many values, itself included. */
+const values = (count: number): string => `[${'0,'.repeat(count - 2)}0]`;
 const deep = (levels: number): string => '['.repeat(levels) + ']'.repeat(levels);
 
 describe('T17: values are counted before anything is parsed', () => {
   test('a request of a client has at most 200,000, an answer that is read at most 1,000,000', () => {
+    expect(exceeded(values(200_000), REQUEST_LIMITS)).toBeUndefined();
+    expect(exceeded(values(200_001), REQUEST_LIMITS)).toBe('values');
+    expect(exceeded(values(1_000_000), ANSWER_LIMITS)).toBeUndefined();
+    expect(exceeded(values(1_000_001), ANSWER_LIMITS)).toBe('values');
     expect(exceeded(wide(99_000), REQUEST_LIMITS)).toBeUndefined();
     expect(exceeded(wide(200_001), REQUEST_LIMITS)).toBe('values');
-    expect(exceeded(wide(200_001), ANSWER_LIMITS)).toBeUndefined();
-    expect(exceeded(wide(1_000_001), ANSWER_LIMITS)).toBe('values');
-    expect(exceeded('['.concat('0,'.repeat(200_001), '0]'), REQUEST_LIMITS)).toBe('values');
   });
 
   test('levels are counted too, also where they never close', () => {
@@ -29,14 +32,22 @@ describe('T17: values are counted before anything is parsed', () => {
     expect(exceeded(text, REQUEST_LIMITS)).toBeUndefined();
   });
 
-  test('as many as JSON.parse makes are never counted as fewer', () => {
-    const text = JSON.stringify([{ a: [1, '"', { b: null }], '\\': [[], {}] }, 'x,y', -1e3]);
+  test.each([
+    ['of all kinds', [{ a: [1, '"', { b: null }], '\\': [['x'], { c: '' }] }, 'x,y', -1e3]],
+    ['strings', ['a', '', 'b', '\\']],
+  ])('as many are counted as JSON.parse makes: %s', (_, value) => {
+    const text = JSON.stringify(value);
     let made = 0;
-    JSON.parse(text, (_key, value: unknown) => {
+    JSON.parse(text, (_key, one: unknown) => {
       made++;
-      return value;
+      return one;
     });
-    expect(exceeded(text, { values: made - 1, depth: 9 })).toBe('values');
+    expect(exceeded(text, { values: made - 1, depth: 512 })).toBe('values');
+    expect(exceeded(text, { values: made, depth: 512 })).toBeUndefined();
+  });
+
+  test('empty ones are never counted as fewer', () => {
+    expect(exceeded('[[],{},[]]', { values: 3, depth: 512 })).toBe('values');
   });
 
   test.each([

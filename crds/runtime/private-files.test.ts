@@ -60,17 +60,47 @@ describe('T7: the folder of the state', () => {
     { mode: 0o757, refused: true },
     { mode: 0o1777, refused: false },
     { mode: 0o755, refused: false },
-  ])('below a folder $mode of somebody else: refused $refused', ({ mode, refused }, context) => {
+  ])('below a folder $mode of somebody else: refused $refused, and so is a file of the state', (asked, context) => {
     needsRoot(context);
-    // What cannot be changed: the program runs as another user than the folder's owner.
+    const { mode, refused } = asked;
+    for (const make of ['privateFolder', 'privateDatabase']) {
+      const path = join(root, make);
+      // What cannot be changed: the program runs as another user than the folder's owner.
+      const child = asNobody(`${make}(process.argv[1] + '/${make}')`, () => {
+        if (make === 'privateFolder') mkdirSync(path);
+        else writeFileSync(path, '');
+        chownSync(path, NOBODY, NOBODY);
+        chmodSync(root, mode);
+      });
+      expect(child.stderr.includes(`lets others replace ${path}. Run: chmod +t ${root}; or mount`)).toBe(refused);
+      expect(child.status === 0).toBe(!refused);
+      expect(modeOf(root)).toBe(mode.toString(8));
+    }
+  });
+
+  test('is refused where it is a link to a folder that others can replace', (context) => {
+    needsRoot(context);
+    const open = join(root, 'open');
     const child = asNobody(`privateFolder(process.argv[1] + '/state')`, () => {
-      mkdirSync(join(root, 'state'));
-      chownSync(join(root, 'state'), NOBODY, NOBODY);
-      chmodSync(root, mode);
+      mkdirSync(join(open, 'real'), { recursive: true });
+      symlinkSync(join(open, 'real'), join(root, 'state'));
+      chownSync(join(open, 'real'), NOBODY, NOBODY);
+      chmodSync(open, 0o777);
     });
-    expect(child.stderr.includes(`lets others replace ${root}/state. Run: chmod +t ${root}; or mount`)).toBe(refused);
-    expect(child.status === 0).toBe(!refused);
-    expect(modeOf(root)).toBe(mode.toString(8));
+    expect(child.stderr).toContain(`lets others replace ${open}/real`);
+  });
+
+  test('is refused where others can read it and that cannot be changed', (context) => {
+    needsRoot(context);
+    const state = join(root, 'state');
+    mkdirSync(state);
+    const mount = (...options: string[]): number | null => spawnSync('mount', [...options, state]).status;
+    if (mount('-t', 'tmpfs', '-o', 'size=1m,mode=755', 'tmpfs') !== 0) context.skip('nothing can be mounted here');
+    mkdirSync(join(state, 'own'), { mode: 0o755 });
+    expect(mount('-o', 'remount,ro')).toBe(0);
+    expect(() => privateFolder(join(state, 'own'))).toThrow(
+      `the folder ${state}/own can be read by others (mode 0755), and its file system does not let that be changed`,
+    );
   });
 
   test('that is a mount of its own may let a group write, as volumes do', (context) => {
