@@ -707,6 +707,57 @@ describe('the owner of a source', () => {
   });
 });
 
+describe('T17: a window that was read when the process crashed', () => {
+  const large = Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
+  /** Oldest first. */
+  const of = async (kit: RunnerKit) => (await kit.ledger.windows('events', ALL)).toReversed();
+
+  /** Windows of a minute, each of which a process had begun so often before it crashed. */
+  async function begun(times: readonly number[], pagination?: object): Promise<RunnerKit> {
+    const kit = await RunnerKit.start({
+      fields: { emitLogs: false },
+      scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrentWindows: 5, ...(pagination && { pagination }) },
+    });
+    const windows = times.map((_, index) => ({
+      start: minutes(index - times.length),
+      end: minutes(index - times.length + 1),
+    }));
+    await kit.ledger.plan('events', undefined, windows, START, FENCE);
+    for (const [index, window] of (await of(kit)).entries())
+      for (let time = 0; time < (times[index] ?? 0); time += 1) await kit.ledger.begin('events', window.id, FENCE);
+    kit.api.answer = json(large);
+    return kit;
+  }
+
+  test('twice is set aside at once, and the others come', async () => {
+    await using kit = await begun([2, 0]);
+    expect(await kit.runner.run('retry')).toBe('failed');
+    expect(kit.failures()).toMatchObject([{ kind: 'crash', next_attempt: 'dead' }]);
+    expect((await of(kit)).map(({ state }) => state)).toEqual(['dead', 'committed']);
+  });
+
+  test('holds up no other like it: neither when it fails nor when it is done', async () => {
+    await using kit = await begun([1, 1, 1], { type: 'page' });
+    const seconds = inTurn(json({}, 404), json([]), json([]));
+    kit.api.answer = (request, response) =>
+      (request.target.includes('page=1') ? json(large) : seconds)(request, response);
+    await kit.runner.run('retry');
+    expect((await of(kit)).map(({ state }) => state).toSorted()).toEqual(['committed', 'committed', 'open']);
+  });
+
+  test('does not count when it is given up in good order', async () => {
+    await using kit = await begun([0], { type: 'page' });
+    const second = Promise.withResolvers<void>();
+    kit.api.answer = inTurn(json(large), () => second.resolve());
+    const run = kit.runner.run('retry');
+    await second.promise;
+    await kit.runner.close(0);
+    await run;
+    const [window] = await of(kit);
+    expect(await kit.ledger.begin('events', window?.id ?? '', FENCE)).toBe(0);
+  });
+});
+
 describe('the state', () => {
   test('that fails ends a run, which is begun again soon', async () => {
     let failures = 0;
