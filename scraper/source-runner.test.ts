@@ -403,7 +403,9 @@ describe('records', () => {
   });
 
   test('maxRecordsPerScrape counts what is new, over all windows; the rest comes next time', async () => {
+    const cut: number[] = [];
     await using kit = await RunnerKit.start({
+      observer: { ...unobserved, leftOut: (_source, records) => cut.push(records) },
       fields: { ...DELTA, filters: { limits: { maxRecordsPerScrape: 3 } } },
       scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 1 },
     });
@@ -414,6 +416,7 @@ describe('records', () => {
     kit.pass(PERIOD_MS);
     await kit.runner.run('schedule');
     expect(kit.delivered).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(cut).toEqual([4, 1]);
   });
 
   test('the window at maxRecordsPerScrape is cut, which is told, and those after it wait for the next run', async () => {

@@ -118,6 +118,20 @@ describe('a handshake', () => {
     expect(await greet()).toEqual(expected);
   });
 
+  it('T5: connects to no metadata service, whatever address a pod says it has', async () => {
+    const target = { origin: 'http://169.254.169.254:80', mountPath: '/mcp' };
+    expect(await handshake.shakeHands(target, forever)).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('ERR_BLOCKED_ADDRESS'),
+    });
+  });
+
+  it('T17: reads no answer that nests without end', async () => {
+    answer = (_, response) =>
+      response.end(JSON.stringify(result).replace('{', `{"x":${'['.repeat(10_000)}${']'.repeat(10_000)},`));
+    expect(await greet()).toMatchObject({ ok: false });
+  });
+
   it('tells that nobody is there', async () => {
     const found = await handshake.shakeHands({ origin: 'http://127.0.0.1:1', mountPath: '/mcp' }, forever);
     expect(found).toEqual({ ok: false, message: 'http://127.0.0.1:1/mcp cannot be reached: ECONNREFUSED' });

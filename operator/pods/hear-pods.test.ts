@@ -113,18 +113,21 @@ it('has heard nothing of a pod that came, or began anew at another address', asy
   expect(statuses(pod('a', { ip: '10.0.0.9' }))).toEqual(['…']);
 });
 
-it('asks at once those that came while others were asked', async () => {
+it('asks at once those that came while others were asked, also when these have no news', async () => {
+  statuses(pod('a'));
+  await answered();
+  clock = 2_000;
   const { promise, resolve } = Promise.withResolvers<void>();
   release = promise;
   statuses(pod('a'));
-  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
   statuses(pod('a'), pod('b'));
   resolve();
   await answered();
-  expect(told).toBe(1);
+  expect(told).toBe(2);
   statuses(pod('a'), pod('b'));
   await answered();
-  expect(asked).toEqual([['a'], ['a', 'b']]);
+  expect(asked).toEqual([['a'], ['a'], ['a', 'b']]);
 });
 
 it('T23: asks those apart who did not answer the last time', async () => {
