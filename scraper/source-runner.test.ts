@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { answer, type ReceivedRequest } from '../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { inTurn, json } from './requests/testing/test-server.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { type RunObserver, unobserved } from './run-observer.ts';
 import { FENCE, PERIOD_MS, RunnerKit } from './testing/runner-kit.ts';
 
@@ -708,6 +709,19 @@ describe('the owner of a source', () => {
     expect(repeated).toEqual([1]);
     expect(kit.runner.state?.watermark).toEqual(START);
   });
+});
+
+test('T17: a window that is done or has failed gives its memory back', async () => {
+  const memory = new MemoryBudget(2 ** 20);
+  await using kit = await RunnerKit.start({ memory, scrape: { pagination: { type: 'page' } } });
+  kit.api.answer = inTurn(json([{ id: 1 }]), json({}, 404), json([{ id: 1 }]), json([]));
+  await plannedUntil(kit, minutes(-1));
+  for (const result of ['failed', 'done'] as const) {
+    expect(await kit.runner.run('schedule')).toBe(result);
+    using all = memory.share();
+    await all.take(2 ** 20, AbortSignal.timeout(1000));
+    kit.pass(PERIOD_MS);
+  }
 });
 
 describe('T17: a window that was read when the process crashed', () => {

@@ -205,6 +205,18 @@ it.each(['\n\n', '\r\n\r\n', '\r\r'])(
   },
 );
 
+it.each([
+  ['events', ': hello\n\ndata: {}\n\n', 1001],
+  ['bytes', `data: ${'x'.repeat(65_530)}`, 17],
+])('T23: reads so many %s of a stream that never ends', async (_, text, most) => {
+  let parts = 0;
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (; parts < 2 * most; parts += 1) yield Buffer.from(text);
+  }
+  expect(await firstEvent(endless())).toBeUndefined();
+  expect(parts).toBe(most - 1);
+});
+
 it('T23: takes little time for a stream that comes byte by byte and never ends', async () => {
   const parts = inParts(`data: ${'x'.repeat(200_000)}`, 1);
   const before = process.cpuUsage();
