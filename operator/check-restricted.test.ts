@@ -39,7 +39,8 @@ const REFUSED: readonly (readonly [string, object, string])[] = [
   ],
   ['a node', pod({ nodeName: 'control-plane' }), 'spec.nodeName'],
   ['a priority of the system', pod({ priorityClassName: 'system-node-critical' }), 'spec.priorityClassName'],
-  ['the same as a number', pod({ priority: 2_000_001_000 }), 'spec.priority'],
+  ['another of these', pod({ priorityClassName: 'system-cluster-critical' }), 'spec.priorityClassName'],
+  ['the same as a number', pod({ priority: 1_000_000_001 }), 'spec.priority'],
   ['a folder of the node', volume({ hostPath: { path: '/' } }), 'spec.volumes[0].hostPath'],
   ['a share of the network', volume({ nfs: { server: 'x', path: '/' } }), 'spec.volumes[0].nfs'],
   [
@@ -51,6 +52,11 @@ const REFUSED: readonly (readonly [string, object, string])[] = [
     'a port of the node',
     sidecar({ ports: [{ hostPort: 80, containerPort: 80 }] }),
     'spec.containers[0].ports[0].hostPort',
+  ],
+  [
+    'a port of the node before the adapter',
+    pod({ initContainers: [{ name: 'i', image: 'x', ports: [{ hostPort: 80, containerPort: 80 }] }] }),
+    'spec.initContainers[0].ports[0].hostPort',
   ],
   ['privilege', context({ privileged: true }), 'spec.containers[0].securityContext.privileged'],
   [
@@ -68,6 +74,12 @@ const REFUSED: readonly (readonly [string, object, string])[] = [
     context({ capabilities: { add: ['NET_BIND_SERVICE', 'SYS_ADMIN'] } }),
     'spec.containers[0].securityContext.capabilities.add[1]',
   ],
+  [
+    'a capability for packets of others',
+    context({ capabilities: { add: ['NET_RAW'] } }),
+    'spec.containers[0].securityContext.capabilities.add[0]',
+  ],
+  ['some of /proc', context({ procMount: 'Other' }), 'spec.containers[0].securityContext.procMount'],
   ['all of /proc', context({ procMount: 'Unmasked' }), 'spec.containers[0].securityContext.procMount'],
   [
     'every system call',
@@ -84,6 +96,14 @@ const REFUSED: readonly (readonly [string, object, string])[] = [
     context({ seLinuxOptions: { type: 'spc_t' } }),
     'spec.containers[0].securityContext.seLinuxOptions.type',
   ],
+  ...['user', 'role'].map(
+    (field) =>
+      [
+        `a ${field} of SELinux`,
+        context({ seLinuxOptions: { [field]: 'x' } }),
+        `spec.containers[0].securityContext.seLinuxOptions.${field}`,
+      ] as const,
+  ),
   ['root', context({ runAsUser: 0 }), 'spec.containers[0].securityContext.runAsUser'],
   ['root for the pod', pod({ securityContext: { runAsUser: 0 } }), 'spec.securityContext.runAsUser'],
   ['perhaps root', pod({ securityContext: { runAsNonRoot: false } }), 'spec.securityContext.runAsNonRoot'],
@@ -118,22 +138,39 @@ const REFUSED: readonly (readonly [string, object, string])[] = [
     sidecar({ lifecycle: { postStart: { httpGet: { host: '10.0.0.1', port: 80 } } } }),
     'spec.containers[0].lifecycle.postStart.httpGet.host',
   ],
+  ...['startupProbe', 'livenessProbe', 'readinessProbe'].map(
+    (probe) =>
+      [
+        `the same over TCP, as ${probe}`,
+        sidecar({ [probe]: { tcpSocket: { host: '10.0.0.1', port: 80 } } }),
+        `spec.containers[0].${probe}.tcpSocket.host`,
+      ] as const,
+  ),
+  [
+    'the same at the end',
+    sidecar({ lifecycle: { preStop: { httpGet: { host: '10.0.0.1', port: 80 } } } }),
+    'spec.containers[0].lifecycle.preStop.httpGet.host',
+  ],
   ["a label of somebody else's Service", { metadata: { labels: { app: 'billing' } } }, 'metadata.labels.app'],
   [
     'a label of a database',
     { metadata: { labels: { 'cnpg.io/cluster': 'orders' } } },
     'metadata.labels["cnpg.io/cluster"]',
   ],
-  [
-    'another network',
-    { metadata: { annotations: { 'k8s.v1.cni.cncf.io/networks': 'storage' } } },
-    'metadata.annotations["k8s.v1.cni.cncf.io/networks"]',
-  ],
-  [
-    'no confinement, by annotation',
-    { metadata: { annotations: { 'container.apparmor.security.beta.kubernetes.io/x': 'unconfined' } } },
-    'metadata.annotations["container.apparmor.security.beta.kubernetes.io/x"]',
-  ],
+  ...[
+    'k8s.v1.cni.cncf.io/networks',
+    'v1.multus-cni.io/default-network',
+    'seccomp.security.alpha.kubernetes.io/pod',
+    'container.seccomp.security.alpha.kubernetes.io/x',
+    'container.apparmor.security.beta.kubernetes.io/x',
+  ].map(
+    (key) =>
+      [
+        'another network or less confinement, by annotation',
+        { metadata: { annotations: { [key]: 'x' } } },
+        `metadata.annotations["${key}"]`,
+      ] as const,
+  ),
 ];
 
 describe('T22: a resource is not a pod in disguise', () => {
@@ -170,7 +207,12 @@ describe('T22: a resource is not a pod in disguise', () => {
       }),
     ],
     ['a volume less', pod({ volumes: [{ name: 'tmp', $patch: 'delete' }] })],
-    ['a class of priority', pod({ priorityClassName: 'high' })],
+    ['another kind of volume', pod({ volumes: [{ name: 'tmp', hostPath: null, emptyDir: {} }] })],
+    [
+      'a parameter of its own part of the kernel',
+      pod({ securityContext: { sysctls: [{ name: 'net.ipv4.tcp_wmem', value: '1' }] } }),
+    ],
+    ['a class of priority', pod({ priorityClassName: 'high', priority: 1_000_000_000 })],
     ['more confinement', ours({ securityContext: { seccompProfile: { type: 'Localhost', localhostProfile: 'p' } } })],
     ['a label for a mesh', { metadata: { labels: { 'sidecar.istio.io/inject': 'true' }, annotations: { a: 'b' } } }],
     ['a probe of itself', sidecar({ livenessProbe: { httpGet: { path: '/', port: 80 } } })],

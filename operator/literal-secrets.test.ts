@@ -26,11 +26,15 @@ describe('T9: a literal secret', () => {
     ['upstream.static_headers.Authorization', 'Bearer sesame'],
     ['upstream.static_headers.X-Api-Key', 'sesame'],
     ['upstream.static_headers.Cookie', 'a=b'],
-    ['upstream.static_headers.X-Upstream', 'Basic c2VzYW1l'],
+    ...['Basic', 'Bearer', 'Digest', 'Token', 'ApiKey', 'Negotiate'].map((scheme) => [
+      'upstream.static_headers.X-Upstream',
+      `${scheme} sesame`,
+    ]),
     ['upstream.url', 'http://me:sesame@host/mcp'],
     ['upstream.url', 'http://sesame@host/mcp'],
     ['upstream.url', 'http://host/mcp?a=b&api_key=sesame'],
     ['upstream.url', `http://host/mcp?key=${RANDOM}`],
+    ['upstream.url', 'http://host/mcp?a=b#access_token=sesame'],
     ['upstream.url', 'http://${USER}:sesame@host/mcp'],
     ['upstream.url', 'http://host/mcp?token=${T:-sesame}'],
     ['source.endpoint', '/v1?access_token=sesame'],
@@ -42,6 +46,7 @@ describe('T9: a literal secret', () => {
     ['source.auth.bodyData.data', 'grant_type=client_credentials&client_secret=sesame'],
     ['source.auth.bodyData.data.client_secret', 'sesame'],
     ['source.scrape.extraHeaders.X-Auth-Token', 'sesame'],
+    ['source.scrape.extraHeaders.X-Upstream', 'Basic sesame'],
     ['source.scrape.extraArgs.apikey', 'sesame'],
     ['source.tls.key', '-----BEGIN PRIVATE KEY-----'],
     ['scraper.otelHeaders.Authorization', 'Bearer sesame'],
@@ -78,6 +83,7 @@ describe('T9: a literal secret', () => {
     ['source.auth.username', 'bob'],
     ['source.auth.bodyData.data', { grant_type: 'password', password: '${PW}' }],
     ['source.auth.bodyData.data', 'grant_type=client_credentials&client_secret=${S}'],
+    ['source.auth.bodyData.data', 'grant_type=client_credentials'],
     ['source.auth.bodyData.type', 'raw'],
     ['source.scrape.rangeKeys.startKey', 'from'],
     ['source.scrape.extraArgs', { key: 'name', limit: 5, sort: ['session'] }],
@@ -86,6 +92,14 @@ describe('T9: a literal secret', () => {
     ['source.tls.keyFile', '/etc/tls/key.pem'],
   ])('is not %s: %j', (path, value) => {
     expect(paths(at(path, value))).toEqual([]);
+  });
+
+  test('is found in lists, and gets the name of a variable that may be one', () => {
+    expect(paths(at('servers', [{ upstream: { url: 'http://me:sesame@host/mcp' } }]))).toEqual([
+      'servers[0].upstream.url',
+    ]);
+    const [problem] = literalSecrets(at('upstream.static_headers.2FA-Token', 'sesame'), []);
+    expect(problem?.message).toContain('in spec.env as SECRET_2FA_TOKEN, ');
   });
 
   test('makes a McpAdapter invalid, unless the operator allows it', () => {

@@ -35,10 +35,11 @@ describe('a configuration file', () => {
   });
 
   /** `events` or `clock`: how changes are noticed; the other one takes too long for a test. */
-  async function follow(by: 'events' | 'clock' = 'clock', at = path): Promise<ConfigFile> {
-    file = new ConfigFile(await readConfigFile(at, {}), {
-      path: at,
+  async function follow(by: 'events' | 'clock' = 'clock', keepGoing = false): Promise<ConfigFile> {
+    file = new ConfigFile(await readConfigFile(path, {}, keepGoing), {
+      path,
       env: {},
+      keepGoing,
       onChange: (loaded) => void changes.push(loaded),
       onError: (problem) => void errors.push(problem),
       pollMs: by === 'clock' ? 5 : 600_000,
@@ -111,6 +112,25 @@ describe('a configuration file', () => {
     const storm = setInterval(() => void writeFile(join(folder, 'other'), String(Math.random())), 20);
     await writeFile(path, fileWith('b'));
     await wait(() => expect(names()).toEqual(['b'])).finally(() => clearInterval(storm));
+  });
+
+  describe('with --keep-going', () => {
+    const broken = (text: string): string => text.replace('"1m"', '"often"');
+
+    test('is used without the sources that something is wrong with, which are told', async () => {
+      await writeFile(path, broken(fileWith('a', 'b')));
+      const { current } = await follow('clock', true);
+      expect(names()).toEqual(['b']);
+      expect(current.leftOut).toMatchObject([{ path: 'sources[0].frequency' }]);
+      await writeFile(path, broken(fileWith('a', 'b', 'c')));
+      await wait(() => expect(names()).toEqual(['b', 'c']));
+      expect(file?.current).toMatchObject({ leftOut: [{ path: 'sources[0].frequency' }], warnings: [] });
+    });
+
+    test('is refused where something else is wrong, too', async () => {
+      await writeFile(path, broken(fileWith('a', 'b')).replace('otelCollectorEndpoint', 'collector'));
+      await expect(readConfigFile(path, {}, true)).rejects.toThrow('scraper.collector');
+    });
   });
 
   test('is not read after the end', async () => {

@@ -31,6 +31,14 @@ test('a file that cannot be used degrades it, and the reason is shown', () => {
   expect(healthObject({ ...parts, configError: 'why' })).toMatchObject({ status: 'degraded', config_error: 'why' });
 });
 
+test('sources that are left out degrade it, and are shown', () => {
+  const leftOut = [{ path: 'sources[0].cron', message: 'is wrong' }];
+  expect(healthObject({ ...parts, leftOut })).toMatchObject({
+    status: 'degraded',
+    left_out: ['sources[0].cron is wrong'],
+  });
+});
+
 test('a source that fails degrades it', () => {
   expect(healthObject({ ...parts, sources: [source, { ...source, last_error: 'down' }] }).status).toBe('degraded');
 });

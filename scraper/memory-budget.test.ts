@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { MemoryBudget, type MemoryShare, NoMemory } from './memory-budget.ts';
+import { getHeapStatistics } from 'node:v8';
+import { expect, test, vi } from 'vitest';
+import { memoryForAnswers, MemoryBudget, type MemoryShare, NoMemory } from './memory-budget.ts';
 
 const never = new AbortController().signal;
 
@@ -44,6 +45,42 @@ test('T17: windows that all wait for each other: the last one gives up, and the 
   expect(await isGranted(first)).toBe(false);
   b[Symbol.dispose]();
   expect(await isGranted(first)).toBe(true);
+});
+
+test('T17: who holds something already comes before who does not, and nobody gets past whose turn it is', async () => {
+  const [a, b, c] = shares(100);
+  await a.take(60, never);
+  await c.take(30, never);
+  const newcomer = b.take(11, never);
+  const holder = a.take(25, never);
+  c.keep(25);
+  expect([await isGranted(holder), await isGranted(newcomer)]).toEqual([false, false]);
+  c[Symbol.dispose]();
+  expect([await isGranted(holder), await isGranted(newcomer)]).toEqual([true, true]);
+});
+
+test('T17: windows that only wait for each other once another has ended: the last one gives up', async () => {
+  const [a, b, c] = shares(100);
+  for (const [share, bytes] of [
+    [a, 40],
+    [b, 30],
+    [c, 20],
+  ] as const)
+    await share.take(bytes, never);
+  const first = a.take(50, never);
+  const second = b.take(50, never).catch((error: unknown) => error);
+  c[Symbol.dispose]();
+  expect(await second).toBeInstanceOf(NoMemory);
+  b[Symbol.dispose]();
+  expect(await isGranted(first)).toBe(true);
+});
+
+test('T17: answers may take half of the heap, or of the container where that has less', () => {
+  const limit = vi.spyOn(process, 'constrainedMemory').mockReturnValue(0);
+  expect(memoryForAnswers()).toBe(Math.floor(getHeapStatistics().heap_size_limit / 2));
+  limit.mockReturnValue(1000);
+  expect(memoryForAnswers()).toBe(500);
+  limit.mockRestore();
 });
 
 test('what is kept of a page stays taken until the end; who is given up waits no longer', async () => {

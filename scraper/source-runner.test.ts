@@ -3,6 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { answer, type ReceivedRequest } from '../crds/runtime/otlp/testing/otlp-receiver.ts';
 import { inTurn, json } from './requests/testing/test-server.ts';
+import { MemoryBudget } from './memory-budget.ts';
 import { type RunObserver, unobserved } from './run-observer.ts';
 import { FENCE, PERIOD_MS, RunnerKit } from './testing/runner-kit.ts';
 
@@ -403,7 +404,9 @@ describe('records', () => {
   });
 
   test('maxRecordsPerScrape counts what is new, over all windows; the rest comes next time', async () => {
+    const cut: number[] = [];
     await using kit = await RunnerKit.start({
+      observer: { ...unobserved, leftOut: (_source, records) => cut.push(records) },
       fields: { ...DELTA, filters: { limits: { maxRecordsPerScrape: 3 } } },
       scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrency: 1 },
     });
@@ -414,6 +417,7 @@ describe('records', () => {
     kit.pass(PERIOD_MS);
     await kit.runner.run('schedule');
     expect(kit.delivered).toEqual([1, 2, 3, 4, 5, 6]);
+    expect(cut).toEqual([4, 1]);
   });
 
   test('the window at maxRecordsPerScrape is cut, which is told, and those after it wait for the next run', async () => {
@@ -704,6 +708,70 @@ describe('the owner of a source', () => {
     expect(kit.delivered).toEqual([1]);
     expect(repeated).toEqual([1]);
     expect(kit.runner.state?.watermark).toEqual(START);
+  });
+});
+
+test('T17: a window that is done or has failed gives its memory back', async () => {
+  const memory = new MemoryBudget(2 ** 20);
+  await using kit = await RunnerKit.start({ memory, scrape: { pagination: { type: 'page' } } });
+  kit.api.answer = inTurn(json([{ id: 1 }]), json({}, 404), json([{ id: 1 }]), json([]));
+  await plannedUntil(kit, minutes(-1));
+  for (const result of ['failed', 'done'] as const) {
+    expect(await kit.runner.run('schedule')).toBe(result);
+    using all = memory.share();
+    await all.take(2 ** 20, AbortSignal.timeout(1000));
+    kit.pass(PERIOD_MS);
+  }
+});
+
+describe('T17: a window that was read when the process crashed', () => {
+  const large = Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
+  /** Oldest first. */
+  const of = async (kit: RunnerKit) => (await kit.ledger.windows('events', ALL)).toReversed();
+
+  /** Windows of a minute, each of which a process had begun so often before it crashed. */
+  async function begun(times: readonly number[], pagination?: object): Promise<RunnerKit> {
+    const kit = await RunnerKit.start({
+      fields: { emitLogs: false },
+      scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrentWindows: 5, ...(pagination && { pagination }) },
+    });
+    const windows = times.map((_, index) => ({
+      start: minutes(index - times.length),
+      end: minutes(index - times.length + 1),
+    }));
+    await kit.ledger.plan('events', undefined, windows, START, FENCE);
+    for (const [index, window] of (await of(kit)).entries())
+      for (let time = 0; time < (times[index] ?? 0); time += 1) await kit.ledger.begin('events', window.id, FENCE);
+    kit.api.answer = json(large);
+    return kit;
+  }
+
+  test('twice is set aside at once, and the others come', async () => {
+    await using kit = await begun([2, 0]);
+    expect(await kit.runner.run('retry')).toBe('failed');
+    expect(kit.failures()).toMatchObject([{ kind: 'crash', next_attempt: 'dead' }]);
+    expect((await of(kit)).map(({ state }) => state)).toEqual(['dead', 'committed']);
+  });
+
+  test('holds up no other like it: neither when it fails nor when it is done', async () => {
+    await using kit = await begun([1, 1, 1], { type: 'page' });
+    const seconds = inTurn(json({}, 404), json([]), json([]));
+    kit.api.answer = (request, response) =>
+      (request.target.includes('page=1') ? json(large) : seconds)(request, response);
+    await kit.runner.run('retry');
+    expect((await of(kit)).map(({ state }) => state).toSorted()).toEqual(['committed', 'committed', 'open']);
+  });
+
+  test('does not count when it is given up in good order', async () => {
+    await using kit = await begun([0], { type: 'page' });
+    const second = Promise.withResolvers<void>();
+    kit.api.answer = inTurn(json(large), () => second.resolve());
+    const run = kit.runner.run('retry');
+    await second.promise;
+    await kit.runner.close(0);
+    await run;
+    const [window] = await of(kit);
+    expect(await kit.ledger.begin('events', window?.id ?? '', FENCE)).toBe(0);
   });
 });
 

@@ -46,6 +46,7 @@ describe('T17: limits that a file has not', () => {
 describe('T8 T13: the names by which clients reach it', () => {
   test.each<[string, Record<string, unknown>, unknown, unknown, unknown]>([
     ['a Service', {}, undefined, inside, ['loopback']],
+    ['a Service of a load balancer', { service: { type: 'LoadBalancer' } }, undefined, undefined, undefined],
     ['a Service on nodes', { service: { type: 'NodePort' } }, undefined, undefined, undefined],
     ['an Ingress', { ingress }, 'https://mcp.example.com', [...inside, 'mcp.example.com'], ['loopback', 'uniquelocal']],
     [

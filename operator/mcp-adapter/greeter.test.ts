@@ -21,7 +21,7 @@ function greeterWith(results: Handshake[]) {
     await vi.waitFor(() => expect(inquiries.size).toBe(0));
     return said;
   };
-  return { state, greeter, greet };
+  return { state, greeter, greet, inquiries };
 }
 
 it('greets once for what runs, and again for what runs next', async () => {
@@ -46,6 +46,16 @@ it('T23: waits for no answer, and tells when it has come', async () => {
   resolve();
   await vi.waitFor(() => expect(state.told).toBe(1));
   expect(greeter.greet(key, 'a', target)).toEqual({ ok: true });
+});
+
+it('T23: greets apart who did not answer well the last time', async () => {
+  const { state, greet, inquiries } = greeterWith([failure]);
+  const asks = vi.spyOn(inquiries, 'ask');
+  for (const subject of ['a', 'a', 'b']) {
+    await greet(subject);
+    state.now += 2_000;
+  }
+  expect(asks.mock.calls.map(([, lane]) => lane)).toEqual(['prompt', 'slow', 'prompt']);
 });
 
 it('tells when what runs is another before the answer comes, and takes the answer for neither', async () => {

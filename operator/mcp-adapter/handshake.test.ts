@@ -118,6 +118,20 @@ describe('a handshake', () => {
     expect(await greet()).toEqual(expected);
   });
 
+  it('T5: connects to no metadata service, whatever address a pod says it has', async () => {
+    const target = { origin: 'http://169.254.169.254:80', mountPath: '/mcp' };
+    expect(await handshake.shakeHands(target, forever)).toMatchObject({
+      ok: false,
+      message: expect.stringContaining('ERR_BLOCKED_ADDRESS'),
+    });
+  });
+
+  it('T17: reads no answer that nests without end', async () => {
+    answer = (_, response) =>
+      response.end(JSON.stringify(result).replace('{', `{"x":${'['.repeat(10_000)}${']'.repeat(10_000)},`));
+    expect(await greet()).toMatchObject({ ok: false });
+  });
+
   it('tells that nobody is there', async () => {
     const found = await handshake.shakeHands({ origin: 'http://127.0.0.1:1', mountPath: '/mcp' }, forever);
     expect(found).toEqual({ ok: false, message: 'http://127.0.0.1:1/mcp cannot be reached: ECONNREFUSED' });
@@ -190,6 +204,18 @@ it.each(['\n\n', '\r\n\r\n', '\r\r'])(
     expect(await firstEvent(inParts(stream, 1))).toEqual({ result: 'ü' });
   },
 );
+
+it.each([
+  ['events', ': hello\n\ndata: {}\n\n', 1001],
+  ['bytes', `data: ${'x'.repeat(65_530)}`, 17],
+])('T23: reads so many %s of a stream that never ends', async (_, text, most) => {
+  let parts = 0;
+  async function* endless(): AsyncGenerator<Uint8Array> {
+    for (; parts < 2 * most; parts += 1) yield Buffer.from(text);
+  }
+  expect(await firstEvent(endless())).toBeUndefined();
+  expect(parts).toBe(most - 1);
+});
 
 it('T23: takes little time for a stream that comes byte by byte and never ends', async () => {
   const parts = inParts(`data: ${'x'.repeat(200_000)}`, 1);

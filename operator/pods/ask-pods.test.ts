@@ -1,6 +1,8 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { valueAt } from '../../crds/config/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { isObject, textAt } from '../runtime/raw.ts';
 import { type HealthSource, PodClient, askable } from './ask-pods.ts';
@@ -67,6 +69,22 @@ const port = (): number => (server.address() as AddressInfo).port;
 const pod = (name: string): KubernetesObject => podWith(name, { ip: '127.0.0.1', port: port() });
 
 describe('asking pods', () => {
+  it('T5: connects to no metadata service, whatever address a pod says it has', async () => {
+    const codes: unknown[] = [];
+    const onError = (message: unknown): void => void codes.push(valueAt(message, ['error', 'code']));
+    subscribe('undici:client:connectError', onError);
+    expect(await client.ask([podWith('a', { ip: '169.254.169.254' })], forever)).toEqual([undefined]);
+    unsubscribe('undici:client:connectError', onError);
+    expect(codes).toEqual(['ERR_BLOCKED_ADDRESS']);
+  });
+
+  it('T17: reads nothing that has too many values', async () => {
+    const many = new PodClient({ ...source, maxBytes: 1024 * 1024 });
+    answer = (response) => response.end(`{"status":"ok","x":[${'0,'.repeat(200_000)}0]}`);
+    expect(await many.ask([pod('a')], forever)).toEqual([undefined]);
+    await many.close();
+  });
+
   it('gets what they say, also with status 503, in their order', async () => {
     answer = (response) => response.writeHead(503).end('{"status":"degraded"}');
     const found = await client.ask([pod('b'), pod('a')], forever);

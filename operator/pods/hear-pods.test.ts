@@ -113,18 +113,32 @@ it('has heard nothing of a pod that came, or began anew at another address', asy
   expect(statuses(pod('a', { ip: '10.0.0.9' }))).toEqual(['…']);
 });
 
-it('asks at once those that came while others were asked', async () => {
+it('asks at once those that came while others were asked, also when these have no news', async () => {
+  statuses(pod('a'));
+  await answered();
+  clock = 2_000;
   const { promise, resolve } = Promise.withResolvers<void>();
   release = promise;
   statuses(pod('a'));
-  await vi.waitFor(() => expect(asked).toHaveLength(1));
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
   statuses(pod('a'), pod('b'));
   resolve();
   await answered();
-  expect(told).toBe(1);
+  expect(told).toBe(2);
   statuses(pod('a'), pod('b'));
   await answered();
-  expect(asked).toEqual([['a'], ['a', 'b']]);
+  expect(asked).toEqual([['a'], ['a'], ['a', 'b']]);
+});
+
+it('T23: asks those apart who did not answer the last time', async () => {
+  const asks = vi.spyOn(inquiries, 'ask');
+  for (const status of [undefined, 'ok', 'ok']) {
+    said.set('a', status === undefined ? undefined : { pod: 'a', status, time: 0 });
+    statuses(pod('a'));
+    await answered();
+    clock += 2_000;
+  }
+  expect(asks.mock.calls.map(([, lane]) => lane)).toEqual(['prompt', 'slow', 'prompt']);
 });
 
 it('asks no more than so many of them', async () => {
@@ -132,6 +146,25 @@ it('asks no more than so many of them', async () => {
   await answered();
   expect(asked).toEqual([['a', 'b']]);
   expect(statuses()).toEqual([]);
+});
+
+it('asks those that come again while those before them are asked, also when these have no news', async () => {
+  says('a', 'ok');
+  statuses(pod('a'));
+  await answered();
+  clock = 2_000;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  release = promise;
+  statuses(pod('a'));
+  await vi.waitFor(() => expect(asked).toHaveLength(2));
+  hearing.forget(key);
+  expect(statuses(pod('a'))).toEqual(['…']);
+  resolve();
+  await answered();
+  expect(told).toBe(2);
+  expect(statuses(pod('a'))).toEqual(['…']);
+  await answered();
+  expect(statuses(pod('a'))).toEqual(['a ok']);
 });
 
 it('forgets who has gone, also while they are asked', async () => {

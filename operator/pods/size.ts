@@ -13,7 +13,6 @@ export function sizeProblems(document: unknown, at: Path): Problem[] {
     values += 1;
     if (typeof value !== 'object' || value === null) continue;
     for (const item of Object.values(value)) waiting.push(item);
-    if (waiting.length > MAX_VALUES) values = waiting.length;
   }
   if (values <= MAX_VALUES) return [];
   return [{ path: dottedPath(at), message: `has more than ${MAX_VALUES} values; split it into several resources` }];

@@ -55,9 +55,15 @@ it('tells of a question that failed, and goes on', async () => {
 
 it('ends with the operator: what is under way, and what waits', async () => {
   for (const id of ['a', 'b', 'c']) ask(id);
+  const stopped = Promise.withResolvers<void>();
+  inquiries.ask('e', 'slow', (signal) => {
+    signal.addEventListener('abort', () => stopped.reject(signal.reason));
+    return stopped.promise;
+  });
   await vi.waitFor(() => expect(begun).toEqual(['a', 'b']));
   await inquiries.close();
   ask('d');
   expect(begun).toEqual(['a', 'b']);
   expect(inquiries.size).toBe(0);
+  expect(errors).toEqual([]);
 });

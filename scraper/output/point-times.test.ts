@@ -99,10 +99,16 @@ describe('what is added', () => {
 
   test('with record ends with its latest record, in its window', () => {
     const { window, tell, of } = told('record', true);
-    const all = tell(NOW, window(0, 60, { v: 2, at: 50 }, { v: 1, at: 10 }), window(60, 120, { v: 1, at: 500 }));
+    const all = tell(
+      NOW,
+      window(0, 60, { v: 2, at: 50 }, { v: 1, at: 10 }),
+      window(60, 120, { v: 1, at: 500 }),
+      window(120, 180, { v: 1, at: 5 }),
+    );
     expect(of('c', all)).toEqual([
       [0, 50],
       [60, 120],
+      [120, 180],
     ]);
   });
 
@@ -160,6 +166,13 @@ describe('sums since a start', () => {
     expect(of('c', tell(NOW, window(120, 180, { v: 1, a: 'x' })))).toEqual([[0, 180]]);
     again(NOW);
     expect(again(NOW + 60).map(({ time }) => time[1])).toEqual([NOW + 60, NOW + 60]);
+  });
+
+  test('never go back when they hold, also after a window that ends later than now', () => {
+    const { window, tell, again } = told('window');
+    tell(NOW, window(NOW - 30, NOW + 30, { v: 1 }));
+    again(NOW);
+    expect(again(NOW).map(({ time }) => time[1])).toEqual([NOW + 30]);
   });
 
   test('that begin anew do so behind all that was told', () => {

@@ -2,6 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ClientTls } from '../../crds/config/scraper-tls.ts';
+import { MemoryBudget } from '../memory-budget.ts';
 import type { RequestFailure } from './failure.ts';
 import type { HttpRequest } from './http-client.ts';
 import { inTurn, json, TestServer } from './testing/test-server.ts';
@@ -141,6 +142,16 @@ describe('an answer', () => {
     expect((await failure({ timeoutMs: 20_000 })).kind).toBe('too_large');
   });
 
+  test('T17: that does not fit into memory with what it becomes fails', async () => {
+    server.answer = (_request, response) => void response.end('x'.repeat(600));
+    const memory = (bytes: number) => new MemoryBudget(bytes).share();
+    expect(await client.send(request({ memory: memory(1200) }), never)).toMatchObject({ bytes: 600 });
+    expect(await failure({ memory: memory(1199) })).toMatchObject({
+      kind: 'too_large',
+      message: expect.stringContaining('of memory'),
+    });
+  });
+
   test('without end is not read for ever', async () => {
     server.answer = (_request, response) => {
       const more = (): void => {
@@ -162,6 +173,12 @@ describe('an answer', () => {
   test('that is not what its encoding says fails', async () => {
     server.answer = (_request, response) => void response.writeHead(200, { 'content-encoding': 'gzip' }).end('{}');
     expect(await failure()).toMatchObject({ kind: 'network', message: expect.stringContaining('not the gzip') });
+  });
+
+  test('T17: that is no success and becomes large is not told', async () => {
+    const answer = gzipSync('x'.repeat(2 ** 21));
+    server.answer = (_request, response) => void response.writeHead(500, { 'content-encoding': 'gzip' }).end(answer);
+    expect(await client.send(request(), never)).toMatchObject({ status: 500, text: '' });
   });
 
   test('that is no success comes with its beginning', async () => {

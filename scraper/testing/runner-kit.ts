@@ -100,11 +100,13 @@ export class RunnerKit implements AsyncDisposable {
     scrape,
     observer = unobserved,
     env = {},
+    memory = new MemoryBudget(memoryForAnswers()),
   }: {
     readonly fields?: Readonly<Record<string, unknown>>;
     readonly scrape?: Readonly<Record<string, unknown>>;
     readonly observer?: RunObserver;
     readonly env?: Readonly<Record<string, string>>;
+    readonly memory?: MemoryBudget;
   } = {}): Promise<RunnerKit> {
     const folder = await mkdtemp(join(tmpdir(), 'runner-'));
     const api = await TestServer.start(json([{ id: 1 }]));
@@ -137,7 +139,7 @@ export class RunnerKit implements AsyncDisposable {
             ledger,
             emitter,
             kept: new KeptWindows(),
-            memory: new MemoryBudget(memoryForAnswers()),
+            memory,
             suspects: new Slots(1),
             fetchOf: ({ auth, parse, records }) => ({
               settings,
