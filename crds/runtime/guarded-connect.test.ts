@@ -110,7 +110,7 @@ test('T5: who asks for one address gets one that was checked, or none', async ()
 test('T5: an address is one in brackets too', async () => {
   const connect = guardedConnector({}, ANYWHERE, resolve);
   const target = { hostname: '[fe80::1]', protocol: 'http:', port: '1' };
-  const refused = await new Promise((done) => connect(target, (error) => done(error?.message)));
+  const refused = await new Promise((done) => connect(target, (...[error]) => done(error?.message)));
   expect(refused).toBe('refused: fe80::1 is a link-local address');
 });
 

@@ -4,12 +4,13 @@ import type { Ledger } from './ledger.ts';
 import { LocalAssignment } from './local-assignment.ts';
 import type { State } from './open-state.ts';
 import { readState, type StateReader } from './read-state.ts';
+import { IN_MEMORY } from './sqlite-database.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 
 /** State that lasts as long as the process and begins with what the real one holds, which is only read. */
 export async function openDryRunState(store: FingerprintStore, { pod }: { readonly pod: string }): Promise<State> {
   const reader = await readState(store);
-  const memory = new SqliteLedger({ path: ':memory:', lockRetries: 0, lockBackoffMs: 0 });
+  const memory = new SqliteLedger({ path: IN_MEMORY, lockRetries: 0, lockBackoffMs: 0 });
   return {
     ledger: reader === undefined ? memory : beginningWith(reader, memory),
     requestCounter: new LocalCounter(),

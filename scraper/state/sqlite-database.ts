@@ -17,6 +17,8 @@ export interface SqliteSettings {
 
 /** How long SQLite itself waits for another process's lock, which blocks this one. */
 const BUSY_TIMEOUT_MS = 10;
+/** The name that SQLite has for a database without a file. */
+export const IN_MEMORY = ':memory:';
 const LONGEST_BACKOFF_MS = 1000;
 /** A page of fingerprints touches most of their index: that of 50,000 takes 5 MB. */
 const CACHE_KIB = 8_000;
@@ -36,7 +38,7 @@ export class SqliteDatabase {
       this.connection = openSqliteReader(settings.path, BUSY_TIMEOUT_MS);
       return;
     }
-    tightenDatabase(settings.path);
+    if (settings.path !== IN_MEMORY) tightenDatabase(settings.path);
     this.connection = new DatabaseSync(settings.path, { timeout: BUSY_TIMEOUT_MS });
     try {
       prepare(this.connection);
