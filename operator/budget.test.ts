@@ -188,6 +188,11 @@ describe('T12 T23: a resource that was made to take long', () => {
       'source.filters.drop[0].any[0].value has 2000 characters; at most 1024',
     ],
     [
+      'another long pattern',
+      { source: { filters: { keep: [{ all: [{ field: 'a', matchType: 'regex', value: 'x'.repeat(1025) }] }] } } },
+      'source.filters.keep[0].all[0].value has 1025 characters; at most 1024',
+    ],
+    [
       'too many values',
       { source: { scrape: { type: 'instant', extraArgs: { a: Array.from({ length: 30_000 }, () => 1) } } } },
       'source has more than 10000 values',

@@ -730,9 +730,9 @@ describe('T17: a window that was read when the process crashed', () => {
   const of = async (kit: RunnerKit) => (await kit.ledger.windows('events', ALL)).toReversed();
 
   /** Windows of a minute, each of which a process had begun so often before it crashed. */
-  async function begun(times: readonly number[], pagination?: object): Promise<RunnerKit> {
+  async function begun(times: readonly number[], pagination?: object, fields?: object): Promise<RunnerKit> {
     const kit = await RunnerKit.start({
-      fields: { emitLogs: false },
+      fields: { emitLogs: false, ...fields },
       scrape: { ...WINDOWS_OF_A_MINUTE, maxConcurrentWindows: 5, ...(pagination && { pagination }) },
     });
     const windows = times.map((_, index) => ({
@@ -760,6 +760,14 @@ describe('T17: a window that was read when the process crashed', () => {
       (request.target.includes('page=1') ? json(large) : seconds)(request, response);
     await kit.runner.run('retry');
     expect((await of(kit)).map(({ state }) => state).toSorted()).toEqual(['committed', 'committed', 'open']);
+  });
+
+  test('does not count when there is no room for it', async () => {
+    await using kit = await begun([0, 0], undefined, { filters: { limits: { maxRecordsPerScrape: 1 } } });
+    await kit.runner.run('retry');
+    const [, second] = await of(kit);
+    expect(second).toMatchObject({ state: 'open', attempts: 0 });
+    expect(await kit.ledger.begin('events', second?.id ?? '', FENCE)).toBe(0);
   });
 
   test('does not count when it is given up in good order', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CrashedTwice } from './begun-window.ts';
 import { ExportFailure } from './output/emitter.ts';
 import { ShapeMismatch } from './records/shape-mismatch.ts';
 import { RequestFailure } from './requests/failure.ts';
@@ -24,6 +25,7 @@ test.each<[unknown, object]>([
   [new ExportFailure('away', { retryable: true }), { kind: 'export', isCollectors: true, mayHaveArrived: true }],
   [new ExportFailure('away', { retryable: true, mayHaveArrived: false }), { kind: 'export', mayHaveArrived: false }],
   [new ExportFailure('bad', { retryable: false }), { kind: 'export_refused', isCollectors: false }],
+  [new CrashedTwice(), { kind: 'crash', isFinal: true }],
   [new StateUnavailable('locked'), { kind: 'state' }],
   [tooDeep(), { kind: 'shape', message: 'a record is nested too deeply' }],
   [new RangeError('Invalid array length'), { kind: 'internal', message: 'Invalid array length' }],

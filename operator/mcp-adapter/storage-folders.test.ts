@@ -8,7 +8,7 @@ import { podTemplate } from './pod-template.ts';
 const server = (id: string, url = `http://${id}:8000/mcp`) => ({ id, mount_path: `/${id}`, upstream: { url } });
 const PER_SERVER = {
   storage: { layout: 'per_server' },
-  servers: [server('one', 'http://127.0.0.1:81/'), server('two')],
+  servers: [server('one', 'http://127.0.0.1:81/'), server('two'), server('three/3', 'https://localhost/')],
 };
 
 /** `path ← volume/folder` of the mounts of a container, those of the storage only. */
@@ -42,6 +42,8 @@ describe('T7: the adapter', () => {
     expect(at({ name: 'mine', mountPath: '/data/shared', subPath: 'a' })).toContain(
       '/data/shared/state ← mine/a/state',
     );
+    // What folder that is, nobody knows before the pod runs.
+    expect(at({ name: 'mine', mountPath: '/data/shared', subPathExpr: '$(A)' })).toEqual(['/data/shared ← mine/']);
     expect(at({ name: 'mine', mountPath: '/data/shared/state' })).toEqual([
       '/data/shared ← storage/',
       '/data/shared/state ← mine/',
@@ -108,6 +110,8 @@ describe('T7: a sidecar', () => {
   test.each([
     ['has the port of a server', { ports: [{ containerPort: 81 }] }, ['one']],
     ['is called like a server', { name: 'two' }, ['two']],
+    ['has the port of HTTPS', { ports: [{ containerPort: 443 }] }, ['three%2F3']],
+    ['has the port of a server elsewhere', { ports: [{ containerPort: 8000 }] }, []],
     ['is no server', {}, []],
   ])('that %s gets, with folders for each server, those of %s', (_, more, ids) => {
     const container = sidecar([whole], more);
@@ -157,6 +161,10 @@ describe('T7: a resource is refused whose sidecar mounts the state', () => {
     const containers = [sidecar([{ name: 'same', mountPath: '/x', subPath: 'state' }])];
     expect(problems({ volumes, containers }, { storage: { existingClaim: 'nfs' } })).toHaveLength(1);
     expect(problems({ volumes, containers })).toEqual([expect.stringContaining('--pod-overlay=all')]);
+    const own = [{ name: 'same', persistentVolumeClaim: { claimName: 'sample-storage' } }];
+    expect(problems({ volumes: own, initContainers: containers })).toEqual([
+      expect.stringMatching(/^spec\.podOverlay\.spec\.initContainers\[0\]\.volumeMounts\[0\] mounts the state/),
+    ]);
   });
 
   test('but not one that mounts files, or the adapter itself', () => {

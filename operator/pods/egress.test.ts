@@ -34,6 +34,10 @@ const existing = [
     ...service('far', 'shown', { selector: { app: 'shown' }, ports: [{ port: 80, targetPort: 8080 }] }),
     metadata: { namespace: 'far', name: 'shown', labels: { 'mcpadapter.io/show-selector': 'true' } },
   },
+  {
+    ...service('far', 'withdrawn', { selector: { app: 'withdrawn' }, ports: [{ port: 80, targetPort: 8080 }] }),
+    metadata: { namespace: 'far', name: 'withdrawn', labels: { 'mcpadapter.io/show-selector': 'false' } },
+  },
   service('far', 'hidden', { selector: { app: 'hidden' }, ports: [{ port: 80, targetPort: 8080 }] }),
 ];
 

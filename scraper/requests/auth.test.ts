@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { Auth } from '../../crds/config/scraper-auth.ts';
 import { ClientTls } from '../../crds/config/scraper-tls.ts';
 import { type Authenticator, createAuthenticator } from './auth.ts';
+import type { HttpRequest } from './http-client.ts';
 import { json, TestServer } from './testing/test-server.ts';
 import { TokenCache } from './token-cache.ts';
 import { UndiciClient } from './undici-client.ts';
@@ -53,6 +54,28 @@ const azure = (): Authenticator =>
 /** The token that the next request has. */
 const tokenOf = async (auth: Authenticator): Promise<string | undefined> =>
   (await auth.headers(never))['Authorization']?.replace('Bearer ', '');
+
+test('T21: the name that the source’s certificate must have is not asked of another host', async () => {
+  const sent: HttpRequest[] = [];
+  const tls = ClientTls.parse({ serverName: 'inner', ca: 'x' });
+  const answer = { status: 200, headers: {}, text: '{"access_token":"t"}', bytes: 20 };
+  const parts = { http: { send: async (request: HttpRequest) => (sent.push(request), answer) }, tls, tokens };
+  const auth = Auth.parse({
+    type: 'azuread',
+    client_id: 'i',
+    client_secret: 's',
+    tokenEndpoint: 'https://a/t',
+    resource: 'r',
+  });
+  for (const sourceHost of ['a', 'b']) {
+    tokens.reject(TokenCache.key([auth, tls]), 't');
+    await createAuthenticator(auth, { ...parts, sourceHost, now: () => new Date() }).headers(never);
+  }
+  expect(sent.map(({ tls: { serverName, ca }, andSystem }) => [serverName, ca, andSystem])).toEqual([
+    ['inner', 'x', false],
+    [null, 'x', true],
+  ]);
+});
 
 describe('headers that never change', () => {
   test.each([
@@ -143,6 +166,11 @@ describe('the token', () => {
     ['is refused for now', json({}, 429, { 'retry-after': '5' }), { kind: 'auth', status: 429, retryAfterMs: 5000 }],
     ['is somewhere else', json({}, 302, { location: '/x' }), { kind: 'auth', status: 302 }],
     ['is not JSON', (_request, response) => void response.end('pässwort'), { kind: 'auth' }],
+    [
+      'nests without end',
+      (_request, response) => void response.end(`{"access_token":"x","y":${'['.repeat(600)}${']'.repeat(600)}}`),
+      { kind: 'auth', message: /answered too much/ },
+    ],
     ['comes from nobody', (_request, response) => void response.destroy(), { kind: 'network' }],
   ])('%s', async (_why, answer, expected) => {
     server.answer = answer;

@@ -1,5 +1,6 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Auth } from '../../crds/config/scraper-auth.ts';
+import { ClientTls } from '../../crds/config/scraper-tls.ts';
 import { loadScraper, scraperSampleWith } from '../../crds/config/testing/scraper-sample.ts';
 import { compileDataKey } from '../records/data-key.ts';
 import { parseJson } from '../records/json-body.ts';
@@ -251,6 +252,68 @@ describe('pages by link', () => {
         if (method === 'POST') expect(JSON.parse(request?.body ?? '')).toEqual({ limit: 5 });
         // To its own host it went.
         expect(JSON.stringify(server.requests)).toContain('s3cret-header');
+      } finally {
+        await other.close();
+      }
+    });
+
+    test('no certificate of the client goes there, and who is public is trusted; its own host gets all', async () => {
+      const other = await TestServer.start(json([2]));
+      try {
+        server.answer = linked([1], `<${other.url}/x>; rel="next"`);
+        const sent = vi.spyOn(http, 'send');
+        const own = {
+          verify: true,
+          serverName: 'inner',
+          certFile: null,
+          cert: 'c',
+          keyFile: null,
+          key: 'k',
+          caFile: null,
+          ca: 'a',
+        };
+        const files = {
+          verify: true,
+          serverName: 'inner',
+          certFile: 'c',
+          cert: null,
+          keyFile: 'k',
+          key: null,
+          caFile: 'a',
+          ca: null,
+        };
+        for (const tls of [own, files]) {
+          // They are no certificates, so nothing is sent with them; what would be is looked at.
+          sent.mockImplementation((request, signal) =>
+            UndiciClient.prototype.send.call(http, { ...request, tls: ClientTls.parse({}) }, signal),
+          );
+          await all({ [PAGING]: { type: 'nextLink', sameHost: false }, 'source.tls': tls });
+          const none = { serverName: null, certFile: null, cert: null, keyFile: null, key: null };
+          expect(sent.mock.calls.splice(0).map(([{ tls, andSystem }]) => ({ ...tls, andSystem }))).toEqual([
+            { ...tls, andSystem: false },
+            { ...tls, ...none, andSystem: true },
+          ]);
+        }
+      } finally {
+        await other.close();
+      }
+    });
+
+    test('a token is not renewed because it is refused there', async () => {
+      const other = await TestServer.start(json({}, 401));
+      try {
+        const linking = linked([1], `<${other.url}/x>; rel="next"`);
+        server.answer = (request, response) =>
+          (request.target === '/token' ? json({ access_token: 't' }) : linking)(request, response);
+        const auth = {
+          type: 'azuread',
+          client_id: 'i',
+          client_secret: 's',
+          resource: 'r',
+          tokenEndpoint: `${server.url}/token`,
+        };
+        await failure({ [PAGING]: { type: 'nextLink', sameHost: false }, 'source.auth': auth });
+        expect(other.requests).toHaveLength(1);
       } finally {
         await other.close();
       }

@@ -95,6 +95,7 @@ describe('the first scrape', () => {
     ['01.02.2025', '%d.%m.%Y', '2025-02-01T00:00:00.000Z'],
     ['1764324900', '%s', '2025-11-28T10:15:00.000Z'],
     ['2025-01-01', '%Y-%m-%dT%H:%M:%S%z', '2025-01-01T00:00:00.000Z'],
+    ['2025-02-01', '%Y-%d-%m', '2025-01-02T00:00:00.000Z'],
     ['2025-01-01T00:00:00.5Z', '%Q', '2025-01-01T00:00:00.500Z'],
   ])('starts at %s, written as %s or in ISO 8601', (text, pattern, time) => {
     expect(firstStart(text, pattern, at('12:00'), MINUTE).toISOString()).toBe(time);
