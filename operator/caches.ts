@@ -1,7 +1,7 @@
 import { leanChild, leanPod, leanResource } from './lean.ts';
 import { ADAPTER_LABEL } from './mcp-adapter/labels.ts';
 import { OptionalCache } from './optional-cache.ts';
-import type { KubernetesApi, Resource } from './runtime/kubernetes.ts';
+import type { KubernetesApi, KubernetesObject, Resource } from './runtime/kubernetes.ts';
 import type { Namespaces } from './runtime/namespaces.ts';
 import type { ReflectorOptions } from './runtime/reflector.ts';
 import {
@@ -21,6 +21,7 @@ import {
   STORAGE_CLAIMS,
 } from './runtime/resources.ts';
 import { ScopedReflector } from './runtime/scoped-reflector.ts';
+import { SharedTexts } from './runtime/shared-texts.ts';
 import type { WatchedCache } from './runtime/watched-cache.ts';
 import { GROUP_LABEL } from './scrape-group/names.ts';
 
@@ -68,9 +69,11 @@ const MANAGED = 'app.kubernetes.io/managed-by=mcp-operator';
 const OWNER_LABELS = [ADAPTER_LABEL, GROUP_LABEL];
 
 export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions): Caches {
+  const texts = new SharedTexts();
   const follow = (
     resource: Resource,
-    more: Pick<ConstructorParameters<typeof ScopedReflector>[0], 'labelSelector' | 'labels' | 'transform'> = {},
+    lean: (object: KubernetesObject) => KubernetesObject,
+    more: Pick<ConstructorParameters<typeof ScopedReflector>[0], 'labelSelector' | 'labels'> = {},
   ): ScopedReflector =>
     new ScopedReflector({
       api,
@@ -80,15 +83,16 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
       count: (what) => {
         if (what === 'watch') onWatch(resource.plural);
       },
+      transform: (object) => texts.within(lean(object)),
       ...more,
     });
   const child = (resource: Resource): ScopedReflector =>
-    follow(resource, { labelSelector: MANAGED, labels: OWNER_LABELS, transform: leanChild });
+    follow(resource, leanChild, { labelSelector: MANAGED, labels: OWNER_LABELS });
   const pods = (label: string): ScopedReflector =>
-    follow(PODS, { labelSelector: label, labels: [label], transform: leanPod });
+    follow(PODS, leanPod, { labelSelector: label, labels: [label] });
 
-  const adapters = follow(MCP_ADAPTERS, { transform: leanResource });
-  const sources = follow(API_SCRAPE_SOURCES, { transform: leanResource });
+  const adapters = follow(MCP_ADAPTERS, leanResource);
+  const sources = follow(API_SCRAPE_SOURCES, leanResource);
   const adapterPods = pods(ADAPTER_LABEL);
   const scraperPods = pods(GROUP_LABEL);
   const children = CHILDREN.map((resource) => ({ resource, cache: child(resource) }));

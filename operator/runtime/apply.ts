@@ -79,7 +79,7 @@ interface Memory {
   readonly live: string;
   readonly resourceVersion: string | undefined;
   /** What the API server answered, until the caches show it. */
-  written?: KubernetesObject;
+  written?: KubernetesObject | undefined;
   readonly refusal?: Refusal;
 }
 
@@ -290,7 +290,8 @@ export class Applier {
     // A cache that is behind shows what was there before our own write; its news will come.
     const behind = isOlder(live?.metadata.resourceVersion, memory.resourceVersion);
     if (!behind && memory.live !== liveHash(live)) return undefined;
-    if (!behind) delete memory.written;
+    // Without `delete`, which would turn thousands of these into hash tables.
+    if (!behind) memory.written = undefined;
     // The object from before would tell of pods that were made from another spec.
     if (memory.refusal === undefined) return { outcome: 'unchanged', object: memory.written ?? live };
     if (this.#now() >= memory.refusal.until) return undefined;
@@ -316,9 +317,8 @@ export class Applier {
         live: hash,
         resourceVersion: result.metadata.resourceVersion,
         // Only what was changed comes back as a change of the caches.
-        ...(result.metadata.resourceVersion === live?.metadata.resourceVersion
-          ? {}
-          : { written: withoutManagedFields(result) }),
+        written:
+          result.metadata.resourceVersion === live?.metadata.resourceVersion ? undefined : withoutManagedFields(result),
       });
       const outcome = live === undefined ? 'created' : hash === liveHash(live) ? 'unchanged' : 'changed';
       return { ...nameOf(desired), outcome, object: result };

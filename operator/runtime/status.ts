@@ -23,7 +23,8 @@ export interface StatusWritten {
 interface Memory {
   readonly uid: string | undefined;
   readonly resourceVersion: string | undefined;
-  readonly conditions: readonly Condition[];
+  /** Those that were written, until the cache shows them. */
+  conditions: readonly Condition[] | undefined;
   /** Hash of the status as it was to be, without times; of what was sent, and of what the object had after it. */
   readonly wanted: string;
   readonly sent: string;
@@ -56,6 +57,7 @@ export class StatusWriter {
    * @throws the error of the API server, but for an object that is gone
    */
   async write(object: KubernetesObject, status: Status, signal: AbortSignal): Promise<StatusWritten> {
+    this.#letGo(object);
     let seen = object;
     for (let attempt = 0; ; attempt++) {
       try {
@@ -82,7 +84,7 @@ export class StatusWriter {
     const known = this.#memory.get(id)?.uid === uid ? this.#memory.get(id) : undefined;
     // A cache that has not seen our last write must not bring back its times.
     const behind = known !== undefined && isOlder(object.metadata.resourceVersion, known.resourceVersion);
-    const before = behind ? known.conditions : conditionsOf(object);
+    const before = (behind ? known.conditions : undefined) ?? conditionsOf(object);
     const stored = behind ? known.stored : hashOf(object['status'] ?? {});
     const resourceVersion = behind ? known.resourceVersion : object.metadata.resourceVersion;
     const conditions = mergeConditions(before, status.conditions, generation, this.#now());
@@ -120,6 +122,12 @@ export class StatusWriter {
     this.#memory.set(id, memory);
     const [oldest] = this.#memory.keys();
     if (this.#memory.size > MAX_REMEMBERED && oldest !== undefined) this.#memory.delete(oldest);
+  }
+
+  /** What the cache shows of an object need not be kept twice. */
+  #letGo({ metadata: { name, namespace, resourceVersion } }: KubernetesObject): void {
+    const known = this.#memory.get(`${namespace ?? ''}/${name}`);
+    if (known !== undefined && !isOlder(resourceVersion, known.resourceVersion)) known.conditions = undefined;
   }
 
   /** To be called when the object of this key is gone. */
