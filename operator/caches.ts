@@ -88,8 +88,7 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
     });
   const child = (resource: Resource): ScopedReflector =>
     follow(resource, leanChild, { labelSelector: MANAGED, labels: OWNER_LABELS });
-  const pods = (label: string): ScopedReflector =>
-    follow(PODS, leanPod, { labelSelector: label, labels: [label] });
+  const pods = (label: string): ScopedReflector => follow(PODS, leanPod, { labelSelector: label, labels: [label] });
 
   const adapters = follow(MCP_ADAPTERS, leanResource);
   const sources = follow(API_SCRAPE_SOURCES, leanResource);
