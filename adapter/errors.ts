@@ -60,6 +60,12 @@ export const ERRORS = {
     rpc: 409,
     detail: 'Tools of this server have changed since this session saw them first.',
   },
+  prompt_definition_drift: {
+    status: 200,
+    rpc: 409,
+    detail: 'Prompts of this server have changed since this session saw them first.',
+  },
+  unknown_prompt: { status: 200, rpc: -32602, detail: 'Unknown prompt.' },
   unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
   upstream_session_terminated: {
     status: 200,

@@ -11,6 +11,7 @@ import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { refuseDisabled, requireRevision, requireSession } from './admission.ts';
 import { sendResult } from './answers.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
+import { checkPrompts } from './check-prompts.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { ownUpstreamOf } from './own-upstream.ts';
 import { planOf } from './plan-of.ts';
@@ -48,6 +49,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (streamComes !== undefined) await streamComes;
     if (record.upstreamSessionId === '') record = await renew(turn, record);
     if (mount.surface.checksCalls) await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
+    if (calls.length < body.messages.length) await checkPrompts(turn, record, body.messages);
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;

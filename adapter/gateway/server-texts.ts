@@ -4,7 +4,7 @@ import { LRUCache } from 'lru-cache';
 
 import type { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/core.ts';
 import type { Cache, Caches } from '../caches.ts';
-import { withWarningText } from '../catalog/drift.ts';
+import { type Drift, withWarningText } from '../catalog/drift.ts';
 import { rowOf, rowsOf, type Since, since } from '../catalog/first-seen.ts';
 import { type CleanEntry, cleanList, type ListKind } from '../catalog/list-cleaning.ts';
 import { MAX_DEFINITION_CHARS } from '../catalog/prepared-tool.ts';
@@ -52,6 +52,16 @@ interface PreparedTexts {
   readonly isShorter: boolean;
   /** '' where nothing is pinned. */
   readonly rows: string;
+  /** What those are named by that clients must not see for what they say. */
+  readonly hidden: ReadonlySet<string | undefined>;
+}
+
+export interface LookedAt {
+  readonly hidden: ReadonlySet<string | undefined>;
+  /** What the others are named by. */
+  readonly listed: ReadonlySet<string | undefined>;
+  /** What of them has changed, or is new, since the client saw the list first. */
+  readonly drift: Drift | undefined;
 }
 
 /**
@@ -87,6 +97,38 @@ export class ServerTexts {
 
   get blocks(): boolean {
     return this.#options.pinning.mode === 'block';
+  }
+
+  /** Whether an entry is hidden for what it says, where it could be cleaned. */
+  get hides(): boolean {
+    return this.#options.sanitization.mode === 'block';
+  }
+
+  /** Whether what has changed does not exist for clients, and is no error. */
+  get servesSubset(): boolean {
+    return this.#options.pinning.block_strategy === 'baseline_subset';
+  }
+
+  /**
+   * What there is on a whole list (JSON text of a result), and what is wrong with it.
+   * @param first undefined where nothing is compared
+   */
+  async look(kind: ListKind, whole: string, first: FirstSeen | undefined): Promise<LookedAt> {
+    const span = listIn(kind, whole);
+    const prepared = await this.#prepared(kind, span === undefined ? '[]' : whole.slice(span.start, span.end));
+    const changes = await this.#changes(kind, prepared, first, undefined);
+    const { entries, hidden } = prepared;
+    const those = (change: Since): string[] =>
+      entries.flatMap(({ id }, i) => (changes?.[i] === change ? (id ?? []) : []));
+    return {
+      hidden,
+      listed: new Set(entries.map(({ id }) => id)),
+      drift: changes && {
+        changed: those('changed').map((name) => ({ name, fields: [] })),
+        added: those('new'),
+        removed: [],
+      },
+    };
   }
 
   /**
@@ -153,7 +195,8 @@ export class ServerTexts {
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
     const { entries, isShorter, cleaned } = await inTurns(cleanList(list, kind, this.#options.sanitization));
-    const prepared = { list, entries, isShorter, rows: this.pins ? rowsOf(entries, kind) : '' };
+    const hidden = new Set(cleaned.flatMap(({ name, isHidden }) => (isHidden ? [name] : [])));
+    const prepared = { list, entries, isShorter, hidden, rows: this.pins ? rowsOf(entries, kind) : '' };
     this.#lists.set(key, prepared);
     for (const event of eventsOf(cleaned)) this.#options.onCleaned?.(event, kind);
     return prepared;

@@ -5,6 +5,7 @@ import type { Body, Message, Request } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
 import { refuseDisabled } from './admission.ts';
 import { sendJson, sendResult } from './answers.ts';
+import { checkPrompts } from './check-prompts.ts';
 import { firstSeen } from './first-seen.ts';
 import { withGreeting } from './greeting.ts';
 import { sessionlessListing } from './listing-for.ts';
@@ -40,6 +41,7 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
     if (message.kind === 'request') {
       if (message.method === 'tools/call') return callSessionless(turn, body, message, listing);
       if (await answerHere(turn, body, message)) return;
+      await checkPrompts(turn, noWorkspace(turn), [message]);
     }
   } else if (message.kind === 'request' && message.method === 'tools/call') refuseDisabled(mount, message);
   const plan = planOf(turn, {

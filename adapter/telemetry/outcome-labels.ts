@@ -51,6 +51,8 @@ const REJECTIONS: Partial<Record<ErrorCode, RejectionReason>> = {
   stream_conflict: 'other',
   tool_definition_drift: 'other',
   unknown_tool: 'other',
+  prompt_definition_drift: 'other',
+  unknown_prompt: 'other',
   draining: 'other',
   reconciling: 'other',
 };
