@@ -30,8 +30,9 @@ else if (!(minutes > 0 && minutes <= 600)) {
       console.log(`  calm     ${shown(calm)}`);
       console.log(`  hostile  ${shown(hostile)}: p99 ${(hostile.p99 / calm.p99).toFixed(2)} x the calm one`);
       console.log(`  /livez   ${shown(livez)}`);
-      const { before, highest, after } = memory;
+      const { before, highest, after, used } = memory;
       console.log(`  MiB      ${before.toFixed(0)} before, ${highest.toFixed(0)} at most, ${after.toFixed(0)} after`);
+      console.log(`  in use   ${used.before.toFixed(0)} before, ${used.after.toFixed(0)} after`);
     }
     const runs = Object.values(attacks).reduce((sum, count) => sum + count, 0);
     console.log(`\n${runs} attacks of ${Object.keys(attacks).length} kinds`);

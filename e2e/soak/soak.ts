@@ -23,16 +23,19 @@ const PATIENCE_MS = 60_000;
 const WARM_UP_MS = 5000;
 /** Memory has settled at so much more than before. */
 const SETTLED = 1.25;
+const MIB = 1 << 20;
 
 type ProgramName = 'adapter' | 'scraper';
 
-/** Resident memory of a process in MiB. */
+/** In MiB. */
 interface Memory {
-  /** The most while all was calm. */
+  /** Resident, the most while all was calm. */
   readonly before: number;
   readonly highest: number;
-  /** Once all is over and garbage is collected. */
+  /** Once all is over and garbage is collected: what is in use, and what the allocator has not given back. */
   readonly after: number;
+  /** Values and buffers in use before and after, without garbage. */
+  readonly used: { readonly before: number; readonly after: number };
 }
 interface Program {
   /** Of an adapter, how long calls took; of a scraper, the time from one question to the next of the good API. */
@@ -95,7 +98,7 @@ export async function soak(calmMs: number, hostileMs: number, log: (line: string
   await lasts(WARM_UP_MS, programs);
   clients.take();
   good.take();
-  for (const program of [adapter, scraper]) await clean(program);
+  const used = { adapter: await clean(adapter), scraper: await clean(scraper) };
   watching.take();
   const calm = await phase('calm', calmMs);
   const target = new URLSearchParams({ url: adapter.url, mount: '/mcp/evil' });
@@ -105,11 +108,17 @@ export async function soak(calmMs: number, hostileMs: number, log: (line: string
   await hostile.stop();
   const report = async (name: 'adapter' | 'scraper', what: 'calls' | 'scrapes'): Promise<Program> => {
     const before = calm.highest[name];
+    const end = await settled(programs[name], used[name] * SETTLED);
     return {
       calm: calm[what],
       hostile: rough[what],
       livez: rough.livez[name],
-      memory: { before, highest: rough.highest[name], after: await settled(programs[name], before * SETTLED) },
+      memory: {
+        before,
+        highest: rough.highest[name],
+        after: end.resident,
+        used: { before: used[name], after: end.used },
+      },
     };
   };
   log('settling');
@@ -137,21 +146,20 @@ function residentMib({ pid }: RunningProcess): number {
   return residentKib([pid]).now / 1024;
 }
 
-/** The inspector opens with SIGUSR1, once. */
-async function clean(program: RunningProcess): Promise<void> {
+/** The inspector opens with SIGUSR1, once. @returns MiB in use */
+async function clean(program: RunningProcess): Promise<number> {
   if (inspectorUrl(program.stderr()) === undefined) program.kill('SIGUSR1');
   const limit = AbortSignal.timeout(PATIENCE_MS);
   while (inspectorUrl(program.stderr()) === undefined) await delay(50, undefined, { signal: limit });
-  await collectGarbage(inspectorUrl(program.stderr()) ?? '', limit);
+  return (await collectGarbage(inspectorUrl(program.stderr()) ?? '', limit)) / MIB;
 }
 
-/** Resident memory without garbage, in MiB, once it is no more than `enough`, or when patience ends. */
-async function settled(program: RunningProcess, enough: number): Promise<number> {
+/** Memory without garbage, in MiB, once no more than `enough` is in use, or when patience ends. */
+async function settled(program: RunningProcess, enough: number): Promise<{ resident: number; used: number }> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
-    await clean(program);
-    const now = residentMib(program);
-    if (now <= enough || performance.now() > deadline) return now;
+    const used = await clean(program);
+    if (used <= enough || performance.now() > deadline) return { resident: residentMib(program), used };
     await delay(1000);
   }
 }
