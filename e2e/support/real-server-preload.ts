@@ -2,7 +2,8 @@ import { Server } from 'node:net';
 
 /**
  * Loaded before a server's own program (`node --import`). Some servers let nobody choose the address and listen on
- * all of them; here they listen on 127.0.0.1 and say on stdout which port they got, so that port 0 can be used.
+ * all of them; here they listen on 127.0.0.1 and say on stdout which port they got, so that port 0 can be used. Those that
+ * let nobody choose the port either take the one in LISTEN_PORT.
  */
 const listen = Reflect.get(Server.prototype, 'listen') as (this: Server, ...args: unknown[]) => Server;
 
@@ -13,6 +14,10 @@ Server.prototype.listen = function listenOnLoopback(this: Server, ...args: unkno
   });
   const [port, ...rest] = args;
   const namesPort = typeof port === 'number' || (typeof port === 'string' && /^\d+$/.test(port));
-  const onLoopback = [Number(port), '127.0.0.1', ...rest.filter((arg) => typeof arg !== 'string')];
+  const onLoopback = [
+    Number(process.env['LISTEN_PORT'] ?? port),
+    '127.0.0.1',
+    ...rest.filter((arg) => typeof arg !== 'string'),
+  ];
   return listen.apply(this, namesPort ? onLoopback : args);
 };

@@ -71,7 +71,11 @@ export async function startPlaywrightServer(transport: UpstreamTransport, files?
   });
 }
 
-async function launch(args: string[], env: NodeJS.ProcessEnv): Promise<{ running: RunningProcess; port: number }> {
+/** Starts a server that is a program of Node, and waits until it listens. */
+export async function launch(
+  args: string[],
+  env: NodeJS.ProcessEnv,
+): Promise<{ running: RunningProcess; port: number }> {
   const running = startProcess(process.execPath, ['--import', PRELOAD, ...args], env);
   try {
     const [, port] = await running.waitForStdout(LISTENING);
