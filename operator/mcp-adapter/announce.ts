@@ -9,13 +9,20 @@ const ACTIONS: Readonly<Record<string, string>> = {
   Progressing: 'RollOut',
   UpstreamsHealthy: 'CheckUpstreams',
   StateStoreReady: 'CheckStateStore',
+  AccessProtected: 'CheckAccess',
   StorageReady: 'CheckStorage',
   NetworkPolicyEnforced: 'RestrictNetwork',
   Paused: 'Pause',
 };
 
 /** For these only the bad news is told: the good one is part of getting ready. */
-const ONLY_BAD = new Set(['UpstreamsHealthy', 'StateStoreReady', 'StorageReady', 'NetworkPolicyEnforced']);
+const ONLY_BAD = new Set([
+  'UpstreamsHealthy',
+  'StateStoreReady',
+  'AccessProtected',
+  'StorageReady',
+  'NetworkPolicyEnforced',
+]);
 /** They say only what is so. */
 const NEUTRAL = new Set(['Progressing', 'Paused']);
 

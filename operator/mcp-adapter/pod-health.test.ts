@@ -7,12 +7,14 @@ describe('a health object', () => {
       servers: [{ server_id: 'a', status: 'degraded', ping: { last_error: 'refused' } }, { no: 'id' }, null],
       persistence: { status: 'degraded', detail: 'redis_unhealthy' },
       references: { changed: true },
+      warnings: ['open_to_all', 1],
     });
     expect(found).toEqual({
       pod: 'p',
       servers: [{ id: 'a', mountPath: undefined, healthy: false, detail: 'refused' }],
       stateStore: { healthy: false, detail: 'redis_unhealthy' },
       referencesChanged: true,
+      warnings: ['open_to_all'],
     });
   });
 

@@ -1,6 +1,6 @@
 import { valueAt } from '../../crds/config/tree.ts';
 import type { HealthSource } from '../pods/ask-pods.ts';
-import { isObject, textAt } from '../runtime/raw.ts';
+import { isObject, listAt, textAt } from '../runtime/raw.ts';
 import { CONTAINER, PORT_NAME } from './defaults.ts';
 
 /** What one pod says about itself in `/healthz`. */
@@ -10,6 +10,8 @@ export interface PodHealth {
   readonly stateStore: { readonly healthy: boolean; readonly detail: string | undefined };
   /** Whether an object that the pod refers to has changed since it started. */
   readonly referencesChanged: boolean;
+  /** Codes of what is weak about it. */
+  readonly warnings: readonly string[];
 }
 
 export interface ServerHealth {
@@ -41,6 +43,7 @@ export function parseHealth(pod: string, body: unknown): PodHealth | undefined {
     servers: body['servers'].flatMap((server: unknown) => parseServer(server) ?? []),
     stateStore: { healthy: !unhealthy, detail: textAt(persistence, 'detail') },
     referencesChanged: valueAt(body, ['references', 'changed']) === true,
+    warnings: listAt(body, 'warnings').filter((warning) => typeof warning === 'string'),
   };
 }
 

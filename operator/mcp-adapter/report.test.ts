@@ -83,6 +83,7 @@ describe('a resource that serves', () => {
       'Progressing=False/Complete',
       'UpstreamsHealthy=True/Healthy',
       'StateStoreReady=True/Ready',
+      'AccessProtected=True/Protected',
       'StorageReady=True/Temporary',
       'NetworkPolicyEnforced=True/Restricted',
     ]);
@@ -593,6 +594,21 @@ describe('upstreams and the state store', () => {
       status: 'False',
       message: expect.stringContaining('1 of 1 pod (redis_unhealthy)'),
     });
+  });
+
+  it.each([
+    [['open_to_all'], 'OpenToAll', 'auth.enabled is false'],
+    [['weak_credentials', 'weak_credentials'], 'WeakCredentials', 'can be guessed'],
+    [['weak_credentials', 'open_to_all'], 'OpenToAll', 'auth.enabled is false'],
+  ])('T25: says what is weak about who may come in: %j', (warnings, reason, message) => {
+    const health = [healthWith(['a']), healthWith(['a'], { warnings })];
+    const found = find(report(situation({ health })), 'AccessProtected');
+    expect(found).toMatchObject({ status: 'False', reason, message: expect.stringContaining(message) });
+  });
+
+  it('T25: passes on nothing that it does not know', () => {
+    const health = [healthWith(['a'], { warnings: ['<b>new</b>'] })];
+    expect(find(report(situation({ health })), 'AccessProtected')).toMatchObject({ status: 'True' });
   });
 
   it('T23: O10: keeps what pods said before until all of them have been asked', () => {

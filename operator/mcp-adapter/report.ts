@@ -11,6 +11,7 @@ import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { numberAt } from '../runtime/raw.ts';
 import { publicUrl } from './address.ts';
 import { ADAPTER_LABEL } from './labels.ts';
+import { accessFinding } from './access-finding.ts';
 import type { PodHealth } from './pod-health.ts';
 import {
   HANDSHAKE_COMES,
@@ -216,8 +217,8 @@ function healthFindings(
   upstreams: ReturnType<typeof upstreamsOf> | undefined,
   before: readonly Condition[],
 ): Finding[] {
-  if (upstreams !== undefined) return [upstreamsFinding(upstreams), stateStoreFinding(health)];
-  return ['UpstreamsHealthy', 'StateStoreReady'].map((type) => {
+  if (upstreams !== undefined) return [upstreamsFinding(upstreams), stateStoreFinding(health), accessFinding(health)];
+  return ['UpstreamsHealthy', 'StateStoreReady', 'AccessProtected'].map((type) => {
     const known = before.find((condition) => condition.type === type);
     if (known !== undefined && (rollout.available > 0 || !isHeard)) {
       return asBefore(known);

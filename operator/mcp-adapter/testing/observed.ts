@@ -92,6 +92,7 @@ export function healthWith(servers: readonly string[], more: Partial<PodHealth> 
     })),
     stateStore: { healthy: true, detail: undefined },
     referencesChanged: false,
+    warnings: [],
     ...more,
   };
 }
