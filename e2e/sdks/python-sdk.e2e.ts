@@ -7,13 +7,16 @@ import { startPytest } from './python-sdk.ts';
 const SUITES = ['tests/interaction/lowlevel', 'tests/interaction/mcpserver'];
 const LIMIT_MS = 600_000;
 
+const WHOLE = 'while lists are pinned the adapter reads the whole list as well';
+
 /** Tests of the suite that end differently behind the adapter, and why that is meant. */
 const EXCUSED: Readonly<Record<string, string>> = {
-  test_next_cursor_round_trips_through_the_client:
-    'records each page that the server is asked for; while tools are pinned the adapter reads the whole list as well',
-  test_the_client_follows_opaque_cursors_through_pages_of_varying_sizes: 'the same',
-  test_prompts_list_supports_cursor_pagination: 'prompts and templates come as one page while they are pinned',
-  test_resource_templates_list_supports_cursor_pagination: 'the same',
+  // Each records the pages that the server is asked for.
+  test_next_cursor_round_trips_through_the_client: WHOLE,
+  test_the_client_follows_opaque_cursors_through_pages_of_varying_sizes: WHOLE,
+  test_resources_list_supports_cursor_pagination: WHOLE,
+  test_resource_templates_list_supports_cursor_pagination: WHOLE,
+  test_prompts_list_supports_cursor_pagination: WHOLE,
   test_adding_and_removing_tools_does_not_notify_connected_clients:
     'the server changes its tools and tells nobody, so that the lists of the adapter stay as they were for their time',
 };
