@@ -24,6 +24,12 @@ test('of an error there is what it says, and its code', () => {
   ]);
 });
 
+test('L3: nothing in it acts on terminals', () => {
+  const written: string[] = [];
+  createLogger('info', { write: (line) => void written.push(line) }).info({ name: '\u009B31m' }, '\u202Eevil\u2028');
+  expect(written).toEqual([expect.stringMatching(/^[ -~]+\n$/)]);
+});
+
 test('what looks like a credential is not shown', () => {
   const { log, lines } = logger();
   const url = 'https://user:abcdefgh@host/';

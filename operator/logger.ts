@@ -1,5 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import { createRedaction } from '../crds/config/redact.ts';
+import { escapeLine } from '../crds/runtime/escape-line.ts';
 import type { Options } from './options.ts';
 
 export type Logger = pino.Logger;
@@ -8,7 +9,10 @@ export type Logger = pino.Logger;
  * JSON lines on standard output, each with the time and the level by name. Of an error only its name, message and code:
  * API errors may carry whole objects. What looks like a credential is taken out of all of it.
  */
-export function createLogger(level: Options['logLevel'], destination?: DestinationStream): Logger {
+export function createLogger(
+  level: Options['logLevel'],
+  destination: DestinationStream = pino.destination({ fd: 1, sync: true }),
+): Logger {
   const { text, value } = createRedaction();
   return pino(
     {
@@ -31,7 +35,7 @@ export function createLogger(level: Options['logLevel'], destination?: Destinati
         },
       },
     },
-    destination ?? pino.destination({ fd: 1, sync: true }),
+    { write: (line) => destination.write(escapeLine(line)) },
   );
 }
 

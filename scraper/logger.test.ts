@@ -24,6 +24,13 @@ test('lines are JSON with the time and the level by name', () => {
   ]);
 });
 
+test('L3: nothing in them acts on terminals', () => {
+  const written: string[] = [];
+  const log = createLogger('info', () => [], { write: (line: string) => void written.push(line) });
+  log.info({ source: '\u009B31m' }, '\u202Eevil\u2028');
+  expect(written).toEqual([expect.stringMatching(/^[ -~]+\n$/)]);
+});
+
 test('what is less severe than the level is left out', () => {
   expect(logged('warning', (logger) => logger.info('a'))).toEqual([]);
 });

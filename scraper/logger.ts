@@ -1,6 +1,7 @@
 import { type DestinationStream, pino } from 'pino';
 import type { ScraperSettings } from '../crds/config/scraper.ts';
 import { createScrubber } from '../crds/config/scrubber.ts';
+import { escapeLine } from '../crds/runtime/escape-line.ts';
 
 export type Logger = pino.Logger;
 
@@ -38,7 +39,7 @@ export function createLogger(
       },
     },
     // In the finished line, so that nothing gets past.
-    { write: (line) => destination.write(without(secrets(), line)) },
+    { write: (line) => destination.write(escapeLine(without(secrets(), line))) },
   );
 }
 

@@ -202,6 +202,16 @@ describe('an answer to the client', () => {
     expect(responseHeaders(head(403), undefined, 5)).toHaveProperty('www-authenticate');
   });
 
+  test.each([
+    ['0', '1'],
+    ['9467280000', '3600'],
+    [new Date(Date.now() + 600_000_000).toUTCString(), '3600'],
+    [new Date(0).toUTCString(), '1'],
+    ['soon', undefined],
+  ])('L6: lets clients wait for an hour at most: %s', (retryAfter, seconds) => {
+    expect(responseHeaders(head(503, { 'retry-after': retryAfter }), undefined, 0)['retry-after']).toBe(seconds);
+  });
+
   test('that is a stream has no length, and is neither cached nor buffered', () => {
     expect(responseHeaders(head(200, { 'content-type': 'text/event-stream; charset=utf-8' }), 's', '99')).toEqual({
       'content-type': 'text/event-stream; charset=utf-8',

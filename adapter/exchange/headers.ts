@@ -129,11 +129,22 @@ export function responseHeaders(
   if (sessionId !== undefined) headers['mcp-session-id'] = sessionId;
   if (head.status >= 400) {
     const { 'retry-after': retryAfter, 'www-authenticate': challenge, allow } = head.headers;
-    if (retryAfter !== undefined) headers['retry-after'] = retryAfter;
+    const seconds = secondsUntil(retryAfter, Date.now());
+    if (seconds !== undefined) headers['retry-after'] = String(seconds);
     // With any other status it is not about the client: those are the adapter's own credentials.
     if (challenge !== undefined && (head.status === 401 || head.status === 403))
       headers['www-authenticate'] = challenge;
     if (allow !== undefined) headers['allow'] = allow;
   }
   return headers;
+}
+
+/** Clients wait for as long as they are told. */
+const MAX_RETRY_AFTER_S = 3600;
+
+/** `Retry-After` (RFC 9110, section 10.2.3) in seconds, from 1 to an hour; undefined for what is none. */
+function secondsUntil(retryAfter: string | undefined, now: number): number | undefined {
+  if (retryAfter === undefined) return undefined;
+  const seconds = /^\d+$/.test(retryAfter) ? Number(retryAfter) : Math.ceil((Date.parse(retryAfter) - now) / 1000);
+  return Number.isNaN(seconds) ? undefined : Math.min(Math.max(seconds, 1), MAX_RETRY_AFTER_S);
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import {
   type Body,
+  cancelledRequest,
   INVALID_REQUEST,
   isResponseTo,
   type Message,
@@ -90,6 +91,18 @@ describe('parseBody', () => {
   test('keeps a large id that stands after other ids', () => {
     const text = '{"params":{"id":1},"x":{"id":2},"jsonrpc":"2.0","method":"m","id":9007199254740993}';
     expect(one(text)).toMatchObject({ idText: '9007199254740993' });
+  });
+
+  test.each([
+    ['"', 'x'.repeat(256), '"'],
+    ['', `1${'0'.repeat(255)}`, ''],
+  ])('M7: refuses ids of requests past 256 characters (%s…)', (before, most, after) => {
+    expect(parseBody(Buffer.from(request(before + most + after)))).toMatchObject({ messages: [{ kind: 'request' }] });
+    expect(parseBody(Buffer.from(request(`${before}${most}0${after}`)))).toEqual({
+      code: INVALID_REQUEST,
+      detail: 'The member "id" has more than 256 characters.',
+      idText: 'null',
+    });
   });
 
   test('reads batches of any kinds of messages', () => {
@@ -265,4 +278,30 @@ describe('isResponseTo', () => {
   ])('%s to %s: %s', (text, idText, expected) => {
     expect(isResponseTo(text, idText)).toBe(expected);
   });
+});
+
+describe('the request that is cancelled', () => {
+  const cancelled = (requestId: string, method = 'notifications/cancelled'): string | undefined =>
+    cancelledRequest(parse(`{"jsonrpc":"2.0","method":"${method}","params":{"requestId":${requestId}}}`));
+
+  test.each([
+    ['7', '7'],
+    ['90071992547409930', '90071992547409930'],
+    [String.raw`"\u0061"`, '"a"'],
+  ])('is known by %s as its sender wrote it', (requestId, idText) => {
+    expect(cancelled(requestId)).toBe(idText);
+  });
+
+  test('is none for other messages', () => {
+    expect(cancelled('7', 'notifications/progress')).toBeUndefined();
+    expect(cancelledRequest(parse(request('1', ',"params":{"requestId":7}')))).toBeUndefined();
+    expect(cancelledRequest(parse('{"jsonrpc":"2.0","method":"notifications/cancelled"}'))).toBeUndefined();
+  });
+
+  test.each([JSON.stringify('x'.repeat(257)), `1${'0'.repeat(256)}`, JSON.stringify([['x'.repeat(300)]])])(
+    'M7: is none where no request can have such an id: %.20s…',
+    (requestId) => {
+      expect(cancelled(requestId)).toBeUndefined();
+    },
+  );
 });

@@ -9,6 +9,8 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 
 const MAX_BATCH = 100;
+/** Of the id of a request. */
+const MAX_ID_CHARS = 256;
 
 /** The revision that speaks without sessions; everything before it is opened by `initialize`. */
 export const MODERN_REVISION = '2026-07-28';
@@ -121,8 +123,15 @@ function readMessage(value: unknown, text: string, at: number): Message | Invali
     if (method === 'tools/call') return invalid(INVALID_REQUEST, 'tools/call needs an "id".');
     return { kind: 'notification', method, params: known };
   }
+  if (isLongId(id as string | number, idText)) {
+    return invalid(INVALID_REQUEST, `The member "id" has more than ${MAX_ID_CHARS} characters.`);
+  }
   return { kind: 'request', method, params: known, idText };
 }
+
+/** Ids are kept, compared and sent to other replicas. */
+const isLongId = (id: unknown, idText: string): boolean =>
+  (typeof id === 'string' ? id : idText).length > MAX_ID_CHARS;
 
 /** The id as its sender wrote it: a number over 2^53 has lost digits by now. */
 function textOfId(id: string | number, text: string, at: number): string {
@@ -134,6 +143,19 @@ function textOfId(id: string | number, text: string, at: number): string {
 
 function invalid(code: number, detail: string, idText = 'null'): InvalidBody {
   return { code, detail, idText };
+}
+
+/**
+ * The id that a notifications/cancelled names, as the text that requests are known by (`idText`). Undefined for any other
+ * message, and for an id that no request can have.
+ */
+export function cancelledRequest({ batch, messages: [message], text }: Body): string | undefined {
+  if (batch || message?.kind !== 'notification' || message.method !== 'notifications/cancelled') return undefined;
+  const { requestId } = message.params;
+  // One string can be written with and without escapes.
+  const span = typeof requestId === 'string' ? undefined : locate(text, ['params', 'requestId']);
+  const idText = typeof requestId === 'string' ? JSON.stringify(requestId) : span && text.slice(span.start, span.end);
+  return idText === undefined || isLongId(requestId, idText) ? undefined : idText;
 }
 
 /** The revision that a message of the sessionless era names in its `_meta`; undefined for all earlier ones. */

@@ -1,7 +1,6 @@
 import { AdapterError } from '../errors.ts';
 import { Exchange, type Plan } from '../exchange/exchange.ts';
-import { locate } from '../exchange/json-scan.ts';
-import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
+import { type Body, cancelledRequest, type Message, type Request, toolName } from '../exchange/message.ts';
 import type { Lease } from '../sessions/session-registry.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -64,7 +63,7 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
       };
       return await callTool(call, step, exchange, () => leave(turn, leases));
     }
-    const requestId = cancelledRequest(first, body);
+    const requestId = cancelledRequest(body);
     if (requestId !== undefined) {
       // Told first, so that the end of the request's stream surprises nobody.
       await parts.bus.publish({ type: 'cancelled', serverId: mount.serverId, sessionId, requestId }).catch(parts.known);
@@ -239,14 +238,4 @@ async function cancelUpstream(turn: Turn, record: SessionRecord, idTexts: readon
       // The client has its answer; an upstream that cannot be told goes on for nothing.
     }
   }
-}
-
-/** The id that a notifications/cancelled names, as the text that requests are known by (`idText`). */
-function cancelledRequest(message: Message, body: Body): string | undefined {
-  if (body.batch || message.kind !== 'notification' || message.method !== 'notifications/cancelled') return undefined;
-  const { requestId } = message.params;
-  // One string can be written with and without escapes.
-  if (typeof requestId === 'string') return JSON.stringify(requestId);
-  const span = locate(body.text, ['params', 'requestId']);
-  return span === undefined ? undefined : body.text.slice(span.start, span.end);
 }

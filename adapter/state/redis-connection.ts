@@ -35,6 +35,8 @@ const UNAVAILABLE_REPLIES = new Set([
   'NOAUTH',
   'WRONGPASS',
   'NOPERM',
+  // Somebody else has written there.
+  'WRONGTYPE',
 ]);
 
 /**

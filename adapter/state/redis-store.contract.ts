@@ -269,13 +269,17 @@ describe('RedisStore and its server', () => {
     expect((await store.find(record, caller())).state).toBe('active');
   });
 
-  test('a fault of our own is no outage', async () => {
+  test('L5: what somebody else has written in its place is an outage', async () => {
     const record = newRecord();
     await server.use((redis) => redis.set(`${KEY_BASE}:session:files:${record.sessionId}`, 'not a hash'));
-    const failure = await store.find(record, caller()).catch((error: unknown) => error);
+    await expect(store.find(record, caller())).rejects.toThrow(StoreUnavailable);
+    await expect(store.ping()).resolves.toBeUndefined();
+  });
+
+  test('a fault of our own is no outage', async () => {
+    const failure = await connection.run((redis) => redis.eval('return nobody()', 0)).catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(Error);
     expect(failure).not.toBeInstanceOf(StoreUnavailable);
-    await expect(store.ping()).resolves.toBeUndefined();
   });
 });
 

@@ -110,6 +110,13 @@ test('what clients make up brings nothing into it that must not be there', () =>
   expect(text().length).toBeLessThan(2000);
 });
 
+test('L3: names of tools do not act on terminals', () => {
+  const { log, lines, text } = auditLog();
+  log.request(observed({ tool: '\u009B31m\u202Eevil\u2028' }));
+  expect(text()).toMatch(/^[ -~]+\n$/);
+  expect(lines()).toMatchObject([{ tool: '\u009B31m\u202Eevil\u2028' }]);
+});
+
 test('a file that cannot be written is told of once a minute, and lines are counted', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'audit-'));
   try {

@@ -1,4 +1,5 @@
 import { maskIds, type Redact, type Redaction } from '../../crds/config/redact.ts';
+import { escapeLine } from '../../crds/runtime/escape-line.ts';
 import { callsOf, type RequestFacts } from '../gateway/incoming.ts';
 import { AuditFile } from './audit-file.ts';
 import { shorten } from './logger.ts';
@@ -55,7 +56,7 @@ export class AuditLog {
   /** A call by code is one like any other, and names the request that runs the code. */
   nestedCall(observed: Ended): void {
     for (const call of callsOf(observed.facts)) {
-      const line = `${JSON.stringify(this.#entry(observed, call))}\n`;
+      const line = escapeLine(`${JSON.stringify(this.#entry(observed, call))}\n`);
       if (this.#file === undefined) this.#options.stdout.write(line);
       else this.#file.append(line);
     }

@@ -1,5 +1,7 @@
 import { type DestinationStream, pino } from 'pino';
 
+import { escapeLine } from '../../crds/runtime/escape-line.ts';
+
 export interface LineSink {
   /** A line of the log: pino's number of the level, and what the line was made of, all of which has been redacted. */
   take(level: number, fields: LineFields, message: string | undefined): void;
@@ -19,7 +21,7 @@ export class LogOutput implements DestinationStream {
   #sink: LineSink | undefined;
 
   constructor(stream: DestinationStream = pino.destination({ fd: 1, sync: true })) {
-    this.local = stream;
+    this.local = { write: (line) => stream.write(escapeLine(line)) };
   }
 
   copyTo(sink: LineSink | undefined): void {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { createRedaction } from '../../crds/config/redact.ts';
+import { LogOutput } from './log-output.ts';
 import { createLogger, isInfoEnabled, type LogLevel, shorten } from './logger.ts';
 
 function logger(level: LogLevel): { log: ReturnType<typeof createLogger>; lines: () => Record<string, unknown>[] } {
@@ -56,6 +57,14 @@ describe('the log', () => {
     expect(lines()[3]).toMatchObject({ err: { type: 'Error', message: '<redacted>', stack: expect.any(String) } });
     expect(lines()[4]).toMatchObject({ err: { message: '<redacted>' }, msg: '<redacted>' });
   });
+});
+
+test('L3: nothing in it acts on terminals', () => {
+  const written: string[] = [];
+  const output = new LogOutput({ write: (line) => void written.push(line) });
+  createLogger('debug', createRedaction(), output).info({ tool: '\u009B31m' }, '\u202Eevil\u2028');
+  expect(written).toEqual([expect.stringMatching(/^[ -~]+\n$/)]);
+  expect(JSON.parse(written[0] ?? '')).toMatchObject({ tool: '\u009B31m', msg: '\u202Eevil\u2028' });
 });
 
 test('an id of a session is never written whole, wherever it stands', () => {

@@ -110,6 +110,17 @@ describe('an upstream of Streamable HTTP', () => {
     expect(request?.headers).not.toHaveProperty('last-event-id');
   });
 
+  test.each([102, 103])('M6: takes no informational answer for the answer (%i)', async (status) => {
+    http.handler = (request, res) => {
+      res.socket?.write(`HTTP/1.1 ${status} Soon\r\nContent-Type: text/event-stream\r\n\r\n`);
+      answerResult(request, res, 1);
+    };
+    const recorder = send();
+    await recorder.ended;
+    expect(recorder.events).toEqual(['start', 'head', 'end']);
+    expect(recorder.head).toMatchObject({ status: 200, headers: { 'content-type': 'application/json' } });
+  });
+
   test.each([undefined, null, ''])('sends no session header while there is none (%j)', async (id) => {
     await send({ session: session(id) }).ended;
     expect(http.requests[0]?.headers).not.toHaveProperty('mcp-session-id');

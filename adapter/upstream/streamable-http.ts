@@ -174,7 +174,8 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   }
 
   onResponseStart(_controller: Dispatcher.DispatchController, status: number, headers: IncomingHttpHeaders): void {
-    if (this.#aborted) return;
+    // undici tells of informational answers here, too; the answer comes after them (RFC 9110, section 15.2).
+    if (this.#aborted || status < 200) return;
     if (isRedirect(status)) {
       this.#next = this.#follow(this, headers.location);
       if (this.#next !== undefined) return;

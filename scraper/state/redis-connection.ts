@@ -92,7 +92,7 @@ export class RedisConnection {
   /** A script's own fault stays as it is; all else means that the server cannot serve now. */
   #asStateError(error: unknown): unknown {
     const code = replyCode(error);
-    if (code === 'ERR' || code === 'WRONGTYPE') return error;
+    if (code === 'ERR') return error;
     const cause = code === undefined ? (this.#lastError ?? error) : error;
     return new StateUnavailable(`Redis is unavailable: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
