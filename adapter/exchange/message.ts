@@ -123,15 +123,14 @@ function readMessage(value: unknown, text: string, at: number): Message | Invali
     if (method === 'tools/call') return invalid(INVALID_REQUEST, 'tools/call needs an "id".');
     return { kind: 'notification', method, params: known };
   }
-  if (isLongId(id as string | number, idText)) {
+  if (isLongId(id, idText)) {
     return invalid(INVALID_REQUEST, `The member "id" has more than ${MAX_ID_CHARS} characters.`);
   }
   return { kind: 'request', method, params: known, idText };
 }
 
 /** Ids are kept, compared and sent to other replicas. */
-const isLongId = (id: unknown, idText: string): boolean =>
-  (typeof id === 'string' ? id : idText).length > MAX_ID_CHARS;
+const isLongId = (id: unknown, idText: string): boolean => (typeof id === 'string' ? id : idText).length > MAX_ID_CHARS;
 
 /** The id as its sender wrote it: a number over 2^53 has lost digits by now. */
 function textOfId(id: string | number, text: string, at: number): string {
