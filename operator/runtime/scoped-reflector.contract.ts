@@ -153,7 +153,7 @@ describe('the namespaces of an operator', () => {
     await soon(() => reconciled, 10_000).toEqual(['a']);
     await soon(() => cache.coverage(one)).toBe('synced');
     expect(cache.coverage(two)).toBe('syncing');
-    expect(errors[0]).toMatch(/configmaps is forbidden.*cannot list/);
+    await soon(() => errors[0]).toMatch(/configmaps is forbidden.*cannot list/);
   }, 60_000);
 });
 

@@ -123,6 +123,15 @@ async function quiet({ requests }: Operator, ms = 700): Promise<void> {
   );
 }
 
+/** Lets the operator look until it has asked the pods again: it does not when it has just done so. */
+async function look(it: Operator, asked: () => number): Promise<void> {
+  const before = asked();
+  await eventually(async () => {
+    it.controller.enqueue({ namespace, name: 'default' });
+    expect(asked()).toBeGreaterThan(before);
+  });
+}
+
 /** Plays the Deployment controller and the kubelet: one pod that is ready, whose port is on this machine. */
 async function playPods(): Promise<void> {
   const deployment = await live(DEPLOYMENTS, 'scraper-default');
@@ -355,7 +364,11 @@ describe('sources of a namespace', () => {
 
   test('tell what their pods say of them', async () => {
     let health: object = {};
-    const server = createServer((_, response) => response.end(JSON.stringify(health)));
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked++;
+      response.end(JSON.stringify(health));
+    });
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     const { port } = server.address() as AddressInfo;
     try {
@@ -390,11 +403,11 @@ describe('sources of a namespace', () => {
       await quiet(it);
       const before = it.requests.length;
       health = scraped('2026-01-01T00:00:30Z');
-      it.controller.enqueue({ namespace, name: 'default' });
+      await look(it, () => asked);
       await quiet(it);
       expect(writesOf(it.requests.slice(before))).toEqual([]);
       health = scraped('2026-01-01T00:00:40Z', 'HTTP 500');
-      it.controller.enqueue({ namespace, name: 'default' });
+      await look(it, () => asked);
       await eventually(async () => expect(await conditions('a')).toContain('SourcesHealthy=False/ScrapeFailed'));
       expect((await live(API_SCRAPE_SOURCES, 'a'))?.['status']).toMatchObject({
         lastError: 'HTTP 500',
@@ -404,7 +417,7 @@ describe('sources of a namespace', () => {
 
       // An object that the pod refers to has changed: new pods.
       health = { ...scraped('2026-01-01T00:00:50Z'), references: { changed: true } };
-      it.controller.enqueue({ namespace, name: 'default' });
+      await look(it, () => asked);
       await eventually(async () =>
         expect(
           valueAt(await live(DEPLOYMENTS, 'scraper-default'), [
@@ -451,9 +464,7 @@ describe('sources of a namespace', () => {
         ),
       );
     const looks = async (it: Operator): Promise<void> => {
-      const before = asked;
-      it.controller.enqueue({ namespace, name: 'default' });
-      await eventually(async () => expect(asked).toBeGreaterThan(before));
+      await look(it, () => asked);
       await quiet(it);
     };
     try {
