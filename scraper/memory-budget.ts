@@ -30,8 +30,7 @@ export class MemoryBudget {
   /** @throws NoMemory; the reason of `signal` when that aborted */
   async take(share: MemoryShare, bytes: number, signal: AbortSignal): Promise<void> {
     if (share.held + bytes > this.#total) throw new NoMemory(this.#tooMuch());
-    const isFree = share.held > 0 || this.#waiting.length === 0;
-    if (isFree && this.#used + bytes <= this.#total) return this.set(share, share.held + bytes);
+    if (this.takeNow(share, bytes)) return;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const waiting = { share, bytes, granted: resolve, refused: reject };
@@ -43,6 +42,14 @@ export class MemoryBudget {
     this.#waiting.push(waiting);
     this.#breakDeadlock();
     await promise.finally(() => signal.removeEventListener('abort', giveUp));
+  }
+
+  /** False: it would have to wait. */
+  takeNow(share: MemoryShare, bytes: number): boolean {
+    const isFree = share.held > 0 || this.#waiting.length === 0;
+    if (!isFree || this.#used + bytes > this.#total) return false;
+    this.set(share, share.held + bytes);
+    return true;
   }
 
   /** Without asking: what is there already, or not any more. */
@@ -101,6 +108,11 @@ export class MemoryShare implements Disposable {
   /** Waits until there is room. @throws NoMemory; the reason of `signal` when that aborted */
   take(bytes: number, signal: AbortSignal): Promise<void> {
     return this.#budget.take(this, bytes, signal);
+  }
+
+  /** False: nothing was taken, because it would have to wait. */
+  takeNow(bytes: number): boolean {
+    return this.#budget.takeNow(this, bytes);
   }
 
   /** Of what was taken since the last call, this much stays, until the end; it may be more, for it is there already. */

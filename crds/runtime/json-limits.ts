@@ -61,6 +61,19 @@ export function exceeded(text: string, limits: JsonLimits): keyof JsonLimits | u
   return undefined;
 }
 
+/** How many lists and objects the text opens, and how many commas part their values; counted as `exceeded` counts. */
+export function countValues(text: string): { readonly lists: number; readonly commas: number } {
+  let lists = 0;
+  let commas = 0;
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i);
+    if (c === QUOTE) i = stringEnd(text, i) - 1;
+    else if (c === COMMA) commas++;
+    else if (c === OPEN_OBJECT || c === OPEN_ARRAY) lists++;
+  }
+  return { lists, commas };
+}
+
 /**
  * JSON.parse with limits.
  * @throws JsonLimitError before anything is parsed

@@ -1,4 +1,3 @@
-import { ANSWER_LIMITS, exceeded, JsonLimitError } from '../../crds/runtime/json-limits.ts';
 import { ExactNumber } from '../../crds/config/exact-number.ts';
 import { readValidJson } from './read-valid-json.ts';
 
@@ -9,9 +8,6 @@ const SUSPECTS = [/\d{16}/, /\d\.0+(?:$|[,\]}\s])/, /\d[eE][+-]?\d/];
 const CONSTANT = /NaN|Infinity/;
 const STRING_OR_CONSTANT = /"[^"\\]*(?:\\.[^"\\]*)*"|NaN|-?Infinity/g;
 
-/** Levels cost little more than values here: who walks through them takes too many for a wrong shape. */
-const LIMITS = { ...ANSWER_LIMITS, depth: Number.POSITIVE_INFINITY };
-
 /**
  * The value of a JSON text, with Python's constants NaN, Infinity and -Infinity, which APIs written in Python send.
  * With `exact`, numbers that a double would change come as an ExactNumber.
@@ -19,12 +15,9 @@ const LIMITS = { ...ANSWER_LIMITS, depth: Number.POSITIVE_INFINITY };
  * JSON.parse decides what is valid. It gives the result too, unless there is something that it would change: then the
  * text is read once more, which takes a quarter of the time of a reviver that sees the text of each number.
  *
- * @throws JsonLimitError when there are too many values, before anything is parsed
  * @throws SyntaxError without any of the text in its message
  */
 export function parseJson(text: string, { exact }: { exact: boolean }): unknown {
-  const kind = exceeded(text, LIMITS);
-  if (kind !== undefined) throw new JsonLimitError(kind, LIMITS);
   try {
     const value = parseStandard(text);
     if (value !== undefined) return exact && isInexact(text) ? readValidJson(text, exactly) : value;

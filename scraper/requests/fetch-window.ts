@@ -1,13 +1,13 @@
 import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
-import { JsonLimitError } from '../../crds/runtime/json-limits.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import { ShapeMismatch } from '../records/shape-mismatch.ts';
 import type { Authenticator } from './auth.ts';
 import { excerpt } from './excerpt.ts';
-import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
+import { RequestFailure } from './failure.ts';
 import { type HttpAnswer, type HttpClient, type HttpRequest, nameOf } from './http-client.ts';
 import { isSameHost, type PageAnswer, type PageStep, type Pages, pagesOf } from './pagination.ts';
 import { requestOf, type RequestParts, sourceUrl } from './parameters.ts';
+import { takeForValues } from './memory-of-values.ts';
 import type { RateLimiter } from './rate-limit.ts';
 import { retryAfter } from './retry-after.ts';
 import type { Window } from './windows.ts';
@@ -81,6 +81,8 @@ async function onePage(
 ): Promise<{ page: Page; headers: HttpAnswer['headers'] }> {
   const answer = await ask(request, source, dependencies, signal);
   await dependencies.arrived?.(answer.bytes);
+  const { memory } = dependencies;
+  if (memory !== undefined) await takeForValues(answer.text, memory, nameOf(request), signal);
   return { page: read(answer, request, dependencies), headers: answer.headers };
 }
 
@@ -167,8 +169,6 @@ function read(answer: HttpAnswer, request: RequestParts, dependencies: FetchDepe
     return { body, records: dependencies.records(body), bytes: answer.bytes };
   } catch (error) {
     if (error instanceof ShapeMismatch) throw new RequestFailure('shape', `${what}: ${error.message}`);
-    if (error instanceof JsonLimitError)
-      throw new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);
     if (!(error instanceof SyntaxError)) throw error;
     if (answer.text.trim() === '') throw new RequestFailure('not_json', `${what} answered ${answer.status}, empty`);
     // Never more than a few words: what is broken JSON may be data of the user.
