@@ -8,7 +8,7 @@ import { SqliteLedger } from './state/sqlite-ledger.ts';
 import { FENCE } from './testing/runner-kit.ts';
 
 const never = new AbortController().signal;
-const LARGE = 65_536;
+const LARGE = 262_144;
 
 let folder: string;
 let ledger: SqliteLedger;

@@ -14,7 +14,7 @@ export class CrashedTwice extends Error {
 }
 
 /** What is less does not end a process, and is not worth a write. */
-const LARGE_BYTES = 65_536;
+const LARGE_BYTES = 262_144;
 const MOST_CRASHES = 2;
 
 interface BegunParts {

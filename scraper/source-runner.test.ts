@@ -725,7 +725,7 @@ test('T17: a window that is done or has failed gives its memory back', async () 
 });
 
 describe('T17: a window that was read when the process crashed', () => {
-  const large = Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(50) }));
+  const large = Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(150) }));
   /** Oldest first. */
   const of = async (kit: RunnerKit) => (await kit.ledger.windows('events', ALL)).toReversed();
 

@@ -12,7 +12,7 @@ import { type RunningScraper, startScraper } from '../support/scraper-process.ts
 
 const TOKEN = 'token-of-the-administrator';
 /** Large enough to be worth noting. */
-const LARGE = JSON.stringify(Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(50) })));
+const LARGE = JSON.stringify(Array.from({ length: 2000 }, (_, id) => ({ id, text: 'x'.repeat(150) })));
 /** Of the first window; each start asks for what has passed since the last one as well. */
 const FIRST = 'from=1767225600';
 const WINDOW = { firstScrapeStart: '2026-01-01T00:00:00Z', startKey: 'from', endKey: 'to' };
