@@ -9,6 +9,7 @@ import type { Redaction } from '../crds/config/redact.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { type AccessWarning, accessWarnings } from './access-warnings.ts';
 import { bodyBudget, ByteBudget } from './byte-budget.ts';
+import { Caches } from './caches.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
 import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
@@ -203,6 +204,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
   const schemas = new ToolSchemas();
+  const caches = new Caches();
   const mounts = createMounts(config, {
     store,
     bus,
@@ -210,6 +212,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     telemetry,
     toolNames,
     listTtlMs,
+    caches,
     version,
     redact,
     rules: connectRulesFrom(options.env),
@@ -360,6 +363,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await pings.stop();
       sessions.stop();
       keepAlive.stop();
+      caches.stop();
       await Promise.all(mounts.map(({ upstream }) => upstream.close()));
       await Promise.all(mounts.map(async ({ protectedResource }) => protectedResource?.close()));
       await opened?.close();

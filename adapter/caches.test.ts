@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 
 import { Caches } from './caches.ts';
 
@@ -44,4 +44,27 @@ test('regions know only their own', () => {
   expect(one.get('a')).toBe('x');
   one.delete('a');
   expect(one.get('a')).toBeUndefined();
+});
+
+test('T17: what nobody asks for is forgotten after a while, without anybody asking', () => {
+  vi.useFakeTimers();
+  // Time 0 means none to lru-cache.
+  vi.advanceTimersByTime(1);
+  try {
+    const caches = new Caches(10 * ENTRY, 60_000);
+    const region = caches.region<string>(({ length }) => length);
+    region.set('used', text(ENTRY));
+    region.set('idle', text(ENTRY));
+    for (let i = 0; i < 6; i += 1) {
+      vi.advanceTimersByTime(15_000);
+      region.get('used');
+    }
+    expect(caches.size).toBeGreaterThan(ENTRY);
+    expect(caches.size).toBeLessThan(2 * ENTRY);
+    expect(region.get('used')).toHaveLength(ENTRY);
+    caches.stop();
+    expect(vi.getTimerCount()).toBe(0);
+  } finally {
+    vi.useRealTimers();
+  }
 });

@@ -6,6 +6,8 @@ const LEAST_SIZE = 16 << 20;
 const MOST_SIZE = 256 << 20;
 /** About what an entry takes up beside its key and its texts. */
 const OVERHEAD = 400;
+/** What nobody asked for in this time is forgotten, so that memory comes back after a storm. */
+const IDLE_MS = 120_000;
 
 /** An eighth of what the program may use, in characters: those outside of Latin-1 take two bytes each. */
 const CACHES_SIZE = Math.min(MOST_SIZE, Math.max(LEAST_SIZE, Math.floor(getHeapStatistics().heap_size_limit / 8)));
@@ -21,12 +23,27 @@ interface Kept {
  */
 export class Caches {
   readonly #kept: LRUCache<string, Kept>;
+  readonly #timer: NodeJS.Timeout;
   #regions = 0;
 
   /** @param size in characters, about */
-  constructor(size: number = CACHES_SIZE) {
-    // One entry must not drive out all others.
-    this.#kept = new LRUCache({ maxSize: size, maxEntrySize: Math.ceil(size / 2), sizeCalculation: (one) => one.size });
+  constructor(size: number = CACHES_SIZE, idleMs: number = IDLE_MS) {
+    this.#kept = new LRUCache({
+      maxSize: size,
+      // One entry must not drive out all others.
+      maxEntrySize: Math.ceil(size / 2),
+      sizeCalculation: (one) => one.size,
+      ttl: idleMs,
+      ttlResolution: 1000,
+      updateAgeOnGet: true,
+      perf: { now: () => performance.now() },
+    });
+    this.#timer = setInterval(() => this.#kept.purgeStale(), idleMs / 4);
+    this.#timer.unref();
+  }
+
+  stop(): void {
+    clearInterval(this.#timer);
   }
 
   /** What is kept, in characters. */

@@ -2,7 +2,7 @@ import type { ConnectRules } from '../crds/runtime/guarded-connect.ts';
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
 import type { Redact } from '../crds/config/redact.ts';
-import { Caches } from './caches.ts';
+import type { Caches } from './caches.ts';
 import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
 import type { DefinitionKind } from './catalog/text-meanings.ts';
 import { createMount, type MountAdditions } from './gateway/create-mount.ts';
@@ -25,6 +25,7 @@ export interface MountParts {
   /** Told which names of tools the configuration has and the upstreams list. */
   readonly toolNames: ToolNames;
   readonly listTtlMs: number;
+  readonly caches: Caches;
   readonly version: string;
   readonly redact: Redact;
   /** Where upstreams may be. */
@@ -47,15 +48,10 @@ const COUNTED: Readonly<Record<DefinitionKind, string>> = {
 
 /** The mount of each configured server, in the same order, and what is logged of it. */
 export function createMounts(config: Pick<AdapterConfig, 'core' | 'servers'>, parts: MountParts): Mount[] {
-  const caches = new Caches();
-  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core, { ...parts, caches }));
+  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core, parts));
 }
 
-function mountOf(
-  server: EffectiveServer,
-  core: AdapterConfig['core'],
-  parts: MountParts & { readonly caches: Caches },
-): Mount {
+function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: MountParts): Mount {
   const { caches, logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
   const upstream = upstreamOf(server, parts, warn);
