@@ -26,6 +26,8 @@ RUN node scripts/image/assemble.ts /image/app \
 FROM ${BASE}
 COPY --from=build /image /
 ENV PATH=/usr/local/bin:/usr/bin:/bin NODE_ENV=production
+# glibc gives large buffers back when they are freed, instead of keeping them between small ones for ever.
+ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072
 # Nothing is written but to volumes and /tmp: the root file system can be read-only.
 USER 65532:65532
 WORKDIR /app

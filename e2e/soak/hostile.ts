@@ -24,10 +24,14 @@ async function attack(target: Target, first: number): Promise<never> {
   }
 }
 
+/** Until attacks begin, its pages are as small as others. */
+let hasBegun = false;
+
 const server = createServer((request, reply) => {
   const { pathname, searchParams } = new URL(request.url ?? '/', 'http://localhost');
   reply.on('error', () => undefined);
   if (pathname === '/begin') {
+    hasBegun = true;
     const target = { url: searchParams.get('url') ?? '', mount: searchParams.get('mount') ?? '' };
     const apart = Math.ceil(Object.keys(ATTACKS).length / ATTACKERS);
     for (let i = 0; i < ATTACKERS; i++) void attack(target, i * apart);
@@ -40,6 +44,8 @@ const server = createServer((request, reply) => {
     text(request)
       .then((body) => (request.method === 'POST' ? answerHostile(body, reply) : void reply.writeHead(405).end()))
       .catch(() => reply.destroy());
+  } else if (!hasBegun) {
+    reply.writeHead(200, { 'content-type': 'application/json' }).end('[]');
   } else {
     HOSTILE_PAGES[pathname.slice(1)]?.(reply);
   }

@@ -20,9 +20,8 @@ else if (!(minutes > 0 && minutes <= 600)) {
 } else {
   try {
     const hostileMs = minutes * 60_000;
-    const { attacks, ...programs } = await soak(Math.min(hostileMs / 3, 60_000), hostileMs, (line) =>
-      console.log(line),
-    );
+    const times = { calmMs: Math.min(hostileMs / 3, 60_000), hostileMs, afterMs: Math.min(hostileMs / 3, 300_000) };
+    const { attacks, ...programs } = await soak(times, (line) => console.log(line));
     const shown = ({ count, failed, p50, p99, max }: Times): string =>
       `${count} (${failed} failed), p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, longest ${max.toFixed(0)} ms`;
     for (const [name, { calm, hostile, livez, memory }] of Object.entries(programs)) {
@@ -31,7 +30,9 @@ else if (!(minutes > 0 && minutes <= 600)) {
       console.log(`  hostile  ${shown(hostile)}: p99 ${(hostile.p99 / calm.p99).toFixed(2)} x the calm one`);
       console.log(`  /livez   ${shown(livez)}`);
       const { before, highest, after, used } = memory;
-      console.log(`  MiB      ${before.toFixed(0)} before, ${highest.toFixed(0)} at most, ${after.toFixed(0)} after`);
+      console.log(
+        `  MiB      ${before.toFixed(0)} before, ${highest.toFixed(0)} at most, ${after.toFixed(0)} ${times.afterMs / 1000} s after`,
+      );
       console.log(`  in use   ${used.before.toFixed(0)} before, ${used.after.toFixed(0)} after`);
     }
     const runs = Object.values(attacks).reduce((sum, count) => sum + count, 0);

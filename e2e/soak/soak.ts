@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -12,8 +13,15 @@ import { openRawClient } from '../support/raw-client.ts';
 import { HOSTILE_PAGES } from './hostile-api.ts';
 import { Stopwatch, type Times } from './stopwatch.ts';
 
+/** How the image sets the allocator. */
+const ALLOCATOR = Object.fromEntries(
+  Array.from(
+    readFileSync(new URL('../../Dockerfile', import.meta.url), 'utf8').matchAll(/(MALLOC_\w+)=(\d+)/g),
+    (one) => [one[1], one[2]],
+  ),
+) as NodeJS.ProcessEnv;
 /** What Node takes in a container of 512 MiB; the inspector lets memory be looked at without garbage. */
-const LIKE_512_MIB = { NODE_OPTIONS: '--max-old-space-size=256 --inspect-port=0' };
+const LIKE_512_MIB = { ...ALLOCATOR, NODE_OPTIONS: '--max-old-space-size=256 --inspect-port=0' };
 const HOSTILE = fileURLToPath(new URL('hostile.ts', import.meta.url));
 const CLIENTS = 4;
 const BETWEEN_CALLS_MS = 50;
@@ -32,7 +40,7 @@ interface Memory {
   /** Resident, the most while all was calm. */
   readonly before: number;
   readonly highest: number;
-  /** Once all is over and garbage is collected: what is in use, and what the allocator has not given back. */
+  /** Resident, so long after the last attack, with the good clients at work. */
   readonly after: number;
   /** Values and buffers in use before and after, without garbage. */
   readonly used: { readonly before: number; readonly after: number };
@@ -54,11 +62,14 @@ export interface SoakReport {
 
 /**
  * One adapter and one scraper, each as in a container of 512 MiB: well-behaved clients and APIs alone first, then beside
- * hostile ones.
+ * hostile ones, and alone again.
  *
  * @throws when a program ends
  */
-export async function soak(calmMs: number, hostileMs: number, log: (line: string) => void): Promise<SoakReport> {
+export async function soak(
+  { calmMs, hostileMs, afterMs }: { readonly calmMs: number; readonly hostileMs: number; readonly afterMs: number },
+  log: (line: string) => void,
+): Promise<SoakReport> {
   await using hostile = startProcess(process.execPath, [HOSTILE], {});
   const [, evil = ''] = await hostile.waitForStdout(/hostile at (\S+)\//);
   await using good = await startGood();
@@ -106,6 +117,8 @@ export async function soak(calmMs: number, hostileMs: number, log: (line: string
   const rough = await phase('hostile', hostileMs);
   const attacks = (await (await fetch(`${evil}/runs`)).json()) as Record<string, number>;
   await hostile.stop();
+  await phase('after', afterMs);
+  const resident = { adapter: residentMib(adapter), scraper: residentMib(scraper) };
   const report = async (name: 'adapter' | 'scraper', what: 'calls' | 'scrapes'): Promise<Program> => {
     const before = calm.highest[name];
     const end = await settled(programs[name], used[name] * SETTLED);
@@ -116,8 +129,8 @@ export async function soak(calmMs: number, hostileMs: number, log: (line: string
       memory: {
         before,
         highest: rough.highest[name],
-        after: end.resident,
-        used: { before: used[name], after: end.used },
+        after: resident[name],
+        used: { before: used[name], after: end },
       },
     };
   };
@@ -154,12 +167,12 @@ async function clean(program: RunningProcess): Promise<number> {
   return (await collectGarbage(inspectorUrl(program.stderr()) ?? '', limit)) / MIB;
 }
 
-/** Memory without garbage, in MiB, once no more than `enough` is in use, or when patience ends. */
-async function settled(program: RunningProcess, enough: number): Promise<{ resident: number; used: number }> {
+/** MiB in use, once they are no more than `enough`, or when patience ends. */
+async function settled(program: RunningProcess, enough: number): Promise<number> {
   const deadline = performance.now() + PATIENCE_MS;
   for (;;) {
     const used = await clean(program);
-    if (used <= enough || performance.now() > deadline) return { resident: residentMib(program), used };
+    if (used <= enough || performance.now() > deadline) return used;
     await delay(1000);
   }
 }
@@ -201,7 +214,8 @@ async function goodClients(url: string): Promise<AsyncDisposable & { take(): Tim
   const one = async (): Promise<void> => {
     const client = await openRawClient(url);
     while (!stop.signal.aborted) {
-      await calls.time(async () => (await client.callTool('echo', { text: 'x' }))['result'] !== undefined);
+      const said = crypto.randomUUID();
+      await calls.time(async () => JSON.stringify(await client.callTool('echo', { text: said })).includes(said));
       await delay(BETWEEN_CALLS_MS);
     }
   };
@@ -244,7 +258,15 @@ async function startGood(): Promise<AsyncDisposable & { readonly url: string; ta
 
 function answerGood(body: string, method: string | undefined, reply: ServerResponse): void {
   if (method !== 'POST') return void reply.writeHead(method === 'DELETE' ? 200 : 405).end();
-  const { id, method: asked } = JSON.parse(body) as { id?: unknown; method: string };
+  const {
+    id,
+    method: asked,
+    params,
+  } = JSON.parse(body) as {
+    id?: unknown;
+    method: string;
+    params?: { arguments?: { text?: string } };
+  };
   if (id === undefined) return void reply.writeHead(202).end();
   const results: Record<string, object> = {
     initialize: {
@@ -253,7 +275,7 @@ function answerGood(body: string, method: string | undefined, reply: ServerRespo
       serverInfo: { name: 'good', version: '1' },
     },
     'tools/list': { tools: [{ name: 'echo', inputSchema: { type: 'object' } }] },
-    'tools/call': { content: [{ type: 'text', text: 'x' }] },
+    'tools/call': { content: [{ type: 'text', text: params?.arguments?.text ?? '' }] },
   };
   reply.writeHead(200, { 'content-type': 'application/json' });
   reply.end(JSON.stringify({ jsonrpc: '2.0', id, result: results[asked] ?? {} }));
