@@ -8,7 +8,7 @@ import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { type AccessWarning, accessWarnings } from './access-warnings.ts';
-import { bodyBudget, ByteBudget } from './byte-budget.ts';
+import { accountLimits, ByteAccount } from './byte-account.ts';
 import { Caches } from './caches.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
@@ -16,7 +16,7 @@ import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
 import { createMounts } from './create-mounts.ts';
 import { drain } from './drain.ts';
 import { type AdapterError, knownError } from './errors.ts';
-import { ANSWERS_BYTES } from './exchange/answer-limits.ts';
+import { MAX_ANSWER_BYTES } from './exchange/answer-limits.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
 import { fileRoutes } from './file-routes.ts';
@@ -179,14 +179,18 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     memoryBytes: process.constrainedMemory(),
   });
 
-  const bodies = new ByteBudget(
-    core.max_body_bytes_in_flight ??
-      bodyBudget({
-        memory: process.constrainedMemory() || totalmem(),
-        heap: getHeapStatistics().heap_size_limit,
-        largest: core.max_request_body_bytes,
-      }),
+  const limits = accountLimits(
+    {
+      memory: Math.min(process.constrainedMemory() || Infinity, totalmem()),
+      heap: getHeapStatistics().heap_size_limit,
+      largest: Math.max(core.max_request_body_bytes, MAX_ANSWER_BYTES),
+    },
+    config.servers.length,
   );
+  const account = new ByteAccount({
+    ...limits,
+    kinds: { ...limits.kinds, bodies: core.max_body_bytes_in_flight ?? limits.kinds.bodies },
+  });
 
   const stop = new AbortController();
   /** Aborted once the adapter drains. */
@@ -264,7 +268,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     streamOrder: new StreamOrder(bus),
     running,
     keepAlive,
-    answers: new ByteBudget(ANSWERS_BYTES),
+    account,
     toolParameters: new ToolParameters(),
     telemetry,
     hashArguments: config.telemetry.audit_log.enabled ? hashArguments : undefined,
@@ -276,7 +280,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     known,
   });
 
-  telemetry.observe(telemetrySources({ mounts, store, running }));
+  telemetry.observe(telemetrySources({ mounts, store, running, account }));
 
   const health = healthReport({
     version,
@@ -340,7 +344,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
           mayRead: (headers) => hosts?.isOwn(headers.host) === true || (hasAuth && authenticate(headers)),
         },
       );
-      const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, bodies, known };
+      const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, account, known };
       for (const mount of mounts) {
         mcpRoute(app, mount, gateway, bodyOptions);
         resourceMetadataRoute(app, mount, reachedBy);

@@ -1,6 +1,7 @@
 import { setImmediate as settled } from 'node:timers/promises';
 import { expect, it, vi } from 'vitest';
 import { telemetrySources } from './telemetry-sources.ts';
+import { sampleAccount } from './testing/sample-account.ts';
 
 type Observed = Parameters<typeof telemetrySources>[0];
 const counts = { sessions: 3, tombstones: 1, inFlight: 2 };
@@ -8,7 +9,12 @@ const totals = { uploads: { count: 1, bytes: 10 }, artifacts: { count: 2, bytes:
 
 function setUp(read: () => Promise<typeof counts> = () => Promise.resolve(counts)) {
   const store = { counts: vi.fn(read), files: { totals: () => Promise.resolve(totals) } };
-  const sources = telemetrySources({ mounts: [], store, running: { posts: 4 } } as unknown as Observed);
+  const sources = telemetrySources({
+    mounts: [],
+    store,
+    running: { posts: 4 },
+    account: sampleAccount(),
+  } as unknown as Observed);
   return { sources, store };
 }
 

@@ -1,3 +1,4 @@
+import type { ByteAccount } from './byte-account.ts';
 import type { RunningExchanges } from './exchange/running.ts';
 import type { Mount } from './gateway/turn.ts';
 import { unreachedServers } from './health.ts';
@@ -11,10 +12,11 @@ interface Observed {
   readonly mounts: readonly Mount[];
   readonly store: Pick<StateStore, 'counts' | 'files'>;
   readonly running: Pick<RunningExchanges, 'posts'>;
+  readonly account: Pick<ByteAccount, 'byKind' | 'limits'>;
 }
 
 /** What telemetry reads of the adapter whenever somebody collects. */
-export function telemetrySources({ mounts, store, running }: Observed): TelemetrySources {
+export function telemetrySources({ mounts, store, running, account }: Observed): TelemetrySources {
   const counts = lately(() => store.counts(Date.now()));
   const totals = lately(() => store.files.totals());
   return {
@@ -22,6 +24,8 @@ export function telemetrySources({ mounts, store, running }: Observed): Telemetr
     notReadyServers: () => unreachedServers(mounts).length,
     activeSessions: () => counts()?.sessions,
     requestsInFlight: () => running.posts,
+    heldBytes: () => account.byKind(),
+    heldBytesLimit: () => account.limits.total,
     storedBytes: () => {
       const files = totals();
       return files === undefined

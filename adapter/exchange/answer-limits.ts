@@ -9,9 +9,6 @@ const LARGEST_BYTES = 64 << 20;
  */
 export const MAX_ANSWER_BYTES = Math.min(LARGEST_BYTES, Math.floor(getHeapStatistics().heap_size_limit / 16));
 
-/** Of the answers of all exchanges that are read as a whole at one time, in bytes. */
-export const ANSWERS_BYTES = Math.max(MAX_ANSWER_BYTES, Math.floor(getHeapStatistics().heap_size_limit / 4));
-
 /** What may wait for the head of an answer, in characters: an upstream that sends more before the head never ends. */
 export const MAX_HELD_CHARS = 1 << 20;
 

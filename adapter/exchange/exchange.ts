@@ -3,7 +3,7 @@ import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
-import type { ByteShare } from '../byte-budget.ts';
+import type { ByteShare } from '../byte-account.ts';
 import { AnswerWatch, noteBytes } from './answer-watch.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
@@ -262,7 +262,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
 
   /** Counts what is kept of the answer, in bytes. False: there is no room for it, and the exchange is over. */
   count(bytes: number): boolean {
-    this.#kept ??= this.#plan.answers.share();
+    this.#kept ??= this.#plan.account.share('answers', this.#plan.owner);
     if (this.#kept.set(bytes)) return true;
     this.#control?.abort();
     const detail = 'Too many bytes of answers are under way; try again.';

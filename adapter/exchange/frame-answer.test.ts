@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 
-import { ByteBudget } from '../byte-budget.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
 import type { StreamedAnswer } from './answer.ts';
 import type { Noted } from './answer-watch.ts';
 import { Exchange } from './exchange.ts';
@@ -107,39 +107,39 @@ describe('the answer of an upstream that does not wait', () => {
   });
 
   test.each(['json', 'eventStream'] as const)('T17: by %s is counted while it is kept, and only then', async (kind) => {
-    const answers = new ByteBudget(1_250_000);
+    const account = sampleAccount({ kinds: { answers: 1_250_000 } });
     const upstreams: FakeExchange[] = [];
     const replies: OpenReply[] = [];
     const [begun, rest] = [LARGE.slice(0, 400_000), LARGE.slice(400_000)];
     for (const text of [begun, begun, LARGE]) {
-      replies.push(await start({ onResponse: same, answers }));
+      replies.push(await start({ onResponse: same, account }));
       upstreams.push(upstream.last);
       upstream.last[kind]().data(kind === 'json' ? text : `data: ${text}`);
       await turns();
     }
-    expect(answers.used).toBeGreaterThan(790_000);
+    expect(account.held).toBeGreaterThan(790_000);
     const bodies = replies.map(async ({ answer }) => (await answer()).whole());
     expect((await bodies[2])?.slice(-200)).toContain('Too many bytes of answers are under way');
     for (const one of upstreams.slice(0, 2)) one.data(kind === 'json' ? rest : `${rest}\n\n`).end();
     for (const body of bodies.slice(0, 2)) expect((await body).includes(LARGE)).toBe(true);
-    expect(answers.used).toBe(0);
+    expect(account.held).toBe(0);
   });
 
   test('T17: is not counted where it passes, and given back where its client leaves', async () => {
-    const answers = new ByteBudget(1_000_000);
-    const passing = await start({ answers });
+    const account = sampleAccount({ kinds: { answers: 1_000_000 } });
+    const passing = await start({ account });
     upstream.last.json().data(LARGE.slice(0, 200_000));
-    expect(answers.used).toBe(200_000);
+    expect(account.held).toBe(200_000);
     upstream.last.data(LARGE.slice(200_000, 400_000));
-    expect(answers.used).toBe(0);
+    expect(account.held).toBe(0);
     upstream.last.data(LARGE.slice(400_000)).end();
     expect((await (await passing.answer()).whole()) === LARGE).toBe(true);
 
-    const leaving = await start({ onResponse: same, answers });
+    const leaving = await start({ onResponse: same, account });
     upstream.last.json().data(LARGE);
-    expect(answers.used).toBe(LARGE.length);
+    expect(account.held).toBe(LARGE.length);
     await leaving.hangUp();
-    expect(answers.used).toBe(0);
+    expect(account.held).toBe(0);
   });
 
   test('T17: before the head may be 1 MiB of other messages, and no more', async () => {

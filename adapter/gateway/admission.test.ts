@@ -17,6 +17,7 @@ const incoming = (headers: Incoming['headers']): Incoming => ({
   reply: new ServerResponse(new IncomingMessage(new Socket())),
   request: { protocol: 'http', host: 'localhost' },
   principal: '',
+  owner: { server: 's1' },
   facts: { requestId: 'r' },
 });
 

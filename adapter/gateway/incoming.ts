@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
+import type { HeldFor } from '../byte-account.ts';
 import type { Failure, Noted } from '../exchange/answer-watch.ts';
 import type { RequestTrace } from './request-trace.ts';
 
@@ -11,6 +12,8 @@ export interface Incoming {
   readonly request: { readonly protocol: string; readonly host: string; readonly ip?: string };
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
+  /** For whom what waits is counted. */
+  readonly owner: HeldFor;
   /** What log and telemetry say about it; filled in on the way. */
   readonly facts: RequestFacts;
   /** The request whose code makes this one (code mode), where that is traced. */

@@ -4,16 +4,17 @@ import type { AddressInfo } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { ByteBudget } from '../byte-budget.ts';
+import type { ByteAccount } from '../byte-account.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
 import { type BodyReceiver, readBody } from './body-reader.ts';
 
 let server: Server;
 let port: number;
-let budget: ByteBudget;
+let account: ByteAccount;
 let outcomes: Promise<unknown>[];
 
 beforeEach(() => {
-  budget = new ByteBudget(1_000_000);
+  account = sampleAccount({ total: 1_000_000 });
   outcomes = [];
 });
 afterEach(async () => {
@@ -23,7 +24,7 @@ afterEach(async () => {
 
 async function start(options: Partial<BodyReceiver> = {}): Promise<void> {
   server = createServer((incoming, response) => {
-    const share = budget.share();
+    const share = account.share('bodies', { server: 's' });
     response.once('close', () => share.giveBack());
     const { promise: outcome, resolve } = Promise.withResolvers<unknown>();
     const received = (body: Buffer): void => resolve(String(body));
@@ -72,21 +73,21 @@ describe('a body', () => {
   test('T17: whose sender has gone is given up, and its bytes are free', async () => {
     await start();
     const sending = await send(['x'.repeat(1000)], { length: 2000, isOpen: true });
-    await expect.poll(() => budget.used).toBe(1000);
+    await expect.poll(() => account.held).toBe(1000);
     sending.destroy();
     expect(await outcomes[0]).toMatchObject({ code: 'cancelled' });
-    await expect.poll(() => budget.used).toBe(0);
+    await expect.poll(() => account.held).toBe(0);
   });
 
   test('T17: for which there is no room is refused, and has room once the others are gone', async () => {
-    budget = new ByteBudget(1500);
+    account = sampleAccount({ total: 1500 });
     await start();
     const first = await send(['x'.repeat(1000)], { length: 2000, isOpen: true });
-    await expect.poll(() => budget.used).toBe(1000);
+    await expect.poll(() => account.held).toBe(1000);
     await send(['x'.repeat(600)], { length: 600 });
     expect(await outcomes[1]).toMatchObject({ code: 'overloaded', status: 503, retryAfter: 1 });
     first.destroy();
-    await expect.poll(() => budget.used).toBe(0);
+    await expect.poll(() => account.held).toBe(0);
     await send(['x'.repeat(600)], { length: 600 });
     expect(await outcomes[2]).toBe('x'.repeat(600));
   });
@@ -101,8 +102,8 @@ describe('T17: a large body', () => {
     await start({ largest: () => promise });
     const parts = ['x'.repeat(70_000), 'x'.repeat(130_000)];
     await send(parts, length === undefined ? {} : { length });
-    await expect.poll(() => budget.used).toBeGreaterThanOrEqual(sent === 0 ? 0 : 65_537);
-    expect(budget.used).toBeLessThan(200_000);
+    await expect.poll(() => account.held).toBeGreaterThanOrEqual(sent === 0 ? 0 : 65_537);
+    expect(account.held).toBeLessThan(200_000);
     reject(new Error('unknown'));
     expect(await outcomes[0]).toMatchObject({ message: 'unknown' });
   });

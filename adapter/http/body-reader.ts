@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import type { ByteShare } from '../byte-budget.ts';
+import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
 import { LARGE_BYTES } from './large-body.ts';
 

@@ -11,10 +11,18 @@ let connections: Connections;
 let warnings: string[];
 const clients: Socket[] = [];
 
-async function start(limits: Partial<ConnectionLimits>, handler: RequestListener): Promise<void> {
+async function start(
+  limits: Partial<ConnectionLimits>,
+  handler: RequestListener,
+  pipelining?: ConstructorParameters<typeof Connections>[2],
+): Promise<void> {
   warnings = [];
   const warn = (message: string): void => void warnings.push(message);
-  connections = new Connections({ max: 100, perPeer: null, isProxy: () => false, warn, ...limits }, handler);
+  connections = new Connections(
+    { max: 100, perPeer: null, isProxy: () => false, warn, ...limits },
+    handler,
+    pipelining,
+  );
   server = createServer(connections.serve).on('connection', connections.accept);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
@@ -85,7 +93,7 @@ describe('T17: connections', () => {
   });
 });
 
-test('T17: of the requests that one connection sends at once eight run, the others wait, and all are answered in turn', async () => {
+test('H2 T17: of the requests that one connection sends at once eight run, the others wait, and all are answered in turn', async () => {
   const begun: { url: string; response: ServerResponse }[] = [];
   await start({}, (request, response) => void begun.push({ url: request.url ?? '', response }));
   const socket = await client();
@@ -104,9 +112,31 @@ test('T17: of the requests that one connection sends at once eight run, the othe
   expect(begun.map(({ url }) => url)).toEqual(all);
 });
 
-test('T17: requests of a connection that has gone are not begun', async () => {
+test('H2 T17: while requests wait, nothing more of their connection is parsed, whoever reads the bodies of others', async () => {
   const begun: ServerResponse[] = [];
-  await start({}, (_request, response) => void begun.push(response));
+  await start({}, (request, response) => {
+    request.resume();
+    begun.push(response);
+  });
+  let parsed = 0;
+  server.prependListener('request', () => parsed++);
+  const socket = await client();
+  const post = `POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n${'x'.repeat(2000)}`;
+  socket.write(post.repeat(1000));
+  // Each answer lets its connection go on reading.
+  for (let i = 0; i < 100; i++) {
+    await vi.waitFor(() => expect(begun.length).toBeGreaterThan(i));
+    const left = once(begun[i] as ServerResponse, 'close');
+    begun[i]?.end('x');
+    await left;
+  }
+  // A packet has about 31 of them.
+  expect(parsed).toBeLessThan(200);
+});
+
+test('H2 T17: a connection whose requests wait ends when no answer leaves for a while: nobody sees its client leave', async () => {
+  const begun: ServerResponse[] = [];
+  await start({}, (_request, response) => void begun.push(response), { maxUnreadMs: 100 });
   const socket = await client();
   socket.write(GET.repeat(20));
   await vi.waitFor(() => expect(begun).toHaveLength(8));
@@ -114,6 +144,30 @@ test('T17: requests of a connection that has gone are not begun', async () => {
   await expect.poll(() => begun.every((response) => response.destroyed)).toBe(true);
   await expect.poll(() => connections.size).toBe(0);
   expect(begun).toHaveLength(8);
+
+  begun.length = 0;
+  const patient = await client();
+  patient.write(GET.repeat(8));
+  await vi.waitFor(() => expect(begun).toHaveLength(8));
+  patient.destroy();
+  await expect.poll(() => begun.every((response) => response.destroyed)).toBe(true);
+});
+
+test('H2 T17: of all connections, a limited number of requests may wait', async () => {
+  const begun: ServerResponse[] = [];
+  await start({}, (_request, response) => void begun.push(response), { maxWaiting: 20 });
+  const socket = await client();
+  socket.write(GET.repeat(18));
+  await vi.waitFor(() => expect(begun).toHaveLength(8));
+  const greedy = await client();
+  greedy.write(GET.repeat(19));
+  await greedy.gone;
+  expect([socket.destroyed, connections.size]).toEqual([false, 1]);
+  // What waited there waits no more.
+  const other = await client();
+  other.write(GET.repeat(18));
+  await vi.waitFor(() => expect(begun).toHaveLength(24));
+  expect(other.destroyed).toBe(false);
 });
 
 test.each([

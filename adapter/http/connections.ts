@@ -3,6 +3,16 @@ import { BlockList, isIPv6, type Socket } from 'node:net';
 
 /** Requests of one connection that may be unanswered at once; what a client sends on top of them waits, unread. */
 const MAX_PIPELINED = 8;
+/**
+ * Requests that wait, of all connections together: node parses all that have come in one packet, where small ones are some
+ * thousands.
+ */
+const MAX_WAITING = 4096;
+/**
+ * So long may a connection stay unread on which no answer leaves: whether its client is still there shows only where one
+ * reads.
+ */
+const MAX_UNREAD_MS = 60_000;
 /** How often it is said that connections are refused. */
 const TELL_MS = 60_000;
 
@@ -16,12 +26,26 @@ export interface ConnectionLimits {
   readonly warn: (message: string) => void;
 }
 
+interface Pipelining {
+  readonly maxWaiting: number;
+  readonly maxUnreadMs: number;
+}
+
 interface Connection {
   readonly socket: Socket;
   readonly peer: string;
   /** Requests that are worked on. */
   running: number;
-  waiting: [IncomingMessage, ServerResponse][] | undefined;
+  /** While there are any, nothing is read. */
+  waiting: Waiting | undefined;
+}
+
+interface Waiting {
+  readonly requests: [IncomingMessage, ServerResponse][];
+  /** Ends the connection. */
+  readonly timer: NodeJS.Timeout;
+  /** Holds the connection where something else wants to read on. */
+  readonly hold: () => void;
 }
 
 /**
@@ -31,15 +55,18 @@ interface Connection {
 export class Connections {
   readonly #limits: ConnectionLimits;
   readonly #handler: RequestListener;
+  readonly #pipelining: Pipelining;
   /** In the order in which they came. */
   readonly #open = new Set<Connection>();
   readonly #of = new WeakMap<Socket, Connection>();
   readonly #perPeer = new Map<string, number>();
+  #waiting = 0;
   #toldAt = -Infinity;
 
-  constructor(limits: ConnectionLimits, handler: RequestListener) {
+  constructor(limits: ConnectionLimits, handler: RequestListener, pipelining: Partial<Pipelining> = {}) {
     this.#limits = limits;
     this.#handler = handler;
+    this.#pipelining = { maxWaiting: MAX_WAITING, maxUnreadMs: MAX_UNREAD_MS, ...pipelining };
   }
 
   get size(): number {
@@ -81,10 +108,33 @@ export class Connections {
       return undefined;
     }
     // What came in the same packet has been parsed already, and waits here.
-    (connection.waiting ??= []).push([request, response]);
-    request.socket.pause();
+    if (this.#waiting < this.#pipelining.maxWaiting) this.#wait(connection, request, response);
+    else connection.socket.destroy();
     return undefined;
   };
+
+  #wait(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
+    const { socket } = connection;
+    if (connection.waiting === undefined) {
+      const hold = (): void => void socket.pause();
+      const timer = setTimeout(() => void socket.destroy(), this.#pipelining.maxUnreadMs).unref();
+      connection.waiting = { requests: [], timer, hold };
+      // Requests whose body is read, or dropped, let the socket read on.
+      socket.on('resume', hold);
+      socket.pause();
+    }
+    connection.waiting.requests.push([request, response]);
+    this.#waiting++;
+  }
+
+  #endWait(connection: Connection): void {
+    const { waiting, socket } = connection;
+    if (waiting === undefined) return;
+    connection.waiting = undefined;
+    this.#waiting -= waiting.requests.length;
+    clearTimeout(waiting.timer);
+    socket.off('resume', waiting.hold);
+  }
 
   #start(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     connection.running++;
@@ -98,13 +148,12 @@ export class Connections {
   #next(connection: Connection): void {
     const { waiting, socket } = connection;
     if (waiting === undefined) return;
-    if (socket.destroyed) {
-      connection.waiting = undefined;
-      return;
-    }
-    const next = waiting.shift();
-    if (waiting.length === 0) {
-      connection.waiting = undefined;
+    if (socket.destroyed) return this.#endWait(connection);
+    waiting.timer.refresh();
+    const next = waiting.requests.shift();
+    if (next !== undefined) this.#waiting--;
+    if (waiting.requests.length === 0) {
+      this.#endWait(connection);
       socket.resume();
     }
     if (next !== undefined) this.#start(connection, ...next);
@@ -116,6 +165,7 @@ export class Connections {
   }
 
   #forget(connection: Connection): void {
+    this.#endWait(connection);
     if (!this.#open.delete(connection)) return;
     const { peer } = connection;
     const left = (this.#perPeer.get(peer) ?? 0) - 1;

@@ -3,7 +3,8 @@ import { text } from 'node:stream/consumers';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { ByteBudget } from '../byte-budget.ts';
+import type { ByteAccount } from '../byte-account.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
 import { type GatewayServer, startGatewayServer } from '../gateway/testing/gateway-server.ts';
 
 /** Nothing here gets as far as the upstream. */
@@ -11,22 +12,22 @@ const UPSTREAM = 'http://127.0.0.1:9/mcp';
 const SESSION = '0123456789abcdef'.repeat(2);
 const PING = '{"jsonrpc":"2.0","id":"seven","method":"ping"}';
 
-let bodies: ByteBudget;
+let account: ByteAccount;
 let at: GatewayServer;
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  bodies = new ByteBudget(150_000);
+  account = sampleAccount({ kinds: { bodies: 150_000 } });
   const server = { upstream: { client_headers: { required: ['X-User'] } } };
   at = await startGatewayServer(UPSTREAM, server, undefined, {
-    bodies,
+    account,
     authenticate: (headers) => headers['x-token'] !== 'wrong',
   });
 });
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   await at[Symbol.asyncDispose]();
-  expect(bodies.used).toBe(0);
+  expect(account.held).toBe(0);
 });
 
 /** Sends the head of a POST and a part of its body. */
@@ -87,12 +88,12 @@ describe('T17: a large body is not read', () => {
   test('when the bodies of all take up the room that there is', async () => {
     const modern = { 'X-User': 'u', 'MCP-Protocol-Version': '2026-07-28', ...LARGE };
     const first = post(modern, 'x'.repeat(120_000));
-    await expect.poll(() => bodies.used).toBe(120_000);
+    await expect.poll(() => account.held).toBe(120_000);
     const answer = await early(modern, 'x'.repeat(80_000));
     expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n/s);
     expect(answer).toContain('"code":"overloaded"');
     first.destroy();
-    await expect.poll(() => bodies.used).toBe(0);
+    await expect.poll(() => account.held).toBe(0);
     expect(await whole(PING)).toContain('"id":"seven"');
   });
 });

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
-import type { ByteBudget, ByteShare } from '../byte-budget.ts';
+import type { ByteAccount, ByteShare } from '../byte-account.ts';
 import { AdapterError, rpcErrorText } from '../errors.ts';
 import type { Gateway } from '../gateway/gateway.ts';
 import type { Incoming } from '../gateway/incoming.ts';
@@ -17,8 +17,8 @@ const REFUSED_STALL_MS = 2_000;
 export interface McpRouteOptions {
   /** `core.max_request_body_bytes` */
   readonly maxBodyBytes: number;
-  /** For the bodies of all mounts. */
-  readonly bodies: ByteBudget;
+  /** Of all mounts. */
+  readonly account: ByteAccount;
   /** Any failure as the error to answer with. */
   readonly known: (error: unknown) => AdapterError;
 }
@@ -51,7 +51,14 @@ function accept(mount: Mount, request: FastifyRequest, reply: FastifyReply): Inc
   reply.hijack();
   request.facts.serverId = mount.serverId;
   const { headers, principal, facts } = request;
-  return { headers, reply: reply.raw, request, principal, facts };
+  const session = headers['mcp-session-id'];
+  const owner = {
+    server: mount.serverId,
+    // Node joins those that are named twice.
+    session: typeof session === 'string' ? session : undefined,
+    connection: request.raw.socket,
+  };
+  return { headers, reply: reply.raw, request, principal, owner, facts };
 }
 
 /** A POST, up to where its body is there. */
@@ -68,13 +75,13 @@ class PostExchange implements BodyReceiver {
   constructor(mount: Mount, gateway: Gateway, options: McpRouteOptions, request: FastifyRequest, reply: FastifyReply) {
     const isRefused = request.refusal !== undefined;
     this.maxBytes = isRefused ? LARGE_BYTES : options.maxBodyBytes;
-    this.share = options.bodies.share();
     this.stallMs = isRefused ? REFUSED_STALL_MS : undefined;
     this.#mount = mount;
     this.#gateway = gateway;
     this.#options = options;
     this.#request = request;
     this.#incoming = accept(mount, request, reply);
+    this.share = options.account.share('bodies', this.#incoming.owner);
   }
 
   start(): void {

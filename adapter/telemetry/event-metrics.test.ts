@@ -172,6 +172,8 @@ const EVENTS: readonly [string, (metrics: Metrics) => void, Readonly<Record<stri
         notReadyServers: () => 2,
         activeSessions: () => 5,
         requestsInFlight: () => 4,
+        heldBytes: () => [['unread', 7]],
+        heldBytesLimit: () => 8,
         storedBytes: () => [['uploads', 6]],
       }),
     {
@@ -179,6 +181,8 @@ const EVENTS: readonly [string, (metrics: Metrics) => void, Readonly<Record<stri
       adapter_adapter_wiring_not_ready_servers: [{ server_id: 'global' }, 2],
       adapter_sessions_active: [{}, 5],
       adapter_requests_in_flight: [{}, 4],
+      adapter_held_bytes: [{ kind: 'unread' }, 7],
+      adapter_held_bytes_limit: [{}, 8],
       adapter_stored_bytes: [{ kind: 'uploads' }, 6],
     },
   ],
@@ -202,10 +206,13 @@ it('says nothing of sessions that it does not know', () => {
     notReadyServers: () => 0,
     activeSessions: () => undefined,
     requestsInFlight: () => 0,
+    heldBytes: () => [],
+    heldBytesLimit: () => 8,
     storedBytes: () => [],
   });
   expect(points().map(({ name }) => name)).toEqual([
     'adapter_adapter_wiring_not_ready_servers',
     'adapter_requests_in_flight',
+    'adapter_held_bytes_limit',
   ]);
 });

@@ -137,6 +137,10 @@ export class EventMetrics {
       return active === undefined ? [] : [[active, {}]];
     });
     this.#aggregation.observe(ADAPTER_METRICS.requestsInFlight, () => [[sources.requestsInFlight(), {}]]);
+    this.#aggregation.observe(ADAPTER_METRICS.heldBytes, () =>
+      Array.from(sources.heldBytes(), ([kind, bytes]) => [bytes, { kind }] as const),
+    );
+    this.#aggregation.observe(ADAPTER_METRICS.heldBytesLimit, () => [[sources.heldBytesLimit(), {}]]);
     this.#aggregation.observe(ADAPTER_METRICS.storedBytes, () =>
       Array.from(sources.storedBytes(), ([kind, bytes]) => [bytes, { kind }] as const),
     );

@@ -276,6 +276,23 @@ export const ADAPTER_METRICS = {
     description: 'Requests on mounts that this replica is answering, event streams left out.',
     attributes: [],
   },
+  heldBytes: {
+    name: 'adapter_held_bytes',
+    instrument: 'gauge',
+    unit: 'By',
+    description:
+      'Bytes that this replica holds for others: requests (a little for each that is under way), bodies, answers (read ' +
+      'before they may leave), unread (what clients have not taken), logs (of event streams), control (messages between ' +
+      'replicas).',
+    attributes: ['kind'],
+  },
+  heldBytesLimit: {
+    name: 'adapter_held_bytes_limit',
+    instrument: 'gauge',
+    unit: 'By',
+    description: 'How many bytes this replica may hold for others; beyond it, requests get 503.',
+    attributes: [],
+  },
   storedBytes: {
     name: 'adapter_stored_bytes',
     instrument: 'gauge',

@@ -1,3 +1,4 @@
+import type { HeldKind } from '../byte-account.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { FileKind } from '../state/file-records.ts';
@@ -206,6 +207,8 @@ export interface TelemetrySources {
   /** As the store knew them last, of all replicas. */
   activeSessions(): number | undefined;
   requestsInFlight(): number;
+  heldBytes(): Iterable<readonly [kind: HeldKind, bytes: number]>;
+  heldBytesLimit(): number;
   storedBytes(): Iterable<readonly [kind: 'uploads' | 'artifacts', bytes: number]>;
 }
 

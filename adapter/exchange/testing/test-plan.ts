@@ -1,7 +1,7 @@
-import { ByteBudget } from '../../byte-budget.ts';
 import { AdapterError, knownError } from '../../errors.ts';
 import { KeepAlive } from '../keep-alive.ts';
 import type { Plan } from '../plan.ts';
+import { sampleAccount } from '../../testing/sample-account.ts';
 import { RunningExchanges } from '../running.ts';
 
 const SESSION = { serverId: 's1', sessionId: 'session-1', upstreamSessionId: 'upstream-1', generation: 0 };
@@ -15,7 +15,8 @@ export function testPlan(needed: Pick<Plan, 'upstream' | 'reply'> & Partial<Plan
     requestId: 'request-1',
     keepAlive: new KeepAlive(2 ** 30),
     running: new RunningExchanges(),
-    answers: new ByteBudget(Infinity),
+    account: sampleAccount(),
+    owner: { server: 's1', session: 'session-1' },
     idTexts: ['1'],
     sessionId: 'session-1',
     timeoutMs: null,

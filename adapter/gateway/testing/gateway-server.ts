@@ -1,10 +1,11 @@
 import type { AddressInfo } from 'node:net';
 
 import { createRedaction } from '../../../crds/config/redact.ts';
-import { ByteBudget } from '../../byte-budget.ts';
+import type { ByteAccount } from '../../byte-account.ts';
 import { knownError } from '../../errors.ts';
 import { KeepAlive } from '../../exchange/keep-alive.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
+import { sampleAccount } from '../../testing/sample-account.ts';
 import type { Authenticate } from '../../http/auth.ts';
 import { mcpRoute } from '../../http/mcp-route.ts';
 import { HostNames } from '../../http/host-names.ts';
@@ -40,7 +41,7 @@ export async function startGatewayServer(
   upstreamUrl: string,
   server: Record<string, unknown> = {},
   additionsOf?: (gateway: () => Gateway, bus: MemoryBus) => MountOptions['additions'],
-  door: { readonly authenticate?: Authenticate; readonly bodies?: ByteBudget } = {},
+  door: { readonly authenticate?: Authenticate; readonly account?: ByteAccount } = {},
 ): Promise<GatewayServer> {
   const telemetry = new RecordingTelemetry();
   const unexpected: unknown[] = [];
@@ -51,6 +52,7 @@ export async function startGatewayServer(
   const sessions = new SessionRegistry(store, limits, telemetry);
   const bytes = { discard: () => Promise.resolve(), discardSession: () => Promise.resolve() };
   const keepAlive = new KeepAlive();
+  const account = door.account ?? sampleAccount();
   const gateway: Gateway = new Gateway({
     store,
     bus,
@@ -60,7 +62,7 @@ export async function startGatewayServer(
     streamOrder: new StreamOrder(bus),
     running: new RunningExchanges(),
     keepAlive,
-    answers: new ByteBudget(Infinity),
+    account,
     toolParameters: new ToolParameters(),
     telemetry,
     hashArguments: (text) => `hash of ${text}`,
@@ -93,7 +95,7 @@ export async function startGatewayServer(
     telemetry,
   });
   const known = (error: unknown) => knownError(error, onError);
-  mcpRoute(app, mount, gateway, { maxBodyBytes: 1_000_000, bodies: door.bodies ?? new ByteBudget(2_000_000), known });
+  mcpRoute(app, mount, gateway, { maxBodyBytes: 1_000_000, account, known });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return {

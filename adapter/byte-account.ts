@@ -1,0 +1,233 @@
+/**
+ * What is held: bodies that are read; answers that are kept until they may leave; what clients have not taken of answers
+ * that have left; logs of event streams; messages between replicas; and a little for each request under way.
+ */
+export type HeldKind = 'requests' | 'bodies' | 'answers' | 'unread' | 'logs' | 'control';
+
+/** Whom bytes are held for. Each has a limit of its own, so that nobody takes the room of all others. */
+export interface HeldFor {
+  /** Id of the server. */
+  readonly server: string;
+  readonly session?: string | undefined;
+  /** The client's connection. */
+  readonly connection?: object | undefined;
+}
+
+/** What is held may be given up when others need the room. */
+export interface Endable {
+  /** Ends it. What it holds is counted no more, whatever it still does. */
+  end(): void;
+  /**
+   * A number that changes as long as somebody takes what is held, asked for only when there is no room. Undefined: it may be
+   * ended at any time.
+   */
+  progress?(): number;
+}
+
+export interface AccountLimits {
+  /** Of everything together, in bytes. */
+  readonly total: number;
+  readonly perServer: number;
+  /** Of one session, and of one connection. */
+  readonly perClient: number;
+  /** Of one kind; without one the total counts. */
+  readonly kinds?: Partial<Record<HeldKind, number>>;
+}
+
+const KINDS: readonly HeldKind[] = ['requests', 'bodies', 'answers', 'unread', 'logs', 'control'];
+/** These are ended where there is no room, in this order, the oldest first. */
+const ENDED_FIRST: readonly HeldKind[] = ['unread', 'logs'];
+/** Who holds no more is counted in the total and for the server only: nearly all requests are that small. */
+const SMALL_BYTES = 64 << 10;
+/** A client that has taken nothing for so long may be ended where there is no room. */
+const STANDS_STILL_MS = 2_000;
+
+interface Tally {
+  held: number;
+}
+
+/**
+ * Bytes that this process holds for others, of everybody together. Limits of one request say nothing about a thousand of
+ * them, and memory that has run out ends all of them.
+ */
+export class ByteAccount {
+  readonly limits: AccountLimits;
+  #held = 0;
+  readonly #kinds: Record<HeldKind, number> = { requests: 0, bodies: 0, answers: 0, unread: 0, logs: 0, control: 0 };
+  readonly #servers = new Map<string, Tally>();
+  /** Of those that hold more than a little. */
+  readonly #clients = new Map<string | object, Tally>();
+  readonly #endable = new Map<HeldKind, Set<ByteShare>>(ENDED_FIRST.map((kind) => [kind, new Set()]));
+
+  constructor(limits: AccountLimits) {
+    this.limits = limits;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** For telemetry. */
+  byKind(): (readonly [HeldKind, number])[] {
+    return KINDS.map((kind) => [kind, this.#kinds[kind]]);
+  }
+
+  /** What one holder has of it; nothing at first. Of the kinds `unread` and `logs` it may be endable. */
+  share(kind: HeldKind, owner: HeldFor, endable?: Endable): ByteShare {
+    return new ByteShare(this, kind, owner, endable);
+  }
+
+  /** For shares only: counts so many more, where there is room for them, or fewer. */
+  add(share: ByteShare, bytes: number): boolean {
+    if (bytes > 0 && !this.#makeRoom(share, bytes)) return false;
+    const before = share.held;
+    const after = before + bytes;
+    this.#held += bytes;
+    this.#kinds[share.kind] += bytes;
+    this.#serverOf(share).held += bytes;
+    const [small, large] = [before <= SMALL_BYTES, after <= SMALL_BYTES];
+    if (!small || !large) {
+      const change = (large ? 0 : after) - (small ? 0 : before);
+      this.#countFor(share.owner.session, change);
+      this.#countFor(share.owner.connection, change);
+    }
+    const endable = share.endable === undefined ? undefined : this.#endable.get(share.kind);
+    // Those that grew last stand last.
+    if (after === 0 || bytes > 0) endable?.delete(share);
+    if (bytes > 0) endable?.add(share);
+    return true;
+  }
+
+  #makeRoom(share: ByteShare, bytes: number): boolean {
+    for (;;) {
+      const isWanted = this.#lack(share, bytes);
+      if (isWanted === undefined) return true;
+      const victim = this.#firstToEnd(share, isWanted);
+      if (victim === undefined) return false;
+      victim.end();
+    }
+  }
+
+  /** Whose bytes would make room; undefined where there is enough. */
+  #lack({ kind, owner, held }: ByteShare, bytes: number): ((other: ByteShare) => boolean) | undefined {
+    const { total, perServer, perClient, kinds } = this.limits;
+    if (this.#held + bytes > total) return () => true;
+    if (this.#kinds[kind] + bytes > (kinds?.[kind] ?? total)) return (other) => other.kind === kind;
+    const { server, session, connection } = owner;
+    if ((this.#servers.get(server)?.held ?? 0) + bytes > perServer) return (other) => other.owner.server === server;
+    if (held + bytes <= SMALL_BYTES) return undefined;
+    const more = held > SMALL_BYTES ? bytes : held + bytes;
+    const isFull = (client: string | object | undefined): boolean =>
+      client !== undefined && (this.#clients.get(client)?.held ?? 0) + more > perClient;
+    if (isFull(session)) return (other) => other.owner.session === session;
+    if (isFull(connection)) return (other) => other.owner.connection === connection;
+    return undefined;
+  }
+
+  #firstToEnd(except: ByteShare, isWanted: (other: ByteShare) => boolean): ByteShare | undefined {
+    const now = performance.now();
+    for (const kind of ENDED_FIRST)
+      for (const one of this.#endable.get(kind) ?? [])
+        if (one !== except && isWanted(one) && one.standsStill(now)) return one;
+    return undefined;
+  }
+
+  #serverOf({ owner: { server } }: ByteShare): Tally {
+    let tally = this.#servers.get(server);
+    if (tally === undefined) this.#servers.set(server, (tally = { held: 0 }));
+    return tally;
+  }
+
+  #countFor(client: string | object | undefined, change: number): void {
+    if (client === undefined) return;
+    const tally = this.#clients.get(client);
+    const held = (tally?.held ?? 0) + change;
+    if (held === 0) this.#clients.delete(client);
+    else if (tally === undefined) this.#clients.set(client, { held });
+    else tally.held = held;
+  }
+}
+
+/** Must be given back, once or more often, however what it was held for ends. */
+export class ByteShare {
+  readonly kind: HeldKind;
+  readonly owner: HeldFor;
+  readonly endable: Endable | undefined;
+  readonly #account: ByteAccount;
+  #held = 0;
+  #isOver = false;
+  #progress: number | undefined;
+  #movedAt = 0;
+
+  constructor(account: ByteAccount, kind: HeldKind, owner: HeldFor, endable: Endable | undefined) {
+    this.#account = account;
+    this.kind = kind;
+    this.owner = owner;
+    this.endable = endable;
+  }
+
+  get held(): number {
+    return this.#held;
+  }
+
+  /** False: there is no room for so many more, and nothing has changed. */
+  take(bytes: number): boolean {
+    if (this.#isOver || !this.#account.add(this, bytes)) return false;
+    this.#held += bytes;
+    if (bytes > 0 && this.endable?.progress !== undefined) this.#moved(this.endable.progress());
+    return true;
+  }
+
+  /** Holds so many instead. False: there is no room for what is more, and nothing has changed. */
+  set(bytes: number): boolean {
+    return this.take(bytes - this.#held);
+  }
+
+  /** Nothing more can be taken. */
+  giveBack(): void {
+    this.#isOver = true;
+    this.#account.add(this, -this.#held);
+    this.#held = 0;
+  }
+
+  /** For the account: others need the room. */
+  end(): void {
+    this.giveBack();
+    this.endable?.end();
+  }
+
+  /** For the account: whether nobody has taken anything of it for a while. */
+  standsStill(now: number): boolean {
+    const progress = this.endable?.progress?.();
+    if (progress === undefined) return true;
+    if (progress !== this.#progress) this.#moved(progress);
+    return now - this.#movedAt >= STANDS_STILL_MS;
+  }
+
+  #moved(progress: number): void {
+    this.#progress = progress;
+    this.#movedAt = performance.now();
+  }
+}
+
+/**
+ * The limits where nobody has said any. What waits is bytes, text, and then values; half of the heap is left to everything else.
+ *
+ * @param memory what the process may use, in bytes; `heap`: of that, for text and values; `largest`: one body, or answer
+ * @param servers how many there are; the only one has all of it
+ */
+export function accountLimits(
+  memory: { readonly memory: number; readonly heap: number; readonly largest: number },
+  servers: number,
+): Required<AccountLimits> {
+  const { largest } = memory;
+  const total = Math.max(largest, Math.floor(Math.min(memory.memory / 4, memory.heap / 2)));
+  const atLeast = (bytes: number): number => Math.max(largest, Math.floor(bytes));
+  const inHeap = atLeast(memory.heap / 4);
+  return {
+    total,
+    perServer: servers > 1 ? atLeast(total / 2) : total,
+    perClient: atLeast(total / 4),
+    kinds: { bodies: inHeap, answers: inHeap },
+  };
+}
