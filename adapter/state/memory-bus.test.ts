@@ -2,15 +2,19 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemoryBus } from './memory-bus.ts';
 import { ENTRY_BYTES, LOG_BYTES, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey } from './message-bus.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
+import type { ByteAccount } from '../byte-account.ts';
 
 const key: BusKey = { serverId: 'files', sessionId: 'session', generation: 0 };
 const other: BusKey = { ...key, sessionId: 'other' };
 
 describe('MemoryBus', () => {
   let bus: MemoryBus;
+  let account: ByteAccount;
   beforeEach(() => {
     vi.useFakeTimers();
-    bus = new MemoryBus({ onListenerError: () => undefined });
+    account = sampleAccount({ total: 64 << 20 });
+    bus = new MemoryBus({ onListenerError: () => undefined, account });
     for (const one of [key, other]) void bus.expect(one, 'GET');
   });
   afterEach(async () => {
@@ -69,6 +73,25 @@ describe('MemoryBus', () => {
       await append(greedy, message);
     }
     expect(await keptAfter(key, first)).toEqual(['two']);
+  });
+
+  test('H5 T17: what is kept counts in the account of the process, and goes where others need the room', async () => {
+    const first = await append(key, 'one');
+    const message = 'x'.repeat(LOG_BYTES - 2 * ENTRY_BYTES - 3);
+    await append(key, message);
+    expect(account.byKind()).toContainEqual(['logs', LOG_BYTES]);
+    const others = account.share('answers', { server: 'another' });
+    expect(others.take(account.limits.total - 10)).toBe(true);
+    expect(account.held).toBe(account.limits.total - 10);
+    const heard: string[] = [];
+    await bus.follow(key, 'GET', first, (entry) => heard.push(entry.message));
+    await append(key, 'no room');
+    expect([heard, account.held]).toEqual([['no room'], account.limits.total - 10]);
+    others.giveBack();
+    await append(key, 'kept');
+    expect(await keptAfter(key, first)).toEqual(['kept']);
+    await bus.drop(key);
+    expect(account.held).toBe(0);
   });
 
   test('H5 T17: a session whose stream nobody follows is waited for no longer than a log is kept', async () => {

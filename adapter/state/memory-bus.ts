@@ -1,3 +1,4 @@
+import type { ByteAccount } from '../byte-account.ts';
 import { MemoryLogs } from './memory-logs.ts';
 import { type BusKey, busKeyText, type ControlMessage, type LogEntry } from './message-bus.ts';
 import type { MessageBus, NewEntry, RunningCall } from './message-bus.ts';
@@ -9,24 +10,26 @@ interface Follower {
   isOver: boolean;
 }
 
+export interface MemoryBusOptions {
+  /** Told when a listener throws; the other listeners still get the message. */
+  readonly onListenerError: (error: unknown) => void;
+  /** What is kept of messages is counted there. */
+  readonly account: ByteAccount;
+}
+
 /** The bus of a single process. It never fails. */
 export class MemoryBus implements MessageBus {
   readonly #onListenerError: (error: unknown) => void;
   readonly #listeners = new Set<(message: ControlMessage) => void>();
-  readonly #logs = new MemoryLogs();
+  readonly #logs: MemoryLogs;
   readonly #followers = new Map<string, Set<Follower>>();
   readonly #calls = new Map<string, Map<string, RunningCall>>();
   readonly #deliveries: (() => void)[] = [];
   #delivering = false;
 
-  /** `onListenerError`: told when a listener throws; the other listeners still get the message. */
-  constructor(options: { onListenerError: (error: unknown) => void }) {
-    this.#onListenerError = options.onListenerError;
-  }
-
-  /** What is kept of the messages of `sse` upstreams. */
-  get logBytes(): number {
-    return this.#logs.bytes;
+  constructor({ onListenerError, account }: MemoryBusOptions) {
+    this.#onListenerError = onListenerError;
+    this.#logs = new MemoryLogs(account);
   }
 
   async publish(message: ControlMessage): Promise<void> {

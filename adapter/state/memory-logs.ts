@@ -1,3 +1,4 @@
+import type { ByteAccount, ByteShare } from '../byte-account.ts';
 import { logIdAfter, nextLogId } from './log-id.ts';
 import {
   type BusKey,
@@ -14,7 +15,8 @@ import {
 
 interface Log {
   readonly entries: (LogEntry & { readonly carrier: string; readonly bytes: number })[];
-  bytes: number;
+  /** All of its entries. */
+  readonly share: ByteShare;
   expiresAt: number;
 }
 
@@ -35,12 +37,12 @@ export class MemoryLogs {
   readonly #servers = new Map<string, ServerLogs>();
   /** In the order of the last change, so that expired ones stand first. */
   readonly #expected = new Map<string, Expected>();
+  readonly #account: ByteAccount;
   #bytes = 0;
   #lastId = '0-0';
 
-  /** Of all entries. */
-  get bytes(): number {
-    return this.#bytes;
+  constructor(account: ByteAccount) {
+    this.#account = account;
   }
 
   /** `isWaitedFor`: somebody follows, or a call runs. Undefined for what nobody waits for. */
@@ -83,28 +85,38 @@ export class MemoryLogs {
   drop(key: BusKey): void {
     const text = busKeyText(key);
     this.#expected.delete(text);
-    const server = this.#servers.get(key.serverId);
-    const log = server?.logs.get(text);
-    if (server === undefined || log === undefined) return;
-    server.logs.delete(text);
-    this.#count(server, -log.bytes);
+    this.#dropLog(this.#servers.get(key.serverId), text);
   }
 
   #keep(key: BusKey, carrier: string, message: string, now: number): void {
     this.#dropExpired(now);
     const text = busKeyText(key);
-    const server = this.#servers.get(key.serverId) ?? { logs: new Map<string, Log>(), bytes: 0 };
-    this.#servers.set(key.serverId, server);
-    const log = server.logs.get(text) ?? { entries: [], bytes: 0, expiresAt: 0 };
+    const { serverId, sessionId } = key;
+    const server = this.#servers.get(serverId) ?? { logs: new Map<string, Log>(), bytes: 0 };
+    this.#servers.set(serverId, server);
+    const log = server.logs.get(text) ?? {
+      entries: [],
+      share: this.#account.share(
+        'logs',
+        { server: serverId, session: sessionId },
+        { end: () => this.#dropLog(server, text) },
+      ),
+      expiresAt: 0,
+    };
+    const { entries, share } = log;
+    const bytes = Buffer.byteLength(message) + ENTRY_BYTES;
+    while (share.held + bytes > LOG_BYTES || entries.length >= LOG_LENGTH) {
+      const trimmed = -(entries.shift()?.bytes ?? 0);
+      share.take(trimmed);
+      this.#count(server, trimmed);
+    }
+    // Others need the room: who follows gets the message all the same.
+    if (!share.take(bytes)) return;
+    this.#count(server, bytes);
+    entries.push({ id: this.#lastId, carrier, message, bytes });
+    log.expiresAt = now + MESSAGE_LOG_TTL_MS;
     server.logs.delete(text);
     server.logs.set(text, log);
-    log.expiresAt = now + MESSAGE_LOG_TTL_MS;
-    const { bytes: before } = log;
-    const bytes = Buffer.byteLength(message) + ENTRY_BYTES;
-    log.entries.push({ id: this.#lastId, carrier, message, bytes });
-    log.bytes += bytes;
-    while (log.bytes > LOG_BYTES || log.entries.length > LOG_LENGTH) log.bytes -= log.entries.shift()?.bytes ?? 0;
-    this.#count(server, log.bytes - before);
     while (this.#bytes > LOGS_BYTES) this.#dropOldest();
   }
 
@@ -112,16 +124,25 @@ export class MemoryLogs {
   #dropOldest(): void {
     const [first, ...others] = this.#servers.values();
     const server = others.reduce((most, one) => (one.bytes > (most?.bytes ?? 0) ? one : most), first);
-    for (const [text, log] of server?.logs ?? []) {
-      server?.logs.delete(text);
-      if (server !== undefined) this.#count(server, -log.bytes);
-      return;
-    }
+    const [oldest] = server?.logs.keys() ?? [];
+    if (oldest !== undefined) this.#dropLog(server, oldest);
+  }
+
+  #dropLog(server: ServerLogs | undefined, text: string): void {
+    const log = server?.logs.get(text);
+    if (server === undefined || log === undefined) return;
+    server.logs.delete(text);
+    this.#forget(server, log);
   }
 
   #dropExpired(now: number): void {
     for (const server of this.#servers.values())
-      for (const { bytes } of dropExpired(server.logs, now)) this.#count(server, -bytes);
+      for (const log of dropExpired(server.logs, now)) this.#forget(server, log);
+  }
+
+  #forget(server: ServerLogs, { entries, share }: Log): void {
+    this.#count(server, -entries.reduce((sum, { bytes }) => sum + bytes, 0));
+    share.giveBack();
   }
 
   #count(server: ServerLogs, bytes: number): void {

@@ -11,6 +11,8 @@ import { LegacySseUpstream } from './legacy-sse.ts';
 import { ownBody } from './own-request.ts';
 import { type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamSession } from './upstream.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
+import type { ByteAccount } from '../byte-account.ts';
 
 const KEY = { serverId: 'up', sessionId: 's', generation: 0 };
 const note = (data: unknown, method = 'notifications/message'): object => ({
@@ -56,6 +58,7 @@ class Reader implements ResponseSink {
 describe('a session of an sse upstream', () => {
   let http: HttpUpstream;
   let bus: MemoryBus;
+  let account: ByteAccount;
   let upstream: LegacySseUpstream;
   let session: UpstreamSession;
   /** The stream of the upstream. */
@@ -78,7 +81,8 @@ describe('a session of an sse upstream', () => {
       res.writeHead(202).end();
       if (message.method !== 'slow') emit({ jsonrpc: '2.0', id: message.id, result: { of: message.method } });
     });
-    bus = new MemoryBus({ onListenerError: (error) => expect.unreachable(String(error)) });
+    account = sampleAccount();
+    bus = new MemoryBus({ onListenerError: (error) => expect.unreachable(String(error)), account });
     upstream = new LegacySseUpstream({ url: `${http.origin}/sse`, insecureTls: false, store: new MemoryStore(), bus });
     const { upstreamSessionId } = await post({ ...KEY, upstreamSessionId: undefined }, 'initialize').head.promise;
     session = { ...KEY, upstreamSessionId };
@@ -198,12 +202,12 @@ describe('a session of an sse upstream', () => {
   test('H5 T17: leaves nothing in memory of what nobody asked for', async () => {
     const reader = await get();
     await arrived();
-    const before = bus.logBytes;
+    const before = account.held;
     for (let id = 1000; id < 1100; id++) emit({ jsonrpc: '2.0', id, result: 'x'.repeat(1000) });
     emit({ jsonrpc: '2.0', id: 'x'.repeat(1 << 20), result: {} });
     await arrived();
     expect(reader.messages).toEqual([]);
-    expect(bus.logBytes - before).toBeLessThan(2000);
+    expect(account.held - before).toBeLessThan(2000);
   });
 
   test('waits for a slow client, which gets everything in order', async () => {
