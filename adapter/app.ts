@@ -112,11 +112,25 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     void observing.terminate().finally(() => options.exit(reason));
   };
 
+  const limits = accountLimits(
+    {
+      memory: Math.min(process.constrainedMemory() || Infinity, totalmem()),
+      heap: getHeapStatistics().heap_size_limit,
+      largest: Math.max(core.max_request_body_bytes, MAX_ANSWER_BYTES),
+    },
+    config.servers.length,
+  );
+  const account = new ByteAccount({
+    ...limits,
+    kinds: { ...limits.kinds, bodies: core.max_body_bytes_in_flight ?? limits.kinds.bodies },
+  });
+
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const { type: backendType, unavailable_policy: policy } = config.state_persistence;
   const state = await openStore(config, {
     exit,
     name: options.env['MCP_ADAPTER_NAME'],
+    account,
     log: (message) => logger.warn(message),
     onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
   }).catch(async (error: unknown) => {
@@ -177,19 +191,6 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const sandbox = createSandbox(config.sessions.max_in_flight_per_session, {
     cores: availableParallelism(),
     memoryBytes: process.constrainedMemory(),
-  });
-
-  const limits = accountLimits(
-    {
-      memory: Math.min(process.constrainedMemory() || Infinity, totalmem()),
-      heap: getHeapStatistics().heap_size_limit,
-      largest: Math.max(core.max_request_body_bytes, MAX_ANSWER_BYTES),
-    },
-    config.servers.length,
-  );
-  const account = new ByteAccount({
-    ...limits,
-    kinds: { ...limits.kinds, bodies: core.max_body_bytes_in_flight ?? limits.kinds.bodies },
   });
 
   const stop = new AbortController();

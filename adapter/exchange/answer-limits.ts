@@ -11,6 +11,8 @@ export const MAX_ANSWER_BYTES = Math.min(LARGEST_BYTES, Math.floor(getHeapStatis
 
 /** What may wait for the head of an answer, in characters: an upstream that sends more before the head never ends. */
 export const MAX_HELD_CHARS = 1 << 20;
+/** The same in messages. */
+export const MAX_HELD_FRAMES = 100;
 
 /** A smaller answer is not counted: there are too many of them, and they are over at once. */
 export const UNCOUNTED_BYTES = 16 << 10;

@@ -142,15 +142,18 @@ describe('the answer of an upstream that does not wait', () => {
     expect(account.held).toBe(0);
   });
 
-  test('T17: before the head may be 1 MiB of other messages, and no more', async () => {
-    const note = frame(`{"jsonrpc":"2.0","method":"notifications/message","params":"${'x'.repeat(100_000)}"}`);
+  test.each([
+    ['1 MiB', 'x'.repeat(100_000), 12],
+    ['100', 'x', 101],
+  ])('H7 T17: before the head may be %s of other messages, and no more', async (_most, params, count) => {
+    const note = frame(`{"jsonrpc":"2.0","method":"notifications/message","params":"${params}"}`);
     const { answer } = await start({ onResponse: same, holdHead: true });
     upstream.last.eventStream();
-    for (let i = 0; i < 12; i++) upstream.last.data(note);
+    for (let i = 0; i < count; i++) upstream.last.data(note);
     const got = await answer();
     expect([got.status, await got.whole()]).toEqual([
       502,
-      expect.stringContaining('more than 1 MiB before its answer'),
+      expect.stringContaining('more than 1 MiB or 100 messages before its answer'),
     ]);
     expect(upstream.last.aborted).toBe(true);
   });

@@ -1,7 +1,7 @@
 import { AdapterError, upstreamNotJson } from '../errors.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import { noteAnswer } from './answer-watch.ts';
-import { MAX_HELD_CHARS, UNCOUNTED_BYTES } from './answer-limits.ts';
+import { MAX_HELD_CHARS, MAX_HELD_FRAMES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { StreamedAnswer } from './answer.ts';
 import type { AwaitedResponses } from './awaited-responses.ts';
 import { saysListChanged } from './list-changed.ts';
@@ -13,7 +13,7 @@ import type { Part } from './stream-answer.ts';
 
 /** A frame that grows larger is not kept in memory where nobody wants to see it. */
 const LARGE_FRAME_CHARS = 256 << 10;
-const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB before its answer.';
+const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB or 100 messages before its answer.';
 const FRAME_TAIL = Buffer.from('\n\n');
 const LIKE_A_MESSAGE = /^\s*[[{]/;
 
@@ -44,6 +44,7 @@ export class FrameAnswer {
   #splitter: FrameSplitter | undefined = new FrameSplitter();
   /** Frames that wait for the head. */
   #held = '';
+  #heldFrames = 0;
   /** Of what is kept more is counted than nothing. */
   #isCounted = false;
   /** It was found out whether the large frame that has begun may pass as it comes. */
@@ -117,7 +118,8 @@ export class FrameAnswer {
     }
     // Messages before the response wait for it only while the head does.
     if (this.#plan.reply.headersSent) this.#reply.write(Buffer.from(this.#takeHeld() + out));
-    else if (this.#held.length + out.length <= MAX_HELD_CHARS) this.#held += out;
+    else if (this.#heldFrames++ < MAX_HELD_FRAMES && this.#held.length + out.length <= MAX_HELD_CHARS)
+      this.#held += out;
     else throw new AdapterError('upstream_failed', TOO_MUCH_BEFORE_HEAD);
     this.#awaited.answerSeen();
   }

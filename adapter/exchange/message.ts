@@ -9,8 +9,8 @@ export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 
 const MAX_BATCH = 100;
-/** Of the id of a request. */
-const MAX_ID_CHARS = 256;
+/** Of the id of a request, and of a progress token. */
+export const MAX_ID_CHARS = 256;
 
 /** The revision that speaks without sessions; everything before it is opened by `initialize`. */
 export const MODERN_REVISION = '2026-07-28';
@@ -171,12 +171,16 @@ export function toolName(message: Message): string | undefined {
   return typeof name === 'string' ? name : undefined;
 }
 
-/** JSON text of the request's progress token, null when it asked for no progress. */
+/**
+ * JSON text of the request's progress token; null when it asked for no progress, or by a token that is too long to be kept
+ * and sent to other replicas.
+ */
 export function progressToken(message: Message): string | null {
   const meta = message.params['_meta'];
   if (typeof meta !== 'object' || meta === null) return null;
   const token = (meta as Record<string, unknown>)['progressToken'];
-  return typeof token === 'string' || typeof token === 'number' ? JSON.stringify(token) : null;
+  const isToken = typeof token === 'number' || (typeof token === 'string' && token.length <= MAX_ID_CHARS);
+  return isToken ? JSON.stringify(token) : null;
 }
 
 /**

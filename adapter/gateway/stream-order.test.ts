@@ -4,6 +4,7 @@ import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryBus } from '../state/memory-bus.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { StreamOrder } from './stream-order.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
 
 /** Milliseconds after which nothing is held any more. */
 const HELD_MS = 300;
@@ -14,7 +15,10 @@ describe('I1: what a client sends behind the request for its event stream', () =
 
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_000_000 });
-    const bus = new MemoryBus({ onListenerError: (error) => expect.unreachable(String(error)) });
+    const bus = new MemoryBus({
+      onListenerError: (error) => expect.unreachable(String(error)),
+      account: sampleAccount(),
+    });
     here = new StreamOrder(bus);
     elsewhere = new StreamOrder(bus);
   });

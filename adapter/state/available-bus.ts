@@ -1,4 +1,4 @@
-import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
+import type { BusKey, ControlMessage, LogEntry, MessageBus, NewEntry, RunningCall } from './message-bus.ts';
 import { StoreUnavailable } from './state-store.ts';
 
 /**
@@ -31,8 +31,12 @@ export class AvailableBus implements MessageBus {
     };
   }
 
-  append(key: BusKey, entry: { carrier: string; message: string }): Promise<string> {
+  append(key: BusKey, entry: NewEntry): Promise<string | undefined> {
     return this.#current.append(key, entry);
+  }
+
+  expect(key: BusKey, carrier: string): Promise<void> {
+    return this.#current.expect(key, carrier);
   }
 
   async follow(

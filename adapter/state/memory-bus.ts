@@ -1,30 +1,35 @@
-import { LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
-import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
-import { logIdAfter, nextLogId } from './log-id.ts';
+import type { ByteAccount } from '../byte-account.ts';
+import { MemoryLogs } from './memory-logs.ts';
+import { type BusKey, busKeyText, type ControlMessage, type LogEntry } from './message-bus.ts';
+import type { MessageBus, NewEntry, RunningCall } from './message-bus.ts';
 
-interface Log {
-  readonly entries: (LogEntry & { readonly carrier: string })[];
-  expiresAt: number;
-  bytes: number;
+interface Follower {
+  readonly carrier: string;
+  readonly listener: (entry: LogEntry) => void;
+  /** The answer has come. */
+  isOver: boolean;
 }
 
-type Follower = (entry: LogEntry & { readonly carrier: string }) => void;
+export interface MemoryBusOptions {
+  /** Told when a listener throws; the other listeners still get the message. */
+  readonly onListenerError: (error: unknown) => void;
+  /** What is kept of messages is counted there. */
+  readonly account: ByteAccount;
+}
 
 /** The bus of a single process. It never fails. */
 export class MemoryBus implements MessageBus {
   readonly #onListenerError: (error: unknown) => void;
   readonly #listeners = new Set<(message: ControlMessage) => void>();
-  /** In the order of the last append, so that expired logs stand first. */
-  readonly #logs = new Map<string, Log>();
+  readonly #logs: MemoryLogs;
   readonly #followers = new Map<string, Set<Follower>>();
   readonly #calls = new Map<string, Map<string, RunningCall>>();
   readonly #deliveries: (() => void)[] = [];
   #delivering = false;
-  #lastId = '0-0';
 
-  /** `onListenerError`: told when a listener throws; the other listeners still get the message. */
-  constructor(options: { onListenerError: (error: unknown) => void }) {
-    this.#onListenerError = options.onListenerError;
+  constructor({ onListenerError, account }: MemoryBusOptions) {
+    this.#onListenerError = onListenerError;
+    this.#logs = new MemoryLogs(account);
   }
 
   async publish(message: ControlMessage): Promise<void> {
@@ -38,24 +43,26 @@ export class MemoryBus implements MessageBus {
     return () => void this.#listeners.delete(own);
   }
 
-  async append(key: BusKey, entry: { carrier: string; message: string }): Promise<string> {
-    const now = Date.now();
-    this.#dropExpiredLogs(now);
+  async append(key: BusKey, entry: NewEntry): Promise<string | undefined> {
     const text = busKeyText(key);
-    const log = this.#logs.get(text) ?? { entries: [], expiresAt: 0, bytes: 0 };
-    this.#logs.delete(text);
-    this.#logs.set(text, log);
-    log.expiresAt = now + MESSAGE_LOG_TTL_MS;
-
-    this.#lastId = nextLogId(this.#lastId, now);
-    const kept = { id: this.#lastId, carrier: entry.carrier, message: entry.message };
-    log.entries.push(kept);
-    log.bytes += kept.message.length;
-    while (log.entries.length > LOG_LENGTH || (log.bytes > LOG_BYTES && log.entries.length > 1)) {
-      log.bytes -= log.entries.shift()?.message.length ?? 0;
+    const { carrier, message, isAnswer } = entry;
+    const followers = [...(this.#followers.get(text) ?? [])].filter((one) => one.carrier === carrier);
+    const isWaitedFor = followers.length > 0 || this.#calls.get(text)?.has(carrier) === true;
+    const id = this.#logs.append(key, entry, isWaitedFor, Date.now());
+    if (isAnswer === true) {
+      this.#removeCall(text, carrier);
+      for (const follower of followers) follower.isOver = true;
     }
-    this.#deliver(this.#followers.get(text) ?? [], kept);
-    return kept.id;
+    if (id === undefined) return undefined;
+    this.#deliver(
+      followers.map(({ listener }) => listener),
+      { id, message },
+    );
+    return id;
+  }
+
+  async expect(key: BusKey, carrier: string): Promise<void> {
+    this.#logs.expect(key, carrier, Date.now());
   }
 
   async follow(
@@ -64,26 +71,28 @@ export class MemoryBus implements MessageBus {
     after: string | null,
     listener: (entry: LogEntry) => void,
   ): Promise<() => Promise<void>> {
-    this.#dropExpiredLogs(Date.now());
+    const now = Date.now();
+    this.#logs.expect(key, carrier, now);
     const text = busKeyText(key);
-    const follower: Follower = (entry) => {
-      if (entry.carrier === carrier) listener({ id: entry.id, message: entry.message });
-    };
+    const follower = { carrier, listener, isOver: false };
     const followers = this.#followers.get(text) ?? new Set();
     this.#followers.set(text, followers);
     if (after !== null) {
-      const kept = this.#logs.get(text)?.entries.filter((entry) => logIdAfter(entry.id, after)) ?? [];
-      for (const entry of kept) this.#deliver([follower], entry);
+      for (const { id, message } of this.#logs.after(key, carrier, after, now)) {
+        this.#deliver([listener], { id, message });
+      }
     }
     followers.add(follower);
     return async () => {
-      followers.delete(follower);
+      if (!followers.delete(follower)) return;
+      // Who has lost a connection may come back.
+      if (!follower.isOver) this.#logs.expect(key, carrier, Date.now());
       if (followers.size === 0 && this.#followers.get(text) === followers) this.#followers.delete(text);
     };
   }
 
   async drop(key: BusKey): Promise<void> {
-    this.#logs.delete(busKeyText(key));
+    this.#logs.drop(key);
     this.#calls.delete(busKeyText(key));
   }
 
@@ -95,9 +104,7 @@ export class MemoryBus implements MessageBus {
   }
 
   async removeCall(key: BusKey, carrier: string): Promise<void> {
-    const calls = this.#calls.get(busKeyText(key));
-    calls?.delete(carrier);
-    if (calls?.size === 0) this.#calls.delete(busKeyText(key));
+    this.#removeCall(busKeyText(key), carrier);
   }
 
   async calls(key: BusKey): Promise<RunningCall[]> {
@@ -109,11 +116,10 @@ export class MemoryBus implements MessageBus {
     this.#followers.clear();
   }
 
-  #dropExpiredLogs(now: number): void {
-    for (const [text, log] of this.#logs) {
-      if (log.expiresAt > now) break;
-      this.#logs.delete(text);
-    }
+  #removeCall(text: string, carrier: string): void {
+    const calls = this.#calls.get(text);
+    calls?.delete(carrier);
+    if (calls?.size === 0) this.#calls.delete(text);
   }
 
   /** Listeners may publish, append and follow themselves; nobody sees a later message before an earlier one. */
@@ -131,5 +137,3 @@ export class MemoryBus implements MessageBus {
     this.#delivering = false;
   }
 }
-
-const busKeyText = (key: BusKey): string => `${key.serverId}\n${key.sessionId}\n${key.generation}`;

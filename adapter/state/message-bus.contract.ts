@@ -1,11 +1,25 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { LOG_BYTES, LOG_LENGTH } from './message-bus.ts';
+import { ENTRY_BYTES, LOG_BYTES, LOG_LENGTH, LOGS_BYTES } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
 import { messageBuses } from './testing/message-buses.ts';
 import type { BusClients } from './testing/message-buses.ts';
 
 const newKey = (generation = 0): BusKey => ({ serverId: 'files', sessionId: randomUUID(), generation });
+
+/** A new session whose own stream somebody is going to follow. */
+const expectedKey = async (bus: MessageBus): Promise<BusKey> => {
+  const key = newKey();
+  await bus.expect(key, 'GET');
+  return key;
+};
+
+/** Appends what somebody waits for. */
+const appended = async (bus: MessageBus, key: BusKey, carrier: string, message: string): Promise<string> => {
+  const id = await bus.append(key, { carrier, message });
+  if (id === undefined) throw new Error('nobody waits for it');
+  return id;
+};
 
 const ended = (sessionId: string): ControlMessage => ({ type: 'session-ended', serverId: 'files', sessionId });
 
@@ -116,7 +130,7 @@ for (const technology of messageBuses) {
       });
 
       test('without an id only what comes later', async () => {
-        const key = newKey();
+        const key = await expectedKey(a);
         await a.append(key, { carrier: 'GET', message: 'before' });
         const { messages } = await following(b, key, 'GET');
         await a.append(key, { carrier: 'GET', message: 'after' });
@@ -124,9 +138,9 @@ for (const technology of messageBuses) {
       });
 
       test('with an id everything after it, the kept first', async () => {
-        const key = newKey();
+        const key = await expectedKey(a);
         const ids = [];
-        for (const message of ['one', 'two', 'three']) ids.push(await a.append(key, { carrier: 'GET', message }));
+        for (const message of ['one', 'two', 'three']) ids.push(await appended(a, key, 'GET', message));
         await a.append(key, { carrier: 'r:1', message: 'other' });
         const { messages } = await following(b, key, 'GET', ids[0]);
         expect(messages()).toEqual(['two', 'three']);
@@ -135,7 +149,7 @@ for (const technology of messageBuses) {
       });
 
       test.each(['', 'garbage', '$', '1', '-', '1-2-3'])('a text that is no id, %j, is like none', async (after) => {
-        const key = newKey();
+        const key = await expectedKey(a);
         await a.append(key, { carrier: 'GET', message: 'before' });
         const { messages } = await following(b, key, 'GET', after);
         await a.append(key, { carrier: 'GET', message: 'after' });
@@ -143,8 +157,8 @@ for (const technology of messageBuses) {
       });
 
       test('whoever joins while others append misses nothing and gets nothing twice', async () => {
-        const key = newKey();
-        const first = await a.append(key, { carrier: 'GET', message: 'first' });
+        const key = await expectedKey(a);
+        const first = await appended(a, key, 'GET', 'first');
         const expected = Array.from({ length: 200 }, (_, index) => `message-${index}`);
         const appending = (async () => {
           for (const message of expected) await a.append(key, { carrier: 'GET', message });
@@ -168,9 +182,9 @@ for (const technology of messageBuses) {
       });
 
       test('after the last follower stopped, the next one starts where it wants', async () => {
-        const key = newKey();
+        const key = await expectedKey(a);
         const before = await following(b, key, 'GET');
-        const id = await a.append(key, { carrier: 'GET', message: 'one' });
+        const id = await appended(a, key, 'GET', 'one');
         await expect.poll(before.messages).toEqual(['one']);
         const stopping = before.stop();
         const next = await following(b, key, 'GET', id);
@@ -206,8 +220,8 @@ for (const technology of messageBuses) {
       });
 
       test('the log keeps about the last messages', async () => {
-        const key = newKey();
-        const first = await a.append(key, { carrier: 'GET', message: 'first' });
+        const key = await expectedKey(a);
+        const first = await appended(a, key, 'GET', 'first');
         const sent = Array.from({ length: 3 * LOG_LENGTH }, (_, index) => `message-${index}`);
         await Promise.all(sent.map((message) => a.append(key, { carrier: 'GET', message })));
         const kept = (await following(b, key, 'GET', first)).messages();
@@ -216,17 +230,64 @@ for (const technology of messageBuses) {
         expect(kept.length).toBeLessThan(LOG_LENGTH * 1.5);
       });
 
-      test('large messages make the log shorter, but the last one stays', async () => {
-        const key = newKey();
-        const first = await a.append(key, { carrier: 'GET', message: 'first' });
-        const size = LOG_BYTES / 4 + 1;
+      test('H5 T17: large messages make the log shorter; larger ones are delivered and not kept', async () => {
+        const key = await expectedKey(a);
+        const first = await appended(a, key, 'GET', 'first');
+        const live = await following(b, key, 'GET');
+        const size = LOG_BYTES / 4 - ENTRY_BYTES;
         for (let index = 0; index < 6; index += 1) {
           await a.append(key, { carrier: 'GET', message: `${index}`.padEnd(size, '.') });
         }
-        const kept = (await following(b, key, 'GET', first)).messages().map((message) => message[0]);
-        expect(kept).toEqual(['3', '4', '5']);
-        await a.append(key, { carrier: 'GET', message: 'x'.repeat(LOG_BYTES + 1) });
-        expect((await following(b, key, 'GET', first)).messages()).toHaveLength(1);
+        const kept = async () => (await following(b, key, 'GET', first)).messages().map((message) => message[0]);
+        expect(await kept()).toEqual(['2', '3', '4', '5']);
+        await a.append(key, { carrier: 'GET', message: '6'.padEnd(LOG_BYTES, '.') });
+        await expect.poll(() => live.messages().at(-1)?.[0]).toBe('6');
+        expect(await kept()).toEqual(['2', '3', '4', '5']);
+        await a.append(key, { carrier: 'GET', message: '7'.padEnd(LOG_BYTES, '.'), instead: 'too large' });
+        await expect
+          .poll(() => live.messages().map((message) => message[0]))
+          .toEqual(Array.from({ length: 8 }, (_, index) => `${index}`));
+        expect(await kept()).toEqual(['3', '4', '5', 't']);
+      });
+
+      test('H5 T17: messages that nobody waits for are neither kept nor delivered', async () => {
+        const key = newKey();
+        const other = await following(b, key, 'r:1');
+        expect(await a.append(key, { carrier: 'GET', message: 'early' })).toBeUndefined();
+        expect(await a.append(key, { carrier: 'r:2', message: 'not asked for' })).toBeUndefined();
+        await a.addCall(key, call('2', 1));
+        expect(await a.append(key, { carrier: 'r:2', message: 'progress', isAnswer: false })).toBeDefined();
+        expect(await a.append(key, { carrier: 'r:2', message: 'answer', isAnswer: true })).toBeDefined();
+        expect(await a.calls(key)).toEqual([]);
+        expect(await a.append(key, { carrier: 'r:2', message: 'again', isAnswer: true })).toBeUndefined();
+        expect((await following(b, key, 'r:2', '0-0')).messages()).toEqual(['progress', 'answer']);
+        expect((await following(b, key, 'GET', '0-0')).messages()).toEqual([]);
+        expect(other.messages()).toEqual([]);
+      });
+
+      test('who was followed is waited for until there is an answer: a broken connection may come back', async () => {
+        const key = newKey();
+        const broken = await following(b, key, 'r:1');
+        const first = await appended(a, key, 'r:1', 'progress');
+        await broken.stop();
+        await a.append(key, { carrier: 'r:1', message: 'answer', isAnswer: true });
+        const resumed = await following(b, key, 'r:1', first);
+        expect(resumed.messages()).toEqual(['answer']);
+      });
+
+      test('H5 T17: of too many logs the oldest goes', async () => {
+        const message = 'x'.repeat(LOG_BYTES - ENTRY_BYTES);
+        const keys = [];
+        for (let index = 0; index < LOGS_BYTES / LOG_BYTES + 2; index += 1) {
+          const key = { ...(await expectedKey(a)), serverId: 'greedy' };
+          await a.expect(key, 'GET');
+          keys.push(key);
+          await appended(a, key, 'GET', message);
+        }
+        const lengths = [];
+        for (const key of keys) lengths.push((await following(b, key, 'GET', '0-0')).messages().length);
+        expect(lengths).toEqual([0, 0, ...Array.from({ length: keys.length - 2 }, () => 1)]);
+        for (const key of keys) await a.drop(key);
       });
     });
 
@@ -252,7 +313,8 @@ for (const technology of messageBuses) {
         const next = { ...key, generation: 1 };
         const ids = [];
         for (const each of [key, next]) {
-          ids.push(await a.append(each, { carrier: 'GET', message: 'first' }));
+          await a.expect(each, 'GET');
+          ids.push(await appended(a, each, 'GET', 'first'));
           await a.append(each, { carrier: 'GET', message: 'second' });
           await a.addCall(each, call('1', 1));
         }

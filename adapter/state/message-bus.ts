@@ -12,15 +12,18 @@ export interface MessageBus {
   onControl(listener: (message: ControlMessage) => void): () => void;
 
   /**
-   * Appends a message to the session's log and wakes its followers on all replicas. The log keeps about the last
-   * `LOG_LENGTH` messages, fewer when they are large, and expires `MESSAGE_LOG_TTL_MS` after the last append. Returns
-   * the entry's id; ids grow.
+   * Appends a message to the session's log and wakes its followers on all replicas. What nobody waits for is neither
+   * kept nor delivered (`expect`, `addCall`). The log keeps about the last `LOG_LENGTH` messages, fewer when they are
+   * large, and expires `MESSAGE_LOG_TTL_MS` after the last append; of all logs the oldest go when there is too much in
+   * them. Returns the entry's id, undefined for what nobody waits for; ids grow.
    */
-  append(key: BusKey, entry: { carrier: string; message: string }): Promise<string>;
+  append(key: BusKey, entry: NewEntry): Promise<string | undefined>;
+  /** Messages of `carrier` are kept from now on, until nobody has followed them for `MESSAGE_LOG_TTL_MS`. */
+  expect(key: BusKey, carrier: string): Promise<void>;
   /**
-   * Delivers entries of `carrier` with an id after `after` (null, or a text that is no id: only new ones), first the
-   * kept ones, then live ones, each once and in order. Resolves when it is certain that no later append can be missed.
-   * Fails with StoreUnavailable when the bus is down; a later interruption is bridged.
+   * Expects `carrier`, and delivers its entries with an id after `after` (null, or a text that is no id: only new ones),
+   * first the kept ones, then live ones, each once and in order. Resolves when it is certain that no later append can be
+   * missed. Fails with StoreUnavailable when the bus is down; a later interruption is bridged.
    */
   follow(
     key: BusKey,
@@ -48,8 +51,14 @@ export const CALL_LEASE_MS = 30_000;
 
 /** How many messages a session's log keeps, so that a client that reconnects finds what it missed. */
 export const LOG_LENGTH = 500;
-/** Large messages make the log shorter: about so much text is kept, and always the last message. */
-export const LOG_BYTES = 16 * 1024 * 1024;
+/** Large messages make the log shorter, and a message that is larger itself is delivered but not kept. */
+export const LOG_BYTES = 1 << 20;
+/** The logs of all sessions together: in Redis those of one server, in memory those of all. */
+export const LOGS_BYTES = 32 << 20;
+/** What an entry takes beside its message: its id, its carrier, and what holds them. */
+export const ENTRY_BYTES = 256;
+/** Of one session, those expected last; what broken connections have left is forgotten before its time then. */
+export const MAX_EXPECTED = 1000;
 
 /** Session and upstream generation: messages of a closed upstream session never reach the next one. */
 export interface BusKey {
@@ -57,6 +66,9 @@ export interface BusKey {
   readonly sessionId: string;
   readonly generation: number;
 }
+
+export const busKeyText = ({ serverId, sessionId, generation }: BusKey): string =>
+  `${serverId}\n${sessionId}\n${generation}`;
 
 export type ControlMessage =
   | { readonly type: 'session-ended'; readonly serverId: string; readonly sessionId: string }
@@ -94,6 +106,15 @@ export type ControlMessage =
   | { readonly type: 'cancelled'; readonly serverId: string; readonly sessionId: string; readonly requestId: string }
   /** For the session's open event stream, wherever it is: JSON text of a notification of the adapter's own. */
   | { readonly type: 'notify'; readonly serverId: string; readonly sessionId: string; readonly text: string };
+
+export interface NewEntry {
+  readonly carrier: string;
+  readonly message: string;
+  /** It answers the request whose carrier it has: the call runs no longer, and nothing more is expected. */
+  readonly isAnswer?: boolean;
+  /** What is kept in place of a message that is too large for the log. */
+  readonly instead?: string;
+}
 
 export interface LogEntry {
   readonly id: string;

@@ -14,6 +14,7 @@ import type { SessionRecord } from './state-store.ts';
 import { StoreUnavailable } from './state-store.ts';
 import { startRedis } from './testing/redis-server.ts';
 import type { TestRedis } from './testing/redis-server.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
 
 const SERVERS = [{ id: 'files', upstream: { url: 'http://files:8000/mcp' } }];
 const slowly = { timeout: 15_000 };
@@ -74,7 +75,11 @@ describe('openStore with type redis', () => {
       storage: { root: '/nowhere' },
       servers: SERVERS,
     };
-    const hooks = { exit: (reason: string) => exits.push(reason), log: (message: string) => logged.push(message) };
+    const hooks = {
+      exit: (reason: string) => exits.push(reason),
+      log: (message: string) => logged.push(message),
+      account: sampleAccount(),
+    };
     const state = await openStore(config, hooks);
     openedStates.push(state);
     return state;
@@ -291,7 +296,7 @@ describe('openStore with a Redis that speaks TLS only', () => {
         storage: { root: '/nowhere' },
         servers: SERVERS,
       },
-      { exit: () => undefined, log: () => undefined },
+      { exit: () => undefined, log: () => undefined, account: sampleAccount() },
     );
     openedStates.push(state);
     return state;

@@ -8,6 +8,7 @@ import { openStore } from './open-store.ts';
 import type { OpenedState } from './open-store.ts';
 import type { SessionRecord } from './state-store.ts';
 import { StoreUnavailable } from './state-store.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
 
 const newRecord = (sessionId: string): SessionRecord => ({
   serverId: 'files',
@@ -51,7 +52,11 @@ describe('openStore', () => {
       storage: { root },
       servers: [],
     };
-    const hooks = { exit: (reason: string) => exits.push(reason), log: (message: string) => logged.push(message) };
+    const hooks = {
+      exit: (reason: string) => exits.push(reason),
+      log: (message: string) => logged.push(message),
+      account: sampleAccount(),
+    };
     const state = await openStore(config, hooks);
     openedStates.push(state);
     return state;

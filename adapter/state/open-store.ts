@@ -2,6 +2,7 @@ import { join } from 'node:path';
 import type { AdapterConfig } from '../../crds/config/adapter.ts';
 import { timerMs } from '../../crds/config/timer-ms.ts';
 import { NotPrivate } from '../../crds/runtime/private-files.ts';
+import type { ByteAccount } from '../byte-account.ts';
 import { AvailableStore } from './availability.ts';
 import { AvailableBus } from './available-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
@@ -45,6 +46,8 @@ export interface StateHooks {
   readonly exit: (reason: string) => void;
   /** The store has failed, or is back: what `unavailable_policy` makes of it. */
   readonly onTransition?: (transition: StoreTransition) => void;
+  /** For what is kept of messages in memory. */
+  readonly account: ByteAccount;
   /** One sentence about the store's health for the log. */
   readonly log: (message: string) => void;
 }
@@ -175,7 +178,8 @@ function opened(parts: { config: StateConfig; path: string; store: AvailableStor
   };
 }
 
-const memoryBus = (hooks: StateHooks): MemoryBus => new MemoryBus({ onListenerError: listenerError(hooks) });
+const memoryBus = (hooks: StateHooks): MemoryBus =>
+  new MemoryBus({ onListenerError: listenerError(hooks), account: hooks.account });
 
 const listenerError =
   (hooks: StateHooks) =>

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type BusKey, CALL_LEASE_MS, type ControlMessage } from './message-bus.ts';
+import { type BusKey, CALL_LEASE_MS, type ControlMessage, ENTRY_BYTES } from './message-bus.ts';
 import type { RedisBus } from './redis-bus.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { StoreUnavailable } from './state-store.ts';
@@ -39,6 +39,7 @@ describe('RedisBus and its server', () => {
 
   test('what was appended while the subscription was broken is delivered, once and in order', async () => {
     const received: string[] = [];
+    await bus.expect(key, 'GET');
     await bus.append(key, { carrier: 'GET', message: 'before' });
     await bus.follow(key, 'GET', null, ({ message }) => received.push(message));
     const sent = [];
@@ -57,7 +58,8 @@ describe('RedisBus and its server', () => {
   });
 
   test('followers that join and leave while subscriptions break miss nothing', async () => {
-    const first = await bus.append(key, { carrier: 'GET', message: 'first' });
+    await bus.expect(key, 'GET');
+    const first = (await bus.append(key, { carrier: 'GET', message: 'first' })) ?? null;
     const received: string[][] = [];
     const sent: string[] = [];
     for (let round = 0; round < 10; round += 1) {
@@ -89,7 +91,7 @@ describe('RedisBus and its server', () => {
     await server.start();
     const append = () =>
       bus.append(key, { carrier: 'GET', message: 'new' }).then(
-        () => true,
+        (id) => id !== undefined,
         () => false,
       );
     await expect.poll(append, slowly).toBe(true);
@@ -116,11 +118,31 @@ describe('RedisBus and its server', () => {
   });
 
   test('logs and calls expire', async () => {
+    await bus.expect(key, 'GET');
     await bus.append(key, { carrier: 'GET', message: 'one' });
     await bus.addCall(key, { carrier: 'r:1', progressToken: null, toolCall: true, startedAt: 1 });
     const keys = await server.use((redis) => redis.keys('*'));
-    expect(keys).toHaveLength(2);
+    expect(keys).toHaveLength(5);
     for (const name of keys) expect(await server.use((redis) => redis.pttl(name)), name).toBeGreaterThan(0);
+  });
+
+  test('H5 T17: logs that are gone are not counted', async () => {
+    await bus.expect(key, 'GET');
+    const counted = () => server.use((redis) => redis.hgetall(`${KEY_BASE}:log_bytes:files`));
+    await bus.append(key, { carrier: 'GET', message: '12345' });
+    const alone = await counted();
+    expect(Object.values(alone)).toEqual([`${ENTRY_BYTES + 5}`, `${ENTRY_BYTES + 5}`]);
+    await server.use((redis) => redis.del(`${KEY_BASE}:log:files:session:0`));
+    await bus.append(key, { carrier: 'GET', message: 'abcde' });
+    expect(await counted()).toEqual(alone);
+    const expired = `${KEY_BASE}:log:files:expired:0`;
+    await server.use((redis) => redis.zadd(`${KEY_BASE}:log_ages:files`, 1, expired));
+    await server.use((redis) => redis.hset(`${KEY_BASE}:log_bytes:files`, expired, 7));
+    await server.use((redis) => redis.hincrby(`${KEY_BASE}:log_bytes:files`, 'total', 7));
+    await bus.append(key, { carrier: 'GET', message: 'xyz' });
+    expect(await counted()).toMatchObject({ total: `${2 * ENTRY_BYTES + 8}` });
+    await bus.drop(key);
+    expect(await counted()).toEqual({ total: '0' });
   });
 
   test('a call counts for 30 s, and longer while it is noted again', async () => {

@@ -2,17 +2,11 @@ import { z } from 'zod';
 import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { parseControlMessage } from './control-message.ts';
 import { isLogId, logIdAfter } from './log-id.ts';
-import { CALL_LEASE_MS, LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
-import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
+import { CALL_LEASE_MS, ENTRY_BYTES, LOG_BYTES, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import type { BusKey, ControlMessage, LogEntry, MessageBus, NewEntry, RunningCall } from './message-bus.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
-
-/** log · carrier, message, length, ttl → id. The channel has the log's name, so that one rule of an ACL covers both. */
-const APPEND = redisScript(`
-  local id = redis.call('XADD', KEYS[1], 'MAXLEN', '~', ARGV[3], '*', 'carrier', ARGV[1], 'message', ARGV[2])
-  redis.call('PEXPIRE', KEYS[1], ARGV[4])
-  redis.call('PUBLISH', KEYS[1], id .. '\\n' .. ARGV[1] .. '\\n' .. ARGV[2])
-  return id`);
+import { APPEND, DROP, EXPECT } from './redis-log-scripts.ts';
 
 /** calls · carrier, call, ttl */
 const ADD_CALL = redisScript(`
@@ -31,6 +25,7 @@ const runningCall = z.object({
 const leasedCall = z.object({ call: runningCall, until: z.number() });
 
 interface Follower {
+  readonly key: BusKey;
   readonly carrier: string;
   readonly listener: (entry: LogEntry) => void;
   /** The last entry of the log, of any carrier, that was looked at. */
@@ -71,6 +66,7 @@ export class RedisBus implements MessageBus {
   readonly #listeners = new Set<(message: ControlMessage) => void>();
   readonly #channels = new Map<string, Channel>();
   readonly #ping: NodeJS.Timeout;
+  readonly #expecting: NodeJS.Timeout;
   #retry: NodeJS.Timeout | undefined;
   #closed = false;
 
@@ -86,6 +82,10 @@ export class RedisBus implements MessageBus {
       // A connection that does not answer is closed by its own timeout, which brings the next one.
       subscriber.redis.ping().catch(() => undefined);
     }, options.pingMs).unref();
+    this.#expecting = setInterval(() => {
+      // It is done again long before it would matter.
+      this.#expectAll().catch(() => undefined);
+    }, MESSAGE_LOG_TTL_MS / 4).unref();
   }
 
   /** Resolves when control messages arrive. When it fails, the bus goes on trying. */
@@ -105,15 +105,16 @@ export class RedisBus implements MessageBus {
     return () => void this.#listeners.delete(own);
   }
 
-  async append(key: BusKey, { carrier, message }: { carrier: string; message: string }): Promise<string> {
-    // Large messages make the log shorter: it must not fill the server's memory.
-    const length = Math.max(1, Math.min(LOG_LENGTH, Math.floor(LOG_BYTES / Math.max(1, message.length))));
-    const id = await this.#commands.script(
-      APPEND,
-      [this.#keys.log(key)],
-      [carrier, message, length, MESSAGE_LOG_TTL_MS],
-    );
-    return String(id);
+  async append(key: BusKey, { carrier, message, isAnswer = false, instead }: NewEntry): Promise<string | undefined> {
+    const fits = Buffer.byteLength(message) + ENTRY_BYTES <= LOG_BYTES;
+    const kept = fits ? message : (instead ?? '');
+    const flags = [fits || instead !== undefined, isAnswer].map(Number);
+    const id = await this.#commands.script(APPEND, this.#logKeys(key), [carrier, message, kept, ...flags]);
+    return id === null ? undefined : String(id);
+  }
+
+  async expect(key: BusKey, carrier: string): Promise<void> {
+    await this.#expect(key, carrier);
   }
 
   async follow(
@@ -123,13 +124,15 @@ export class RedisBus implements MessageBus {
     listener: (entry: LogEntry) => void,
   ): Promise<() => Promise<void>> {
     const log = this.#keys.log(key);
-    const follower: Follower = { carrier, listener, last: '', waiting: [], fetched: Promise.resolve(), fetches: 0 };
+    const fetched = Promise.resolve();
+    const follower: Follower = { key, carrier, listener, last: '', waiting: [], fetched, fetches: 0 };
     const channel = this.#channels.get(log) ?? this.#subscribe(log);
     channel.followers.add(follower);
     const stop = (): Promise<void> => this.#unfollow(log, channel, follower);
     try {
       await channel.subscribed;
-      follower.last = after !== null && isLogId(after) ? after : await this.#lastId(log);
+      const newest = await this.#expect(key, carrier);
+      follower.last = after !== null && isLogId(after) ? after : newest;
       await this.#fetch(log, follower);
     } catch (error) {
       await stop();
@@ -139,7 +142,7 @@ export class RedisBus implements MessageBus {
   }
 
   async drop(key: BusKey): Promise<void> {
-    await this.#commands.run((redis) => redis.del(this.#keys.log(key), this.#keys.calls(key)));
+    await this.#commands.script(DROP, this.#logKeys(key), []);
   }
 
   async addCall(key: BusKey, call: RunningCall): Promise<void> {
@@ -164,6 +167,7 @@ export class RedisBus implements MessageBus {
   async close(): Promise<void> {
     this.#closed = true;
     clearInterval(this.#ping);
+    clearInterval(this.#expecting);
     clearTimeout(this.#retry);
     this.#channels.clear();
     this.#listeners.clear();
@@ -185,9 +189,21 @@ export class RedisBus implements MessageBus {
     await this.#subscriber.redis.unsubscribe(log).catch(() => undefined);
   }
 
-  async #lastId(log: string): Promise<string> {
-    const newest = await this.#commands.run((redis) => redis.xrevrange(log, '+', '-', 'COUNT', 1));
-    return newest[0]?.[0] ?? '0-0';
+  /** In the order in which scripts take them. */
+  #logKeys(key: BusKey): string[] {
+    const keys = this.#keys;
+    const { serverId } = key;
+    return [keys.log(key), keys.expected(key), keys.calls(key), keys.logAges(serverId), keys.logBytes(serverId)];
+  }
+
+  /** Returns the id of the last entry. */
+  async #expect(key: BusKey, carrier: string): Promise<string> {
+    return String(await this.#commands.script(EXPECT, [this.#keys.log(key), this.#keys.expected(key)], [carrier]));
+  }
+
+  async #expectAll(): Promise<void> {
+    const all = [...this.#channels.values()].flatMap(({ followers }) => [...followers]);
+    await Promise.all(all.map(({ key, carrier }) => this.#expect(key, carrier)));
   }
 
   /** Delivers what the log has after the follower's last entry, then what has come in meanwhile. */
@@ -251,7 +267,13 @@ export class RedisBus implements MessageBus {
     const channels = [...this.#channels];
     for (const [, { followers }] of channels) for (const follower of followers) follower.waiting ??= [];
     const names = [this.#keys.control, ...channels.map(([log]) => log)];
-    const resumed = this.#subscriber.run((redis) => redis.subscribe(...names)).then(() => this.#fetchAll(channels));
+    const resumed = this.#subscriber
+      .run((redis) => redis.subscribe(...names))
+      .then(async () => {
+        // A server that came back may have forgotten it.
+        await this.#expectAll();
+        await this.#fetchAll(channels);
+      });
     resumed.catch(() => this.#resumeLater());
   }
 

@@ -102,6 +102,21 @@ export class RedisKeys {
     return `${this.#base}:log:${this.name(key)}:${key.generation}`;
   }
 
+  /** Sorted set: the carriers of one upstream session whose messages are kept, by their end. */
+  expected(key: BusKey): string {
+    return `${this.#base}:expected:${this.name(key)}:${key.generation}`;
+  }
+
+  /** Sorted set: the logs of one server by their last message. */
+  logAges(serverId: string): string {
+    return `${this.#base}:log_ages:${encodeURIComponent(serverId)}`;
+  }
+
+  /** Hash: the bytes in each log of one server, and of all as `total`. */
+  logBytes(serverId: string): string {
+    return `${this.#base}:log_bytes:${encodeURIComponent(serverId)}`;
+  }
+
   /** Hash: the requests that run on one upstream session. */
   calls(key: BusKey): string {
     return `${this.#base}:calls:${this.name(key)}:${key.generation}`;

@@ -1,15 +1,18 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import { MemoryBus } from '../state/memory-bus.ts';
-import { LOG_BYTES } from '../state/message-bus.ts';
+import { LOG_BYTES, type RunningCall } from '../state/message-bus.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { LegacySseUpstream } from './legacy-sse.ts';
 import { ownBody } from './own-request.ts';
 import { type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamSession } from './upstream.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
+import type { ByteAccount } from '../byte-account.ts';
 
 const KEY = { serverId: 'up', sessionId: 's', generation: 0 };
 const note = (data: unknown, method = 'notifications/message'): object => ({
@@ -55,22 +58,31 @@ class Reader implements ResponseSink {
 describe('a session of an sse upstream', () => {
   let http: HttpUpstream;
   let bus: MemoryBus;
+  let account: ByteAccount;
   let upstream: LegacySseUpstream;
   let session: UpstreamSession;
   /** The stream of the upstream. */
   let stream: ServerResponse;
+  /** A POST that the upstream has not answered yet. */
+  let unanswered: ServerResponse | undefined;
 
   beforeEach(async () => {
+    unanswered = undefined;
     http = await startHttpUpstream(({ method, message }, res) => {
       if (method === 'GET') {
         stream = res;
         res.writeHead(200, { 'content-type': 'text/event-stream' }).write('event: endpoint\ndata: /messages\n\n');
         return;
       }
+      if (message.method === 'unanswered') {
+        unanswered = res;
+        return;
+      }
       res.writeHead(202).end();
       if (message.method !== 'slow') emit({ jsonrpc: '2.0', id: message.id, result: { of: message.method } });
     });
-    bus = new MemoryBus({ onListenerError: (error) => expect.unreachable(String(error)) });
+    account = sampleAccount();
+    bus = new MemoryBus({ onListenerError: (error) => expect.unreachable(String(error)), account });
     upstream = new LegacySseUpstream({ url: `${http.origin}/sse`, insecureTls: false, store: new MemoryStore(), bus });
     const { upstreamSessionId } = await post({ ...KEY, upstreamSessionId: undefined }, 'initialize').head.promise;
     session = { ...KEY, upstreamSessionId };
@@ -143,6 +155,61 @@ describe('a session of an sse upstream', () => {
     expect(reader.messages).toEqual([note('after it')]);
   });
 
+  const begun = (): Promise<ServerResponse> =>
+    vi.waitFor(() => unanswered ?? Promise.reject(new Error('the request has not arrived')));
+
+  test.each([
+    ['1 MiB', 'x'.repeat(100_000), 11],
+    ['100', 'x', 101],
+  ])('H7 T17: gets an error when %s of messages come before the head of a POST', async (_most, data, count) => {
+    const call = post(session, 'unanswered');
+    const response = await begun();
+    const aborted = once(response, 'close');
+    const progress = { jsonrpc: '2.0', method: 'notifications/message', params: { data, progressToken: 't' } };
+    await bus.addCall(KEY, { ...(await running()), progressToken: '"t"' });
+    for (let i = 0; i < count; i++) emit(progress);
+    await expect(call.ended.promise).rejects.toThrow('messages and no head');
+    await aborted;
+    expect([response.writableFinished, call.messages]).toEqual([false, []]);
+  });
+
+  const running = async (): Promise<RunningCall> => (await bus.calls(KEY)).at(-1) ?? expect.unreachable('no call runs');
+
+  test('gets a large answer that comes before the head of its POST', async () => {
+    const call = post(session, 'unanswered');
+    await begun();
+    const answer = { jsonrpc: '2.0', id: http.requests.at(-1)?.message.id, result: 'x'.repeat(2 * LOG_BYTES) };
+    emit(answer);
+    await call.ended.promise;
+    expect([(await call.head.promise).status, call.messages]).toEqual([200, [answer]]);
+  });
+
+  test('H5 T17: is told that an answer was too large to be kept, when it takes up the stream of a call', async () => {
+    const call = post(session, 'slow');
+    await call.head.promise;
+    const { id } = http.requests.at(-1)?.message ?? {};
+    await bus.addCall(KEY, { ...(await running()), progressToken: '"t"' });
+    emit({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken: 't' } });
+    await vi.waitFor(() => expect(call.messages).toHaveLength(1));
+    (await call.started.promise).abort();
+    emit({ jsonrpc: '2.0', id, result: 'x'.repeat(LOG_BYTES) });
+    await arrived();
+    const resumed = await get(call.lastEventId);
+    await resumed.ended.promise;
+    expect(resumed.messages).toMatchObject([{ id, error: { message: expect.stringContaining('too large') } }]);
+  });
+
+  test('H5 T17: leaves nothing in memory of what nobody asked for', async () => {
+    const reader = await get();
+    await arrived();
+    const before = account.held;
+    for (let id = 1000; id < 1100; id++) emit({ jsonrpc: '2.0', id, result: 'x'.repeat(1000) });
+    emit({ jsonrpc: '2.0', id: 'x'.repeat(1 << 20), result: {} });
+    await arrived();
+    expect(reader.messages).toEqual([]);
+    expect(account.held - before).toBeLessThan(2000);
+  });
+
   test('waits for a slow client, which gets everything in order', async () => {
     const reader = await get();
     const call = post(session, 'slow');
@@ -164,8 +231,8 @@ describe('a session of an sse upstream', () => {
     emit(note('first'));
     await arrived();
     bound(await reader.started.promise).pause();
-    const large = note('x'.repeat(LOG_BYTES / 4));
-    for (let i = 0; i < 4; i++) emit(large);
+    const large = note('x'.repeat(LOG_BYTES / 4 - 1000));
+    for (let i = 0; i < 5; i++) emit(large);
     await arrived();
     emit(note('last'));
     await reader.ended.promise;

@@ -4,12 +4,13 @@ import { Pool } from 'undici';
 import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 
 import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
-import { type Message, parseBody, progressToken } from '../exchange/message.ts';
+import { rpcErrorText } from '../errors.ts';
+import { MAX_ID_CHARS, type Message, parseBody, progressToken } from '../exchange/message.ts';
 import {
   type BusKey,
+  busKeyText,
   CALL_LEASE_MS,
   type ControlMessage,
-  LOG_BYTES,
   type LogEntry,
   type MessageBus,
   MESSAGE_LOG_TTL_MS,
@@ -19,7 +20,8 @@ import type { StateStore } from '../state/state-store.ts';
 import { eventId, parseEventId, requestCarrier, STREAM_CARRIER } from './carrier.ts';
 import { messageFrame } from '../exchange/sse-frames.ts';
 import { SseConnection } from './sse-connection.ts';
-import type { ResponseHead, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
+import { SseExchange } from './sse-exchange.ts';
+import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 2_000;
@@ -31,6 +33,9 @@ const TICK_MS = 1_500;
 const DOUBT_MS = 60_000;
 /** Who holds the lock that says that nobody has read the session's own stream yet. */
 const UNREAD = 'unread';
+/** No request has an id of more characters, each written as an escape. */
+const MAX_CARRIER_CHARS = requestCarrier('""').length + 6 * MAX_ID_CHARS;
+const NOT_KEPT = 'The answer was too large to be kept until the broken stream was taken up again.';
 const FROM_THE_START = '0-0';
 const EVENT_STREAM = { 'content-type': 'text/event-stream' };
 
@@ -62,7 +67,7 @@ interface Call {
 interface Waiter {
   readonly key: BusKey;
   readonly carrier: string;
-  readonly exchange: Exchange;
+  readonly exchange: SseExchange;
 }
 
 /**
@@ -106,12 +111,12 @@ export class LegacySseUpstream implements Upstream {
   }
 
   send(request: UpstreamRequest, sink: ResponseSink): void {
-    const waiting = new Exchange(sink);
+    const waiting = new SseExchange(sink);
     sink.onStart(waiting);
     this.#send(request, waiting).catch((error: unknown) => waiting.fail(error as Error, isSent(error)));
   }
 
-  async #send(request: UpstreamRequest, exchange: Exchange): Promise<void> {
+  async #send(request: UpstreamRequest, exchange: SseExchange): Promise<void> {
     const { session } = request;
     if (session === undefined) return exchange.refuse(400);
     const key: BusKey = { serverId: session.serverId, sessionId: session.sessionId, generation: session.generation };
@@ -124,11 +129,13 @@ export class LegacySseUpstream implements Upstream {
   }
 
   /** Opens the session's stream and becomes its owner. Null: the refusal has been told. */
-  async #connect(key: BusKey, headers: readonly string[], exchange: Exchange): Promise<string | null> {
+  async #connect(key: BusKey, headers: readonly string[], exchange: SseExchange): Promise<string | null> {
     const connection = new SseConnection({
       onMessage: (message) => this.#deliver(key, message),
       onClose: () => this.#closed(key, connection),
     });
+    // A server may ask something at once.
+    await this.#bus.expect(key, STREAM_CARRIER);
     const { pathname, search } = this.#url;
     const opened = await connection.open(this.#pool, this.#url.origin, pathname + search, headers, CONNECT_TIMEOUT_MS);
     if ('status' in opened) {
@@ -141,7 +148,7 @@ export class LegacySseUpstream implements Upstream {
       connection.close();
       return null;
     }
-    this.#owned.set(keyText(key), { key, connection, renewedAt: performance.now(), doubtedUntil: 0 });
+    this.#owned.set(busKeyText(key), { key, connection, renewedAt: performance.now(), doubtedUntil: 0 });
     await this.#store.tryLock(ownerLock(key), this.#replica, OWNER_LEASE_MS);
     await this.#store.tryLock(unreadLock(key), UNREAD, MESSAGE_LOG_TTL_MS);
     // An owner that only seemed dead, because the store was, would hold the stream before this one for ever.
@@ -152,13 +159,13 @@ export class LegacySseUpstream implements Upstream {
   }
 
   async #hasOwner(key: BusKey): Promise<boolean> {
-    if (this.#owned.has(keyText(key))) return true;
+    if (this.#owned.has(busKeyText(key))) return true;
     return (await this.#store.lockHolder(ownerLock(key))) !== undefined;
   }
 
   // ── from the client to the upstream ────────────────────────────────────────────────────────────────────────────
 
-  async #post(key: BusKey, endpoint: string, request: UpstreamRequest, exchange: Exchange): Promise<void> {
+  async #post(key: BusKey, endpoint: string, request: UpstreamRequest, exchange: SseExchange): Promise<void> {
     const messages = request.body?.messages ?? [];
     const calls: Call[] = [];
     for (const message of messages) {
@@ -174,6 +181,8 @@ export class LegacySseUpstream implements Upstream {
       for (const call of calls) this.#calls.delete(call);
       for (const { running } of calls) await this.#bus.removeCall(key, running.carrier);
     });
+    const accepted = { status: 200, headers: EVENT_STREAM, upstreamSessionId: endpoint };
+    exchange.accepted = accepted;
     // Followed before the request leaves: the answer may be faster than this call returns.
     let open = calls.length;
     for (const call of calls) {
@@ -192,7 +201,7 @@ export class LegacySseUpstream implements Upstream {
     });
     await response.body.dump();
     if (response.statusCode >= 300) return exchange.refuse(response.statusCode);
-    if (calls.length > 0) exchange.begin({ status: 200, headers: EVENT_STREAM, upstreamSessionId: endpoint });
+    if (calls.length > 0) exchange.begin(accepted);
     else {
       exchange.begin({ status: 202, headers: {}, upstreamSessionId: endpoint });
       exchange.end();
@@ -200,7 +209,7 @@ export class LegacySseUpstream implements Upstream {
   }
 
   /** A GET: the session's own stream, or a request's stream that is taken up again. */
-  async #stream(key: BusKey, lastEventId: string | undefined, exchange: Exchange): Promise<void> {
+  async #stream(key: BusKey, lastEventId: string | undefined, exchange: SseExchange): Promise<void> {
     const from = lastEventId === undefined ? undefined : parseEventId(lastEventId);
     const carrier = from?.carrier ?? STREAM_CARRIER;
     const after = from?.id ?? ((await this.#takeUnread(key)) ? FROM_THE_START : null);
@@ -221,7 +230,7 @@ export class LegacySseUpstream implements Upstream {
     key: BusKey,
     carrier: string,
     after: string | null,
-    exchange: Exchange,
+    exchange: SseExchange,
     onResponse: () => void,
   ): Promise<void> {
     const waiter: Waiter = { key, carrier, exchange };
@@ -229,8 +238,9 @@ export class LegacySseUpstream implements Upstream {
     let finished = false;
     const stop = await this.#bus.follow(key, carrier, after, (entry: LogEntry) => {
       if (finished) return;
-      exchange.data(messageFrame(entry.message, eventId(carrier, entry.id)));
-      if (carrier === STREAM_CARRIER || !isResponse(entry.message)) return;
+      const isAnswer = carrier !== STREAM_CARRIER && isResponse(entry.message);
+      exchange.data(messageFrame(entry.message, eventId(carrier, entry.id)), isAnswer);
+      if (!isAnswer) return;
       finished = true;
       onResponse();
     });
@@ -249,10 +259,11 @@ export class LegacySseUpstream implements Upstream {
     if ('code' in body) return;
     for (const message of body.messages) {
       const carrier = await this.#carrierOf(key, message);
-      const appended = this.#bus.append(key, { carrier, message: text });
+      if (carrier.length > MAX_CARRIER_CHARS) continue;
+      const isAnswer = message.kind === 'response';
+      const instead = isAnswer ? rpcErrorText('upstream_failed', NOT_KEPT, message.idText) : undefined;
       // What comes after an answer must find another stream, also while the replica of that call is busy, or dead.
-      const removed = message.kind === 'response' ? this.#bus.removeCall(key, carrier) : undefined;
-      await Promise.all([appended, removed]);
+      await this.#bus.append(key, { carrier, message: body.text, isAnswer, ...(instead !== undefined && { instead }) });
       // A batch stays together under the carrier of its first message: its bytes are not taken apart.
       if (body.batch) break;
     }
@@ -274,15 +285,15 @@ export class LegacySseUpstream implements Upstream {
   }
 
   #closed(key: BusKey, connection: SseConnection): void {
-    if (this.#owned.get(keyText(key))?.connection !== connection) return;
-    this.#owned.delete(keyText(key));
+    if (this.#owned.get(busKeyText(key))?.connection !== connection) return;
+    this.#owned.delete(busKeyText(key));
     this.#store.unlock(ownerLock(key), this.#replica).catch(ignore);
     this.#bus.publish({ type: 'upstream-closed', ...key }).catch(ignore);
   }
 
   #onControl(message: ControlMessage): void {
     if (message.type === 'upstream-closed') {
-      this.#owned.get(keyText(message))?.connection.close();
+      this.#owned.get(busKeyText(message))?.connection.close();
       this.#failWaiters(message);
     } else if (message.type === 'stream-opened') {
       for (const { carrier, exchange } of this.#waitersOf(message))
@@ -296,7 +307,7 @@ export class LegacySseUpstream implements Upstream {
   }
 
   #waitersOf(key: BusKey): Waiter[] {
-    return [...this.#waiters].filter((waiter) => keyText(waiter.key) === keyText(key));
+    return [...this.#waiters].filter((waiter) => busKeyText(waiter.key) === busKeyText(key));
   }
 
   /** Extends the leases of the owned streams, and finds out about owners that have died. */
@@ -304,7 +315,7 @@ export class LegacySseUpstream implements Upstream {
     try {
       await Promise.all([...this.#owned.values()].map((owned) => this.#extend(owned)));
       const foreign = new Map<string, BusKey>();
-      for (const { key } of this.#waiters) if (!this.#owned.has(keyText(key))) foreign.set(keyText(key), key);
+      for (const { key } of this.#waiters) if (!this.#owned.has(busKeyText(key))) foreign.set(busKeyText(key), key);
       for (const key of foreign.values()) if (!(await this.#hasOwner(key))) this.#failWaiters(key);
     } catch {
       // The store is down; leases are extended when it is back.
@@ -333,7 +344,7 @@ export class LegacySseUpstream implements Upstream {
 
   async endSession(session: UpstreamSession): Promise<void> {
     const key = { serverId: session.serverId, sessionId: session.sessionId, generation: session.generation };
-    const owned = this.#owned.get(keyText(key));
+    const owned = this.#owned.get(busKeyText(key));
     if (owned !== undefined) owned.connection.close();
     else await this.#bus.publish({ type: 'upstream-closed', ...key });
     await Promise.all([this.#bus.drop(key), this.#store.unlock(unreadLock(key), UNREAD)]);
@@ -348,105 +359,6 @@ export class LegacySseUpstream implements Upstream {
   }
 }
 
-/** The client's side of one exchange: keeps the order head, data, end, waits for a slow client, and cleans up once. */
-class Exchange {
-  readonly id = randomUUID();
-  readonly #sink: ResponseSink;
-  readonly #cleanups: (() => Promise<void>)[] = [];
-  readonly #abort = new AbortController();
-  /** What came before the head, or while the client is slow. */
-  #held: string[] = [];
-  #heldChars = 0;
-  #paused = false;
-  #begun = false;
-  #ending = false;
-  #done = false;
-
-  constructor(sink: ResponseSink) {
-    this.#sink = sink;
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
-  }
-
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
-    this.#flush();
-  }
-
-  abort(): void {
-    this.#finish();
-  }
-
-  begin(head: ResponseHead): void {
-    if (this.#done || this.#begun) return;
-    this.#begun = true;
-    this.#sink.onHead(head);
-    this.#flush();
-  }
-
-  data(text: string): void {
-    if (this.#done || this.#ending) return;
-    // The log has no more than that either; what it has, a client that comes back finds there.
-    if (this.#paused && this.#heldChars >= LOG_BYTES) return this.#close();
-    this.#held.push(text);
-    this.#heldChars += text.length;
-    this.#flush();
-  }
-
-  end(): void {
-    this.#ending = true;
-    this.#flush();
-  }
-
-  #flush(): void {
-    while (this.#begun && !this.#paused && !this.#done) {
-      const text = this.#held.shift();
-      if (text === undefined) {
-        if (this.#ending) this.#close();
-        return;
-      }
-      this.#heldChars -= text.length;
-      this.#sink.onData(Buffer.from(text));
-    }
-  }
-
-  #close(): void {
-    this.#finish();
-    this.#sink.onEnd();
-  }
-
-  refuse(status: number): void {
-    if (this.#done) return;
-    this.#finish();
-    this.#sink.onHead({ status, headers: {}, upstreamSessionId: null });
-    this.#sink.onEnd();
-  }
-
-  fail(error: Error, sent: boolean): void {
-    if (this.#done) return;
-    this.#finish();
-    this.#sink.onError(error, sent);
-  }
-
-  onEnd(cleanup: () => Promise<void>): void {
-    if (this.#done) cleanup().catch(ignore);
-    else this.#cleanups.push(cleanup);
-  }
-
-  #finish(): void {
-    this.#done = true;
-    this.#held = [];
-    this.#abort.abort();
-    for (const cleanup of this.#cleanups.splice(0)) cleanup().catch(ignore);
-  }
-}
-
 function isResponse(text: string): boolean {
   const body = parseBody(Buffer.from(text), ANSWER_LIMITS);
   return !('code' in body) && body.messages.some((message) => message.kind === 'response');
@@ -456,10 +368,6 @@ function isSent(error: unknown): boolean {
   return !['ECONNREFUSED', 'ENOTFOUND', 'UND_ERR_CONNECT_TIMEOUT'].includes(
     (error as NodeJS.ErrnoException).code ?? '',
   );
-}
-
-function keyText(key: BusKey): string {
-  return `${key.serverId}\n${key.sessionId}\n${key.generation}`;
 }
 
 function ownerLock(key: BusKey): string {

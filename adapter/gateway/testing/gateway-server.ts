@@ -47,12 +47,12 @@ export async function startGatewayServer(
   const unexpected: unknown[] = [];
   const onError = (error: unknown): void => void unexpected.push(error);
   const store = new MemoryStore();
-  const bus = new MemoryBus({ onListenerError: onError });
+  const account = door.account ?? sampleAccount();
+  const bus = new MemoryBus({ onListenerError: onError, account });
   const limits = { maxActive: null, maxInFlight: null, idleTtlMs: null };
   const sessions = new SessionRegistry(store, limits, telemetry);
   const bytes = { discard: () => Promise.resolve(), discardSession: () => Promise.resolve() };
   const keepAlive = new KeepAlive();
-  const account = door.account ?? sampleAccount();
   const gateway: Gateway = new Gateway({
     store,
     bus,

@@ -6,6 +6,7 @@ import { RedisConnection } from '../redis-connection.ts';
 import type { RedisServer } from '../redis-connection.ts';
 import { startRedis, startRestrictedRedis } from './redis-server.ts';
 import type { TestRedis } from './redis-server.ts';
+import { sampleAccount } from '../../testing/sample-account.ts';
 
 /** Two clients of one empty bus, as two replicas have them, and the errors that their listeners raised. */
 export interface BusClients {
@@ -26,7 +27,10 @@ const memory: BusTechnology = {
   name: 'MemoryBus',
   connect: async () => {
     const listenerErrors: unknown[] = [];
-    const bus = new MemoryBus({ onListenerError: (error) => listenerErrors.push(error) });
+    const bus = new MemoryBus({
+      onListenerError: (error) => listenerErrors.push(error),
+      account: sampleAccount(),
+    });
     return { a: bus, b: bus, listenerErrors, close: () => bus.close() };
   },
 };
@@ -35,7 +39,7 @@ const available = (fallbackActive: boolean): BusTechnology => ({
   name: `AvailableBus, fallback ${fallbackActive ? 'active' : 'inactive'}`,
   connect: async () => {
     const listenerErrors: unknown[] = [];
-    const options = { onListenerError: (error: unknown) => listenerErrors.push(error) };
+    const options = { onListenerError: (error: unknown) => listenerErrors.push(error), account: sampleAccount() };
     const bus = new AvailableBus(new MemoryBus(options), new MemoryBus(options), () => fallbackActive);
     return { a: bus, b: bus, listenerErrors, close: () => bus.close() };
   },
