@@ -355,7 +355,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     async stop() {
       stop.abort();
       await upkeep.stopReconciling();
-      await drain({ app, running, uploads: opened?.uploads, downloads, sandbox, graceMs: options.shutdownGraceMs });
+      await drain({
+        app,
+        running,
+        uploads: opened?.uploads,
+        downloads,
+        sandbox,
+        endWaits: () => state.endWaits(),
+        graceMs: options.shutdownGraceMs,
+      });
       await upkeep.stopCleanup();
       await pings.stop();
       sessions.stop();

@@ -10,7 +10,7 @@ import type { UploadNonces } from './upload-nonces.ts';
 /** A store that applies `unavailable_policy` to another one. */
 export class AvailableStore implements StateStore {
   readonly files: FileRecords = new AvailableFiles(
-    (operation) => this.#health.run(operation),
+    (operation, waits) => this.#health.run(operation, waits),
     () => this.#health.mirror,
   );
   /** Those of an outage are others: a nonce that another replica might take as well would not be single-use. */
@@ -32,6 +32,16 @@ export class AvailableStore implements StateStore {
   /** Makes the first contact, which may fail like any later one, and begins to check the store's health. */
   start(): Promise<void> {
     return this.#health.start();
+  }
+
+  /** There is reason to think that the store is back. */
+  recheck(): Promise<void> {
+    return this.#health.recheck();
+  }
+
+  /** From now on operations fail at once in an outage. */
+  endWaits(): void {
+    this.#health.endWaits();
   }
 
   get fallbackActive(): boolean {
@@ -179,7 +189,8 @@ export class AvailableStore implements StateStore {
   }
 
   counts(now: number): Promise<StateCounts> {
-    return this.#health.run((store) => store.counts(now));
+    // Health and telemetry ask, and want to know how things are now.
+    return this.#health.run((store) => store.counts(now), false);
   }
 
   async clear(): Promise<void> {
@@ -200,7 +211,7 @@ export class AvailableStore implements StateStore {
   }
 
   ping(): Promise<void> {
-    return this.#health.run((store) => store.ping());
+    return this.#health.run((store) => store.ping(), false);
   }
 
   /** Stops the health checks and closes the store. */

@@ -17,12 +17,14 @@ import { Snapshot } from './snapshot.ts';
 import { secureDatabase, type SqliteFile } from './sqlite-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { StateStore } from './state-store.ts';
-import type { StoreTransition } from './store-health.ts';
+import type { AvailabilityOptions, StoreTransition } from './store-health.ts';
 
 export interface OpenedState {
   readonly store: StateStore;
   readonly bus: MessageBus;
   status(): StateStatus;
+  /** From now on nothing waits for a store that is down. */
+  endWaits(): void;
   /** Flushes what is pending and frees everything. */
   close(): Promise<void>;
 }
@@ -84,6 +86,7 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
   return {
     store,
     bus,
+    endWaits: () => undefined,
     status: () => ({
       unavailable: false,
       fallback: false,
@@ -111,17 +114,30 @@ async function openDisk(config: StateConfig, hooks: StateHooks): Promise<OpenedS
 async function openRedis(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
   const { redis, unavailable_policy } = config.state_persistence;
   const server = redisServer(config);
-  const commands = new RedisConnection(server);
+  const waitMs = timerMs(redis.wait_seconds);
+  // What memory does in the meantime waits for nothing.
+  const mayWait = (): boolean => !store.fallbackActive;
+  const commands = new RedisConnection(server, { waitMs, mayWait });
+  const subscriber = new RedisConnection(server, { waitMs, mayWait });
   const pingMs = timerMs(redis.ping_seconds);
   const keyBase = redis.key_base;
   const keySpace = new RedisKeySpace(commands, { keyBase, own: identityOf(config, hooks), renewMs: pingMs });
   const primary = new RedisStore(commands, { keyBase, sessionTtlMs: sessionTtlMs(config), keySpace });
-  const redisBus = new RedisBus(commands, new RedisConnection(server), {
+  const redisBus = new RedisBus(commands, subscriber, {
     keyBase,
     pingMs,
     onListenerError: listenerError(hooks),
   });
-  const store = available(primary, pingMs, { config, hooks });
+  const store = available(primary, pingMs, {
+    config,
+    hooks,
+    waitMs,
+    onFallback: () => {
+      commands.sendAway();
+      subscriber.sendAway();
+    },
+  });
+  commands.onUsable(() => void store.recheck());
   redisBus.onControl((message) => {
     if (message.type === 'session-ended') store.forget(message);
   });
@@ -135,19 +151,29 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
     await Promise.allSettled([redisBus.close(), store.close()]);
     throw error;
   });
-  return opened({ config, path: databaseFile(config).path, store, bus });
+  return {
+    ...opened({ config, path: databaseFile(config).path, store, bus }),
+    endWaits: () => {
+      commands.endWaits();
+      subscriber.endWaits();
+      store.endWaits();
+    },
+  };
 }
 
 function available(
   primary: StateStore,
   pingMs: number,
-  { config, hooks }: { config: StateConfig; hooks: StateHooks },
+  parts: { config: StateConfig; hooks: StateHooks } & Pick<AvailabilityOptions, 'waitMs' | 'onFallback'>,
 ): AvailableStore {
+  const { config, hooks, waitMs, onFallback } = parts;
   const { type, unavailable_policy, refresh_on_startup } = config.state_persistence;
   return new AvailableStore(primary, {
     policy: unavailable_policy,
     configuredType: type,
     pingMs,
+    ...(waitMs !== undefined && { waitMs }),
+    ...(onFallback && { onFallback }),
     prepare: async (store) => {
       if (refresh_on_startup) await store.clear();
     },
@@ -162,6 +188,7 @@ function opened(parts: { config: StateConfig; path: string; store: AvailableStor
   return {
     store,
     bus,
+    endWaits: () => undefined,
     status: () => {
       const availability = store.status();
       const { unavailable, fallbackActive: fallback, degradedReason } = availability;

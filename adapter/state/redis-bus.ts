@@ -6,6 +6,7 @@ import { CALL_LEASE_MS, LOG_BYTES, LOG_LENGTH, MESSAGE_LOG_TTL_MS } from './mess
 import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
+import { repeatableScript } from './repeatable.ts';
 
 /** log · carrier, message, length, ttl → id. The channel has the log's name, so that one rule of an ACL covers both. */
 const APPEND = redisScript(`
@@ -15,7 +16,7 @@ const APPEND = redisScript(`
   return id`);
 
 /** calls · carrier, call, ttl */
-const ADD_CALL = redisScript(`
+const ADD_CALL = repeatableScript(`
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
@@ -95,7 +96,9 @@ export class RedisBus implements MessageBus {
   }
 
   async publish(message: ControlMessage): Promise<void> {
-    await this.#commands.run((redis) => redis.publish(this.#keys.control, JSON.stringify(message)));
+    // All others say how things are, and may be said twice.
+    const attempts = message.type === 'notify' ? 'once' : 'again';
+    await this.#commands.run((redis) => redis.publish(this.#keys.control, JSON.stringify(message)), attempts);
   }
 
   onControl(listener: (message: ControlMessage) => void): () => void {

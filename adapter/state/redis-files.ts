@@ -196,7 +196,8 @@ export class RedisFiles implements FileRecords {
   }
 
   async totals(): Promise<FileTotals> {
-    return decodeTotals(await this.#connection.run((redis) => redis.hmget(this.#keys.fileTotals, ...TOTALS_FIELDS)));
+    const { fileTotals } = this.#keys;
+    return decodeTotals(await this.#connection.run((redis) => redis.hmget(fileTotals, ...TOTALS_FIELDS), 'now'));
   }
 
   /** The session lives on, and so must what is known of its files. */

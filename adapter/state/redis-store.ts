@@ -1,4 +1,4 @@
-import type { RedisReply, RedisScript } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply } from '../../crds/runtime/redis-script.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
@@ -9,6 +9,7 @@ import { RedisFirstTexts } from './redis-first-texts.ts';
 import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
+import type { StoreScript } from './repeatable.ts';
 import { newSecret } from './secret.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
 import { kept, MAX_SUBSCRIPTION_TEXT, MAX_SUBSCRIPTIONS, seenBy, WORKSPACE_PROTOCOL } from './stored-session.ts';
@@ -272,7 +273,8 @@ export class RedisStore implements StateStore {
 
   async counts(now: number): Promise<StateCounts> {
     const { active, inFlight, tombstones } = this.#keys;
-    const reply = await this.#run(scripts.COUNTS, [active, inFlight, tombstones], [now, this.#dead(now)]);
+    const keys = [active, inFlight, tombstones];
+    const reply = await this.#connection.script(scripts.COUNTS, keys, [now, this.#dead(now)], 'now');
     const [sessions = 0, ended = 0, calls = 0] = Array.isArray(reply) ? reply.map(Number) : [];
     return { sessions, tombstones: ended, inFlight: calls };
   }
@@ -305,7 +307,7 @@ export class RedisStore implements StateStore {
   /** Writes, so that a server that only reads or has no memory left is noticed. */
   async ping(): Promise<void> {
     await this.#keySpace?.claim();
-    await this.#connection.run((redis) => redis.set(this.#keys.probe, '1', 'PX', PROBE_TTL_MS));
+    await this.#connection.run((redis) => redis.set(this.#keys.probe, '1', 'PX', PROBE_TTL_MS), 'now');
   }
 
   async close(): Promise<void> {
@@ -317,7 +319,7 @@ export class RedisStore implements StateStore {
     this.#connection.close();
   }
 
-  #run(script: RedisScript, keys: readonly string[], values: readonly (string | number)[]): Promise<RedisReply> {
+  #run(script: StoreScript, keys: readonly string[], values: readonly (string | number)[]): Promise<RedisReply> {
     return this.#connection.script(script, keys, values);
   }
 
