@@ -231,6 +231,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     store,
     opened,
     usable,
+    clockDiffers: () => state.status().clockDiffers,
     principal,
     logger,
     telemetry,
@@ -258,7 +259,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     sessions,
     sessionFiles,
     upstreamSessions: new UpstreamSessions(store),
-    streamOrder: new StreamOrder(bus),
+    streamOrder: new StreamOrder(bus, () => store.now()),
     running,
     keepAlive,
     answers: new ByteBudget(ANSWERS_BYTES),
@@ -284,7 +285,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     upkeep,
     pings,
     references,
-    warnings: () => warnings.map(({ code }) => code),
+    warnings: () => [...warnings.map(({ code }) => code), ...(state.status().clockDiffers ? ['clock_differs'] : [])],
     redact,
   });
   const authenticate = tokenAuthentication(core.auth);

@@ -15,8 +15,8 @@ describe('I1: what a client sends behind the request for its event stream', () =
   beforeEach(() => {
     vi.useFakeTimers({ now: 1_000_000 });
     const bus = new MemoryBus({ onListenerError: (error) => expect.unreachable(String(error)) });
-    here = new StreamOrder(bus);
-    elsewhere = new StreamOrder(bus);
+    here = new StreamOrder(bus, Date.now);
+    elsewhere = new StreamOrder(bus, Date.now);
   });
   afterEach(() => void vi.useRealTimers());
 

@@ -12,6 +12,7 @@ export class AvailableStore implements StateStore {
   readonly files: FileRecords = new AvailableFiles(
     (operation, waits) => this.#health.run(operation, waits),
     () => this.#health.mirror,
+    () => this.#health.now(),
   );
   /** Those of an outage are others: a nonce that another replica might take as well would not be single-use. */
   readonly nonces: UploadNonces = {
@@ -55,6 +56,10 @@ export class AvailableStore implements StateStore {
   /** Another replica has said that the session ended. */
   forget(key: SessionKey): void {
     this.#health.mirror?.removed(key);
+  }
+
+  now(): number {
+    return this.#health.now();
   }
 
   async secret(name: string): Promise<string> {

@@ -17,15 +17,18 @@ import type { StateStore } from './state-store.ts';
 /** The records of files of a store that may fail; the mirror, if there is one, follows what becomes of them. */
 export class AvailableFiles implements FileRecords {
   readonly #run: <T>(operation: (files: FileRecords) => Promise<T>, waits?: boolean) => Promise<T>;
+  readonly now: () => number;
   readonly #mirror: () => SessionMirror | undefined;
 
   /** `run` carries out an operation on whatever store is in charge; `mirror` is what goes on when that one fails. */
   constructor(
     run: <T>(operation: (store: StateStore) => Promise<T>, waits?: boolean) => Promise<T>,
     mirror: () => SessionMirror | undefined,
+    now: () => number,
   ) {
     this.#run = (operation, waits) => run((store) => operation(store.files), waits);
     this.#mirror = mirror;
+    this.now = now;
   }
 
   begin(files: readonly FileRecord[], options: { now: number; maxArtifacts: number | null }): Promise<Begun> {

@@ -7,7 +7,7 @@ import { AvailableBus } from './available-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { MessageBus } from './message-bus.ts';
-import { memoryHealth, persistenceHealth } from './persistence-health.ts';
+import { clockHealth, memoryHealth, persistenceHealth } from './persistence-health.ts';
 import { RedisBus } from './redis-bus.ts';
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisServer } from './redis-connection.ts';
@@ -17,6 +17,7 @@ import { Snapshot } from './snapshot.ts';
 import { secureDatabase, type SqliteFile } from './sqlite-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { StateStore } from './state-store.ts';
+import { StoreClock } from './store-clock.ts';
 import type { AvailabilityOptions, StoreTransition } from './store-health.ts';
 
 export interface OpenedState {
@@ -36,6 +37,8 @@ export interface StateStatus {
   readonly fallback: boolean;
   /** The health object's `degraded_reason`, null when all is well. */
   readonly degradedReason: string | null;
+  /** This replica's own clock and that of the store differ too much: it must remove nothing. */
+  readonly clockDiffers: boolean;
   /** The health object's `persistence`; names hosts and paths. */
   readonly object: Record<string, unknown>;
 }
@@ -91,6 +94,7 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
       unavailable: false,
       fallback: false,
       degradedReason: null,
+      clockDiffers: false,
       object: memoryHealth(config.state_persistence, file.path, snapshot?.status),
     }),
     close: async () => {
@@ -122,11 +126,13 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
   const pingMs = timerMs(redis.ping_seconds);
   const keyBase = redis.key_base;
   const keySpace = new RedisKeySpace(commands, { keyBase, own: identityOf(config, hooks), renewMs: pingMs });
-  const primary = new RedisStore(commands, { keyBase, sessionTtlMs: sessionTtlMs(config), keySpace });
+  const clock = new StoreClock(hooks.log);
+  const primary = new RedisStore(commands, { keyBase, sessionTtlMs: sessionTtlMs(config), keySpace, clock });
   const redisBus = new RedisBus(commands, subscriber, {
     keyBase,
     pingMs,
     onListenerError: listenerError(hooks),
+    now: () => clock.now(),
   });
   const store = available(primary, pingMs, {
     config,
@@ -152,7 +158,7 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
     throw error;
   });
   return {
-    ...opened({ config, path: databaseFile(config).path, store, bus }),
+    ...opened({ config, path: databaseFile(config).path, store, bus, clock }),
     endWaits: () => {
       commands.endWaits();
       subscriber.endWaits();
@@ -183,8 +189,14 @@ function available(
   });
 }
 
-function opened(parts: { config: StateConfig; path: string; store: AvailableStore; bus: MessageBus }): OpenedState {
-  const { config, path, store, bus } = parts;
+function opened(parts: {
+  config: StateConfig;
+  path: string;
+  store: AvailableStore;
+  bus: MessageBus;
+  clock?: StoreClock;
+}): OpenedState {
+  const { config, path, store, bus, clock } = parts;
   return {
     store,
     bus,
@@ -192,8 +204,15 @@ function opened(parts: { config: StateConfig; path: string; store: AvailableStor
     status: () => {
       const availability = store.status();
       const { unavailable, fallbackActive: fallback, degradedReason } = availability;
-      const object = persistenceHealth(config.state_persistence, path, availability);
-      return { unavailable, fallback, degradedReason, object };
+      const persistence = persistenceHealth(config.state_persistence, path, availability);
+      const time = clock?.status();
+      return {
+        unavailable,
+        fallback,
+        degradedReason,
+        clockDiffers: time?.differs === true,
+        object: time === undefined ? persistence : { ...persistence, clock: clockHealth(time) },
+      };
     },
     close: async () => {
       await bus.close();

@@ -58,6 +58,8 @@ export interface RedisBusOptions {
   readonly pingMs: number;
   /** Told when a listener throws; the other listeners still get the message. */
   readonly onListenerError: (error: unknown) => void;
+  /** The clock that replicas have in common, in milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /**
@@ -69,6 +71,7 @@ export class RedisBus implements MessageBus {
   readonly #subscriber: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #onListenerError: (error: unknown) => void;
+  readonly #now: () => number;
   readonly #listeners = new Set<(message: ControlMessage) => void>();
   readonly #channels = new Map<string, Channel>();
   readonly #ping: NodeJS.Timeout;
@@ -81,6 +84,7 @@ export class RedisBus implements MessageBus {
     this.#subscriber = subscriber;
     this.#keys = new RedisKeys(options.keyBase);
     this.#onListenerError = options.onListenerError;
+    this.#now = options.now;
     subscriber.redis.on('message', (channel: string, text: string) => this.#receive(channel, text));
     subscriber.redis.on('ready', () => this.#resume());
     this.#ping = setInterval(() => {
@@ -146,7 +150,7 @@ export class RedisBus implements MessageBus {
   }
 
   async addCall(key: BusKey, call: RunningCall): Promise<void> {
-    const leased = JSON.stringify({ call, until: Date.now() + CALL_LEASE_MS });
+    const leased = JSON.stringify({ call, until: this.#now() + CALL_LEASE_MS });
     await this.#commands.script(ADD_CALL, [this.#keys.calls(key)], [call.carrier, leased, CALL_LEASE_MS]);
   }
 
@@ -156,7 +160,7 @@ export class RedisBus implements MessageBus {
 
   async calls(key: BusKey): Promise<RunningCall[]> {
     const values = await this.#commands.run((redis) => redis.hvals(this.#keys.calls(key)));
-    const now = Date.now();
+    const now = this.#now();
     return values
       .map((value) => leasedCall.parse(JSON.parse(value)))
       .filter(({ until }) => until > now)

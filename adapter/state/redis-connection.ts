@@ -65,7 +65,7 @@ export class RedisConnection {
   readonly #mayWait: () => boolean;
   readonly #room = new WaitingRoom();
   /** Told when the server can be used, at first and again. */
-  #onUsable: (() => void) | undefined;
+  readonly #onUsable: (() => void)[] = [];
   /** Whether commands may be sent: there is a connection, and its server has loaded its data. */
   #isUsable = false;
   /** Why the last connection attempt failed; ioredis tells it apart from the commands that fail for it. */
@@ -93,7 +93,7 @@ export class RedisConnection {
   }
 
   onUsable(listener: () => void): void {
-    this.#onUsable = listener;
+    this.#onUsable.push(listener);
   }
 
   /** Resolves when commands can be sent. When it fails, further attempts go on in the background. */
@@ -197,7 +197,7 @@ export class RedisConnection {
     if (this.redis.status !== 'ready' || this.#isUsable) return;
     this.#isUsable = true;
     this.#room.letIn();
-    this.#onUsable?.();
+    for (const listener of this.#onUsable) listener();
   }
 
   /**

@@ -26,6 +26,7 @@ import type { RedisFileSteps } from './redis-file-steps.ts';
 import { expireFiles, purgeAbandoned, purgeFiles } from './redis-file-sweeps.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import type { SessionKey } from './session-key.ts';
+import type { StoreClock } from './store-clock.ts';
 
 /** Sessions whose files `clear` removes at the same time. */
 const CLEARED_AT_ONCE = 200;
@@ -38,11 +39,17 @@ export class RedisFiles implements FileRecords {
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #steps: RedisFileSteps;
+  readonly #clock: Pick<StoreClock, 'now'>;
 
-  constructor(steps: RedisFileSteps) {
+  constructor(steps: RedisFileSteps, clock: Pick<StoreClock, 'now'>) {
     this.#connection = steps.connection;
     this.#keys = steps.keys;
     this.#steps = steps;
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now();
   }
 
   async begin(

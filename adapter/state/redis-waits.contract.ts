@@ -132,6 +132,12 @@ describe('a server that loads its data', () => {
     connection = new RedisConnection(at, { waitMs: WAIT_MS });
     await connection.connect();
     expect(await connection.run((redis) => redis.get('key'))).toBe('value');
-    expect(seen.filter((name) => name !== 'client' && name !== 'hello')).toEqual(['ping', 'ping', 'ping', 'ping', 'get']);
+    expect(seen.filter((name) => name !== 'client' && name !== 'hello')).toEqual([
+      'ping',
+      'ping',
+      'ping',
+      'ping',
+      'get',
+    ]);
   });
 });

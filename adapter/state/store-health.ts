@@ -107,6 +107,11 @@ export class StoreHealth {
     this.#probing = this.#probe();
   }
 
+  /** Also while memory replaces the store, which goes on with what came from there. */
+  now(): number {
+    return this.#primary.now();
+  }
+
   get fallbackActive(): boolean {
     return this.#fallback !== undefined;
   }
