@@ -268,6 +268,14 @@ describe('AvailableStore', () => {
       expect((await Promise.all(waiting)).map(({ state }) => state)).toEqual(['active', 'active']);
     });
 
+    test('what is to be done at the first contact is done once, however many make it', async () => {
+      primary.failure = down;
+      await create('fail_closed', 3_000).start();
+      primary.failure = undefined;
+      await Promise.all([store.recheck(), store.recheck(), vi.advanceTimersByTimeAsync(PING_MS)]);
+      expect([prepared, store.status().status]).toEqual([1, 'ok']);
+    });
+
     test('they are refused when the time is over, and at once when waits have ended', async () => {
       await create('fail_closed', 3_000).start();
       primary.failure = down;

@@ -77,6 +77,7 @@ export class StoreHealth {
   readonly #room = new WaitingRoom();
   #probing: Promise<void> | undefined;
   #prepared = false;
+  #preparing: Promise<void> | undefined;
   #mirror: SessionMirror | undefined;
   #fallback: StateStore | undefined;
   /** Why operations are refused or go to memory; undefined while the store is available. */
@@ -258,14 +259,20 @@ export class StoreHealth {
       await this.#primary.ping();
       const lastLatencyMs = performance.now() - start;
       this.#ping = { ...this.#ping, lastLatencyMs, lastError: null, lastSuccessAt: Date.now() };
-      if (!this.#prepared) await this.#options.prepare(this.#primary);
-      this.#prepared = true;
+      if (!this.#prepared) await this.#prepare();
       return undefined;
     } catch (error) {
       this.#ping = { ...this.#ping, lastError: messageOf(error), lastFailureAt: Date.now() };
       if (error instanceof StoreUnavailable) return error;
       throw error;
     }
+  }
+
+  /** Once, also where several find the store at the same moment: it may empty it. */
+  async #prepare(): Promise<void> {
+    this.#preparing ??= this.#options.prepare(this.#primary).finally(() => (this.#preparing = undefined));
+    await this.#preparing;
+    this.#prepared = true;
   }
 
   /** As `#contact`, for where nobody could handle a fault of our own: it says nothing about the store. */
