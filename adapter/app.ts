@@ -239,6 +239,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     store,
     opened,
     usable,
+    clockDiffers: () => state.status().clockDiffers,
     principal,
     logger,
     telemetry,
@@ -266,7 +267,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     sessions,
     sessionFiles,
     upstreamSessions: new UpstreamSessions(store),
-    streamOrder: new StreamOrder(bus),
+    streamOrder: new StreamOrder(bus, () => store.now()),
     running,
     keepAlive,
     account,
@@ -292,7 +293,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     upkeep,
     pings,
     references,
-    warnings: () => warnings.map(({ code }) => code),
+    warnings: () => [...warnings.map(({ code }) => code), ...(state.status().clockDiffers ? ['clock_differs'] : [])],
     redact,
   });
   const authenticate = tokenAuthentication(core.auth);
@@ -363,7 +364,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     async stop() {
       stop.abort();
       await upkeep.stopReconciling();
-      await drain({ app, running, uploads: opened?.uploads, downloads, sandbox, graceMs: options.shutdownGraceMs });
+      await drain({
+        app,
+        running,
+        uploads: opened?.uploads,
+        downloads,
+        sandbox,
+        endWaits: () => state.endWaits(),
+        graceMs: options.shutdownGraceMs,
+      });
       await upkeep.stopCleanup();
       await pings.stop();
       sessions.stop();

@@ -25,13 +25,17 @@ export interface DrainParts {
   readonly uploads: Uploads | undefined;
   readonly downloads: RunningDownloads;
   readonly sandbox: Sandbox;
+  /** Lets nothing wait any more for a state store that is down. */
+  readonly endWaits: () => void;
   /** How long what runs may go on, in milliseconds. */
   readonly graceMs: number;
 }
 
 /** Lets what runs for clients end within the grace period, ends the rest and all streams, and closes the port. */
-export async function drain({ app, running, uploads, downloads, sandbox, graceMs }: DrainParts): Promise<void> {
+export async function drain(parts: DrainParts): Promise<void> {
+  const { app, running, uploads, downloads, sandbox, endWaits, graceMs } = parts;
   const grace = AbortSignal.timeout(graceMs);
+  grace.addEventListener('abort', endWaits);
   const idle = async (): Promise<void> => {
     do {
       await Promise.all([running.idle(grace), uploads?.idle(grace), downloads.idle(grace)]);
@@ -52,5 +56,6 @@ export async function drain({ app, running, uploads, downloads, sandbox, graceMs
   // It would go on calling tools, and its clients would be left without an answer.
   await sandbox.close();
   await uploads?.close();
+  endWaits();
   if (app !== undefined) await closeServer(app, FLUSH_MS);
 }

@@ -43,7 +43,7 @@ export function fileRoutes(
       if (elicitationId !== null) notices.elicitationComplete(session, elicitationId);
     },
     known,
-    clock: Date.now,
+    clock: () => store.now(),
   });
   if (!core.allow_artifacts_download || opened === undefined) return;
   artifactRoute(app, {

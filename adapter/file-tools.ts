@@ -79,7 +79,7 @@ function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, s
 
 function uploadUrl(
   server: EffectiveServer,
-  { config, nonces, backend, secret, telemetry, baseUrl }: FileToolParts,
+  { config, store, nonces, backend, secret, telemetry, baseUrl }: FileToolParts,
 ): UploadUrlTool {
   const { core, uploads } = config;
   return uploadUrlTool({
@@ -91,7 +91,7 @@ function uploadUrl(
         return secret.value;
       },
       path: core.upload_path,
-      clock: Date.now,
+      clock: () => store.now(),
     }),
     baseUrl,
     authEnabled: core.auth.enabled,
@@ -128,7 +128,7 @@ function consumer(
 
 function downloads(
   opened: OpenedFiles,
-  { config, secret, baseUrl }: FileToolParts,
+  { config, store, secret, baseUrl }: FileToolParts,
 ): Parameters<typeof artifactProducer>[1]['downloadUrl'] {
   const { core, artifacts } = config;
   if (!core.allow_artifacts_download) return undefined;
@@ -141,6 +141,6 @@ function downloads(
       },
       file,
       baseUrl(call.turn.incoming),
-      Date.now(),
+      store.now(),
     );
 }

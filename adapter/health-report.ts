@@ -45,7 +45,7 @@ export function healthReport({
   return async (authenticated) => {
     const now = Date.now();
     const status = state.status();
-    const counts = await store.counts(now).catch(() => undefined);
+    const counts = await store.counts(store.now()).catch(() => undefined);
     const totals = await store.files.totals().catch(() => undefined);
     // Without a limit or an idle time no call is counted in the store; then this replica's own count is said.
     const inventory =

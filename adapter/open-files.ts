@@ -78,7 +78,7 @@ export async function openFiles(
     },
     times: fileTimes(config),
     usable: parts.usable,
-    clock: Date.now,
+    clock: () => store.now(),
   });
   const received = new Uploads({
     records,
@@ -87,7 +87,7 @@ export async function openFiles(
     locks,
     maxFileBytes: uploads.max_file_bytes,
     requireSha256: uploads.require_sha256,
-    clock: Date.now,
+    clock: () => store.now(),
     // A session must not expire under a slow upload.
     ...(sessions.idle_ttl_seconds !== null && {
       renewMs: Math.min(MAX_RENEW_MS, (sessions.idle_ttl_seconds * 1000) / 3),

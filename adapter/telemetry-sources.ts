@@ -10,14 +10,14 @@ const FRESH_MS = 5_000;
 
 interface Observed {
   readonly mounts: readonly Mount[];
-  readonly store: Pick<StateStore, 'counts' | 'files'>;
+  readonly store: Pick<StateStore, 'counts' | 'files' | 'now'>;
   readonly running: Pick<RunningExchanges, 'posts'>;
   readonly account: Pick<ByteAccount, 'byKind' | 'limits'>;
 }
 
 /** What telemetry reads of the adapter whenever somebody collects. */
 export function telemetrySources({ mounts, store, running, account }: Observed): TelemetrySources {
-  const counts = lately(() => store.counts(Date.now()));
+  const counts = lately(() => store.counts(store.now()));
   const totals = lately(() => store.files.totals());
   return {
     breakerStates: () => mounts.map((mount) => [mount.serverId, mount.breaker.state(Date.now())]),

@@ -39,6 +39,8 @@ export interface UpkeepParts {
   readonly opened: OpenedFiles | undefined;
   /** Files are neither deleted nor adopted while this is false: the store is down, or replaced by memory. */
   readonly usable: () => boolean;
+  /** Whether this replica's clock differs from that of the store. */
+  readonly clockDiffers: () => boolean;
   /** Whose are the sessions that files are adopted for. Throws while the store is down. */
   readonly principal: () => string;
   readonly logger: Logger;
@@ -100,7 +102,7 @@ export class Upkeep {
 
 /** `isReconciled`: whether this replica's own reconciliation is done. */
 function cleanupPass(
-  { config, store, opened, usable, logger, telemetry, sessionFiles, mounts }: UpkeepParts,
+  { config, store, opened, usable, clockDiffers, logger, telemetry, sessionFiles, mounts }: UpkeepParts,
   isReconciled: () => boolean,
 ): CleanupPass {
   const { core, sessions, storage, uploads } = config;
@@ -121,6 +123,7 @@ function cleanupPass(
       stage: opened?.files.stage ?? NO_STAGE,
       secondHome: opened?.secondHome,
       usable: () => opened !== undefined && usable(),
+      clockDiffers,
       log: logger,
     },
     {

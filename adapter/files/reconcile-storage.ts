@@ -93,7 +93,7 @@ async function underLock(
   const { mode } = options;
   const { store } = parts;
   const interrupted = await isUnreconciled(store);
-  const { sessions, tombstones } = await store.counts(Date.now());
+  const { sessions, tombstones } = await store.counts(store.now());
   // Memory that replaces the store knows neither the mark nor all sessions.
   checkStore(parts);
   const repository_empty = sessions + tombstones === 0;
@@ -190,7 +190,7 @@ class Scan {
       const files = await this.#read(ofSession);
       if (files.length === 0) continue;
       checkStore(this.#parts);
-      const adopted = await adoptFiles(this.#parts.store, files, this.#options, Date.now());
+      const adopted = await adoptFiles(this.#parts.store, files, this.#options, this.#parts.store.now());
       if (adopted.state === 'adopted') {
         this.#countAdopted(sessionId, adopted, files);
         continue;
@@ -204,7 +204,7 @@ class Scan {
     const found: FoundFile[] = [];
     for (const item of items) {
       this.#signal.throwIfAborted();
-      const now = Date.now();
+      const now = this.#parts.store.now();
       const { file, others } = await readItem(item, { ...this.#options, stage: this.#parts.stage }, now, this.#signal);
       this.counts.skipped_entries += others;
       if (file === undefined) continue;

@@ -117,14 +117,14 @@ export class ArtifactCapture {
   async #keep(found: FoundOutput): Promise<FileRecord> {
     const { createdAt } = this.#pending;
     const end = createdAt + (this.#call.timeoutMs ?? Number.POSITIVE_INFINITY) + AFTER_LIMIT_MS - MARGIN_MS;
-    const left = Math.max(0, Math.min(end - Date.now(), LONGEST_TIMER_MS));
+    const left = Math.max(0, Math.min(end - this.#options.records.now(), LONGEST_TIMER_MS));
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(tooLong()), left);
     try {
       return await keepArtifact(this.#options, this.#pending, found, {
         wasGiven: this.#wasGiven,
-        now: () => Date.now(),
-        leaseUntil: () => Math.max(this.#pending.leaseUntil, leaseUntil(Date.now(), null)),
+        now: () => this.#options.records.now(),
+        leaseUntil: () => Math.max(this.#pending.leaseUntil, leaseUntil(this.#options.records.now(), null)),
         signal: AbortSignal.any([this.#ended.signal, late.signal]),
       });
     } finally {
@@ -210,7 +210,7 @@ export class ArtifactCapture {
   }
 
   #renew(): void {
-    this.#options.records.lease([this.#pending], leaseUntil(Date.now(), null)).catch(() => {
+    this.#options.records.lease([this.#pending], leaseUntil(this.#options.records.now(), null)).catch(() => {
       // Tried again at the next turn, twice before the lease ends.
     });
   }

@@ -101,7 +101,7 @@ class ProducerStep implements ToolStep {
   }
 
   #pendingFile({ record, request, tool, timeoutMs }: ToolCall): FileRecord {
-    const now = Date.now();
+    const now = this.#options.records.now();
     const fileId = newSessionId();
     const wanted = this.#argument === null ? undefined : wantedPath(request.params, this.#argument);
     return {

@@ -11,7 +11,7 @@ import type { OwnResources } from './own-resources.ts';
 export interface ArtifactResourcesOptions {
   readonly serverId: string;
   readonly artifacts: Pick<Artifacts, 'uri_scheme' | 'ttl_seconds'>;
-  readonly records: Pick<FileRecords, 'list' | 'use'>;
+  readonly records: Pick<FileRecords, 'list' | 'use' | 'now'>;
   readonly files: Pick<FileStore, 'open'>;
 }
 
@@ -44,7 +44,7 @@ class ArtifactResources implements OwnResources {
 
   async list({ sessionId }: SessionRecord): Promise<string[]> {
     const { records, serverId } = this.#options;
-    const times = { now: Date.now(), ttlMs: this.#ttlMs };
+    const times = { now: records.now(), ttlMs: this.#ttlMs };
     const files = await records.list({ serverId, sessionId }, 'artifact', times);
     return files.filter(({ exposed }) => exposed).map((file) => this.#resource(file));
   }
@@ -59,7 +59,7 @@ class ArtifactResources implements OwnResources {
     const named = parseArtifactUri(this.#scheme, uri);
     if (named === undefined || named.sessionId !== sessionId) return undefined;
     const key = { serverId, sessionId, kind: 'artifact', fileId: named.fileId } as const;
-    const file = await records.use(key, { now: Date.now(), ttlMs: this.#ttlMs });
+    const file = await records.use(key, { now: records.now(), ttlMs: this.#ttlMs });
     if (file === undefined || !file.exposed || file.filename !== named.filename) return undefined;
     try {
       const opened = await files.open(file);

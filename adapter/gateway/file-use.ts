@@ -18,12 +18,12 @@ export function leftForMs(timeoutMs: number | null): number {
 
 /** Extends the lease of files of a call that goes on while no exchange belongs to it. Never fails. */
 export async function leaseWithoutExchange(
-  records: Pick<FileRecords, 'lease'>,
+  records: Pick<FileRecords, 'lease' | 'now'>,
   keys: readonly FileKey[],
   timeoutMs: number | null,
 ): Promise<void> {
   try {
-    await records.lease(keys, Date.now() + leftForMs(timeoutMs));
+    await records.lease(keys, records.now() + leftForMs(timeoutMs));
   } catch {
     // What there is of it lasts for a while.
   }
@@ -31,13 +31,17 @@ export async function leaseWithoutExchange(
 
 /** Files that a call uses: they neither expire nor are evicted until it ends. */
 export class FileUse {
-  readonly #records: Pick<FileRecords, 'lease' | 'release'>;
+  readonly #records: Pick<FileRecords, 'lease' | 'release' | 'now'>;
   readonly #keys: readonly FileKey[];
   readonly #timer: NodeJS.Timeout | undefined;
   #isOver = false;
 
   /** Of files that were taken into use with `leaseUntil`. */
-  constructor(records: Pick<FileRecords, 'lease' | 'release'>, keys: readonly FileKey[], timeoutMs: number | null) {
+  constructor(
+    records: Pick<FileRecords, 'lease' | 'release' | 'now'>,
+    keys: readonly FileKey[],
+    timeoutMs: number | null,
+  ) {
     this.#records = records;
     this.#keys = keys;
     if (timeoutMs === null) this.#timer = setInterval(() => this.#renew(), RENEW_MS).unref();
@@ -49,7 +53,7 @@ export class FileUse {
     this.#isOver = true;
     clearInterval(this.#timer);
     try {
-      await this.#records.release(this.#keys, Date.now());
+      await this.#records.release(this.#keys, this.#records.now());
     } catch {
       // See above.
     }
@@ -63,7 +67,7 @@ export class FileUse {
   }
 
   #renew(): void {
-    this.#records.lease(this.#keys, leaseUntil(Date.now(), null)).catch(() => {
+    this.#records.lease(this.#keys, leaseUntil(this.#records.now(), null)).catch(() => {
       // Tried again at the next turn, twice before the lease ends.
     });
   }

@@ -8,9 +8,10 @@ import type { Turn } from './turn.ts';
 export function firstSeen({ mount, parts, incoming }: Turn, record: SessionRecord): FirstSeen | undefined {
   if (!mount.texts.pins) return undefined;
   const { name, ttlMs } = seenBy(record, mount.headers.clientKey(incoming.headers), mount.texts.sessionlessTtlMs);
-  const { firstTexts } = parts.store;
+  const { store } = parts;
+  const { firstTexts } = store;
   const time = (): FirstTextTime => {
-    const now = Date.now();
+    const now = store.now();
     return { now, expiresAt: now + ttlMs };
   };
   return {

@@ -114,7 +114,7 @@ export class Gateway {
       const sessionId = requireSession(incoming);
       const record = await sessions.remove(mount.serverId, sessionId, incoming.principal);
       if (record === undefined) throw new AdapterError('session_not_found');
-      this.#parts.telemetry.session(sessionEnd(record, 'ended'));
+      this.#parts.telemetry.session(sessionEnd(record, 'ended', this.#parts.store.now()));
       const turn = { parts: this.#parts, mount, incoming, admitted: NO_PROBE, trace };
       await Promise.all([tellAndEndUpstream(turn, record), sessionFiles.purge(record)]);
       incoming.facts.outcome = 'ok';

@@ -42,7 +42,7 @@ export async function initialize(turn: Turn, body: Body, request: Request): Prom
       // A session of that revision would be taken for a workspace, and no client could use it.
       if (protocolVersion === MODERN_REVISION) throw new AdapterError('upstream_failed', NO_SUCH_SESSION);
       await parts.sessions.open(
-        newRecord(key, incoming.principal, { upstreamSessionId, protocolVersion, initializeParams }),
+        newRecord(key, incoming.principal, { upstreamSessionId, protocolVersion, initializeParams }, parts.store.now()),
       );
       if (incoming.reply.destroyed) {
         // The client went away meanwhile and will never learn the id; the rest was ended when it went.
@@ -74,8 +74,8 @@ function newRecord(
   key: SessionKey,
   principal: string,
   opened: Pick<SessionRecord, 'upstreamSessionId' | 'protocolVersion' | 'initializeParams'>,
+  now: number,
 ): SessionRecord {
-  const now = Date.now();
   return {
     ...key,
     principal,

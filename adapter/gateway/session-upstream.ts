@@ -50,9 +50,9 @@ export async function tellAndEndUpstream(turn: Turn, session: UpstreamSession): 
  */
 export async function invalidateSession(turn: Turn, record: SessionRecord, reason: string): Promise<void> {
   const { parts, incoming } = turn;
-  const ended = await parts.sessionFiles.invalidate(record, reason, Date.now() + parts.tombstoneTtlMs);
+  const ended = await parts.sessionFiles.invalidate(record, reason, parts.store.now() + parts.tombstoneTtlMs);
   if (!ended) return;
-  parts.telemetry.session(sessionEnd(record, 'tool_definition_invalidated'));
+  parts.telemetry.session(sessionEnd(record, 'tool_definition_invalidated', parts.store.now()));
   const tell = (): void => void tellAndEndUpstream(turn, record).catch(parts.known);
   // A client that has gone meanwhile closes nothing any more.
   if (incoming.reply.destroyed) tell();

@@ -19,8 +19,8 @@ describe('I1: what a client sends behind the request for its event stream', () =
       onListenerError: (error) => expect.unreachable(String(error)),
       account: sampleAccount(),
     });
-    here = new StreamOrder(bus);
-    elsewhere = new StreamOrder(bus);
+    here = new StreamOrder(bus, Date.now);
+    elsewhere = new StreamOrder(bus, Date.now);
   });
   afterEach(() => void vi.useRealTimers());
 

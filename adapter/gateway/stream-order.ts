@@ -9,7 +9,7 @@ import { keyText } from '../state/stored-session.ts';
 
 /** The longest that anything waits for a stream, in milliseconds. */
 const HOLD_MS = 300;
-/** Clients open their stream right after their session; replicas' clocks differ by less. */
+/** Clients open their stream right after their session. */
 const FRESH_MS = 2_000;
 const KEPT_MS = 2 * FRESH_MS;
 const MAX_SESSIONS = 10_000;
@@ -46,18 +46,21 @@ type Session = SessionKey & Pick<SessionRecord, 'createdAt' | 'initializeParams'
  */
 export class StreamOrder {
   readonly #bus: Pick<MessageBus, 'publish'>;
+  readonly #now: () => number;
   readonly #coming = new LRUCache<string, Coming>({
     max: MAX_SESSIONS,
     ttl: KEPT_MS,
     dispose: (coming) => end(coming),
   });
-  /** Milliseconds since 1970; nothing that is coming is kept for longer. */
+  /** By the store's clock; nothing that is coming is kept for longer. */
   #anyUntil = 0;
   /** Whether they open streams, as far as that was seen. */
   readonly #clients = new LRUCache<string, boolean>({ max: MAX_CLIENTS });
 
-  constructor(bus: Pick<MessageBus, 'publish' | 'onControl'>) {
+  /** `now` is the store's clock, which sessions have the time of their creation from. */
+  constructor(bus: Pick<MessageBus, 'publish' | 'onControl'>, now: () => number) {
     this.#bus = bus;
+    this.#now = now;
     bus.onControl((message) => this.#onControl(message));
   }
 
@@ -81,7 +84,7 @@ export class StreamOrder {
    * @param asks whether it is a request, which the server may answer with a question
    */
   before(session: Session, asks: boolean): Promise<void> | undefined {
-    const now = Date.now();
+    const now = this.#now();
     const mayExpect = asks && Math.abs(now - session.createdAt) <= FRESH_MS;
     // Nearly always: no stream of any session is on its way.
     if (!mayExpect && now > this.#anyUntil) return undefined;
@@ -142,7 +145,7 @@ export class StreamOrder {
       timer: setTimeout(() => end(coming), HOLD_MS),
     };
     this.#coming.set(key, coming);
-    this.#anyUntil = Date.now() + KEPT_MS;
+    this.#anyUntil = this.#now() + KEPT_MS;
     return coming;
   }
 }

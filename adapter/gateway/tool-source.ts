@@ -8,7 +8,7 @@ export interface ToolSource {
   /** The client's: nobody waits any more when it closes. */
   readonly reply: ServerResponse;
   /** Where it is kept what sessions saw first. */
-  readonly store: Pick<StateStore, 'pin' | 'baseline' | 'firstTexts'>;
+  readonly store: Pick<StateStore, 'pin' | 'baseline' | 'firstTexts' | 'now'>;
   /** Stands for the client's headers, on which the list may depend. */
   readonly clientKey: string;
   /** The time limit of a call in milliseconds, null for none. */

@@ -332,7 +332,7 @@ export class ToolSurface {
   /** What a client without a session saw first; it is forgotten some time after it asked last. */
   async #pinnedWithoutSession(source: ToolSource, record: SessionRecord, baseline: Baseline): Promise<Baseline> {
     const { name, ttlMs } = seenBy(record, source.clientKey, this.#pinning.sessionless_ttl_seconds * 1000);
-    const now = Date.now();
+    const now = source.store.now();
     const text = baseline.text.length > MAX_KEPT_CHARS ? '' : baseline.text;
     const time = { now, expiresAt: now + ttlMs };
     const kept = await source.store.firstTexts.keep(`${name}:tools`, `${baseline.fingerprint}\n${text}`, time);

@@ -32,7 +32,7 @@ export interface ConsumerOptions {
   readonly ttlMs: number | null;
   /** Name of the tool that tells where to upload; undefined when it is hidden. */
   readonly helper: string | undefined;
-  readonly records: Pick<FileRecords, 'use' | 'lease' | 'release' | 'list'>;
+  readonly records: Pick<FileRecords, 'use' | 'lease' | 'release' | 'list' | 'now'>;
   readonly files: Pick<FileStore, 'open' | 'url'> & { readonly stage: Pick<FileStage, 'toolPathOf'> };
   readonly schemas: Pick<ToolSchemas, 'of'>;
   /** Whether the caller may use the files of a session. */
@@ -155,7 +155,7 @@ export class UploadConsumer implements ToolStep {
 
   #take(call: ToolCall, key: FileKey): Promise<FileRecord | undefined> {
     const { records, ttlMs } = this.#options;
-    const now = Date.now();
+    const now = records.now();
     return records.use(key, { now, ttlMs, leaseUntil: leaseUntil(now, taskTtlMs(call) ?? call.timeoutMs) });
   }
 
@@ -188,7 +188,7 @@ export class UploadConsumer implements ToolStep {
     }
     if (isWorkspace(call.record)) return this.#refuse('is missing.');
     const session = { serverId, sessionId: call.record.sessionId };
-    const uploads = await records.list(session, 'upload', { now: Date.now(), ttlMs });
+    const uploads = await records.list(session, 'upload', { now: records.now(), ttlMs });
     const wanted = uploads.filter((file) => file.toolName === call.tool && file.lastUsedAt === file.createdAt);
     const last = properties.at(-1);
     const takesList = last !== undefined && mayBeList(schema, last.span);

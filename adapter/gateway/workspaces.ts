@@ -29,8 +29,8 @@ export async function openWorkspace(turn: Turn): Promise<SessionRecord> {
   return record;
 }
 
-function workspaceRecord({ mount, incoming }: Turn, sessionId: string): SessionRecord {
-  const now = Date.now();
+function workspaceRecord({ mount, incoming, parts }: Turn, sessionId: string): SessionRecord {
+  const now = parts.store.now();
   return {
     serverId: mount.serverId,
     sessionId,
@@ -99,7 +99,8 @@ function saysError(result: string): boolean {
 /** Never fails: a workspace without files goes away by itself some time later. */
 async function removeIfEmpty(turn: Turn, record: SessionRecord): Promise<void> {
   try {
-    const files = await turn.parts.store.files.list(record, 'artifact', { now: Date.now(), ttlMs: null });
+    const { store } = turn.parts;
+    const files = await store.files.list(record, 'artifact', { now: store.now(), ttlMs: null });
     if (files.length === 0) await remove(turn, record);
   } catch {
     // See above.

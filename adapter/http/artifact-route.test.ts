@@ -312,7 +312,9 @@ describe('a download is refused', () => {
   test('with 503 while the store is down', async () => {
     const down = Object.assign(new Error('down'), { name: 'StoreUnavailable' });
     await start({
-      changes: { records: { find: async () => Promise.reject(down), use: async () => Promise.reject(down) } },
+      changes: {
+        records: { now: Date.now, find: async () => Promise.reject(down), use: async () => Promise.reject(down) },
+      },
     });
     const response = await fetch(await signed());
     expect(response.headers.get('retry-after')).toBeTruthy();
@@ -353,7 +355,7 @@ describe('telemetry is told', () => {
 
   test('that the store is down', async () => {
     const down = Object.assign(new Error('down'), { name: 'StoreUnavailable' });
-    const records = { find: () => Promise.reject(down), use: () => Promise.reject(down) };
+    const records = { now: Date.now, find: () => Promise.reject(down), use: () => Promise.reject(down) };
     await start({ changes: { records } });
     await fetch(await signed());
     expect(telemetry.of('download')).toMatchObject([

@@ -25,7 +25,7 @@ export interface ArtifactRouteOptions {
   /** How long the URL of a second home is valid to which a client is sent. */
   readonly redirectTtlSeconds: number;
   readonly sessions: Pick<SessionRegistry, 'find'>;
-  readonly records: Pick<FileRecords, 'find' | 'use'>;
+  readonly records: Pick<FileRecords, 'find' | 'use' | 'now'>;
   readonly files: Pick<FileStore, 'open' | 'url'>;
   readonly running: Pick<RunningDownloads, 'add'>;
   readonly telemetry: Pick<Telemetry, 'download'>;
@@ -117,7 +117,7 @@ async function download(
   // Set in any case: else the path is logged, with the session in it.
   request.facts.serverId = isServer ? serverId : '';
   const find = async (how: 'find' | 'use'): Promise<FileRecord | undefined> =>
-    isKnown ? records[how](key, { now: Date.now(), ttlMs }) : undefined;
+    isKnown ? records[how](key, { now: records.now(), ttlMs }) : undefined;
 
   // Only a URL without the name has to be looked up to know what was signed.
   const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
@@ -148,13 +148,13 @@ function sessionOf({ secret }: ArtifactRouteOptions, { params }: Download): stri
 
 /** Throws unless the caller may have this artifact, if there is one. */
 async function admit(
-  { secret, sessions }: ArtifactRouteOptions,
+  { secret, sessions, records }: ArtifactRouteOptions,
   request: Download,
   { sessionId, filename }: { sessionId: string; filename: string },
 ): Promise<Told['authMode']> {
   const { server: serverId, artifact: artifactId } = request.params;
   const query = queryOf(request);
-  const verdict = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, Date.now());
+  const verdict = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, records.now());
   if (verdict === 'valid') {
     admitSigned(request);
     return 'signed_url';

@@ -28,7 +28,8 @@ export function healthRoute(
   app.get('/healthz', named('/healthz'), async (request, reply) => {
     if (!callers.mayRead(request.headers)) throw new AdapterError('forbidden_host');
     const health = await source.health(callers.isAuthenticated(request.headers));
-    return reply.code(health.status === 'ok' ? 200 : 503).send(health);
+    if (health.status === 'ok') return reply.send(health);
+    return reply.code(503).header('retry-after', '1').send(health);
   });
   app.get('/livez', named('/livez'), (_request, reply) => reply.send({ status: 'ok' }));
   app.get('/readyz', named('/readyz'), (_request, reply) => {

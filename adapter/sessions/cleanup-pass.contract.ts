@@ -50,6 +50,7 @@ describe.each(stateStores)('the cleanup with $name', (technology) => {
         secondHome: undefined,
         telemetry,
         usable: () => true,
+        clockDiffers: () => false,
         mayRemoveOrphans: () => true,
         endUpstream: async () => undefined,
         log: { info: () => undefined, warn: () => expect.unreachable() },

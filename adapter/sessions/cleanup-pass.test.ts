@@ -54,6 +54,7 @@ describe('a pass of the cleanup over sessions and files', () => {
       secondHome: undefined,
       telemetry,
       usable: () => true,
+      clockDiffers: () => false,
       mayRemoveOrphans: () => true,
       endUpstream: async ({ sessionId }: SessionRecord) => void ended.push(sessionId),
       log: { info: (counts) => logged.push(counts), warn: (facts) => logged.push(facts) },
@@ -63,6 +64,20 @@ describe('a pass of the cleanup over sessions and files', () => {
   }
   const exists = (file: FileRecord): boolean => existsSync(files.pathOf(file));
   const idle = (): Partial<SessionRecord> => ({ lastActiveAt: Date.now() - 11 * MINUTE_MS });
+
+  test('M5: removes nothing where the clock of the replica differs, and says so', async () => {
+    const session = await files.session(idle());
+    const file = await files.file(session, 'upload', { lastUsedAt: Date.now() - 60 * MINUTE_MS });
+    let clockDiffers = true;
+    const one = pass({}, { clockDiffers: () => clockDiffers });
+    await one.run(never);
+    expect(one.last).toMatchObject({ ...NONE, files: 'skipped', skipped: 'clock_differs' });
+    expect([exists(file), ended]).toEqual([true, []]);
+    clockDiffers = false;
+    await one.run(never);
+    expect(one.last).not.toHaveProperty('skipped');
+    expect(exists(file)).toBe(false);
+  });
 
   test('that finds nothing to do says nothing', async () => {
     await files.file(await files.session(), 'upload');

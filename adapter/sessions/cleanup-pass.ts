@@ -27,9 +27,11 @@ export interface CleanupCounts {
 
 /** The last pass of this replica, for the health object. */
 export interface CleanupReport extends CleanupCounts {
-  /** `skipped`: files were left to another replica, or the store was not itself. */
+  /** `skipped`: files were left to another replica, or the store was not itself, or nothing was done. */
   readonly files: 'done' | 'skipped';
   readonly status: 'ok' | 'error';
+  /** Why nothing was done: the clock of this replica differs from that of the store. */
+  readonly skipped?: 'clock_differs';
   /** Seconds since the epoch. */
   readonly finished_at: number;
   readonly duration_ms: number;
@@ -48,6 +50,8 @@ export interface CleanupParts {
   readonly secondHome: Pick<SecondHome, 'has' | 'items' | 'remove'> | undefined;
   /** False while the store is unavailable or replaced by memory: bytes are not deleted on its word. */
   readonly usable: () => boolean;
+  /** Whether the replica's own clock, which files on the disk are compared with, differs from that of the store. */
+  readonly clockDiffers: () => boolean;
   /** Whether files without a record have had their chance to be adopted (reconciliation at start). */
   readonly mayRemoveOrphans: () => boolean | Promise<boolean>;
   /** Ends the upstream's session of one that has expired. */
@@ -101,10 +105,15 @@ export class CleanupPass {
   async run(signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
     const counts = noCounts();
+    if (this.#parts.clockDiffers()) {
+      const finished_at = Date.now() / 1000;
+      this.#last = { ...counts, files: 'skipped', status: 'ok', skipped: 'clock_differs', finished_at, duration_ms: 0 };
+      return;
+    }
     const failures: unknown[] = [];
     const taken: TakenSessions = { expired: [], purged: [], workspaces: [] };
     let files: CleanupReport['files'] = 'skipped';
-    await attempt(failures, () => cleanUp(this.#parts.store, this.#settings, Date.now(), taken));
+    await attempt(failures, () => cleanUp(this.#parts.store, this.#settings, this.#parts.store.now(), taken));
     await attempt(failures, () => this.#endSessions(taken, counts, signal));
     // Beside the files: an upstream that does not answer holds up only the end of the pass.
     const ending = endExpired(taken.expired, this.#parts.endUpstream, signal);
@@ -133,11 +142,12 @@ export class CleanupPass {
     counts: CleanupCounts,
     signal: AbortSignal,
   ): Promise<void> {
-    const { sessionFiles, usable, telemetry } = this.#parts;
+    const { store, sessionFiles, usable, telemetry } = this.#parts;
+    const now = store.now();
     const { allowRevival } = this.#settings;
     const event = allowRevival ? 'idle_expired_tombstoned' : 'idle_expired_deleted';
-    for (const record of expired) telemetry.session(sessionEnd(record, event));
-    for (const record of workspaces) telemetry.session(sessionEnd(record, 'idle_expired_deleted'));
+    for (const record of expired) telemetry.session(sessionEnd(record, event, now));
+    for (const record of workspaces) telemetry.session(sessionEnd(record, 'idle_expired_deleted', now));
     counts[allowRevival ? 'tombstoned_sessions' : 'expired_sessions'] += expired.length;
     counts.expired_sessions += workspaces.length;
     counts.removed_tombstones += purged.length;
@@ -156,12 +166,13 @@ export class CleanupPass {
   async #files(counts: CleanupCounts, failures: unknown[], signal: AbortSignal): Promise<boolean> {
     const { store, bytes, usable } = this.#parts;
     await attempt(failures, async () => {
-      const removed = await expireFiles({ records: store.files, bytes, usable }, this.#settings, Date.now, signal);
+      const clock = (): number => store.now();
+      const removed = await expireFiles({ records: store.files, bytes, usable }, this.#settings, clock, signal);
       counts.removed_uploads += removed.uploads;
       counts.removed_artifacts += removed.artifacts;
     });
     await attempt(failures, async () => {
-      const removed = await this.#dangling.check(Date.now(), signal);
+      const removed = await this.#dangling.check(store.now(), signal);
       counts.removed_dangling_upload_records += removed.uploads;
       counts.removed_dangling_artifact_records += removed.artifacts;
     });
@@ -174,6 +185,7 @@ export class CleanupPass {
     const { orphanGraceMs: graceMs } = this.#settings;
     const startedAt = performance.now();
     if (graceMs === null || startedAt < this.#sweepAt || !(await mayRemoveOrphans()) || !usable()) return;
+    // Compared with the times of files.
     const options = { graceMs, now: Date.now(), signal };
     const shared = { records: store.files, telemetry, usable };
     const swept = await sweepOrphans({ ...shared, stage }, options);

@@ -5,6 +5,7 @@ import type { SessionObservation } from '../telemetry/telemetry.ts';
 export function sessionEnd(
   { serverId, createdAt, protocolVersion }: Pick<SessionRecord, 'serverId' | 'createdAt' | 'protocolVersion'>,
   event: SessionObservation['event'],
+  now: number,
 ): SessionObservation {
-  return { serverId, event, seconds: Math.max(0, Date.now() - createdAt) / 1000, protocolVersion };
+  return { serverId, event, seconds: Math.max(0, now - createdAt) / 1000, protocolVersion };
 }

@@ -66,7 +66,7 @@ export class SessionRegistry {
   async reserve(key: SessionKey): Promise<void> {
     const { maxActive } = this.#limits;
     if (maxActive === null) return;
-    const now = Date.now();
+    const now = this.#store.now();
     const free = await this.#store.reserve(key, { maxActive, now, expiresAt: now + RESERVATION_MS });
     if (!free) throw limitReached(maxActive);
   }
@@ -87,7 +87,7 @@ export class SessionRegistry {
   async find(serverId: string, sessionId: string, principal: string): Promise<SessionRecord> {
     if (!SESSION_ID.test(sessionId)) throw new AdapterError('session_not_found');
     const key = { serverId, sessionId };
-    const caller = { principal, now: Date.now() };
+    const caller = { principal, now: this.#store.now() };
     const found = await this.#store.find(key, caller);
     if (found.state === 'active') return found.record;
     if (found.state !== 'tombstoned') throw refusal(found);
@@ -111,7 +111,7 @@ export class SessionRegistry {
   ): Promise<{ record: SessionRecord; lease: Lease | undefined }> {
     if (!SESSION_ID.test(sessionId)) throw new AdapterError('session_not_found');
     if (this.#limits.maxInFlight === null && this.#limits.idleTtlMs === null) {
-      const now = Date.now();
+      const now = this.#store.now();
       const found = await this.#store.find({ serverId, sessionId }, { principal, now });
       if (found.state === 'active' && now - found.record.lastActiveAt < COARSE_ACTIVITY_MS) {
         return { record: found.record, lease: undefined };
@@ -123,7 +123,7 @@ export class SessionRegistry {
       id: `${this.#replica}${(this.#counter++).toString(36)}`,
     };
     for (let attempt = 0; ; attempt++) {
-      const now = Date.now();
+      const now = this.#store.now();
       const call = { id: lease.id, until: now + LEASE_MS, maxInFlight: this.#limits.maxInFlight };
       const found = await this.#store.enter(lease.key, { principal, now }, call);
       if (found.state === 'active') {
@@ -145,7 +145,7 @@ export class SessionRegistry {
    */
   async touch(serverId: string, sessionId: string, principal: string): Promise<SessionRecord> {
     const record = await this.find(serverId, sessionId, principal);
-    const now = Date.now();
+    const now = this.#store.now();
     if (this.#limits.idleTtlMs === null && now - record.lastActiveAt < COARSE_ACTIVITY_MS) return record;
     const touched = await this.#store.touch({ serverId, sessionId }, { principal, now });
     // It may have ended since it was found.
@@ -161,7 +161,7 @@ export class SessionRegistry {
   /** Ends a tool call. With a limit the caller must wait, so that the client's next call finds the place free. */
   leave(lease: Lease): Promise<void> | undefined {
     if (!this.#leases.delete(lease)) return undefined;
-    const left = this.#store.leave(lease.key, lease.id, Date.now()).catch(() => {
+    const left = this.#store.leave(lease.key, lease.id, this.#store.now()).catch(() => {
       // The lease expires by itself; the client's answer is not held up by a store that is down.
     });
     return this.#limits.maxInFlight === null ? undefined : left;
@@ -171,7 +171,7 @@ export class SessionRegistry {
   async remove(serverId: string, sessionId: string, principal: string): Promise<SessionRecord | undefined> {
     if (!SESSION_ID.test(sessionId)) return undefined;
     const key = { serverId, sessionId };
-    const found = await this.#store.find(key, { principal, now: Date.now() });
+    const found = await this.#store.find(key, { principal, now: this.#store.now() });
     if (found.state !== 'active' && found.state !== 'tombstoned') return undefined;
     return this.#store.remove(key);
   }
@@ -187,7 +187,7 @@ export class SessionRegistry {
 
   #renew(): void {
     if (this.#leases.size === 0) return;
-    const now = Date.now();
+    const now = this.#store.now();
     const until = now + LEASE_MS;
     const calls = this.#leases.values().map(({ key, id }) => ({ key, lease: { id, until } }));
     this.#store.renew(calls, now).catch(() => {

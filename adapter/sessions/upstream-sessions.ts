@@ -83,7 +83,7 @@ export class UpstreamSessions {
   }
 
   async #read(record: SessionRecord): Promise<SessionRecord> {
-    const found = await this.#store.find(record, { principal: record.principal, now: Date.now() });
+    const found = await this.#store.find(record, { principal: record.principal, now: this.#store.now() });
     if (found.state !== 'active') throw new AdapterError('session_not_found');
     return found.record;
   }

@@ -78,9 +78,11 @@ describe('AvailableStore', () => {
     vi.useRealTimers();
   });
 
-  const create = (policy: UnavailablePolicy): AvailableStore => {
+  const create = (policy: UnavailablePolicy, waitMs = 0): AvailableStore => {
     store = new AvailableStore(primary, {
       policy,
+      waitMs,
+      onFallback: () => logged.push('fallback'),
       configuredType: 'redis',
       pingMs: PING_MS,
       prepare: async () => {
@@ -247,6 +249,58 @@ describe('AvailableStore', () => {
       expect(prepared).toBe(1);
       expect((await enter()).state).toBe('unknown');
       expect(store.status().status).toBe('ok');
+    });
+  });
+
+  describe('O18: with a time to wait', () => {
+    test('operations of an outage go on when it ends', async () => {
+      await create('fail_closed', 3_000).start();
+      await store.open(newRecord('one'));
+      primary.failure = down;
+      await failingEnter();
+      // The one that may try fails by itself; what health asks does not wait.
+      await expect(enter()).rejects.toThrow(StoreUnavailable);
+      await expect(store.counts(T)).rejects.toThrow(StoreUnavailable);
+      const waiting = [enter(), enter()];
+      await vi.advanceTimersByTimeAsync(500);
+      primary.failure = undefined;
+      await store.recheck();
+      expect((await Promise.all(waiting)).map(({ state }) => state)).toEqual(['active', 'active']);
+    });
+
+    test('what is to be done at the first contact is done once, however many make it', async () => {
+      primary.failure = down;
+      await create('fail_closed', 3_000).start();
+      primary.failure = undefined;
+      await Promise.all([store.recheck(), store.recheck(), vi.advanceTimersByTimeAsync(PING_MS)]);
+      expect([prepared, store.status().status]).toEqual([1, 'ok']);
+    });
+
+    test('they are refused when the time is over, and at once when waits have ended', async () => {
+      await create('fail_closed', 3_000).start();
+      primary.failure = down;
+      await failingEnter();
+      await expect(enter()).rejects.toThrow(StoreUnavailable);
+      const refused = expect(enter()).rejects.toThrow('connection refused');
+      await vi.advanceTimersByTimeAsync(3_000);
+      await refused;
+      await expect(enter()).rejects.toThrow(StoreUnavailable);
+      const waiting = enter();
+      store.endWaits();
+      await expect(waiting).rejects.toThrow(StoreUnavailable);
+      await expect(enter()).rejects.toThrow(StoreUnavailable);
+    });
+
+    test.each(['exit', 'fallback_memory'] as const)('what %s does comes after it', async (policy) => {
+      await create(policy, 2 * PING_MS).start();
+      primary.failure = down;
+      // Found by a ping.
+      await vi.advanceTimersByTimeAsync(PING_MS + 2 * PING_MS - 10);
+      expect([exits, transitions]).toEqual([[], []]);
+      await vi.advanceTimersByTimeAsync(20);
+      expect(transitions).toHaveLength(1);
+      // What waits for Redis is told to go on in memory.
+      expect(logged.includes('fallback')).toBe(policy === 'fallback_memory');
     });
   });
 

@@ -10,8 +10,9 @@ import type { UploadNonces } from './upload-nonces.ts';
 /** A store that applies `unavailable_policy` to another one. */
 export class AvailableStore implements StateStore {
   readonly files: FileRecords = new AvailableFiles(
-    (operation) => this.#health.run(operation),
+    (operation, waits) => this.#health.run(operation, waits),
     () => this.#health.mirror,
+    () => this.#health.now(),
   );
   /** Those of an outage are others: a nonce that another replica might take as well would not be single-use. */
   readonly nonces: UploadNonces = {
@@ -34,6 +35,16 @@ export class AvailableStore implements StateStore {
     return this.#health.start();
   }
 
+  /** There is reason to think that the store is back. */
+  recheck(): Promise<void> {
+    return this.#health.recheck();
+  }
+
+  /** From now on operations fail at once in an outage. */
+  endWaits(): void {
+    this.#health.endWaits();
+  }
+
   get fallbackActive(): boolean {
     return this.#health.fallbackActive;
   }
@@ -45,6 +56,10 @@ export class AvailableStore implements StateStore {
   /** Another replica has said that the session ended. */
   forget(key: SessionKey): void {
     this.#health.mirror?.removed(key);
+  }
+
+  now(): number {
+    return this.#health.now();
   }
 
   async secret(name: string): Promise<string> {
@@ -179,7 +194,8 @@ export class AvailableStore implements StateStore {
   }
 
   counts(now: number): Promise<StateCounts> {
-    return this.#health.run((store) => store.counts(now));
+    // Health and telemetry ask, and want to know how things are now.
+    return this.#health.run((store) => store.counts(now), false);
   }
 
   async clear(): Promise<void> {
@@ -200,7 +216,7 @@ export class AvailableStore implements StateStore {
   }
 
   ping(): Promise<void> {
-    return this.#health.run((store) => store.ping());
+    return this.#health.run((store) => store.ping(), false);
   }
 
   /** Stops the health checks and closes the store. */

@@ -16,16 +16,19 @@ import type { StateStore } from './state-store.ts';
 
 /** The records of files of a store that may fail; the mirror, if there is one, follows what becomes of them. */
 export class AvailableFiles implements FileRecords {
-  readonly #run: <T>(operation: (files: FileRecords) => Promise<T>) => Promise<T>;
+  readonly #run: <T>(operation: (files: FileRecords) => Promise<T>, waits?: boolean) => Promise<T>;
+  readonly now: () => number;
   readonly #mirror: () => SessionMirror | undefined;
 
   /** `run` carries out an operation on whatever store is in charge; `mirror` is what goes on when that one fails. */
   constructor(
-    run: <T>(operation: (store: StateStore) => Promise<T>) => Promise<T>,
+    run: <T>(operation: (store: StateStore) => Promise<T>, waits?: boolean) => Promise<T>,
     mirror: () => SessionMirror | undefined,
+    now: () => number,
   ) {
-    this.#run = (operation) => run((store) => operation(store.files));
+    this.#run = (operation, waits) => run((store) => operation(store.files), waits);
     this.#mirror = mirror;
+    this.now = now;
   }
 
   begin(files: readonly FileRecord[], options: { now: number; maxArtifacts: number | null }): Promise<Begun> {
@@ -111,7 +114,7 @@ export class AvailableFiles implements FileRecords {
   }
 
   totals(): Promise<FileTotals> {
-    return this.#run((store) => store.totals());
+    return this.#run((store) => store.totals(), false);
   }
 
   async #seen(finding: Promise<FileRecord | undefined>): Promise<FileRecord | undefined> {

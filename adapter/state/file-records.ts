@@ -8,11 +8,13 @@ export const MAX_SESSION_FILES = 10_000;
 
 /**
  * What is known of the files of sessions, shared by all replicas; their bytes are elsewhere. Every method is one atomic
- * step. Times are milliseconds since the epoch and come in as arguments. A file belongs to the session that it was made
+ * step. Times are milliseconds since the epoch of the store's clock, `now`, and come in as arguments. A file belongs to the session that it was made
  * in: none is added to a session that is not active, and where the session is gone, `find` and `use` find nothing.
  * Nothing here asks who the caller is: whoever calls has found the session first, or holds a signed URL.
  */
 export interface FileRecords {
+  /** See `StateStore.now`. */
+  now(): number;
   /**
    * Adds pending files of one session, whose bytes are about to come; all of them or none. `no_session`: it is unknown
    * or has ended. `limit`: an artifact more than `maxArtifacts` of the session (`artifacts.max_per_session`; pending

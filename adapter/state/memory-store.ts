@@ -41,6 +41,10 @@ export class MemoryStore implements StateStore {
     this.firstTexts = new TableFirstTexts(async (work) => work(texts));
   }
 
+  now(): number {
+    return Date.now();
+  }
+
   async secret(name: string): Promise<string> {
     const known = this.#secrets.get(name);
     if (known !== undefined) return known;

@@ -8,7 +8,7 @@ import { AvailableBus } from './available-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { MessageBus } from './message-bus.ts';
-import { memoryHealth, persistenceHealth } from './persistence-health.ts';
+import { clockHealth, memoryHealth, persistenceHealth } from './persistence-health.ts';
 import { RedisBus } from './redis-bus.ts';
 import { RedisConnection } from './redis-connection.ts';
 import type { RedisServer } from './redis-connection.ts';
@@ -18,12 +18,15 @@ import { Snapshot } from './snapshot.ts';
 import { secureDatabase, type SqliteFile } from './sqlite-database.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import type { StateStore } from './state-store.ts';
-import type { StoreTransition } from './store-health.ts';
+import { StoreClock } from './store-clock.ts';
+import type { AvailabilityOptions, StoreTransition } from './store-health.ts';
 
 export interface OpenedState {
   readonly store: StateStore;
   readonly bus: MessageBus;
   status(): StateStatus;
+  /** From now on nothing waits for a store that is down. */
+  endWaits(): void;
   /** Flushes what is pending and frees everything. */
   close(): Promise<void>;
 }
@@ -35,6 +38,8 @@ export interface StateStatus {
   readonly fallback: boolean;
   /** The health object's `degraded_reason`, null when all is well. */
   readonly degradedReason: string | null;
+  /** This replica's own clock and that of the store differ too much: it must remove nothing. */
+  readonly clockDiffers: boolean;
   /** The health object's `persistence`; names hosts and paths. */
   readonly object: Record<string, unknown>;
 }
@@ -87,10 +92,12 @@ function openMemory(config: StateConfig, hooks: StateHooks): OpenedState {
   return {
     store,
     bus,
+    endWaits: () => undefined,
     status: () => ({
       unavailable: false,
       fallback: false,
       degradedReason: null,
+      clockDiffers: false,
       object: memoryHealth(config.state_persistence, file.path, snapshot?.status),
     }),
     close: async () => {
@@ -114,17 +121,32 @@ async function openDisk(config: StateConfig, hooks: StateHooks): Promise<OpenedS
 async function openRedis(config: StateConfig, hooks: StateHooks): Promise<OpenedState> {
   const { redis, unavailable_policy } = config.state_persistence;
   const server = redisServer(config);
-  const commands = new RedisConnection(server);
+  const waitMs = timerMs(redis.wait_seconds);
+  // What memory does in the meantime waits for nothing.
+  const mayWait = (): boolean => !store.fallbackActive;
+  const commands = new RedisConnection(server, { waitMs, mayWait });
+  const subscriber = new RedisConnection(server, { waitMs, mayWait });
   const pingMs = timerMs(redis.ping_seconds);
   const keyBase = redis.key_base;
   const keySpace = new RedisKeySpace(commands, { keyBase, own: identityOf(config, hooks), renewMs: pingMs });
-  const primary = new RedisStore(commands, { keyBase, sessionTtlMs: sessionTtlMs(config), keySpace });
-  const redisBus = new RedisBus(commands, new RedisConnection(server), {
+  const clock = new StoreClock(hooks.log);
+  const primary = new RedisStore(commands, { keyBase, sessionTtlMs: sessionTtlMs(config), keySpace, clock });
+  const redisBus = new RedisBus(commands, subscriber, {
     keyBase,
     pingMs,
     onListenerError: listenerError(hooks),
+    now: () => clock.now(),
   });
-  const store = available(primary, pingMs, { config, hooks });
+  const store = available(primary, pingMs, {
+    config,
+    hooks,
+    waitMs,
+    onFallback: () => {
+      commands.sendAway();
+      subscriber.sendAway();
+    },
+  });
+  commands.onUsable(() => void store.recheck());
   redisBus.onControl((message) => {
     if (message.type === 'session-ended') store.forget(message);
   });
@@ -138,19 +160,29 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
     await Promise.allSettled([redisBus.close(), store.close()]);
     throw error;
   });
-  return opened({ config, path: databaseFile(config).path, store, bus });
+  return {
+    ...opened({ config, path: databaseFile(config).path, store, bus, clock }),
+    endWaits: () => {
+      commands.endWaits();
+      subscriber.endWaits();
+      store.endWaits();
+    },
+  };
 }
 
 function available(
   primary: StateStore,
   pingMs: number,
-  { config, hooks }: { config: StateConfig; hooks: StateHooks },
+  parts: { config: StateConfig; hooks: StateHooks } & Pick<AvailabilityOptions, 'waitMs' | 'onFallback'>,
 ): AvailableStore {
+  const { config, hooks, waitMs, onFallback } = parts;
   const { type, unavailable_policy, refresh_on_startup } = config.state_persistence;
   return new AvailableStore(primary, {
     policy: unavailable_policy,
     configuredType: type,
     pingMs,
+    ...(waitMs !== undefined && { waitMs }),
+    ...(onFallback && { onFallback }),
     prepare: async (store) => {
       if (refresh_on_startup) await store.clear();
     },
@@ -160,16 +192,30 @@ function available(
   });
 }
 
-function opened(parts: { config: StateConfig; path: string; store: AvailableStore; bus: MessageBus }): OpenedState {
-  const { config, path, store, bus } = parts;
+function opened(parts: {
+  config: StateConfig;
+  path: string;
+  store: AvailableStore;
+  bus: MessageBus;
+  clock?: StoreClock;
+}): OpenedState {
+  const { config, path, store, bus, clock } = parts;
   return {
     store,
     bus,
+    endWaits: () => undefined,
     status: () => {
       const availability = store.status();
       const { unavailable, fallbackActive: fallback, degradedReason } = availability;
-      const object = persistenceHealth(config.state_persistence, path, availability);
-      return { unavailable, fallback, degradedReason, object };
+      const persistence = persistenceHealth(config.state_persistence, path, availability);
+      const time = clock?.status();
+      return {
+        unavailable,
+        fallback,
+        degradedReason,
+        clockDiffers: time?.differs === true,
+        object: time === undefined ? persistence : { ...persistence, clock: clockHealth(time) },
+      };
     },
     close: async () => {
       await bus.close();

@@ -49,6 +49,12 @@ export function persistenceHealth(
   };
 }
 
+/** Of a store that replicas share. */
+export const clockHealth = ({ aheadMs, differs }: { aheadMs: number; differs: boolean }): Record<string, unknown> => ({
+  status: differs ? 'differs' : 'ok',
+  ahead_seconds: aheadMs / 1000,
+});
+
 /** For type `memory`, which does not fail; `snapshot` is undefined when none are taken. */
 export function memoryHealth(
   config: StatePersistence,

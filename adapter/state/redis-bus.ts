@@ -1,5 +1,4 @@
 import { z } from 'zod';
-import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { parseControlMessage } from './control-message.ts';
 import { isLogId, logIdAfter } from './log-id.ts';
 import { CALL_LEASE_MS, ENTRY_BYTES, LOG_BYTES, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
@@ -7,9 +6,10 @@ import type { BusKey, ControlMessage, LogEntry, MessageBus, NewEntry, RunningCal
 import type { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { APPEND, DROP, EXPECT } from './redis-log-scripts.ts';
+import { repeatableScript } from './repeatable.ts';
 
 /** calls · carrier, call, ttl */
-const ADD_CALL = redisScript(`
+const ADD_CALL = repeatableScript(`
   redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[3])`);
 
@@ -52,6 +52,8 @@ export interface RedisBusOptions {
   readonly pingMs: number;
   /** Told when a listener throws; the other listeners still get the message. */
   readonly onListenerError: (error: unknown) => void;
+  /** The clock that replicas have in common, in milliseconds since the epoch. */
+  readonly now: () => number;
 }
 
 /**
@@ -63,6 +65,7 @@ export class RedisBus implements MessageBus {
   readonly #subscriber: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #onListenerError: (error: unknown) => void;
+  readonly #now: () => number;
   readonly #listeners = new Set<(message: ControlMessage) => void>();
   readonly #channels = new Map<string, Channel>();
   readonly #ping: NodeJS.Timeout;
@@ -76,6 +79,7 @@ export class RedisBus implements MessageBus {
     this.#subscriber = subscriber;
     this.#keys = new RedisKeys(options.keyBase);
     this.#onListenerError = options.onListenerError;
+    this.#now = options.now;
     subscriber.redis.on('message', (channel: string, text: string) => this.#receive(channel, text));
     subscriber.redis.on('ready', () => this.#resume());
     this.#ping = setInterval(() => {
@@ -95,7 +99,9 @@ export class RedisBus implements MessageBus {
   }
 
   async publish(message: ControlMessage): Promise<void> {
-    await this.#commands.run((redis) => redis.publish(this.#keys.control, JSON.stringify(message)));
+    // All others say how things are, and may be said twice.
+    const attempts = message.type === 'notify' ? 'once' : 'again';
+    await this.#commands.run((redis) => redis.publish(this.#keys.control, JSON.stringify(message)), attempts);
   }
 
   onControl(listener: (message: ControlMessage) => void): () => void {
@@ -146,7 +152,7 @@ export class RedisBus implements MessageBus {
   }
 
   async addCall(key: BusKey, call: RunningCall): Promise<void> {
-    const leased = JSON.stringify({ call, until: Date.now() + CALL_LEASE_MS });
+    const leased = JSON.stringify({ call, until: this.#now() + CALL_LEASE_MS });
     await this.#commands.script(ADD_CALL, [this.#keys.calls(key)], [call.carrier, leased, CALL_LEASE_MS]);
   }
 
@@ -156,7 +162,7 @@ export class RedisBus implements MessageBus {
 
   async calls(key: BusKey): Promise<RunningCall[]> {
     const values = await this.#commands.run((redis) => redis.hvals(this.#keys.calls(key)));
-    const now = Date.now();
+    const now = this.#now();
     return values
       .map((value) => leasedCall.parse(JSON.parse(value)))
       .filter(({ until }) => until > now)

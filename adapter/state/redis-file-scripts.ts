@@ -1,6 +1,7 @@
 import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { MAX_SESSION_FILES } from './file-records.ts';
 import { CHANGE, FILE, FILES, noteServer, SESSION } from './redis-file-lua.ts';
+import { repeatableScript } from './repeatable.ts';
 
 /*
  * One atomic step of RedisFiles each; the same decisions as in file-rules.ts. Keys are always given in the order
@@ -97,7 +98,7 @@ export const COMMIT = redisScript(`
   return 1`);
 
 /** name, ttl, leaseUntil, fields… */
-export const LEASE = redisScript(`
+export const LEASE = repeatableScript(`
   ${FILE} ${CHANGE}
   for i = 4, #ARGV do
     local file = read(ARGV[i])
@@ -123,13 +124,13 @@ export const RELEASE = redisScript(`
   finish()`);
 
 /** session, files · field, now, ttlMs or '' → file or null */
-export const FIND_FILE = redisScript(`
+export const FIND_FILE = repeatableScript(`
   ${SESSION} ${FILE}
   local file = read(ARGV[1])
   return is_there(file, ARGV[2], ARGV[3]) and may_come_back(ARGV[2]) and encode(file)`);
 
-/** name, ttl, field, now, ttlMs or '', leaseUntil or 0 → file or null */
-export const USE = redisScript(`
+/** name, ttl, field, now, ttlMs or '', leaseUntil or 0 → file or null. A use that is counted twice ends with its lease. */
+export const USE = repeatableScript(`
   ${SESSION} ${FILE} ${CHANGE}
   local file = read(ARGV[3])
   if not is_there(file, ARGV[4], ARGV[5]) or not may_come_back(ARGV[4]) then return false end
@@ -143,7 +144,7 @@ export const USE = redisScript(`
   return encode(file)`);
 
 /** session, files · now → fields and files… */
-export const LIST = redisScript(`
+export const LIST = repeatableScript(`
   ${SESSION}
   return may_come_back(ARGV[1]) and redis.call('HGETALL', KEYS[2]) or {}`);
 
@@ -202,7 +203,7 @@ export const EXPIRE_FILES = redisScript(`
   return removed`);
 
 /** sessions…, files… in the same order → places (from 0) of those whose session or whose files are gone */
-export const GONE = redisScript(`
+export const GONE = repeatableScript(`
   local gone = {}
   for i = 1, #KEYS / 2 do
     local session = redis.call('HMGET', KEYS[i], 'principal', 'reason')
@@ -226,7 +227,7 @@ export const ADOPT = redisScript(`
   return adopted`);
 
 /** … servers · name, ttl: lets everything about the session's files live as long as the session. */
-export const KEEP = redisScript(`
+export const KEEP = repeatableScript(`
   for i = 2, 7 do redis.call('PEXPIRE', KEYS[i], ARGV[2]) end
   ${NOTE_SERVER}`);
 
@@ -234,7 +235,7 @@ export const KEEP = redisScript(`
  * fileSessions, fileTotals · what the keys of files begin with, ttl: sums the totals up anew. The keys of files are
  * not given because there is one for each session.
  */
-export const RECOUNT = redisScript(`
+export const RECOUNT = repeatableScript(`
   local sums = { uc = 0, up = 0, ub = 0, ac = 0, ap = 0, ab = 0 }
   for _, name in ipairs(redis.call('ZRANGE', KEYS[1], 0, -1)) do
     for field, sum in pairs(sums) do

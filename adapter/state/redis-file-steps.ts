@@ -1,8 +1,9 @@
-import type { RedisReply, RedisScript } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply } from '../../crds/runtime/redis-script.ts';
 import type { FileKey } from './file-records.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { fileField } from './redis-file.ts';
 import type { RedisKeys } from './redis-keys.ts';
+import type { StoreScript } from './repeatable.ts';
 import type { SessionKey } from './session-key.ts';
 
 /** Runs the scripts of redis-file-scripts.ts that change the files of one session. */
@@ -20,7 +21,7 @@ export class RedisFileSteps {
 
   /** `more`: keys besides those that every script is given. */
   change(
-    script: RedisScript,
+    script: StoreScript,
     session: SessionKey,
     values: readonly (string | number)[],
     ...more: readonly string[]
@@ -33,7 +34,7 @@ export class RedisFileSteps {
   }
 
   /** The same script for the files of several sessions, one step each. */
-  async changeEach(script: RedisScript, keys: readonly FileKey[], value: number): Promise<void> {
+  async changeEach(script: StoreScript, keys: readonly FileKey[], value: number): Promise<void> {
     const groups = Map.groupBy(keys, (key) => this.keys.name(key));
     await Promise.all(
       Array.from(groups, ([name, group]) =>

@@ -26,6 +26,7 @@ import type { RedisFileSteps } from './redis-file-steps.ts';
 import { expireFiles, purgeAbandoned, purgeFiles } from './redis-file-sweeps.ts';
 import type { RedisKeys } from './redis-keys.ts';
 import type { SessionKey } from './session-key.ts';
+import type { StoreClock } from './store-clock.ts';
 
 /** Sessions whose files `clear` removes at the same time. */
 const CLEARED_AT_ONCE = 200;
@@ -38,11 +39,17 @@ export class RedisFiles implements FileRecords {
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #steps: RedisFileSteps;
+  readonly #clock: Pick<StoreClock, 'now'>;
 
-  constructor(steps: RedisFileSteps) {
+  constructor(steps: RedisFileSteps, clock: Pick<StoreClock, 'now'>) {
     this.#connection = steps.connection;
     this.#keys = steps.keys;
     this.#steps = steps;
+    this.#clock = clock;
+  }
+
+  now(): number {
+    return this.#clock.now();
   }
 
   async begin(
@@ -196,7 +203,8 @@ export class RedisFiles implements FileRecords {
   }
 
   async totals(): Promise<FileTotals> {
-    return decodeTotals(await this.#connection.run((redis) => redis.hmget(this.#keys.fileTotals, ...TOTALS_FIELDS)));
+    const { fileTotals } = this.#keys;
+    return decodeTotals(await this.#connection.run((redis) => redis.hmget(fileTotals, ...TOTALS_FIELDS), 'now'));
   }
 
   /** The session lives on, and so must what is known of its files. */

@@ -1,13 +1,13 @@
-import { redisScript } from '../../crds/runtime/redis-script.ts';
 import type { FirstTexts, FirstTextTime } from './first-texts.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
+import { repeatableScript } from './repeatable.ts';
 
 /** So much longer than the text the key lives: the caller's clock decides. */
 const GRACE_MS = 60_000;
 
 /** hash · text, now, expiresAt, live until → text */
-const KEEP = redisScript(`
+const KEEP = repeatableScript(`
   local ends = tonumber(redis.call('HGET', KEYS[1], 'expiresAt') or '0')
   if ends <= tonumber(ARGV[2]) then redis.call('HSET', KEYS[1], 'text', ARGV[1]) end
   redis.call('HSET', KEYS[1], 'expiresAt', ARGV[3])
@@ -15,7 +15,7 @@ const KEEP = redisScript(`
   return redis.call('HGET', KEYS[1], 'text')`);
 
 /** hash · now, expiresAt, live until → text, or nothing */
-const FIND = redisScript(`
+const FIND = repeatableScript(`
   local ends = tonumber(redis.call('HGET', KEYS[1], 'expiresAt') or '0')
   if ends <= tonumber(ARGV[1]) then return false end
   redis.call('HSET', KEYS[1], 'expiresAt', ARGV[2])

@@ -83,7 +83,7 @@ export class RedisKeySpace {
    */
   async claim(): Promise<void> {
     const values = [this.#replica, JSON.stringify(this.#own), this.#ttlMs];
-    const other = await this.#connection.script(CLAIM, [this.#key], values);
+    const other = await this.#connection.script(CLAIM, [this.#key], values, 'now');
     if (other === '') {
       this.#isHeld = true;
       return;
@@ -96,7 +96,7 @@ export class RedisKeySpace {
   async release(): Promise<void> {
     if (!this.#isHeld) return;
     this.#isHeld = false;
-    await this.#connection.run((redis) => redis.hdel(this.#key, this.#replica));
+    await this.#connection.run((redis) => redis.hdel(this.#key, this.#replica), 'now');
   }
 
   #taken(other: AdapterIdentity): string {

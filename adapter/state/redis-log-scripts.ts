@@ -1,5 +1,6 @@
 import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { ENTRY_BYTES, LOG_BYTES, LOG_LENGTH, LOGS_BYTES, MAX_EXPECTED, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import { repeatableScript } from './repeatable.ts';
 
 /** How many logs that have expired are taken out of the account at once. */
 const EXPIRED_AT_ONCE = 100;
@@ -63,7 +64,7 @@ export const APPEND = redisScript(`
   return id`);
 
 /** log, expected · carrier → id of the last entry */
-export const EXPECT = redisScript(`
+export const EXPECT = repeatableScript(`
   ${NOW}
   local log, expected = unpack(KEYS)
   redis.call('ZADD', expected, now + ${MESSAGE_LOG_TTL_MS}, ARGV[1])
@@ -74,7 +75,7 @@ export const EXPECT = redisScript(`
   return newest and newest[1] or '0-0'`);
 
 /** log, expected, calls, ages, sizes */
-export const DROP = redisScript(`
+export const DROP = repeatableScript(`
   ${FORGET}
   forget(KEYS[1], KEYS[4], KEYS[5])
   redis.call('DEL', KEYS[2], KEYS[3])`);

@@ -2,6 +2,7 @@ import { redisScript, type RedisReply } from '../../crds/runtime/redis-script.ts
 import { valid } from './nonce-table.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';
+import { repeatableScript } from './repeatable.ts';
 import { LIVE_UNTIL } from './redis-scripts.ts';
 import type { UploadNonces, UploadPermission } from './upload-nonces.ts';
 
@@ -9,17 +10,17 @@ import type { UploadNonces, UploadPermission } from './upload-nonces.ts';
 const GRACE_MS = 60_000;
 const PAGE = 1_000;
 
-/** nonce, nonces · nonce, now, expiresAt, live until, permission → 1 or 0 */
-const ISSUE = redisScript(`
+/** nonce, nonces · nonce, now, expiresAt, live until, permission → 1 or 0: another permission has it */
+const ISSUE = repeatableScript(`
   ${LIVE_UNTIL}
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[2])
-  if redis.call('ZSCORE', KEYS[2], ARGV[1]) then return 0 end
+  if redis.call('ZSCORE', KEYS[2], ARGV[1]) then return redis.call('GET', KEYS[1]) == ARGV[5] and 1 or 0 end
   redis.call('SET', KEYS[1], ARGV[5], 'PXAT', ARGV[4])
   redis.call('ZADD', KEYS[2], ARGV[3], ARGV[1])
   live_until(KEYS[2], ARGV[4])
   return 1`);
 
-/** nonce, nonces · nonce → permission or null */
+/** nonce, nonces · nonce → permission, to one caller only, or null */
 const CONSUME = redisScript(`
   redis.call('ZREM', KEYS[2], ARGV[1])
   return redis.call('GETDEL', KEYS[1])`);

@@ -1,10 +1,11 @@
 import { redisScript } from '../../crds/runtime/redis-script.ts';
 import { noteServer } from './redis-file-lua.ts';
+import { repeatableScript } from './repeatable.ts';
 
 /*
  * One atomic step of RedisStore each. Keys are always given in the order hash, leases, active, inFlight, tombstones,
  * reservations, as far as the script needs them; see redis-keys.ts for what they hold. Every script leaves an expiry
- * on every key that it writes.
+ * on every key that it writes. One that is not repeatable returns to one caller only what it takes away.
  */
 
 /** The hash fields of a session, in the order in which scripts return them. Absent fields stand for null. */
@@ -78,7 +79,7 @@ const RENEW_EXPIRY = `
   end`;
 
 /** active, reservations · member, maxActive, now, dead, expiresAt, ttl → 1 or 0 */
-export const RESERVE = redisScript(`
+export const RESERVE = repeatableScript(`
   ${PLACES_TAKEN}
   redis.call('ZREM', KEYS[2], ARGV[1])
   if places_taken(KEYS[1], KEYS[2], ARGV[3], ARGV[4]) >= tonumber(ARGV[2]) then return 0 end
@@ -90,7 +91,7 @@ export const RESERVE = redisScript(`
  * hash, leases, active, inFlight, tombstones, reservations, servers, and workspaces for one
  * · member, lastActiveAt, ttl, ttl of files, fields and values…
  */
-export const OPEN = redisScript(`
+export const OPEN = repeatableScript(`
   ${DROP_LEASES}
   drop_leases(KEYS[2], KEYS[4], ARGV[1])
   redis.call('DEL', KEYS[1])
@@ -110,7 +111,7 @@ export const OPEN = redisScript(`
  * hash, leases, active, inFlight · member, principal, now, lease id, until, maxInFlight or '', ttl, renewBefore
  * → session, or 0 at the limit
  */
-export const ENTER = redisScript(`
+export const ENTER = repeatableScript(`
   ${READ_SESSION}
   ${NOTE_ACTIVITY}
   ${RENEW_EXPIRY}
@@ -129,7 +130,7 @@ export const ENTER = redisScript(`
   return session`);
 
 /** hash, leases, active · member, principal, now, ttl, renewBefore → session */
-export const TOUCH = redisScript(`
+export const TOUCH = repeatableScript(`
   ${READ_SESSION}
   ${NOTE_ACTIVITY}
   ${RENEW_EXPIRY}
@@ -139,7 +140,7 @@ export const TOUCH = redisScript(`
   return session`);
 
 /** hash, leases, active, inFlight · member, now, ttl, renewBefore, id and until… → 1 when the expiry was renewed */
-export const RENEW = redisScript(`
+export const RENEW = repeatableScript(`
   ${NOTE_ACTIVITY}
   ${RENEW_EXPIRY}
   local running = false
@@ -158,7 +159,7 @@ export const RENEW = redisScript(`
   return renew_expiry(known[2], ARGV[2], ARGV[3], ARGV[4]) and 1 or 0`);
 
 /** hash, leases, active, inFlight · member, id, now. The expiry was renewed when the call began, or since. */
-export const LEAVE = redisScript(`
+export const LEAVE = repeatableScript(`
   ${NOTE_ACTIVITY}
   redis.call('ZREM', KEYS[4], ARGV[1] .. '\\n' .. ARGV[2])
   if redis.call('ZREM', KEYS[2], ARGV[2]) == 0 then return end
@@ -166,7 +167,7 @@ export const LEAVE = redisScript(`
   if last_active then note_activity(last_active, ARGV[3]) end`);
 
 /** hash, active, tombstones, reservations · member, principal, now, maxActive or '', dead, ttl → session, or 0 */
-export const REVIVE = redisScript(`
+export const REVIVE = repeatableScript(`
   ${READ_SESSION}
   ${PLACES_TAKEN}
   if ${PRINCIPAL} ~= ARGV[2] or ${REASON} or not ${EXPIRES} then return session end
@@ -182,9 +183,13 @@ export const REVIVE = redisScript(`
   ${LAST_ACTIVE} = ARGV[3]
   return session`);
 
-/** hash · generation, next generation, protocolVersion, then the upstream session id if there is one → 1 or 0 */
-export const REPLACE_UPSTREAM = redisScript(`
-  local stored = redis.call('HMGET', KEYS[1], 'generation', 'expiresAt')
+/**
+ * hash · generation, next generation, protocolVersion, then the upstream session id if there is one → 1 or 0; 1 also when
+ * just that is stored, since the answer to the first attempt may have been lost
+ */
+export const REPLACE_UPSTREAM = repeatableScript(`
+  local stored = redis.call('HMGET', KEYS[1], 'generation', 'expiresAt', 'upstreamSessionId')
+  if ARGV[4] and stored[3] == ARGV[4] and stored[1] == ARGV[2] and not stored[2] then return 1 end
   if stored[1] ~= ARGV[1] or stored[2] then return 0 end
   redis.call('HSET', KEYS[1], 'generation', ARGV[2], 'protocolVersion', ARGV[3])
   if ARGV[4] then redis.call('HSET', KEYS[1], 'upstreamSessionId', ARGV[4])
@@ -192,11 +197,11 @@ export const REPLACE_UPSTREAM = redisScript(`
   return 1`);
 
 /** hash · params */
-export const SET_LOG_LEVEL = redisScript(`
+export const SET_LOG_LEVEL = repeatableScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HSET', KEYS[1], 'logLevel', ARGV[1]) end`);
 
 /** hash · uri, 1 or 0, the most subscriptions, the most bytes of them. An empty table would become {}, not []. */
-export const SET_SUBSCRIPTION = redisScript(`
+export const SET_SUBSCRIPTION = repeatableScript(`
   local stored = redis.call('HGET', KEYS[1], 'subscriptions')
   if not stored then return end
   local uris = {}
@@ -211,14 +216,14 @@ export const SET_SUBSCRIPTION = redisScript(`
   redis.call('HSET', KEYS[1], 'subscriptions', #uris == 0 and '[]' or cjson.encode(uris))`);
 
 /** hash */
-export const DROP_LISTS = redisScript(`
+export const DROP_LISTS = repeatableScript(`
   if redis.call('EXISTS', KEYS[1]) == 1 then redis.call('HINCRBY', KEYS[1], 'listsGeneration', 1) end`);
 
 /**
  * hash · fingerprint, text → 1 when that is pinned now, what is pinned if it is something else, null without an active
  * session. The text is a field that SESSION_FIELDS leaves out: it lives and ends with the session, and is read when asked for.
  */
-export const PIN = redisScript(`
+export const PIN = repeatableScript(`
   local stored = redis.call('HMGET', KEYS[1], 'principal', 'expiresAt', 'baseline')
   if not stored[1] or stored[2] then return false end
   if stored[3] == ARGV[1] then return 1 end
@@ -237,7 +242,7 @@ export const REMOVE = redisScript(`
   return session`);
 
 /** hash, leases, active, inFlight, tombstones · member, reason, expiresAt, live until → 1 or 0 */
-export const INVALIDATE = redisScript(`
+export const INVALIDATE = repeatableScript(`
   ${READ_SESSION}
   ${DROP_LEASES}
   ${LIVE_UNTIL}
@@ -312,7 +317,7 @@ export const EXPIRE_TOMBSTONE = redisScript(`
   return session`);
 
 /** active, inFlight, tombstones · now, dead → sessions, tombstones, calls in flight */
-export const COUNTS = redisScript(`
+export const COUNTS = repeatableScript(`
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', '(' .. ARGV[2])
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[1])
   return {
@@ -322,18 +327,18 @@ export const COUNTS = redisScript(`
   }`);
 
 /** lock · owner, ttl → 1 or 0 */
-export const TRY_LOCK = redisScript(`
+export const TRY_LOCK = repeatableScript(`
   local owner = redis.call('GET', KEYS[1])
   if owner and owner ~= ARGV[1] then return 0 end
   redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
   return 1`);
 
 /** lock · owner */
-export const UNLOCK = redisScript(`
+export const UNLOCK = repeatableScript(`
   if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('DEL', KEYS[1]) end`);
 
 /** secret · new secret, ttl → the secret */
-export const SECRET = redisScript(`
+export const SECRET = repeatableScript(`
   redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2])
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return redis.call('GET', KEYS[1])`);

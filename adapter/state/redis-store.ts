@@ -1,4 +1,4 @@
-import type { RedisReply, RedisScript } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply } from '../../crds/runtime/redis-script.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
@@ -9,8 +9,10 @@ import { RedisFirstTexts } from './redis-first-texts.ts';
 import { RedisNonces } from './redis-nonces.ts';
 import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
+import type { StoreScript } from './repeatable.ts';
 import { newSecret } from './secret.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';
+import { StoreClock } from './store-clock.ts';
 import { kept, MAX_SUBSCRIPTION_TEXT, MAX_SUBSCRIPTIONS, seenBy, WORKSPACE_PROTOCOL } from './stored-session.ts';
 
 const HOUR_MS = 3_600_000;
@@ -34,6 +36,8 @@ export interface RedisStoreOptions {
   readonly sessionTtlMs?: number;
   /** Told at each health check that the keys are in use, before anything is done with them. */
   readonly keySpace?: Pick<RedisKeySpace, 'claim' | 'release'>;
+  /** Reads the server's at each health check and with each new connection. */
+  readonly clock?: StoreClock;
 }
 
 /**
@@ -47,6 +51,7 @@ export class RedisStore implements StateStore {
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #keySpace: RedisStoreOptions['keySpace'];
+  readonly #clock: StoreClock;
   readonly #sessionTtlMs: number;
   /** The expiry of keys is renewed at most hourly and lasts that much longer. */
   readonly #keyTtlMs: number;
@@ -57,12 +62,19 @@ export class RedisStore implements StateStore {
     this.#connection = connection;
     this.#keys = new RedisKeys(options.keyBase);
     this.#keySpace = options.keySpace;
+    this.#clock = options.clock ?? new StoreClock();
     this.#sessionTtlMs = Math.ceil(options.sessionTtlMs ?? 30 * DAY_MS);
     this.#keyTtlMs = this.#sessionTtlMs + HOUR_MS;
     this.#filesTtlMs = this.#keyTtlMs + FILES_GRACE_MS;
-    this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#filesTtlMs));
+    this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#filesTtlMs), this.#clock);
     this.nonces = new RedisNonces(connection, this.#keys);
     this.firstTexts = new RedisFirstTexts(connection, this.#keys);
+    // It may lead to another server. What fails is tried again by the next health check.
+    connection.onUsable(() => void this.#readClock().catch(() => undefined));
+  }
+
+  now(): number {
+    return this.#clock.now();
   }
 
   async secret(name: string): Promise<string> {
@@ -272,7 +284,8 @@ export class RedisStore implements StateStore {
 
   async counts(now: number): Promise<StateCounts> {
     const { active, inFlight, tombstones } = this.#keys;
-    const reply = await this.#run(scripts.COUNTS, [active, inFlight, tombstones], [now, this.#dead(now)]);
+    const keys = [active, inFlight, tombstones];
+    const reply = await this.#connection.script(scripts.COUNTS, keys, [now, this.#dead(now)], 'now');
     const [sessions = 0, ended = 0, calls = 0] = Array.isArray(reply) ? reply.map(Number) : [];
     return { sessions, tombstones: ended, inFlight: calls };
   }
@@ -305,7 +318,17 @@ export class RedisStore implements StateStore {
   /** Writes, so that a server that only reads or has no memory left is noticed. */
   async ping(): Promise<void> {
     await this.#keySpace?.claim();
-    await this.#connection.run((redis) => redis.set(this.#keys.probe, '1', 'PX', PROBE_TTL_MS));
+    await Promise.all([
+      this.#readClock(),
+      this.#connection.run((redis) => redis.set(this.#keys.probe, '1', 'PX', PROBE_TTL_MS), 'now'),
+    ]);
+  }
+
+  #readClock(): Promise<void> {
+    return this.#clock.measure(async () => {
+      const [seconds = 0, microseconds = 0] = await this.#connection.run((redis) => redis.time(), 'now');
+      return Number(seconds) * 1000 + Number(microseconds) / 1000;
+    });
   }
 
   async close(): Promise<void> {
@@ -317,7 +340,7 @@ export class RedisStore implements StateStore {
     this.#connection.close();
   }
 
-  #run(script: RedisScript, keys: readonly string[], values: readonly (string | number)[]): Promise<RedisReply> {
+  #run(script: StoreScript, keys: readonly string[], values: readonly (string | number)[]): Promise<RedisReply> {
     return this.#connection.script(script, keys, values);
   }
 

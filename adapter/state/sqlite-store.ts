@@ -42,6 +42,10 @@ export class SqliteStore implements StateStore {
     this.firstTexts = new TableFirstTexts((work) => this.#stepOnAll(({ firstTexts }) => work(firstTexts)));
   }
 
+  now(): number {
+    return Date.now();
+  }
+
   async secret(name: string): Promise<string> {
     const known = await this.#read(({ secrets }) => secrets.get(name));
     if (known !== undefined) return known;

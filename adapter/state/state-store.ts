@@ -8,10 +8,12 @@ export type { SessionKey } from './session-key.ts';
 
 /**
  * The metadata of sessions, shared by all replicas. Every method is one atomic step: two replicas may call any two
- * of them at the same moment. Times are milliseconds since the epoch and come in as arguments, so that the caller's
- * clock decides; expiry that the technology enforces (Redis TTL) is only the safety net behind it.
+ * of them at the same moment. Times are milliseconds since the epoch of the store's clock, `now`, and come in as arguments;
+ * expiry that the technology enforces (Redis TTL) is only the safety net behind it.
  */
 export interface StateStore {
+  /** The clock that all replicas have in common: no time of a replica's own may be compared with what others stored. */
+  now(): number;
   /** The files of sessions. */
   readonly files: FileRecords;
   /** Single-use permissions to upload. */

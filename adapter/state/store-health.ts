@@ -2,6 +2,7 @@ import { SessionMirror } from './session-mirror.ts';
 import type { PolicyTransition } from '../telemetry/telemetry.ts';
 import { StoreUnavailable } from './state-store.ts';
 import type { StateStore } from './state-store.ts';
+import { WaitingRoom } from './waiting-room.ts';
 
 /** `state_persistence.unavailable_policy` (specification 2.3). */
 export type UnavailablePolicy = 'fail_closed' | 'exit' | 'fallback_memory';
@@ -12,6 +13,10 @@ export interface AvailabilityOptions {
   readonly configuredType: string;
   /** Time between two health checks, in milliseconds. */
   readonly pingMs: number;
+  /** How long operations wait for the store before the policy is applied, in milliseconds. Default: not at all. */
+  readonly waitMs?: number;
+  /** Memory takes over: what waits for the store need not. */
+  readonly onFallback?: () => void;
   /** Runs once at the first contact with the store, which may come long after the start. */
   readonly prepare: (store: StateStore) => Promise<void>;
   /** Ends the process; called once, with the reason, under the policy `exit`. */
@@ -60,15 +65,19 @@ const MIRRORED_SESSIONS = 50_000;
  *
  *     available ── StoreUnavailable, then a failed ping ──▶ outage ── ping or trial succeeds ──▶ available
  *
- * In an outage `fail_closed` refuses everything but a trial each second, `fallback_memory` goes on with the sessions
- * that this replica last saw and drops that state when the store is back, `exit` has asked for the end.
+ * In an outage `fail_closed` refuses everything but a trial each second, once it has waited for the end of the outage;
+ * `fallback_memory` goes on with the sessions that this replica last saw and drops that state when the store is back;
+ * `exit` has asked for the end.
  */
 export class StoreHealth {
   readonly #primary: StateStore;
   readonly #options: AvailabilityOptions;
   readonly #stopping = new AbortController();
+  /** For the end of an outage. */
+  readonly #room = new WaitingRoom();
   #probing: Promise<void> | undefined;
   #prepared = false;
+  #preparing: Promise<void> | undefined;
   #mirror: SessionMirror | undefined;
   #fallback: StateStore | undefined;
   /** Why operations are refused or go to memory; undefined while the store is available. */
@@ -97,6 +106,11 @@ export class StoreHealth {
     const failure = await this.#contact();
     if (failure !== undefined) this.#beginOutage(failure, 'startup:startup_probe');
     this.#probing = this.#probe();
+  }
+
+  /** Also while memory replaces the store, which goes on with what came from there. */
+  now(): number {
+    return this.#primary.now();
   }
 
   get fallbackActive(): boolean {
@@ -133,15 +147,28 @@ export class StoreHealth {
   /** Stops the health checks and closes the primary store. */
   async close(): Promise<void> {
     this.#stopping.abort();
+    this.#room.close();
     await Promise.all([this.#probing, this.#confirming]);
     await this.#primary.close();
   }
 
+  /** From now on operations fail at once in an outage. */
+  endWaits(): void {
+    this.#room.close();
+  }
+
+  /** There is reason to think that the store is back. */
+  async recheck(): Promise<void> {
+    if (this.#outage === undefined) return;
+    const contact = await this.#tryContact();
+    if (contact === 'available' && this.#outage !== undefined) this.#endOutage();
+  }
+
   /** Carries out an operation on the store that is in charge, or refuses it with StoreUnavailable. */
-  async run<T>(operation: (store: StateStore) => Promise<T>): Promise<T> {
+  async run<T>(operation: (store: StateStore) => Promise<T>, waits = true): Promise<T> {
+    if (this.#outage !== undefined && this.#fallback === undefined) await this.#claimTrial(this.#outage, waits);
     if (this.#fallback !== undefined) return operation(this.#fallback);
     const outage = this.#outage;
-    if (outage !== undefined) this.#claimTrial(outage);
     try {
       const result = await operation(this.#primary);
       if (outage !== undefined && outage === this.#outage) this.#endOutage();
@@ -156,26 +183,33 @@ export class StoreHealth {
     }
   }
 
-  /** Returns when this operation may try whether the store is back; the others fail without trying. */
-  #claimTrial(outage: { trialAt: number }): void {
+  /**
+   * Returns when this operation may try whether the store is back, or when it is; the others fail without trying, after
+   * they have waited.
+   */
+  async #claimTrial(outage: { trialAt: number }, waits: boolean): Promise<void> {
     const now = performance.now();
-    if (!this.#prepared || now < outage.trialAt)
-      throw new StoreUnavailable(this.#lastError ?? 'the state store is down');
-    outage.trialAt = now + TRIAL_INTERVAL_MS;
+    if (this.#prepared && now >= outage.trialAt) {
+      outage.trialAt = now + TRIAL_INTERVAL_MS;
+      return;
+    }
+    if (waits && (await this.#room.wait(this.#options.waitMs ?? 0))) return;
+    throw new StoreUnavailable(this.#lastError ?? 'the state store is down');
   }
 
   /** Begins an outage if the next ping fails too. Never rejects. */
-  #suspect(component: string, error: StoreUnavailable): Promise<void> {
+  #suspect(component: string, error: StoreUnavailable, waitMs = 0): Promise<void> {
     this.#lastError = error.message;
     if (this.#outage !== undefined) return Promise.resolve();
-    this.#confirming ??= this.#confirm(component);
+    this.#confirming ??= this.#confirm(component, waitMs);
     return this.#confirming;
   }
 
-  async #confirm(component: string): Promise<void> {
+  /** `waitMs`: for how long operations may wait for the store yet. */
+  async #confirm(component: string, waitMs: number): Promise<void> {
     const { policy, pingMs } = this.#options;
     const patience = { fail_closed: 0, fallback_memory: FALLBACK_PATIENCE_MS, exit: pingMs }[policy];
-    await this.#sleep(patience);
+    await this.#sleep(Math.max(patience, waitMs));
     const contact = await this.#tryContact();
     this.#confirming = undefined;
     if (!(contact instanceof StoreUnavailable) || this.#stopping.signal.aborted) return;
@@ -199,6 +233,7 @@ export class StoreHealth {
     this.#outage = { reason, trialAt: 0 };
     this.#fallback = this.#mirror?.store;
     this.#mirror = undefined;
+    if (this.#fallback !== undefined) this.#options.onFallback?.();
     log(`${reason}: ${error.message}`);
     onTransition?.({ action: actionOf(policy, isStart), source });
     if (policy !== 'exit' || this.#exitRequested) return;
@@ -212,6 +247,7 @@ export class StoreHealth {
     this.#fallback = undefined;
     if (policy === 'fallback_memory') this.#mirror = new SessionMirror(MIRRORED_SESSIONS);
     this.#lastTransitionAt = Date.now();
+    this.#room.letIn();
     log(`the ${configuredType} state store is available again`);
     onTransition?.({ action: 'recover', source: `runtime:${configuredType}_persistence_health` });
   }
@@ -223,14 +259,20 @@ export class StoreHealth {
       await this.#primary.ping();
       const lastLatencyMs = performance.now() - start;
       this.#ping = { ...this.#ping, lastLatencyMs, lastError: null, lastSuccessAt: Date.now() };
-      if (!this.#prepared) await this.#options.prepare(this.#primary);
-      this.#prepared = true;
+      if (!this.#prepared) await this.#prepare();
       return undefined;
     } catch (error) {
       this.#ping = { ...this.#ping, lastError: messageOf(error), lastFailureAt: Date.now() };
       if (error instanceof StoreUnavailable) return error;
       throw error;
     }
+  }
+
+  /** Once, also where several find the store at the same moment: it may empty it. */
+  async #prepare(): Promise<void> {
+    this.#preparing ??= this.#options.prepare(this.#primary).finally(() => (this.#preparing = undefined));
+    await this.#preparing;
+    this.#prepared = true;
   }
 
   /** As `#contact`, for where nobody could handle a fault of our own: it says nothing about the store. */
@@ -247,7 +289,7 @@ export class StoreHealth {
     const component = `${this.#options.configuredType}_persistence_health`;
     while (await this.#sleep(this.#options.pingMs)) {
       const contact = await this.#tryContact();
-      if (contact instanceof StoreUnavailable) await this.#suspect(component, contact);
+      if (contact instanceof StoreUnavailable) await this.#suspect(component, contact, this.#options.waitMs);
       else if (contact === 'available' && this.#outage !== undefined) this.#endOutage();
     }
   }

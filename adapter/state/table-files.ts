@@ -31,6 +31,10 @@ export class TableFiles implements FileRecords {
     this.#steps = steps;
   }
 
+  now(): number {
+    return Date.now();
+  }
+
   begin(files: readonly FileRecord[], options: { now: number; maxArtifacts: number | null }): Promise<Begun> {
     return this.#steps.step((tables) => rules.begin(tables, files, options));
   }

@@ -172,7 +172,7 @@ export class LegacySseUpstream implements Upstream {
       if (message.kind !== 'request') continue;
       const carrier = requestCarrier(message.idText);
       const toolCall = message.method === 'tools/call';
-      const running = { carrier, progressToken: progressToken(message), toolCall, startedAt: Date.now() };
+      const running = { carrier, progressToken: progressToken(message), toolCall, startedAt: this.#store.now() };
       await this.#bus.addCall(key, running);
       calls.push({ key, running });
     }

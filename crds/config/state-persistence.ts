@@ -56,6 +56,11 @@ const Redis = z.strictObject({
   ping_seconds: seconds()
     .describe('Time between two health checks, in seconds. Lasting failure triggers `unavailable_policy`.')
     .prefault(5),
+  wait_seconds: seconds({ orZero: true })
+    .describe(
+      'How long a request waits for Redis before it fails, in seconds, so that a restart of Redis loses none. 0: it fails at once.',
+    )
+    .prefault(3),
 });
 
 export const StatePersistence = z.strictObject({

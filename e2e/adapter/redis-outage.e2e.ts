@@ -16,12 +16,18 @@ const RECOVERED_MS = 15_000;
 const succeeded = ({ status, code }: Outcome): boolean => status === 200 && code === 'result';
 const refused = ({ status }: Outcome): boolean => status === 503;
 
-async function startOf(policy: string): Promise<{ upstream: ScriptedUpstream; deployment: Deployment }> {
+/** So short that outages show; longer than the start of Redis on a busy machine where they must not. */
+const [SHORT_WAIT_SECONDS, LONG_WAIT_SECONDS] = [0.2, 20];
+
+async function startOf(
+  policy: string,
+  waitSeconds = SHORT_WAIT_SECONDS,
+): Promise<{ upstream: ScriptedUpstream; deployment: Deployment }> {
   const upstream = await startScriptedUpstream();
   const config = {
     // A limit makes every call take and give back a lease in Redis.
     sessions: { max_in_flight_per_session: 50, max_active: 1_000 },
-    state_persistence: { unavailable_policy: policy, redis: { ping_seconds: PING_SECONDS } },
+    state_persistence: { unavailable_policy: policy, redis: { ping_seconds: PING_SECONDS, wait_seconds: waitSeconds } },
     servers: [mounted('up', upstream.url)],
   };
   try {
@@ -125,6 +131,36 @@ describe('two replicas that lose Redis under load', { timeout: 60_000 }, () => {
         expect(seen.filter((outcome) => !refused(outcome) || !(Number(outcome.retryAfter) > 0))).toEqual([]);
       },
     );
+  });
+
+  describe('when calls wait for it', () => {
+    let upstream: ScriptedUpstream;
+    let deployment: Deployment;
+    let load: Load;
+
+    beforeAll(async () => {
+      ({ upstream, deployment } = await startOf('fail_closed', LONG_WAIT_SECONDS));
+      load = await startLoad(LOOPS, [deployment.a, deployment.b]);
+    });
+    afterAll(async () => {
+      await load?.stop();
+      await deployment?.close();
+      await upstream?.close();
+    });
+
+    test.for(['stop', 'crash'] as const)('O18: lose no call when it is restarted (%s)', async (end) => {
+      const { a, b, redis } = deployment;
+      await load.everyLoop(10, succeeded, RECOVERED_MS);
+      const from = load.outcomes.length;
+      for (let round = 0; round < 3; round += 1) {
+        await redis[end]();
+        const opening = openSession(a);
+        await redis.start();
+        expect(textOf(await (await opening).at(b).tool('echo', { round }))).toBe(`{"round":${round}}`);
+        await load.everyLoop(10, succeeded, RECOVERED_MS);
+      }
+      expect(load.outcomes.slice(from).filter((outcome) => !succeeded(outcome))).toEqual([]);
+    });
   });
 
   describe('with exit', () => {

@@ -59,7 +59,7 @@ export async function startGatewayServer(
     sessions,
     sessionFiles: new SessionFiles(store, bytes, onError),
     upstreamSessions: new UpstreamSessions(store),
-    streamOrder: new StreamOrder(bus),
+    streamOrder: new StreamOrder(bus, () => store.now()),
     running: new RunningExchanges(),
     keepAlive,
     account,

@@ -50,9 +50,10 @@ export async function connectRedisBus(
   server: RedisServer,
   keyBase: string,
   onListenerError: (error: unknown) => void,
+  now: () => number = () => Date.now(),
 ): Promise<{ bus: RedisBus; subscriber: RedisConnection; close: () => Promise<void> }> {
   const [commands, subscriber] = [new RedisConnection(server), new RedisConnection(server)];
-  const bus = new RedisBus(commands, subscriber, { keyBase, pingMs: 1_000, onListenerError });
+  const bus = new RedisBus(commands, subscriber, { keyBase, pingMs: 1_000, onListenerError, now });
   const close = async (): Promise<void> => {
     await bus.close();
     commands.close();

@@ -27,8 +27,8 @@ export interface Deployment extends AsyncDisposable {
   readonly balancer: Balancer;
   /** Starts a replica again, where it was, after it has been killed. */
   restart(name: 'a' | 'b'): Promise<void>;
-  /** One more replica of the same deployment, with changes in the configuration. The caller stops it. */
-  startAnother(changes: JsonObject): Promise<RunningAdapter>;
+  /** One more replica of the same deployment, with changes in the configuration and variables. The caller stops it. */
+  startAnother(changes: JsonObject, env?: NodeJS.ProcessEnv): Promise<RunningAdapter>;
   close(): Promise<void>;
 }
 
@@ -63,7 +63,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
       await replicas[name].stop();
       replicas[name] = running.use(await startAdapter({ config, port }));
     },
-    startAnother: (changes) => startAdapter({ config: merged(config, changes) }),
+    startAnother: (changes, env) => startAdapter({ config: merged(config, changes), ...(env && { env }) }),
     close: () => running.disposeAsync(),
     [Symbol.asyncDispose]: () => running.disposeAsync(),
   };
