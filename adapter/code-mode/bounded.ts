@@ -8,7 +8,11 @@ export interface Bounded {
 }
 
 /** As many of the items, whole, as fit into an answer; none after one that is not written. The others are not even tried. */
-export function bounded<T>(items: readonly T[], write: (item: T) => string | undefined, separator: string): Bounded {
+export function* bounded<T>(
+  items: readonly T[],
+  write: (item: T) => string | undefined,
+  separator: string,
+): Generator<void, Bounded> {
   const parts: string[] = [];
   let bytes = 0;
   for (const item of items) {
@@ -17,6 +21,7 @@ export function bounded<T>(items: readonly T[], write: (item: T) => string | und
     bytes += Buffer.byteLength(part) + separator.length;
     if (bytes > MAX_ANSWER_BYTES) break;
     parts.push(part);
+    yield;
   }
   return { text: parts.join(separator), shown: parts.length };
 }

@@ -97,7 +97,7 @@ function detail(values: readonly string[], byDefault: string, description?: stri
 function executeDescription(named: (tool: CodeTool) => string, { calls, totalMs, outputBytes }: CodeLimits): string {
   return `Runs JavaScript that calls this server's tools. Every call goes through here, also a single one; chain and filter in code, and return only what you need.
 \`code\` is the body of an async function: use \`await\`, and \`return\` a JSON value. In scope: \`call_tool(name, args)\` and console.log (its output is returned too). No network, files, timers or imports. Names come from ${named('search')}, arguments from ${named('get_schema')}.
-call_tool gives { text, structuredContent, content, artifacts, _meta }: text is all text blocks joined, structuredContent the tool's JSON or undefined, artifacts metadata of files it made. A tool that fails throws an Error with its text.
+call_tool gives { text, structuredContent, content, artifacts, _meta }: text is all text blocks joined, structuredContent the tool's JSON or undefined, artifacts metadata of files it made. A tool that fails throws an Error with its message, and with code and data where it gives them.
 At most ${calls} calls, ${amount(totalMs / 1_000)} s, ${amount(outputBytes / 1_024)} KiB of output. Example:
 const found = await call_tool("list_issues", { state: "open" });
 const issues = found.structuredContent?.issues ?? JSON.parse(found.text);

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MAX_ANSWER_BYTES } from './bounded.ts';
 import { readCodeArguments } from './code-arguments.ts';
 import { answerDiscovery } from './discovery.ts';
+import { finished } from './testing/finished.ts';
 import { sampleTools } from './testing/sample-tools.ts';
 import { ToolIndex } from './tool-index.ts';
 
@@ -10,12 +11,12 @@ type Discovery = Parameters<typeof answerDiscovery>[0];
 
 const index = new ToolIndex(sampleTools);
 const ask = (tool: Discovery, args: unknown, among = index): string => {
-  const { text, isError } = answerDiscovery(tool, args, among);
+  const { text, isError } = finished(answerDiscovery(tool, args, among));
   expect(isError).toBe(false);
   return text;
 };
 const problem = (tool: Discovery, args: unknown): string => {
-  const { text, isError } = answerDiscovery(tool, args, index);
+  const { text, isError } = finished(answerDiscovery(tool, args, index));
   expect(isError).toBe(true);
   return text;
 };
@@ -206,7 +207,7 @@ describe('wrong arguments are named, with what is allowed', () => {
   test('in few words', () => {
     const args = Object.fromEntries(Array.from({ length: 1_000 }, (_, i) => [`argument${i}`, i]));
     expect(problem('tags', args).length).toBeLessThan(1_100);
-    expect(() => answerDiscovery('tags', JSON.parse('{"__proto__":{"detail":"full"}}'), index)).not.toThrow();
+    expect(() => finished(answerDiscovery('tags', JSON.parse('{"__proto__":{"detail":"full"}}'), index))).not.toThrow();
   });
 });
 

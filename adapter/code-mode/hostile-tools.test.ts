@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { answerDiscovery } from './discovery.ts';
+import { finished } from './testing/finished.ts';
 import { ToolIndex } from './tool-index.ts';
 
 const nested = (levels: number): string =>
@@ -59,9 +60,9 @@ const HOSTILE: readonly (readonly [string, string])[] = [
 
 test('an answer ends where definitions that multiply have cost too much', () => {
   const index = new ToolIndex(Array.from({ length: 200 }, () => MULTIPLYING));
-  const { text } = answerDiscovery('list_tools', { detail: 'detailed' }, index);
-  expect(text).toMatch(/^20 of 200 tools:/);
-  expect(text).toContain('180 more tools left out');
+  const { text } = finished(answerDiscovery('list_tools', { detail: 'detailed' }, index));
+  expect(text).toMatch(/^10 of 200 tools:/);
+  expect(text).toContain('190 more tools left out');
 });
 
 describe('a definition that is meant to hurt', () => {
@@ -70,12 +71,12 @@ describe('a definition that is meant to hurt', () => {
     const index = new ToolIndex(['{"name":"good","description":"evil friend"}', text]);
     const name = index.tools[1]?.name ?? '';
     const answers = [
-      answerDiscovery('search', { query: 'evil' }, index),
-      answerDiscovery('search', { query: 'evil', detail: 'detailed' }, index),
-      answerDiscovery('get_schema', { tools: [name, 'missing'] }, index),
-      answerDiscovery('list_tools', { detail: 'brief' }, index),
-      answerDiscovery('list_tools', { detail: 'full' }, index),
-      answerDiscovery('tags', { detail: 'full' }, index),
+      finished(answerDiscovery('search', { query: 'evil' }, index)),
+      finished(answerDiscovery('search', { query: 'evil', detail: 'detailed' }, index)),
+      finished(answerDiscovery('get_schema', { tools: [name, 'missing'] }, index)),
+      finished(answerDiscovery('list_tools', { detail: 'brief' }, index)),
+      finished(answerDiscovery('list_tools', { detail: 'full' }, index)),
+      finished(answerDiscovery('tags', { detail: 'full' }, index)),
     ];
     const ms = performance.now() - start;
     const listing = answers[3]?.text.split('\n') ?? [];

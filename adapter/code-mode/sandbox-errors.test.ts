@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
+import { CallFailure } from './call-failure.ts';
+import { SANDBOX_LIMITS } from './sandbox-limits.ts';
 import { failureOf, SHORT, valueOf } from './testing/sandbox-kit.ts';
 
 describe('code with a mistake', () => {
@@ -118,5 +120,46 @@ describe('code with a mistake', () => {
   test('sees errors as objects of its own', async () => {
     const code = `try { await call_tool(1) } catch (error) { return [error.constructor === Error, typeof error.stack] }`;
     expect(await valueOf(code)).toEqual([true, 'string']);
+  });
+});
+
+describe('a call that fails', () => {
+  const CATCHES = `try { await call_tool('a'); } catch (error) {
+    return [error instanceof Error, error.message, error.code, error.data, JSON.stringify(error)];
+  }`;
+  const rejected = (error: Error): Promise<unknown> => valueOf(CATCHES, { callTool: () => Promise.reject(error) });
+
+  test('says its code and data, which JSON shows with the message', async () => {
+    const data = '{"retry":{"__proto__":1},"n":7}';
+    expect(await rejected(new CallFailure('no such id', { code: '-32602', data }))).toEqual([
+      true,
+      'no such id',
+      -32602,
+      JSON.parse(data),
+      `{"message":"no such id","code":-32602,"data":${data}}`,
+    ]);
+  });
+
+  test('has neither where nothing gave them', async () => {
+    expect(await rejected(new Error('bad luck'))).toEqual([true, 'bad luck', null, null, '{"message":"bad luck"}']);
+  });
+
+  test('keeps its code where the data are too large', async () => {
+    const error = new CallFailure('much', {
+      code: '7',
+      data: JSON.stringify('x'.repeat(SANDBOX_LIMITS.callResultBytes)),
+    });
+    expect(await rejected(error)).toEqual([true, 'much', 7, null, '{"message":"much","code":7}']);
+  });
+
+  test('ends nothing where its data cannot be read', async () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+    expect(await rejected(new CallFailure('deep', { data: deep }))).toMatchObject({ 0: true, 1: expect.any(String) });
+  });
+
+  test('shows the message of what is refused before it is sent', async () => {
+    expect(await valueOf('try { await call_tool(1); } catch (error) { return JSON.stringify(error); }')).toContain(
+      'the name must be a string',
+    );
   });
 });

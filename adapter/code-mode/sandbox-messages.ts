@@ -28,7 +28,7 @@ export interface WorkerStart {
 
 export type ToWorker =
   | { readonly kind: 'run'; readonly code: string }
-  /** The answer to a call: JSON text of its value, or of the message of the error that it throws. */
+  /** The answer to a call: JSON text of its value, or of message, code and data of the error that it throws. */
   | { readonly kind: 'settle'; readonly id: number; readonly ok: boolean; readonly text: string };
 
 /** All strings are bounded by the limits before they are sent. */

@@ -77,8 +77,14 @@ export const PRELUDE = `(function (host, limits) {
     // Made here, so that it knows the line of the call.
     const error = new Failure();
     return new Future((resolve, reject) => {
-      const fail = (message) => {
-        define(error, 'message', message);
+      // JSON.stringify shows what it says.
+      const say = (name, value) =>
+        value === undefined ||
+        defineProperty(error, name, { __proto__: null, value, writable: true, enumerable: true, configurable: true });
+      const fail = (message, code, data) => {
+        say('message', message);
+        say('code', code);
+        say('data', data);
         reject(error);
       };
       if (typeof name !== 'string') return fail('call_tool(name, args): the name must be a string');
@@ -102,7 +108,6 @@ export const PRELUDE = `(function (host, limits) {
       delete calls[id];
       settled++;
       sendCalls();
-      if (!ok) return call.fail(parse(text));
       let value;
       try {
         value = parse(text);
@@ -111,7 +116,8 @@ export const PRELUDE = `(function (host, limits) {
         const isWrong = error !== null && getPrototypeOf(error) === Wrong.prototype;
         return isWrong ? call.fail('the answer is not JSON: ' + show(error)) : call.reject(error);
       }
-      call.resolve(value);
+      if (ok) call.resolve(value);
+      else call.fail(value.message, value.code, value.data);
     },
     encode(value) {
       const text = stringify(value);

@@ -1,11 +1,12 @@
 import type { Worker } from 'node:worker_threads';
 
+import { failureText } from './call-failure.ts';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { CodeEnd, FromWorker, SandboxFailure, ToWorker } from './sandbox-messages.ts';
 
 /**
  * Makes a call for the code. Resolves with the JSON text of what the code gets; an error is thrown in the code with its
- * message. `signal` aborts when the run ends, for whatever reason.
+ * message and, of a CallFailure, its code and data. `signal` aborts when the run ends, for whatever reason.
  */
 export type CallTool = (name: string, args: Record<string, unknown>, signal: AbortSignal) => Promise<string>;
 
@@ -121,7 +122,7 @@ export class SandboxRun {
     const { signal } = this.#calling;
     const answer = await this.#answer(name, args, signal).catch((error: unknown) => ({
       ok: false,
-      text: JSON.stringify(messageOf(error).slice(0, this.#limits.callResultBytes)),
+      text: failureText(error, this.#limits.callResultBytes),
     }));
     if (signal.aborted) return;
     this.#answered++;
@@ -147,8 +148,4 @@ export class SandboxRun {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -7,7 +7,6 @@ const MAX_STEPS = 1_000;
 
 /** The words that a tool is found by. `details` is what is said about its parameters, and their values. */
 export interface SearchEntry {
-  readonly id: number;
   readonly name: string;
   readonly title: string;
   readonly tags: string;
@@ -15,13 +14,11 @@ export interface SearchEntry {
   readonly description: string;
   readonly details: string;
 }
-export type SearchField = Exclude<keyof SearchEntry, 'id'>;
 
-export function searchEntry(tool: ListedTool, id: number): SearchEntry {
+export function searchEntry(tool: ListedTool): SearchEntry {
   const { name, title = '', description } = tool;
   const parameters = parametersOf(tool);
   return {
-    id,
     name,
     title,
     tags: tool.tags.join(' '),

@@ -1,21 +1,26 @@
-import MiniSearch, { type SearchOptions } from 'minisearch';
+import { MAX_RESULTS } from './definitions.ts';
 import { type ListedTool, listedTool, type ToolWarnings } from './listed-tool.ts';
-import { type SearchEntry, searchEntry, type SearchField } from './search-entry.ts';
+import { best, type Ranked, together } from './ranking.ts';
+import { SearchBudget } from './search-budget.ts';
+import { searchEntry } from './search-entry.ts';
 import { synonymsOf } from './synonyms.ts';
 import { folded, tagsOf } from './tag-groups.ts';
+import { type Scores, TermIndex } from './term-index.ts';
 import { queryWordsOf, squashed, termsOf } from './words.ts';
 
 /** What a word weighs by where it stands. */
 const WEIGHTS = { name: 4, title: 3, parameters: 2, tags: 2, description: 1, details: 0.5 };
-const FIELDS = Object.keys(WEIGHTS) as SearchField[];
-/** Where words are few and chosen: only there a word with a typing error is looked for. */
-const LABELS: readonly SearchField[] = ['name', 'title', 'parameters', 'tags'];
 
 /** UTF-16 units of a tool that are searched, for each of its fields. */
 const MAX_TEXT = 4_000;
 const MAX_QUERY = 1_000;
+/** Of a name that does not exist. */
+const MAX_NAME = 200;
 const MAX_TERMS = 24;
-const MIN_PREFIX = 3;
+/** Parts of a word that is looked at as two. */
+const MIN_PART = 3;
+/** About what it takes to look whether a word is two, in steps. */
+const STEPS_OF_SPLIT = 100;
 const SYNONYM_WEIGHT = 0.25;
 /** No tool has the word itself. */
 const SYNONYM_OF_UNKNOWN_WEIGHT = 0.75;
@@ -26,8 +31,6 @@ const ALTERNATIVES = 5;
 const NEAREST = 3;
 /** UTF-16 units of definitions that are read before others get their turn. */
 const STEP_CHARS = 10_000;
-/** Scores that differ by less are equal: sums of floating point numbers depend on their order. */
-const PRECISION = 1e6;
 
 /** They say nothing about a tool; names may hold them, so they are searched for when nothing else is left. */
 const STOP_WORDS: ReadonlySet<string> = new Set(
@@ -37,32 +40,29 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
   ),
 );
 
-interface Ranked {
-  readonly tool: ListedTool;
-  readonly score: number;
-}
-
-/** The tools of a server, and the search in them. */
+/**
+ * The tools of a server, and the search in them. Searches are generators: whoever runs one to its end lets others go on
+ * where it yields.
+ */
 export class ToolIndex {
   /** What has to be said of all of them. */
   readonly warning: string | undefined;
   readonly #tools: ListedTool[] = [];
   readonly #byName = new Map<string, ListedTool[]>();
+  /** Places in the list, by the name without what spellings differ in. */
+  readonly #bySquashed = new Map<string, number[]>();
   readonly #byTag = new Map<string, Set<ListedTool>>();
-  readonly #engine: MiniSearch<SearchEntry>;
-  /** Every term that a tool has. */
-  readonly #terms = new Set<string>();
-  /** How many of the tools can be searched: the others are added with the first search. */
-  #searchable = 0;
+  readonly #words = new TermIndex(WEIGHTS);
+  /** Names alone: only there, where words are few and chosen, a word with a typing error is looked for. */
+  readonly #names = new TermIndex({ name: WEIGHTS.name });
 
   /** Takes definitions (JSON texts) as they are shown to clients, warnings included. What has no name is left out. */
   constructor(tools: readonly string[], warnings?: ToolWarnings) {
     this.warning = warnings?.ofAll;
-    this.#engine = searchEngine((term) => this.#terms.add(term));
-    this.#add(tools, warnings);
+    for (const tool of tools) this.#add(tool, warnings);
   }
 
-  /** The same, ready for searches, in steps of a few milliseconds: `pause` lets others go on. */
+  /** The same in steps of a few milliseconds: `pause` lets others go on. */
   static async of(
     tools: readonly string[],
     warnings: ToolWarnings | undefined,
@@ -75,8 +75,7 @@ export class ToolIndex {
         await pause();
         chars = 0;
       }
-      index.#add([tool], warnings);
-      index.#makeSearchable();
+      index.#add(tool, warnings);
       chars += tool.length;
     }
     return index;
@@ -97,121 +96,122 @@ export class ToolIndex {
     return this.#byTag.get(folded(tag)) ?? new Set();
   }
 
-  /** Best first; tools that fit equally well in the order of the upstream. Undefined for a query without words. */
-  search(query: string, accepts: (tool: ListedTool) => boolean = () => true): readonly ListedTool[] | undefined {
+  /** Up to as many as are ever shown, best first; tools that fit equally well in the order of the upstream. Undefined for a query without words. */
+  *search(
+    query: string,
+    accepts: (tool: ListedTool) => boolean = () => true,
+    budget = new SearchBudget(),
+  ): Generator<void, readonly ListedTool[] | undefined> {
     const text = query.slice(0, MAX_QUERY);
-    const terms = this.#termsOf(text);
+    const terms = termsIn(text, this.#words, budget);
     if (terms.length === 0) return undefined;
-    const meant = namesIn(text);
-    const isMeant = ({ tool }: Ranked): boolean => meant.has(squashed(tool.name));
-    const ranked = this.#ranked(terms, FIELDS).filter(({ tool }) => accepts(tool));
-    const least = (ranked[0]?.score ?? 0) * MIN_SHARE;
-    return ranked
-      .filter((one, i) => i < ALTERNATIVES || one.score >= least || isMeant(one))
-      .toSorted((a, b) => Number(isMeant(b)) - Number(isMeant(a)))
-      .map(({ tool }) => tool);
+    const meant = new Set([...namesIn(text)].flatMap((name) => this.#bySquashed.get(name) ?? []));
+    const isAccepted = (id: number): boolean => accepts(this.#tools[id] as ListedTool);
+    const isMeant = (id: number): boolean => meant.has(id);
+    const scores = yield* this.#scores(terms, this.#words, budget);
+    const found = yield* best(scores, MAX_RESULTS, isAccepted, isMeant);
+    const byScore = found.toSorted((a, b) => b.score - a.score || a.id - b.id);
+    const alternatives = new Set(byScore.slice(0, ALTERNATIVES));
+    const least = (byScore[0]?.score ?? 0) * MIN_SHARE;
+    return this.#toolsOf(found.filter((one) => alternatives.has(one) || one.score >= least || isMeant(one.id)));
   }
 
   /** Names like one that does not exist, the most similar first. */
-  nearest(name: string): readonly string[] {
-    const terms = this.#termsOf(name.slice(0, MAX_QUERY));
-    const names = this.#ranked(terms, ['name']).map(({ tool }) => tool.name);
-    return [...new Set(names)].slice(0, NEAREST);
+  *nearest(name: string, budget = new SearchBudget()): Generator<void, readonly string[]> {
+    const terms = termsIn(name.slice(0, MAX_NAME), this.#names, budget);
+    const scores = yield* this.#scores(terms, this.#names, budget);
+    const found = yield* best(
+      scores,
+      MAX_RESULTS,
+      () => true,
+      () => false,
+    );
+    return [...new Set(this.#toolsOf(found).map((tool) => tool.name))].slice(0, NEAREST);
   }
 
-  #ranked(terms: readonly string[], fields: SearchField[]): readonly Ranked[] {
-    const vocabulary = this.#vocabulary;
-    const scores = new Map<number, number>();
-    const add = (words: readonly string[], how: SearchOptions, weigh: (terms: number) => number): void => {
-      for (const { id, score, queryTerms } of this.#engine.search(words.join(' '), how)) {
-        scores.set(id as number, (scores.get(id as number) ?? 0) + score * weigh(queryTerms.length));
-      }
-    };
-    // The engine multiplies with the number of terms that a tool has; doing it once more, tools that have all of them win
-    // over one that has a single term in its name. How many synonyms of a term a tool has means nothing.
-    add(terms, { fields }, (count) => count);
-    const unknown = terms.filter((term) => !vocabulary.has(term));
-    const labels = fields.filter((field) => LABELS.includes(field));
-    add(unknown, { fields: labels, prefix: false, fuzzy: typosOf }, (count) => count);
+  /** What comes first tells most: where the budget ends, only what is less like the words is missing. */
+  *#scores(terms: readonly string[], index: TermIndex<string>, budget: SearchBudget): Generator<void, Scores> {
+    const found = terms.map((): Scores => new Map());
+    const scoresOf = (i: number): Scores => found[i] ?? new Map();
+    for (const [i, term] of terms.entries()) index.exact(term, scoresOf(i), budget);
+    yield;
+    const unknown = terms.filter((term) => !index.has(term));
+    const total: Scores = new Map();
     for (const [words, weight] of [
-      [terms.filter((term) => vocabulary.has(term)), SYNONYM_WEIGHT],
+      [terms.filter((term) => index.has(term)), SYNONYM_WEIGHT],
       [unknown, SYNONYM_OF_UNKNOWN_WEIGHT],
     ] as const) {
-      const others = words.flatMap(synonymsOf).filter((term) => vocabulary.has(term) && !terms.includes(term));
-      add([...new Set(others)], { fields, prefix: false }, (count) => weight / count);
+      const others = new Set(words.flatMap(synonymsOf).filter((term) => !terms.includes(term)));
+      const scores: Scores = new Map();
+      for (const term of others) index.exact(term, scores, budget);
+      for (const [id, score] of scores) total.set(id, (total.get(id) ?? 0) + score * weight);
+      yield;
     }
-    return [...scores]
-      .map(([id, score]) => ({ id, score: Math.round(score * PRECISION) }))
-      .sort((a, b) => b.score - a.score || a.id - b.id)
-      .flatMap(({ id, score }) => {
-        const tool = this.tools[id];
-        return tool === undefined ? [] : [{ tool, score }];
-      });
-  }
-
-  #termsOf(query: string): readonly string[] {
-    const words = queryWordsOf(query);
-    const all = new Set(words.flatMap(({ word, terms }) => [...terms, ...this.#compound(word, terms)]));
-    const telling = [...all].filter((term) => !STOP_WORDS.has(term));
-    return (telling.length > 0 ? telling : [...all]).slice(0, MAX_TERMS);
-  }
-
-  /** Two words that are written as one: readfile, where the tools say read and file. */
-  #compound(word: string, terms: readonly string[]): readonly string[] {
-    const vocabulary = this.#vocabulary;
-    if (terms.some((term) => vocabulary.has(term))) return [];
-    for (let at = MIN_PREFIX; at <= word.length - MIN_PREFIX; at++) {
-      const parts = [...termsOf(word.slice(0, at)), ...termsOf(word.slice(at))];
-      if (parts.length > 1 && parts.every((part) => vocabulary.has(part))) return parts;
+    const alike: Scores[] = [];
+    for (const term of unknown) {
+      const scores: Scores = new Map();
+      yield* this.#names.like(term, typosOf(term), scores, budget);
+      alike.push(scores);
+      yield;
     }
-    return [];
-  }
-
-  get #vocabulary(): ReadonlySet<string> {
-    this.#makeSearchable();
-    return this.#terms;
-  }
-
-  #add(tools: readonly string[], warnings: ToolWarnings | undefined): void {
-    for (const text of tools) {
-      const tool = listedTool(text, warnings);
-      if (tool === undefined) continue;
-      this.#tools.push(tool);
-      const same = this.#byName.get(tool.name);
-      if (same === undefined) this.#byName.set(tool.name, [tool]);
-      else same.push(tool);
-      for (const tag of tagsOf(tool).map(folded)) {
-        const group = this.#byTag.get(tag);
-        if (group === undefined) this.#byTag.set(tag, new Set([tool]));
-        else group.add(tool);
-      }
+    for (const [i, term] of terms.entries()) {
+      yield* index.beginning(term, scoresOf(i), budget);
+      yield;
     }
+    yield* together(found, total);
+    yield* together(alike, total);
+    return total;
   }
 
-  #makeSearchable(): void {
-    for (; this.#searchable < this.#tools.length; this.#searchable++) {
-      const tool = this.#tools[this.#searchable];
-      if (tool !== undefined) this.#engine.add(searchEntry(tool, this.#searchable));
+  #toolsOf(ranked: readonly Ranked[]): readonly ListedTool[] {
+    return ranked.flatMap(({ id }) => this.#tools[id] ?? []);
+  }
+
+  #add(text: string, warnings: ToolWarnings | undefined): void {
+    const tool = listedTool(text, warnings);
+    if (tool === undefined) return;
+    put(this.#byName, tool.name, tool);
+    put(this.#bySquashed, squashed(tool.name), this.#tools.length);
+    this.#tools.push(tool);
+    for (const tag of tagsOf(tool).map(folded)) {
+      const group = this.#byTag.get(tag);
+      if (group === undefined) this.#byTag.set(tag, new Set([tool]));
+      else group.add(tool);
     }
+    const entry = searchEntry(tool);
+    const names = termsOf(entry.name.slice(0, MAX_TEXT));
+    this.#names.add(() => names);
+    this.#words.add((field) => (field === 'name' ? names : termsOf(entry[field].slice(0, MAX_TEXT))));
   }
 }
 
-function searchEngine(onTerm: (term: string) => void): MiniSearch<SearchEntry> {
-  return new MiniSearch<SearchEntry>({
-    fields: FIELDS,
-    // Fields are split here; queries come as terms.
-    tokenize: (text, field) => [...(field === undefined ? text.split(' ') : termsOf(text.slice(0, MAX_TEXT)))],
-    processTerm: (term, field) => {
-      if (field !== undefined) onTerm(term);
-      return term;
-    },
-    autoVacuum: false,
-    searchOptions: {
-      boost: WEIGHTS,
-      prefix: (term) => term.length >= MIN_PREFIX,
-      weights: { prefix: 0.3, fuzzy: 0.2 },
-    },
-  });
+function put<T>(map: Map<string, T[]>, key: string, value: T): void {
+  const same = map.get(key);
+  if (same === undefined) map.set(key, [value]);
+  else same.push(value);
+}
+
+function termsIn(query: string, index: TermIndex<string>, budget: SearchBudget): readonly string[] {
+  const words = queryWordsOf(query);
+  const all = new Set(words.flatMap(({ word, terms }) => [...terms, ...compound(word, terms, index, budget)]));
+  const telling = [...all].filter((term) => !STOP_WORDS.has(term));
+  return (telling.length > 0 ? telling : [...all]).slice(0, MAX_TERMS);
+}
+
+/** Two words that are written as one: readfile, where the tools say read and file. */
+function compound(
+  word: string,
+  terms: readonly string[],
+  index: TermIndex<string>,
+  budget: SearchBudget,
+): readonly string[] {
+  if (terms.some((term) => index.has(term))) return [];
+  for (let at = MIN_PART; at <= word.length - MIN_PART && !budget.isSpent; at++) {
+    budget.spend(STEPS_OF_SPLIT);
+    const parts = [...termsOf(word.slice(0, at)), ...termsOf(word.slice(at))];
+    if (parts.length > 1 && parts.every((part) => index.has(part))) return parts;
+  }
+  return [];
 }
 
 /** Characters that may be wrong in a word that no tool has. */

@@ -13,6 +13,7 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { MountAdditions } from './create-mount.ts';
 import type { RequestFacts } from './incoming.ts';
+import { inTurns } from './in-turns.ts';
 import { nestedCall, type Post } from './nested-call.ts';
 import { toolTimeouts } from './settings.ts';
 import { TurnTools } from './turn-tools.ts';
@@ -90,7 +91,8 @@ function discoveryStep(tool: Parameters<typeof answerDiscovery>[0], indexOf: Ind
   return {
     needsHome: false,
     async prepare(call) {
-      const { text, isError } = answerDiscovery(tool, call.request.params['arguments'], await indexOf(call));
+      const answering = answerDiscovery(tool, call.request.params['arguments'], await indexOf(call));
+      const { text, isError } = await inTurns(answering);
       return textResult([text], isError);
     },
   };

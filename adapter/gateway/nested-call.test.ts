@@ -129,6 +129,19 @@ describe('what code gets of a call', () => {
     await expect(scene(answer).run()).rejects.toThrow(says);
   });
 
+  test('keeps code and data of an error of the protocol as they were written', async () => {
+    const error = { code: -32_042, message: 'open', data: { elicitations: [{ url: 'http://a' }] } };
+    await expect(scene(json({ error })).run()).rejects.toMatchObject({
+      code: '-32042',
+      data: JSON.stringify(error.data),
+    });
+    await expect(scene(json({ error: { message: 'no' } })).run()).rejects.toMatchObject({
+      code: undefined,
+      data: undefined,
+    });
+    await expect(scene(json({ error: [1] as never })).run()).rejects.toMatchObject({ code: undefined });
+  });
+
   test('keeps texts with all that they escape, and blocks as they came', async () => {
     const texts = ['a "quoted" \\ \n\u2028 \ud800', '', 'Grüße 🌍'];
     const [first, second] = await Promise.all([

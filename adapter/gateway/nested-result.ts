@@ -1,3 +1,4 @@
+import { CallFailure } from '../code-mode/call-failure.ts';
 import { elements, locate } from '../exchange/json-scan.ts';
 
 /** A response message, as far as it is looked at. */
@@ -26,7 +27,7 @@ interface Block {
  */
 export function resultForCode(json: string, message: CallResponse | null): string {
   const result = message?.result;
-  if (typeof result !== 'object' || result === null) throw new Error(reasonOf(message));
+  if (typeof result !== 'object' || result === null) throw failureOf(json, message);
   const { content, isError, resultType } = result;
   const blocks = Array.isArray(content) ? (content as (Block | null)[]) : [];
   if (isError === true) {
@@ -52,6 +53,17 @@ export function resultForCode(json: string, message: CallResponse | null): strin
   const present = Object.entries(members).filter(([, value]) => value !== undefined);
   return `{${present.map(([name, value]) => `"${name}":${value}`).join(',')}}`;
 }
+
+/** The error of the protocol with all that it says. */
+function failureOf(json: string, message: CallResponse | null): CallFailure {
+  const part = (name: string): string | undefined => {
+    const span = isObject(message?.error) ? locate(json, ['error', name]) : undefined;
+    return span && json.slice(span.start, span.end);
+  };
+  return new CallFailure(reasonOf(message), { code: part('code'), data: part('data') });
+}
+
+const isObject = (value: unknown): boolean => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 function reasonOf(message: CallResponse | null): string {
   const { message: reason, data } = message?.error ?? {};

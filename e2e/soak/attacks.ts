@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openRawClient, type RawClient } from '../support/raw-client.ts';
-import { HOSTILE_TOOLS } from './hostile-upstream.ts';
+import { HOSTILE_TOOLS, wordsOf } from './hostile-upstream.ts';
 
 const MIB = 1 << 20;
 /** How long a client holds on that reads or writes nothing. */
@@ -114,6 +114,13 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   'lists of a hostile upstream': (target) =>
     inSession(target, async (client) => {
       for (let i = 0; i < 3; i++) await client.call('tools/list').catch(() => undefined);
+    }),
+  'names that code mode does not know': (target) =>
+    inSession({ ...target, mount: `${target.mount}-code` }, async (client) => {
+      const tools = Array.from({ length: 40 }, (_, i) => wordsOf(24, i));
+      const signal = AbortSignal.timeout(PATIENCE_MS);
+      await client.request('tools/call', { name: 'evil_code_get_schema', arguments: { tools } }, signal);
+      await client.request('tools/call', { name: 'evil_code_search', arguments: { query: wordsOf(24, 0) } }, signal);
     }),
   ...Object.fromEntries(Object.keys(HOSTILE_TOOLS).map((name) => [`the tool ${name}`, callTool(name)])),
 };

@@ -52,11 +52,20 @@ export const HOSTILE_TOOLS: Readonly<Record<string, Answer>> = {
 
 /** The `tools/list` of the hostile upstream: each tool once, and sometimes far too many. */
 const LISTS: readonly Answer[] = [
-  (id, reply) => asJson(reply, result(id, { tools: Object.keys(HOSTILE_TOOLS).map(tool) })),
+  (id, reply) => asJson(reply, result(id, { tools: Object.keys(HOSTILE_TOOLS).map((name) => tool(name)) })),
   (id, reply) => asJson(reply, result(id, { tools: Array.from({ length: 200_000 }, (_, i) => tool(`t${i}`)) })),
   (id, reply) => asJson(reply, result(id, { tools: [tool('\u202e'.repeat(MIB))], nextCursor: 'x'.repeat(4096) })),
+  (id, reply) => asJson(reply, result(id, { tools: Array.from({ length: 3000 }, (_, i) => wordyTool(i)) })),
 ];
-const tool = (name: string): object => ({ name, description: 'x'.repeat(100), inputSchema: { type: 'object' } });
+const tool = (name: string, description = 'x'.repeat(100)): object => ({
+  name,
+  description,
+  inputSchema: { type: 'object' },
+});
+const wordyTool = (i: number): object => tool(wordsOf(3, i).replaceAll(' ', '_'), wordsOf(180, i));
+/** Hardly one of them is in two places. */
+export const wordsOf = (count: number, seed: number): string =>
+  Array.from({ length: count }, (_, i) => ((seed + 1) * 1_000_003 * (i + 7)).toString(36)).join(' ');
 
 let lists = 0;
 

@@ -82,6 +82,7 @@ export async function soak(
       servers: [
         { id: 'good', mount_path: '/mcp/good', upstream: { url: `${good.url}/mcp` } },
         { id: 'evil', mount_path: '/mcp/evil', upstream: { url: `${evil}/mcp` } },
+        { id: 'evil_code', mount_path: '/mcp/evil-code', upstream: { url: `${evil}/mcp` }, code_mode_enabled: true },
       ],
     },
   });
