@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { McpAdapter } from '../crds/v1alpha1/mcp-adapter.ts';
+import { build } from './mcp-adapter/build.ts';
 import { check } from './mcp-adapter/check.ts';
+import { effectiveConfig } from './mcp-adapter/effective-config.ts';
+import { warningsOf } from './mcp-adapter/warnings.ts';
 import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
 import { preparing } from './scrape-group/prepare.ts';
 import { first } from './scrape-group/testing/sources.ts';
@@ -11,6 +15,13 @@ const cpuMs = (work: () => unknown): number => {
   work();
   const { user, system } = process.threadCpuUsage(start);
   return (user + system) / 1000;
+};
+const CONTEXT = {
+  image: 'adapter:1',
+  podSecurity: 'restricted' as const,
+  serves: { httpRoutes: true, serviceMonitors: true },
+  services: () => undefined,
+  referencesRevision: undefined,
 };
 const server = { id: 'a', mount_path: '/a', upstream: { url: 'http://a/mcp' } };
 
@@ -61,9 +72,10 @@ describe('a budget', () => {
       budget.step('spec');
       return 'done';
     };
-    expect(withinBudget(work, () => 'refused', once)).toBe('done');
+    expect(withinBudget('spec', work, () => 'refused', once)).toBe('done');
     expect(
       withinBudget(
+        'spec',
         work,
         ({ path }) => `refused at ${path}`,
         () => slow(5),
@@ -71,11 +83,13 @@ describe('a budget', () => {
     ).toBe('refused at spec');
   });
 
-  test('lets other errors through', () => {
+  test('H1 T23: work that fails for whatever reason is refused, since it would fail again', () => {
     const work = (): never => {
-      throw new Error('broken');
+      'x'.repeat(2 ** 29).repeat(8);
+      throw new Error('texts have no end here');
     };
-    expect(() => withinBudget(work, () => 'refused', ownFilesBudget)).toThrow('broken');
+    const refused = withinBudget('spec', work, ({ path, message }) => `${path} ${message}`, ownFilesBudget);
+    expect(refused).toBe('spec cannot be worked on: Invalid string length');
   });
 });
 
@@ -209,5 +223,89 @@ describe('T12 T23: a resource that was made to take long', () => {
     expect(prepare(first('one')).problems).toEqual([
       expect.objectContaining({ reason: 'InvalidSpec', message: expect.stringContaining('computing time') }),
     ]);
+  });
+});
+
+describe('H1 T23: what takes the square of its length', () => {
+  const LONG = 100_000;
+  const slashes = `${'/'.repeat(LONG)}x`;
+  const headers = (value: string): Record<string, unknown> => ({
+    'spec.config.servers': [{ ...server, upstream: { url: 'http://a/mcp', static_headers: { 'X-A': value } } }],
+  });
+  const mounting = (mountPath: string): Record<string, unknown> => ({
+    'spec.podOverlay': {
+      spec: {
+        containers: [{ name: 'adapter', volumeMounts: [{ name: 'more', mountPath }] }],
+        volumes: [{ name: 'more', emptyDir: {} }],
+      },
+    },
+  });
+  const unknown = Object.fromEntries(Array.from({ length: 5000 }, (_, index) => [`portx${index}`, 1]));
+
+  // Each took 5 to 30 s.
+  test.each<[string, Record<string, unknown>]>([
+    ['a storage root of slashes', { 'spec.config.storage': { root: slashes } }],
+    ['a mount path of slashes', mounting(slashes)],
+    ['a header of letters', headers('a'.repeat(LONG))],
+    ['a header of digits', headers('1'.repeat(LONG))],
+    ['a header of references', headers('${A:-x}'.repeat(LONG / 7))],
+    ['a mount path from a variable', { 'spec.env': [{ name: 'A', value: slashes.slice(0, 60_000) }], ...at('${A}x') }],
+  ])('%s', (_, values) => {
+    const resource = sampleAdapter(values);
+    expect(
+      cpuMs(() => {
+        const checked = check(resource, { httpRoutes: true }, DEFAULT_PERMISSIONS, ownFilesBudget());
+        if (checked.ok) warningsOf(checked.adapter.spec, effectiveConfig(checked.adapter.spec));
+      }),
+    ).toBeLessThan(1000);
+  });
+
+  test('thousands of unknown keys: the first thousand are told', () => {
+    let found: string[] = [];
+    expect(cpuMs(() => (found = problems({ 'spec.config.core': unknown })))).toBeLessThan(1000);
+    expect(found).toHaveLength(1000);
+  });
+
+  function at(path: string): Record<string, unknown> {
+    return { 'spec.config.servers': [{ ...server, mount_path: path }] };
+  }
+});
+
+describe('H1 T23: a resource whose parts multiply or nest', () => {
+  const nested = (levels: number): unknown => {
+    let value: unknown = 1;
+    for (let level = 0; level < levels; level += 1) value = [value];
+    return value;
+  };
+
+  test.each([101, 9000])('%i levels deep is refused at its path, and no stack is used up', (levels) => {
+    const expected = [expect.stringMatching(/nested deeper than 100 levels/)];
+    expect(problems({ 'spec.config.servers': nested(levels) })).toEqual(expected);
+    expect(problems({ 'spec.podOverlay': { spec: { affinity: nested(levels) } } })).toEqual(expected);
+    const scrape = { type: 'instant', extraArgs: { a: nested(levels) } } as const;
+    expect(sourceProblems({ source: { scrape } })).toEqual(expected);
+    expect(sourceProblems({ scraper: { a: nested(levels) } })).toEqual(expected);
+  });
+
+  test('folders of hundreds of servers in hundreds of containers', () => {
+    const servers = Array.from({ length: 900 }, (_, index) => ({
+      id: `a${index}`,
+      mount_path: `/a${index}`,
+      upstream: { url: 'http://localhost/' },
+    }));
+    const containers = Array.from({ length: 200 }, (_, index) => ({
+      name: `c${index}`,
+      ports: [{ containerPort: 80 }],
+      volumeMounts: [{ name: 'storage', mountPath: '/data' }],
+    }));
+    const adapter = sampleAdapter({
+      'spec.config.servers': servers,
+      'spec.config.storage': { layout: 'per_server' },
+      'spec.storage': { claim: { size: '1Gi' } },
+      'spec.podOverlay': { spec: { containers } },
+    });
+    expect(() => build(adapter as unknown as McpAdapter, CONTEXT)).toThrow(
+      'spec.podOverlay gives the containers more than 5000 mounts',
+    );
   });
 });

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net';
 import { z } from 'zod';
+import { withoutEndSlashes, withoutOuterSlashes } from './slashes.ts';
 import { onText, trimmedAnd, trimmedOrNull } from './values.ts';
 
 /**
@@ -61,7 +62,7 @@ export function httpUrl() {
 /** An absolute URL that paths are appended to, without its trailing slash; null or blank when there is none. */
 export function baseUrlOrNull() {
   const allowed = 'an absolute http:// or https:// URL without credentials, query and fragment, or null';
-  return trimmedOrNull(allowed, isBaseUrl).transform((value) => value?.replace(/\/+$/, '') ?? null);
+  return trimmedOrNull(allowed, isBaseUrl).transform((value) => (value === null ? null : withoutEndSlashes(value)));
 }
 
 /** Where telemetry goes: an absolute URL, or `host:port` (which gRPC exporters take). */
@@ -97,7 +98,7 @@ export function hostPattern() {
 export function httpPath() {
   const error = 'an HTTP path other than /, made of letters, digits and . _ ~ @ + , = - between slashes';
   return z.preprocess(
-    onText((path) => `/${path.trim().replaceAll(/^\/+|\/+$/g, '')}`),
+    onText((path) => `/${withoutOuterSlashes(path.trim())}`),
     z
       .string({ error })
       .regex(SEGMENTS, { error })

@@ -1,5 +1,6 @@
 import { ExactNumber } from './exact-number.ts';
 import type { AdapterConfig } from './adapter.ts';
+import { hasRandomWord } from './random-word.ts';
 import { createRedaction, type Redaction } from './redact.ts';
 import { decoded, redactUrl, secretsOfUrl } from './redact-url.ts';
 import type { Environment } from './reference.ts';
@@ -70,7 +71,7 @@ export function secretsOf(config: AdapterConfig, env: Environment = {}): string[
 }
 
 /** Letters and digits mixed, or an id in hexadecimal. */
-const RANDOM_WORD = /(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{16,}|^[0-9a-f-]{32,}$/i;
+const isRandom = (word: string): boolean => hasRandomWord(word, 16) || /^[0-9a-f-]{32,}$/i.test(word);
 
 /**
  * Words in the paths and queries of upstreams' URLs that are credentials: random ones, and values of variables, which
@@ -81,7 +82,7 @@ function secretWords({ servers }: AdapterConfig, env: Environment): string[] {
   const names = servers.map(({ id, mount_path: mount }) => `${id} ${mount}`).join(' ');
   return servers
     .flatMap(({ upstream }) => upstream.url.replace(/^[^/]*\/\/[^/?#]*/, '').split(/[/?&=#]/))
-    .filter((word) => (RANDOM_WORD.test(word) || values.has(decoded(word))) && !names.includes(word))
+    .filter((word) => (isRandom(word) || values.has(decoded(word))) && !names.includes(word))
     .flatMap((word) => [word, decoded(word)]);
 }
 

@@ -50,7 +50,7 @@ describe('hasReference', () => {
   });
 });
 
-describe('T23: texts that were made to take long', () => {
+describe('H1 T23: texts that were made to take long', () => {
   it.each([
     ['references that never end', '${A:-'.repeat(40_000)],
     ['beginnings of references', '${'.repeat(400_000)],

@@ -22,30 +22,37 @@ interface Checked {
 
 /** Nobody reads more, and words for each of many thousands take long. */
 const MAX_ISSUES = 1000;
+/** Of the unknown keys of one mapping, how many are compared with those that are known. */
+const MAX_SUGGESTIONS = 20;
 
 /**
- * Turns what zod says about a document into problems: one for each unknown key, and one for each other mistake, of which
- * the first 1,000 count.
+ * Turns what zod says about a document into problems: one for each unknown key, and one for each other mistake. The first
+ * 1,000 count.
  */
 export function schemaProblems(issues: readonly z.core.$ZodIssue[], checked: Checked): LocatedProblem[] {
   const all = issues.slice(0, MAX_ISSUES).flatMap((issue) => {
     const at = issue.path.filter((key) => typeof key !== 'symbol');
     if (issue.code !== 'unrecognized_keys') return [{ at, problem: valueProblem(issue, at, checked) }];
     const known = knownKeys(schemaAt(checked.schema, at, checked.document));
-    return issue.keys.map((key) => ({ at: [...at, key], problem: keyProblem([...at, key], key, known) }));
+    const keys = issue.keys.slice(0, MAX_ISSUES);
+    return keys.map((key, index) => ({
+      at: [...at, key],
+      problem: keyProblem([...at, key], key, known, index < MAX_SUGGESTIONS),
+    }));
   });
   // Several checks of one field have the same message.
   const seen = new Set<string>();
-  return all.filter(({ problem: { path, message } }) => {
+  const different = all.filter(({ problem: { path, message } }) => {
     const isNew = !seen.has(`${path}\n${message}`);
     seen.add(`${path}\n${message}`);
     return isNew;
   });
+  return different.slice(0, MAX_ISSUES);
 }
 
-function keyProblem(at: Path, key: string, known: readonly string[]): Problem {
+function keyProblem(at: Path, key: string, known: readonly string[], suggests: boolean): Problem {
   const path = dottedPath(at);
-  const suggestion = nearest(key, known);
+  const suggestion = suggests ? nearest(key, known) : undefined;
   const message = 'is not a known key';
   if (suggestion !== undefined) return { path, message: `${message}; did you mean ${suggestion}?`, suggestion };
   return { path, message: `${message}; known here: ${known.join(', ')}`, allowed: known.join(', ') };

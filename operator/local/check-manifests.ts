@@ -61,6 +61,7 @@ function problemsOf(manifest: Manifest, permissions: Permissions): readonly Prob
 
 const checkOwn = (object: KubernetesObject, permissions: Permissions): Checked =>
   withinBudget(
+    'spec',
     (budget) => check(object, SERVED, permissions, budget),
     (problem) => ({ ok: false, reason: 'InvalidSpec', problems: [problem] }),
     ownFilesBudget,

@@ -1,5 +1,6 @@
 import { BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
 import { isAbsolute, join } from 'node:path';
+import { withoutEndSlashes } from '../../crds/config/slashes.ts';
 import { parse, stringify } from 'yaml';
 import { FOLDERS_CONTAINER } from '../mcp-adapter/defaults.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
@@ -136,7 +137,7 @@ function folderOfMounts(containers: readonly Container[], folder: string): Map<s
       .filter(({ mountPath }) => isAbsolute(mountPath))
       .map(
         ({ name, mountPath, subPath = '' }) =>
-          [mountPath.replace(/\/+$/, ''), join(folder, 'volumes', name, subPath)] as const,
+          [withoutEndSlashes(mountPath), join(folder, 'volumes', name, subPath)] as const,
       )
       .sort(([a], [b]) => b.length - a.length),
   );

@@ -1,4 +1,5 @@
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
+import { withoutEndSlashes } from '../../crds/config/slashes.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { MAX_PATTERN } from '../../crds/v1alpha1/limits.ts';
 import type { Budget } from '../pods/budget.ts';
@@ -76,7 +77,7 @@ const mountableRoot: Rule = (resource) => {
   const at = [...CONFIG, 'storage', 'root'];
   const root = textAt(resource, ...at)?.trim();
   if (root === undefined || isUnknown(root)) return [];
-  const path = root.replace(/\/+$/, '');
+  const path = withoutEndSlashes(root);
   if (!root.startsWith('/') || path === '' || /\/\.{1,2}(\/|$)|:/.test(root)) {
     return [{ at, message: 'must be an absolute path other than /, without : and .. : the storage is mounted there' }];
   }

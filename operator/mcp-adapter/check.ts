@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { checkAdapterConfig } from '../../crds/config/load.ts';
 import type { Problem } from '../../crds/config/problem.ts';
 import { schemaProblems } from '../../crds/config/schema-problems.ts';
+import { withoutEndSlashes } from '../../crds/config/slashes.ts';
 import { Storage } from '../../crds/config/storage.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import { configLimitProblems } from '../../crds/v1alpha1/limits.ts';
@@ -78,7 +79,7 @@ export function check(
 /** Of the storage only where its folder is written out. */
 function mountsOf(resource: KubernetesObject): Record<string, string> {
   const root = textAt(resource, 'spec', 'config', 'storage', 'root')?.trim() ?? Storage.parse({}).root;
-  return { [CONFIG_FOLDER]: 'config', [root.replace(/\/+$/, '')]: STORAGE_VOLUME };
+  return { [CONFIG_FOLDER]: 'config', [withoutEndSlashes(root)]: STORAGE_VOLUME };
 }
 
 function belongingsOf(resource: KubernetesObject): Belongings {

@@ -2,6 +2,7 @@
 import { posix } from 'node:path';
 import type { z } from 'zod';
 import { Core, ToolDefaults } from '../../crds/config/core.ts';
+import { withoutOuterSlashes } from '../../crds/config/slashes.ts';
 import { StatePersistence } from '../../crds/config/state-persistence.ts';
 import { Storage } from '../../crds/config/storage.ts';
 import { Telemetry } from '../../crds/config/telemetry.ts';
@@ -116,7 +117,7 @@ const knownText = (document: unknown, path: Path): string | undefined => {
 };
 
 const mountPath = (path: string | undefined): string | undefined =>
-  path === undefined ? undefined : `/${path.trim().replaceAll(/^\/+|\/+$/g, '')}`;
+  path === undefined ? undefined : `/${withoutOuterSlashes(path.trim())}`;
 
 /** Pods run in `/`. */
 const absolute = (path: string): string => posix.resolve('/', path);

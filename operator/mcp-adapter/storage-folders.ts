@@ -1,10 +1,15 @@
 /** Pure: which folders of the storage the containers of a pod see. */
 import { posix } from 'node:path';
 import { serverFolder } from '../../crds/config/server-folder.ts';
+import { RefusedError } from '../pods/refused-error.ts';
 import { isObject, listAt, textAt } from '../runtime/raw.ts';
 import { CONTAINER, FOLDERS_CONTAINER, STATE_SUBPATH, STORAGE_VOLUME } from './defaults.ts';
 import type { EffectiveConfig } from './effective-config.ts';
 import { isLoopback } from './loopback.ts';
+
+/** Every server may have folders in every container; the API server takes no pod that large. */
+const MAX_MOUNTS = 5000;
+const TOO_MANY_MOUNTS = `gives the containers more than ${MAX_MOUNTS} mounts: too many containers mount the storage with folders of too many servers`;
 
 /** Folders of files. */
 const TREES = ['artifacts', 'uploads'];
@@ -47,8 +52,17 @@ export function withStorageFolders(spec: PodSpec, config: Known): PodSpec {
       volumeMounts: mounts.flatMap((mount) => (isWhole(mount, root) ? split(mount, folders) : [mount])),
     };
   };
-  const init = listAt(spec, 'initContainers').map(changed);
-  const containers = listAt(spec, 'containers').map(changed);
+  const mounted = (list: string): unknown[] => {
+    let mounts = 0;
+    return listAt(spec, list).map((container) => {
+      const one = changed(container);
+      mounts += listAt(one, 'volumeMounts').length;
+      if (mounts > MAX_MOUNTS) throw new RefusedError('spec.podOverlay', TOO_MANY_MOUNTS);
+      return one;
+    });
+  };
+  const init = mounted('initContainers');
+  const containers = mounted('containers');
   const first = [...init, ...containers].some(hasOwnFolder) ? [maker(spec, root, config)] : [];
   return {
     ...spec,

@@ -1,4 +1,5 @@
 /** What of a specification works, but perhaps not as meant. */
+import { withoutEndSlashes } from '../../crds/config/slashes.ts';
 import { valueAt } from '../../crds/config/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { RESOURCES } from '../pods/default-resources.ts';
@@ -95,7 +96,7 @@ const ours = (podOverlay: unknown): unknown[] =>
 const mountsOf = (podOverlay: unknown): string[] =>
   ours(podOverlay)
     .flatMap((container) => listAt(container, 'volumeMounts'))
-    .map((mount) => (textAt(mount, 'mountPath') ?? '').replace(/\/+$/, ''))
+    .map((mount) => withoutEndSlashes(textAt(mount, 'mountPath') ?? ''))
     .filter((path) => path !== '');
 
 const holds = (mount: string, file: string): boolean => file === mount || file.startsWith(`${mount}/`);

@@ -1,21 +1,21 @@
 import type { Problem } from '../../crds/config/problem.ts';
+import { RefusedError, problemOf } from './refused-error.ts';
 
 /** What one resource may take of the operator's computing time in one reconcile, in milliseconds. */
 export const RESOURCE_MS = 50;
 /** The same for programs that look at files of whoever runs them. */
 const OWN_FILES_MS = 5000;
 
-/** A resource whose check or build takes too long; `problem` says so to its author. */
-export class BudgetError extends Error {
+/** A resource whose check or build takes too long. */
+export class BudgetError extends RefusedError {
   override readonly name = 'BudgetError';
-  readonly problem: Problem;
 
   constructor(limitMs: number, path: string) {
-    const message =
+    super(
+      path,
       `takes the operator more than ${limitMs} ms of computing time, which is the most for one resource; patterns, references ` +
-      'and entries must become fewer or shorter, or move to another resource';
-    super(`${path} ${message}`);
-    this.problem = { path, message };
+        'and entries must become fewer or shorter, or move to another resource',
+    );
   }
 }
 
@@ -60,26 +60,29 @@ export class Budget {
 export const ownFilesBudget = (): Budget => new Budget(OWN_FILES_MS);
 
 /**
- * The work with a budget; `refused` when that is not enough twice: the first time, a program that has just started also
- * compiles itself.
+ * The work with a budget; `refused` when it fails, or when the budget is not enough twice: the first time, a program that
+ * has just started also compiles itself.
+ * @param path of what the work is about
  */
 export function withinBudget<T>(
+  path: string,
   work: (budget: Budget) => T,
   refused: (problem: Problem) => T,
   newBudget: () => Budget,
 ): T {
-  try {
+  const attempt = (): T => {
     const budget = newBudget();
     return budget.during(() => work(budget));
-  } catch (error) {
-    if (!(error instanceof BudgetError)) throw error;
-  }
+  };
   try {
-    const budget = newBudget();
-    return budget.during(() => work(budget));
+    try {
+      return attempt();
+    } catch (error) {
+      if (!(error instanceof BudgetError)) throw error;
+      return attempt();
+    }
   } catch (error) {
-    if (error instanceof BudgetError) return refused(error.problem);
-    throw error;
+    return refused(problemOf(error, path));
   }
 }
 

@@ -1,4 +1,5 @@
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
+import { withoutEndSlashes } from '../../crds/config/slashes.ts';
 import { GROUP } from '../../crds/v1alpha1/api.ts';
 import { type Path, valueAt } from '../../crds/config/tree.ts';
 import { isObject, listAt, textAt } from '../runtime/raw.ts';
@@ -77,7 +78,7 @@ function impossible(resource: unknown, main: MainContainer): Violation[] {
   listAt(resource, ...OVERLAY, 'spec', 'containers').forEach((container, index) => {
     if (textAt(container, 'name') !== main.name) return;
     listAt(container, 'volumeMounts').forEach((mount, place) => {
-      const path = textAt(mount, 'mountPath')?.replace(/\/+$/, '') ?? '';
+      const path = withoutEndSlashes(textAt(mount, 'mountPath') ?? '');
       const hidden = Object.hasOwn(main.mounts, path) ? main.mounts[path] : undefined;
       const volume = textAt(mount, 'name');
       if (hidden === undefined || volume === undefined || volume === hidden) return;

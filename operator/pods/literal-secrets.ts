@@ -1,5 +1,6 @@
 /** Secrets that stand in a resource as they are: whoever may read resources, ConfigMaps or a Git repository has them. */
 import { type Problem, dottedPath } from '../../crds/config/problem.ts';
+import { hasRandomWord } from '../../crds/config/random-word.ts';
 import { hasReference, interpolate } from '../../crds/config/reference.ts';
 import { isSecretName, isSecretPath, looksSecret } from '../../crds/config/secret-names.ts';
 import type { Path } from '../../crds/config/tree.ts';
@@ -33,8 +34,8 @@ const HEADERS = /(^|_)headers$|Headers$/;
 /** Sections whose members are parameters of requests, and bodies. */
 const PARAMETERS = /^(extraArgs|data)$/;
 const SCHEME = /^\s*(basic|bearer|digest|token|apikey|negotiate)\s+\S/i;
-/** What nobody would call something. */
-const RANDOM = /(?=[a-z]*\d)(?=\d*[a-z])[a-z0-9]{20,}/i;
+/** Characters of a word that is taken for a credential. */
+const RANDOM = 20;
 
 /** What is secret in a text, as words; undefined when nothing is. */
 function secretIn(written: string, path: Path): string | undefined {
@@ -42,7 +43,7 @@ function secretIn(written: string, path: Path): string | undefined {
   if (text.trim() === '') return undefined;
   const [parent = '', name = ''] = path.slice(-2).map(String);
   if (path.length > 1 && HEADERS.test(parent) && typeof path.at(-1) === 'string') {
-    return isCredential(name, text) || SCHEME.test(text) || RANDOM.test(text)
+    return isCredential(name, text) || SCHEME.test(text) || hasRandomWord(text, RANDOM)
       ? known(text, 'is a credential')
       : undefined;
   }
@@ -64,7 +65,7 @@ const lastName = (path: Path): string => path.findLast((key) => typeof key === '
 
 /** A name that says so, or one that often does before a value that looks like it. */
 const isCredential = (name: string, value: string): boolean =>
-  isSecretName(name) || (looksSecret(name) && (RANDOM.test(value) || SCHEME.test(value)));
+  isSecretName(name) || (looksSecret(name) && (hasRandomWord(value, RANDOM) || SCHEME.test(value)));
 
 const URL = /^[a-z][a-z0-9+.-]*:\/\/(?:(?<userinfo>[^/?#]*)@)?/i;
 

@@ -13,7 +13,6 @@ import { refusedByPolicy } from '../pods/check-restricted.ts';
 import { literalSecrets } from '../pods/literal-secrets.ts';
 import { lengthProblems, uncheckedResolver } from '../pods/known-values.ts';
 import type { Permissions } from '../pods/permissions.ts';
-import { sizeProblems } from '../pods/size.ts';
 import { placesOf, settingsConnections, sourceConnections } from './connections.ts';
 import { listAt } from '../runtime/raw.ts';
 import { CONFIG_FOLDER, CONTAINER, STATE, STATE_FOLDER } from './defaults.ts';
@@ -60,8 +59,6 @@ export interface CheckContext {
 /** What would take long to look at is looked at no further. */
 function tooLarge(spec: ApiScrapeSourceSpec, prefix: string): Problem[] {
   const { source, scraper } = spec;
-  const large = sizeProblems(spec, []);
-  if (large.length > 0) return large.map((problem) => ({ ...problem, path: 'source' }));
   const bytes = bytesProblems(spec, prefix);
   if (bytes.length > 0) return bytes;
   const limits = sourceLimitProblems(source).map((problem) => ({ ...problem, path: `source.${problem.path}` }));

@@ -3,6 +3,7 @@ import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type Budget, ownFilesBudget, withinBudget } from '../pods/budget.ts';
 import type { Permissions } from '../pods/permissions.ts';
+import { sizeProblems } from '../pods/size.ts';
 import { checkSpec } from './check.ts';
 import { renderEntry } from './scraper-file.ts';
 import { type Setting, namedVariables, settingsOf } from './settings.ts';
@@ -35,6 +36,7 @@ export type Prepare = (source: ApiScrapeSource) => Prepared;
 export function preparing(permissions: Permissions, budgetOf: () => Budget = ownFilesBudget): Prepare {
   return (source) =>
     withinBudget(
+      'source',
       (budget) => prepared(source, permissions, budget),
       ({ path, message }) => ({
         problems: [{ path, message, reason: 'InvalidSpec' }],
@@ -56,6 +58,11 @@ export function rememberingPrepare(prepare: Prepare): Prepare {
 }
 
 function prepared(source: ApiScrapeSource, permissions: Permissions, budget: Budget): Prepared {
+  const large = sizeProblems(source.spec, []);
+  if (large.length > 0) {
+    const problems = large.map(({ message }) => ({ path: 'source', message, reason: 'InvalidSpec' as const }));
+    return { problems, settings: [], member: undefined };
+  }
   const problems = problemsOf(source, permissions, budget);
   budget.step('source');
   const settings = settingsOf(source);

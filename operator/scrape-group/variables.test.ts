@@ -109,7 +109,7 @@ describe('variables of the pod', () => {
     expect(podVariables({ env }, 'a').env[1]?.value).toBe(expected);
   });
 
-  it('T23: beginnings of expansions that never end are read once', () => {
+  it('H1 T23: beginnings of expansions that never end are read once', () => {
     const start = process.threadCpuUsage();
     podVariables({ env: [{ name: 'A', value: '$('.repeat(32_768) }] }, 'a');
     const { user, system } = process.threadCpuUsage(start);
@@ -141,7 +141,7 @@ describe('values are the same', () => {
     expect(comparable({ a: 1, b: [2] }, {})).toBe(comparable({ b: [2], a: 1 }, {}));
   });
 
-  it('T23: and take no more room than their references, however long what they refer to is', () => {
+  it('H1 T23: and take no more room than their references, however long what they refer to is', () => {
     const env = [{ name: 'A', value: 'x'.repeat(60_000) }];
     expect(comparable('${A}'.repeat(4000), { env }).length).toBeLessThan(400_000);
   });
