@@ -6,6 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import type { AdapterConfig } from '../crds/config/adapter.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import type { Redaction } from '../crds/config/redact.ts';
+import { ignoredVariables } from '../crds/runtime/ignored-variables.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { type AccessWarning, accessWarnings } from './access-warnings.ts';
 import { accountLimits, ByteAccount } from './byte-account.ts';
@@ -126,6 +127,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   });
 
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
+  const ignored = options.references === undefined ? [] : await ignoredVariables(options.references, options.env);
+  if (ignored.length > 0) {
+    logger.warn({ variables: ignored }, 'these variables are code or change trust, so envFrom does not set them');
+  }
   const { type: backendType, unavailable_policy: policy } = config.state_persistence;
   const state = await openStore(config, {
     exit,

@@ -28,11 +28,11 @@ async function main(): Promise<number> {
     return 0;
   }
 
-  const { loadAdapterConfig } = await import('../crds/config/load.ts');
+  const { loadAdapterFile } = await import('../crds/config/load.ts');
   const { ConfigError, formatProblems } = await import('../crds/config/problem.ts');
-  let config;
+  let loaded;
   try {
-    config = loadAdapterConfig(readFileSync(options.config, 'utf8'), process.env);
+    loaded = loadAdapterFile(readFileSync(options.config, 'utf8'), process.env);
   } catch (error) {
     if (error instanceof ConfigError) process.stderr.write(`${formatProblems(error, options.config).trimEnd()}\n`);
     else {
@@ -43,6 +43,7 @@ async function main(): Promise<number> {
     }
     return 1;
   }
+  const { config } = loaded;
   if (options.action === 'check-config') {
     const { redactedConfig } = await import('../crds/config/redact-config.ts');
     const { stringify } = await import('yaml');
@@ -54,11 +55,11 @@ async function main(): Promise<number> {
     }
     return unusable.length > 0 && (options.strict || config.core.invalid_patterns === 'fail') ? 1 : 0;
   }
-  return run(config, options);
+  return run(loaded, options);
 }
 
 async function run(
-  config: import('../crds/config/adapter.ts').AdapterConfig,
+  { config, places }: import('../crds/config/load.ts').Loaded<import('../crds/config/adapter.ts').AdapterConfig>,
   options: import('./options.ts').Options,
 ): Promise<number> {
   const { createAdapter } = await import('./app.ts');
@@ -66,7 +67,7 @@ async function run(
   const { LogOutput } = await import('./telemetry/log-output.ts');
   const { redactionOf } = await import('../crds/config/redact-config.ts');
   const { timerMs } = await import('../crds/config/timer-ms.ts');
-  const redaction = redactionOf(config, process.env);
+  const redaction = redactionOf(config, process.env, places);
   const logOutput = new LogOutput();
   const logger = createLogger(options.logLevel ?? config.core.log_level, redaction, logOutput);
 

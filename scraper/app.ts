@@ -1,3 +1,5 @@
+import { withPlaceholders } from '../crds/config/hidden-places.ts';
+import type { Redact } from '../crds/config/redact.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import { watchReferences } from '../crds/runtime/references.ts';
 import { ConfigFile, type LoadedConfig } from './config-file.ts';
@@ -34,12 +36,15 @@ export interface Scraper {
   health(): HealthObject;
   /** What no line of the log may hold. */
   secrets(): readonly string[];
+  /** A text with hosts as the configuration writes them. */
+  readonly told: Redact;
 }
 
 /** Builds the scraper from its configuration: every part is made here and given only what it needs. */
 export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   const { configPath, loaded, env, logger, version } = options;
   let draining = false;
+  let told = withPlaceholders(loaded.places);
 
   const scraping = await createScraping({ config: loaded.config, env, logger, version, shard: options.shard });
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
@@ -49,6 +54,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     env,
     keepGoing: options.keepGoing === true,
     onChange(next) {
+      told = withPlaceholders(next.places);
       scraping.replace(next);
       logger.info({ config_hash: next.hash, sources: next.config.sources.length }, 'the configuration has changed');
       for (const { path, message } of next.warnings) logger.warn({ path }, message);
@@ -67,7 +73,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       configError: file.error,
       leftOut: file.current.leftOut,
       referencesChanged: references?.changed(),
-      sources: scraping.sources().map(sourceHealth),
+      sources: scraping.sources().map((source) => sourceHealth(source, told)),
     });
   const token = adminToken(loaded.config.scraper, env);
   const server = new HttpServer({
@@ -90,6 +96,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   return {
     health,
     secrets: withToken(token, () => scraping.secrets()),
+    told: (text) => told(text),
     start: () => scraping.start(),
     listen: (host, port) => server.listen(host, port),
     async stop() {

@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { loadScraperConfig, loadUsableSources } from '../crds/config/load.ts';
+import type { HiddenPlace } from '../crds/config/hidden-places.ts';
+import { loadScraperFile, loadUsableSources } from '../crds/config/load.ts';
 import { ConfigError, type Problem, formatProblems } from '../crds/config/problem.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import { scraperWarnings } from '../crds/config/scraper-warnings.ts';
@@ -23,6 +24,8 @@ export interface LoadedConfig {
   readonly warnings: readonly Problem[];
   /** What is wrong with sources that are left out, with `--keep-going`. */
   readonly leftOut?: readonly Problem[];
+  /** Hosts in it that are told as they are written. */
+  readonly places?: readonly HiddenPlace[];
 }
 
 /**
@@ -40,12 +43,12 @@ const hashOf = (bytes: Buffer): string => createHash('sha256').update(bytes).dig
 
 function load(bytes: Buffer, env: Environment, keepGoing: boolean): LoadedConfig {
   const text = bytes.toString('utf8');
-  const { config, leftOut } = keepGoing
+  const { config, places, leftOut } = keepGoing
     ? loadUsableSources(text, env)
-    : { config: loadScraperConfig(text, env), leftOut: [] };
+    : { ...loadScraperFile(text, env), leftOut: [] };
   // Where sources are left out, the others do not stand in the file where warnings would look for them.
   const warnings = leftOut.length > 0 ? [] : scraperWarnings(config, text, env);
-  return { config, hash: hashOf(bytes), warnings, leftOut };
+  return { config, places, hash: hashOf(bytes), warnings, leftOut };
 }
 
 export interface ConfigFileOptions {

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
+import { withPlaceholders } from '../crds/config/hidden-places.ts';
 import { healthObject, sourceHealth } from './health.ts';
 import { statusOf } from './http/testing/scraping-double.ts';
 
-const source = sourceHealth(statusOf('a'));
+const asIs = (text: string): string => text;
+const source = sourceHealth(statusOf('a'), asIs);
 const parts = {
   version: '1',
   configHash: '0123456789abcdef',
@@ -55,7 +57,7 @@ test('a source has what is known of it', () => {
     deadWindows: 6,
     lastError: 'timeout',
   });
-  expect(sourceHealth(status)).toEqual({
+  expect(sourceHealth(status, asIs)).toEqual({
     name: 'a',
     last_scrape: '1970-01-01T00:00:01.000Z',
     last_success: '1970-01-01T00:00:02.000Z',
@@ -71,5 +73,11 @@ test('a source has what is known of it', () => {
 
 test('one that cannot run says why, before anything else', () => {
   const status = statusOf('a', { unusable: 'no such regular expression', lastError: 'timeout' });
-  expect(sourceHealth(status).last_error).toBe('no such regular expression');
+  expect(sourceHealth(status, asIs).last_error).toBe('no such regular expression');
+});
+
+test('O23: health has hosts as the configuration writes them', () => {
+  const told = withPlaceholders([{ host: 'salary-abc123.example.com', written: '${A__S}.example.com' }]);
+  const status = statusOf('a', { lastError: 'network: GET: getaddrinfo ENOTFOUND salary-abc123.example.com' });
+  expect(sourceHealth(status, told).last_error).toBe('network: GET: getaddrinfo ENOTFOUND ${A__S}.example.com');
 });

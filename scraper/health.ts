@@ -1,3 +1,4 @@
+import type { Redact } from '../crds/config/redact.ts';
 import type { Problem } from '../crds/config/problem.ts';
 import type { SourceStatus } from './status.ts';
 
@@ -57,15 +58,19 @@ export function healthObject(parts: {
   };
 }
 
-export const sourceHealth = (status: SourceStatus): SourceHealth => ({
+/** @param told writes hosts in errors as the configuration does */
+export const sourceHealth = (status: SourceStatus, told: Redact): SourceHealth => ({
   name: status.name,
   last_scrape: status.lastRun?.toISOString() ?? null,
   last_success: status.lastSuccess?.toISOString() ?? null,
   watermark: status.watermark?.toISOString() ?? null,
   records: status.records ?? null,
-  last_error: status.unusable ?? status.lastError ?? null,
+  last_error: toldOrNull(status.unusable ?? status.lastError, told),
   owner: status.owner,
   paused: status.paused,
   open_windows: status.openWindows,
   dead_windows: status.deadWindows,
 });
+
+const toldOrNull = (error: string | undefined, told: Redact): string | null =>
+  error === undefined ? null : told(error);

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { withPlaceholders } from '../crds/config/hidden-places.ts';
 import { createLogger } from './logger.ts';
 
 function logged(
@@ -45,4 +46,12 @@ test('secrets are taken out of messages, fields and errors', () => {
   );
   expect(JSON.stringify(line)).not.toContain('slash');
   expect(line).toMatchObject({ msg: 'with <redacted>', deep: { url: 'http://x/<redacted>' } });
+});
+
+test('O23: hosts stand in lines as the configuration writes them', () => {
+  const written: string[] = [];
+  const told = withPlaceholders([{ host: 'salary-abc123.example.com', written: '${A__S}.example.com' }]);
+  const log = createLogger('info', () => [], { write: (line: string) => void written.push(line) }, told);
+  log.warn({ error: 'getaddrinfo ENOTFOUND salary-abc123.example.com' }, 'window failed');
+  expect(JSON.parse(written.join(''))).toMatchObject({ error: 'getaddrinfo ENOTFOUND ${A__S}.example.com' });
 });

@@ -1,5 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 import type { ScraperSettings } from '../crds/config/scraper.ts';
+import type { Redact } from '../crds/config/redact.ts';
 import { createScrubber } from '../crds/config/scrubber.ts';
 import { escapeLine } from '../crds/runtime/escape-line.ts';
 
@@ -22,11 +23,13 @@ const MIN_SECRET_CHARS = 4;
 /**
  * JSON lines on standard output, each with the time and the level by name. No line holds one of the secrets, which are
  * asked for anew for each line, because a new configuration brings new ones: the same list while nothing has changed.
+ * @param told what else is done to each line
  */
 export function createLogger(
   level: ScraperSettings['logLevel'],
   secrets: () => readonly string[],
   destination: DestinationStream = pino.destination({ fd: 1, sync: true }),
+  told: Redact = (line) => line,
 ): Logger {
   const without = scrubbing();
   return pino(
@@ -39,7 +42,7 @@ export function createLogger(
       },
     },
     // In the finished line, so that nothing gets past.
-    { write: (line) => destination.write(escapeLine(without(secrets(), line))) },
+    { write: (line) => destination.write(escapeLine(told(without(secrets(), line)))) },
   );
 }
 

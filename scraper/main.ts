@@ -102,10 +102,17 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   const { createScraper } = await import('./app.ts');
   const { createLogger } = await import('./logger.ts');
   const { scraperSecrets } = await import('../crds/config/scraper-redact.ts');
+  const { withPlaceholders } = await import('../crds/config/hidden-places.ts');
   const { logLevel, servicePort, enableAdminApi } = loaded.config.scraper;
   const configured = scraperSecrets(loaded.config);
   let secrets = (): readonly string[] => configured;
-  const logger = createLogger(logLevel, () => secrets());
+  let told = withPlaceholders(loaded.places);
+  const logger = createLogger(
+    logLevel,
+    () => secrets(),
+    undefined,
+    (line) => told(line),
+  );
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   for (const { path, message } of loaded.leftOut ?? []) logger.error({ path }, `this source is left out: ${message}`);
 
@@ -120,6 +127,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     keepGoing: options.keepGoing,
   });
   secrets = () => scraper.secrets();
+  ({ told } = scraper);
   try {
     const url = await scraper.listen(options.host, options.port ?? servicePort);
     // Said on every level, so that whoever starts it sees where it is.

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import { withPlaceholders } from '../crds/config/hidden-places.ts';
 import type { Environment } from '../crds/config/reference.ts';
 import { scraperSecrets } from '../crds/config/scraper-redact.ts';
 import type { LoadedConfig } from './config-file.ts';
@@ -27,7 +28,8 @@ export async function scrapeOnce({ loaded, env, version, signal }: OnceOptions):
 }> {
   const { config } = loaded;
   let secrets = (): readonly string[] => scraperSecrets(config);
-  const logger = createLogger(config.scraper.logLevel, () => secrets(), pino.destination({ fd: 2, sync: true }));
+  const told = withPlaceholders(loaded.places);
+  const logger = createLogger(config.scraper.logLevel, () => secrets(), pino.destination({ fd: 2, sync: true }), told);
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   const scraping = await createScraping({ config, env, logger, version });
   secrets = () => scraping.secrets();

@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { AdapterConfig } from './adapter.ts';
 import { ConfigError, type Problem, dottedPath } from './problem.ts';
+import { type HiddenPlace, hiddenPlaces } from './hidden-places.ts';
 import { type Environment, interpolateAll } from './reference.ts';
 import { withSpelledNumbers } from './spelled-numbers.ts';
 import { type LocatedProblem, schemaProblems } from './schema-problems.ts';
@@ -13,7 +14,17 @@ import { type Position, readYaml } from './yaml-source.ts';
  * @throws ConfigError with everything that is wrong with the file
  */
 export function loadAdapterConfig(text: string, env: Environment): AdapterConfig {
+  return loadAdapterFile(text, env).config;
+}
+
+/** The same, with the hosts in it that stand there as references. */
+export function loadAdapterFile(text: string, env: Environment): Loaded<AdapterConfig> {
   return loadConfig(AdapterConfig, text, env);
+}
+
+export interface Loaded<Config> {
+  readonly config: Config;
+  readonly places: readonly HiddenPlace[];
 }
 
 /**
@@ -21,6 +32,11 @@ export function loadAdapterConfig(text: string, env: Environment): AdapterConfig
  * @throws ConfigError with everything that is wrong with the file
  */
 export function loadScraperConfig(text: string, env: Environment): ScraperConfig {
+  return loadScraperFile(text, env).config;
+}
+
+/** The same, with the hosts in it that stand there as references. */
+export function loadScraperFile(text: string, env: Environment): Loaded<ScraperConfig> {
   return loadConfig(ScraperConfig, text, env, adminSecretIsSet);
 }
 
@@ -29,15 +45,15 @@ export function loadScraperConfig(text: string, env: Environment): ScraperConfig
  * @returns the problems of what was left out, too
  * @throws ConfigError as `loadScraperConfig`
  */
-export function loadUsableSources(text: string, env: Environment): { config: ScraperConfig; leftOut: Problem[] } {
+export function loadUsableSources(text: string, env: Environment): Loaded<ScraperConfig> & { leftOut: Problem[] } {
   try {
-    return { config: loadScraperConfig(text, env), leftOut: [] };
+    return { ...loadScraperFile(text, env), leftOut: [] };
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
     const wrong = error.problems.map(({ path }) => /^sources\[(\d+)\]/.exec(path)?.[1]);
     if (wrong.includes(undefined)) throw error;
     const without = new Set(wrong.map(Number));
-    return { config: loadConfig(ScraperConfig, text, env, adminSecretIsSet, without), leftOut: [...error.problems] };
+    return { ...loadConfig(ScraperConfig, text, env, adminSecretIsSet, without), leftOut: [...error.problems] };
   }
 }
 
@@ -72,7 +88,7 @@ function loadConfig<T extends z.ZodType>(
   env: Environment,
   needs: (config: z.output<T>, env: Environment) => LocatedProblem[] = () => [],
   without: ReadonlySet<number> = new Set(),
-): z.output<T> {
+): Loaded<z.output<T>> {
   const source = readYaml(text);
   if (source.value === undefined) throw new ConfigError(source.problems);
 
@@ -91,7 +107,7 @@ function loadConfig<T extends z.ZodType>(
   const located = [...unset, ...invalid.filter(({ problem }) => !open.has(problem.path))];
   const problems = [...source.problems, ...located.map(({ at, problem }) => ({ ...problem, ...source.locate(at) }))];
   if (problems.length > 0 || !parsed.success) throw new ConfigError(problems.sort(byPosition));
-  return parsed.data;
+  return { config: parsed.data, places: hiddenPlaces(references, env) };
 }
 
 function withoutSources(document: unknown, left: ReadonlySet<number>): unknown {

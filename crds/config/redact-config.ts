@@ -1,6 +1,7 @@
 import { ExactNumber } from './exact-number.ts';
 import type { AdapterConfig } from './adapter.ts';
 import { hasRandomWord } from './random-word.ts';
+import type { HiddenPlace } from './hidden-places.ts';
 import { createRedaction, type Redaction } from './redact.ts';
 import { decoded, redactUrl, secretsOfUrl } from './redact-url.ts';
 import type { Environment } from './reference.ts';
@@ -104,13 +105,14 @@ export function namesOf({ core, telemetry, servers }: AdapterConfig): string[] {
 const SECRET_VARIABLE = /^(AWS_SECRET_ACCESS_KEY|AWS_SESSION_TOKEN|OTEL_EXPORTER_OTLP_([A-Z]+_)?HEADERS)$/;
 
 /** What takes everything secret of a configuration and its environment out of whatever the adapter says. */
-export function redactionOf(config: AdapterConfig, env: Environment): Redaction {
+export function redactionOf(config: AdapterConfig, env: Environment, places: readonly HiddenPlace[] = []): Redaction {
   const ofVariables = Object.entries(env)
     .filter(([name]) => SECRET_VARIABLE.test(name))
     .flatMap(([name, value = '']) => (name.endsWith('_HEADERS') ? headerValues(value) : [value]));
   return createRedaction({
     secrets: longestFirst([...secretsOf(config, env), ...ofVariables]),
     names: namesOf(config),
+    places,
   });
 }
 

@@ -1,3 +1,4 @@
+import { type HiddenPlace, withPlaceholders } from './hidden-places.ts';
 import { secretForms } from './secret-forms.ts';
 import { isSecretName, REDACTED, SECRET_PARTS } from './secret-names.ts';
 
@@ -18,6 +19,8 @@ export interface Sensitive {
   readonly secrets?: readonly string[];
   /** Names of headers and fields whose values are not shown, beside those that are always taken for secret. */
   readonly names?: readonly string[];
+  /** Hosts that are told as they are written. */
+  readonly places?: readonly HiddenPlace[];
 }
 
 /** Shorter values occur by chance in ordinary text. */
@@ -48,13 +51,14 @@ const ALL_WORDS = new RegExp(`((?:authorization|cookie)${BETWEEN})([^\\r\\n"'\\\
 const ID = /([0-9a-f]{8})(?:[0-9a-f]{24,}|[0-9a-f]+(?=…$))/gi;
 const ID_CHARS = 32;
 
-export function createRedaction({ secrets = [], names = [] }: Sensitive = {}): Redaction {
+export function createRedaction({ secrets = [], names = [], places = [] }: Sensitive = {}): Redaction {
   const known = secrets.filter((secret) => secret.length >= MIN_SECRET_CHARS).flatMap(secretForms);
   // Longest first: one secret may be the beginning of another.
   const literal = [...new Set(known)].sort((a, b) => b.length - a.length);
   const ofNames = assignmentTo(names);
+  const placed = withPlaceholders(places);
   const text: Redact = (given) => {
-    let out = given;
+    let out = placed(given);
     for (const secret of literal) {
       // Most texts are short.
       if (secret.length <= out.length && out.includes(secret)) out = out.replaceAll(secret, REDACTED);

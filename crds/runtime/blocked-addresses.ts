@@ -81,6 +81,12 @@ export function blockedReason(ip: string): string | undefined {
 export const isLoopbackAddress = (ip: string): boolean =>
   meaningsOf(ip).some((one) => LOOPBACK[one.family].check(one.ip, one.family));
 
+/** What says whether an IP address, in any form, is one of these. */
+export function anyOf(addresses: readonly string[]): (ip: string) => boolean {
+  const meant = new Set(addresses.flatMap(meaningsOf).map(({ ip }) => written(ip)));
+  return (ip) => meaningsOf(ip).some((one) => meant.has(written(one.ip)));
+}
+
 interface Meaning {
   readonly ip: string;
   readonly family: 'ipv4' | 'ipv6';
@@ -116,8 +122,9 @@ function inside(groups: readonly number[]): string[] {
 
 const dotted = (high: number, low: number): string => [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.');
 
-/** The parser of URLs writes addresses in one way, without dots. */
+/** The parser of URLs writes addresses in one way, those of IPv6 without dots. */
 function written(ip: string): string {
+  if (isIPv4(ip)) return ip;
   return new URL(`http://[${ip}]`).hostname.slice(1, -1);
 }
 

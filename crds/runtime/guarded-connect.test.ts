@@ -149,3 +149,34 @@ describe('T5: the machine itself', () => {
     expect(connectRulesFrom({ BLOCK_LOOPBACK: 'true' })).toEqual(IN_A_POD);
   });
 });
+
+describe('O17 T5: the API server', () => {
+  const rules = connectRulesFrom({
+    BLOCK_API_SERVER: 'kubernetes.default.svc,127.0.0.1',
+    KUBERNETES_SERVICE_HOST: 'fd00:96::1',
+  });
+
+  test.each(['127.0.0.1', '2130706433', '[::ffff:127.0.0.1]', '[64:ff9b::7f00:1]', '[FD00:96:0::1]'])(
+    '%s is refused in pods that may not reach it',
+    async (host) => {
+      expect(await get(host, rules)).toMatch(/^refused: \S+ is the API server of the cluster/);
+      expect(seen).toBe(0);
+    },
+  );
+
+  test('so is a name that has its address, or is one of its names', async () => {
+    names['inside.example.com'] = [['127.0.0.1']];
+    names['kubernetes.default.svc'] = [['10.9.9.9']];
+    expect(await get('inside.example.com', rules)).toBe(
+      'refused: inside.example.com resolves to 127.0.0.1, the API server of the cluster (--allow-api-server of the operator)',
+    );
+    expect(await get('kubernetes.default.svc', rules)).toMatch(/^refused: .* the API server/);
+    expect(seen).toBe(0);
+  });
+
+  test('elsewhere it stays allowed', async () => {
+    const allowed = connectRulesFrom({ KUBERNETES_SERVICE_HOST: '127.0.0.1' });
+    expect(allowed).toEqual(ANYWHERE);
+    expect(await get('127.0.0.1', allowed)).toBe('reached');
+  });
+});

@@ -1,12 +1,14 @@
 import { lookup as lookupName, type LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import { buildConnector } from 'undici';
-import { blockedReason, isLoopbackAddress } from './blocked-addresses.ts';
+import { anyOf, blockedReason, isLoopbackAddress } from './blocked-addresses.ts';
 
 /** Which addresses a program may connect to, beside those that nobody may. */
 export interface ConnectRules {
   /** Whether to the machine itself; in a pod that is the pod, where nobody but a sidecar has business. */
   readonly loopback: boolean;
+  /** Whether this is the API server of the cluster, to which a pod may not connect; undefined: it may. */
+  readonly isApiServer?: (host: string, address: string) => boolean;
 }
 
 /** All but what nobody may connect to. */
@@ -15,9 +17,24 @@ export const ANYWHERE: ConnectRules = { loopback: true };
 /** The variable with which the operator tells programs in its pods that they have no sidecar to talk to. */
 export const BLOCK_LOOPBACK = 'BLOCK_LOOPBACK';
 
-export const connectRulesFrom = (env: Readonly<Record<string, string | undefined>>): ConnectRules => ({
-  loopback: env[BLOCK_LOOPBACK] !== 'true',
-});
+/**
+ * The variable with names and addresses of the API server, by which the operator tells programs in its pods that they may
+ * not connect to it.
+ */
+export const BLOCK_API_SERVER = 'BLOCK_API_SERVER';
+
+export function connectRulesFrom(env: Readonly<Record<string, string | undefined>>): ConnectRules {
+  const loopback = env[BLOCK_LOOPBACK] !== 'true';
+  const told = env[BLOCK_API_SERVER] ?? '';
+  if (told === '') return { loopback };
+  // What the kubelet says may be another one of its names.
+  const hosts = [...told.split(','), env['KUBERNETES_SERVICE_HOST'] ?? ''].map((host) => host.toLowerCase());
+  const names = new Set(hosts.filter((host) => host !== '' && isIP(host) === 0));
+  const isAddress = anyOf(hosts.filter((host) => isIP(host) !== 0));
+  const isApiServer = (host: string, address: string): boolean =>
+    isAddress(address) || names.has(host.toLowerCase().replace(/\.$/, ''));
+  return { loopback, isApiServer };
+}
 
 /** A connection that was not made, because of where it would have led. */
 export class BlockedAddress extends Error {
@@ -26,10 +43,17 @@ export class BlockedAddress extends Error {
 }
 
 /** Why a host may not be connected to that has this address; undefined: it may. */
-export function refusal(host: string, address: string, { loopback }: ConnectRules): BlockedAddress | undefined {
+export function refusal(
+  host: string,
+  address: string,
+  { loopback, isApiServer }: ConnectRules,
+): BlockedAddress | undefined {
   const leads = host === address ? `${host} is` : `${host} resolves to ${address},`;
   const blocked = blockedReason(address);
   if (blocked !== undefined) return new BlockedAddress(`refused: ${leads} ${blocked}`);
+  if (isApiServer?.(host, address) === true) {
+    return new BlockedAddress(`refused: ${leads} the API server of the cluster (--allow-api-server of the operator)`);
+  }
   if (loopback || !isLoopbackAddress(address)) return undefined;
   return new BlockedAddress(`refused: ${leads} an address of the pod itself, which has no sidecar (podOverlay)`);
 }

@@ -54,3 +54,13 @@ test('without --references, health says nothing about them', async () => {
   await using adapter = await startAdapter({ config });
   expect(await references(adapter.url)).toBeUndefined();
 });
+
+test('O15 T22: the log names variables of envFrom that are code and were overridden', async () => {
+  await mkdir(join(folder, 'secrets/api'), { recursive: true });
+  await writeFile(join(folder, 'secrets/api/NODE_OPTIONS'), '--import=data:text/javascript,code');
+  const env = { NODE_OPTIONS: '--max-old-space-size=256' };
+  await using adapter = await startAdapter({ config, env, args: ['--references', folder] });
+  expect(adapter.logs()).toContainEqual(
+    expect.objectContaining({ level: 'warning', variables: ['NODE_OPTIONS (secrets/api)'] }),
+  );
+});

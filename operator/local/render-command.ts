@@ -62,6 +62,7 @@ export function renderCommand(args: readonly string[], streams: Streams): Promis
       const children = build(adapter, {
         image,
         podSecurity,
+        apiServer: permissions.apiServer,
         serves: { httpRoutes: true, serviceMonitors: true },
         services: () => undefined,
         referencesRevision: undefined,

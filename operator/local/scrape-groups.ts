@@ -38,6 +38,7 @@ export function groupsOf(manifests: readonly Manifest[], permissions: Permission
           ...context,
           image,
           podSecurity,
+          apiServer: permissions.apiServer,
           services: () => undefined,
           referencesRevision: () => undefined,
         }).map(({ object }) => object);

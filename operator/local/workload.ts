@@ -40,6 +40,7 @@ export interface Workload {
 const CONTEXT = {
   image: 'local',
   podSecurity: 'restricted' as const,
+  apiServer: ALL_PERMISSIONS.apiServer,
   serves: { httpRoutes: true, serviceMonitors: true },
   services: () => undefined,
   referencesRevision: undefined,

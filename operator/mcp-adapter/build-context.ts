@@ -6,6 +6,8 @@ import type { KubernetesObject } from '../runtime/kubernetes.ts';
 export interface BuildContext extends EgressContext {
   /** Image of the operator, used when the spec names none. */
   readonly image: string;
+  /** Addresses of the API server, to which pods may not connect; undefined: they may. */
+  readonly apiServer: readonly string[] | undefined;
   /** Resources whose API exists in this cluster. */
   readonly serves: { readonly httpRoutes: boolean; readonly serviceMonitors: boolean };
   /** Annotation mcpadapter.io/references-revision to use. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { EMPTIED_VARIABLES, isCodeVariable } from './check-env.ts';
+import { EMPTIED_VARIABLES, isCodeVariable } from '../../crds/v1alpha1/code-variables.ts';
 import { type Served, check } from './check.ts';
 import { sampleAdapter } from './testing/sample.ts';
 

@@ -37,6 +37,7 @@ export function contextOf(name = '', services: readonly KubernetesObject[] = [])
   return {
     image: 'registry.example.com/mcp:0.1.0',
     podSecurity: name === 'openshift' ? 'openshift' : 'restricted',
+    apiServer: ['10.96.0.1'],
     serves: { httpRoutes: true, serviceMonitors: true },
     services: (namespace, name) =>
       services.find(({ metadata }) => metadata.namespace === namespace && metadata.name === name),

@@ -62,6 +62,7 @@ describe('the container', () => {
     const name = 'MCP_ADAPTER_SHUTDOWN_TIMEOUT_SECONDS';
     const set = [
       { name: 'BLOCK_LOOPBACK', value: 'true' },
+      { name: 'BLOCK_API_SERVER', value: 'kubernetes.default.svc,10.96.0.1' },
       { name: 'NODE_OPTIONS', value: '--max-old-space-size=307' },
     ];
     expect(container(template(), 'env')).toEqual([{ name, value: '60' }, ...set]);

@@ -5,10 +5,10 @@ import { withHeap } from '../pods/heap.ts';
 import { RESOURCES } from '../pods/default-resources.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
-import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
+import { withConnectRules, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import type { BuildContext } from './build-context.ts';
-import { EMPTIED_VARIABLES } from './check-env.ts';
+import { EMPTIED_VARIABLES } from '../../crds/v1alpha1/code-variables.ts';
 import {
   CONFIG_FILE,
   CONFIG_FOLDER,
@@ -41,7 +41,7 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
       },
     },
     spec: withHeap(
-      withoutLoopback(
+      withConnectRules(
         withStorageFolders(
           withSidecarDefaults(
             overlay(podSpec(adapter, config, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
@@ -51,6 +51,7 @@ export function podTemplate(adapter: McpAdapter, config: EffectiveConfig, contex
           config,
         ),
         CONTAINER,
+        context.apiServer,
       ),
       CONTAINER,
     ),

@@ -107,6 +107,7 @@ async function desired(
   const context = {
     ...cluster.settings,
     serves: observed.serves,
+    apiServer: cluster.settings.permissions.apiServer,
     referencesRevision: revision,
     existingClaimModes: accessModes(observed),
     liveConfigMap: ownChild(observed, CONFIG_MAPS, configMapName(adapter)),

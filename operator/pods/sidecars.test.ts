@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
-import { withoutLoopback, withSidecarDefaults } from './sidecars.ts';
+import { BLOCK_API_SERVER, BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
+import { withConnectRules, withSidecarDefaults } from './sidecars.ts';
 
 const unprivileged = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
 const complete = (spec: Record<string, unknown>) => withSidecarDefaults(spec, 'adapter', 'mcp:1');
@@ -34,17 +34,29 @@ test('T5: a container that is alone in its pod is told so, whatever users say of
   };
   const env = [{ name: 'A', value: '1' }];
   const told = { name: 'adapter', env: [...env, { name: BLOCK_LOOPBACK, value: 'true' }] };
-  expect(withoutLoopback({ containers: [alone] }, 'adapter')).toEqual({ containers: [told] });
+  expect(withConnectRules({ containers: [alone] }, 'adapter', undefined)).toEqual({ containers: [told] });
   const init = { name: 'init' };
-  expect(withoutLoopback({ containers: [alone], initContainers: [init] }, 'adapter')).toEqual({
+  expect(withConnectRules({ containers: [alone], initContainers: [init] }, 'adapter', undefined)).toEqual({
     containers: [told],
     initContainers: [init],
   });
   const side = { name: 'side', restartPolicy: 'Always' };
   const quiet = { name: 'adapter', env };
-  expect(withoutLoopback({ containers: [alone, side] }, 'adapter')).toEqual({ containers: [quiet, side] });
-  expect(withoutLoopback({ containers: [alone], initContainers: [side] }, 'adapter')).toEqual({
+  expect(withConnectRules({ containers: [alone, side] }, 'adapter', undefined)).toEqual({ containers: [quiet, side] });
+  expect(withConnectRules({ containers: [alone], initContainers: [side] }, 'adapter', undefined)).toEqual({
     containers: [quiet],
     initContainers: [side],
+  });
+});
+
+test('O17 T5: a container is told what the API server is called, unless it may connect to it', () => {
+  const users = [{ name: BLOCK_API_SERVER, value: '' }];
+  const spec = { containers: [{ name: 'adapter', env: users }, { name: 'side' }] };
+  const told = [{ name: BLOCK_API_SERVER, value: 'kubernetes.default.svc,10.96.0.1' }];
+  expect(withConnectRules(spec, 'adapter', ['10.96.0.1'])).toEqual({
+    containers: [{ name: 'adapter', env: told }, { name: 'side' }],
+  });
+  expect(withConnectRules(spec, 'adapter', undefined)).toEqual({
+    containers: [{ name: 'adapter', env: [] }, { name: 'side' }],
   });
 });

@@ -1,6 +1,6 @@
 /** What containers that the overlay adds need not say, and what follows from there being any. */
 
-import { BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
+import { BLOCK_API_SERVER, BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
 
 interface Container {
   readonly restartPolicy?: string;
@@ -28,8 +28,12 @@ export function withSidecarDefaults(spec: PodSpec, ours: string, image: string):
   return { ...spec, ...Object.fromEntries(lists) };
 }
 
-/** Tells `ours` that it is alone in its pod, so that it connects to nobody there; what users say of it does not count. */
-export function withoutLoopback(spec: PodSpec, ours: string): PodSpec {
+/**
+ * Tells `ours` where it may not connect to: to its own pod where it is alone there, and to the API server. What users say
+ * of it does not count.
+ * @param apiServer its addresses; undefined: pods may connect to it
+ */
+export function withConnectRules(spec: PodSpec, ours: string, apiServer: readonly string[] | undefined): PodSpec {
   const { containers, initContainers } = spec as {
     containers?: readonly Container[];
     initContainers?: readonly Container[];
@@ -37,8 +41,14 @@ export function withoutLoopback(spec: PodSpec, ours: string): PodSpec {
   const isAlone = containers?.length === 1 && !initContainers?.some(({ restartPolicy }) => restartPolicy === 'Always');
   const told = (container: Container): Container => {
     if (container.name !== ours) return container;
-    const others = (container.env ?? []).filter(({ name }) => name !== BLOCK_LOOPBACK);
-    const env = [...others, ...(isAlone ? [{ name: BLOCK_LOOPBACK, value: 'true' }] : [])];
+    const others = (container.env ?? []).filter(({ name }) => name !== BLOCK_LOOPBACK && name !== BLOCK_API_SERVER);
+    const env = [
+      ...others,
+      ...(isAlone ? [{ name: BLOCK_LOOPBACK, value: 'true' }] : []),
+      ...(apiServer === undefined
+        ? []
+        : [{ name: BLOCK_API_SERVER, value: ['kubernetes.default.svc', ...apiServer].join(',') }]),
+    ];
     return container.env === undefined && env.length === 0 ? container : { ...container, env };
   };
   return containers === undefined ? spec : { ...spec, containers: containers.map(told) };

@@ -10,6 +10,8 @@ export interface BuildContext extends EgressContext {
   readonly owners: readonly OwnerReference[];
   /** Image of the operator, used when no source names one. */
   readonly image: string;
+  /** Addresses of the API server, to which pods may not connect; undefined: they may. */
+  readonly apiServer: readonly string[] | undefined;
   /** Number of shards that exist. */
   readonly shards: number;
   /** Annotation mcpadapter.io/references-revision to use in a shard. */

@@ -1,4 +1,5 @@
 import type { PodHearing } from '../pods/hear-pods.ts';
+import type { Permissions } from '../pods/permissions.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
@@ -25,6 +26,7 @@ export interface Cluster {
   readonly now: () => Date;
   readonly prepare: Prepare;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
+    readonly permissions: Permissions;
     /** Collector of groups that name none. */
     readonly otlpEndpoint: string | undefined;
   };

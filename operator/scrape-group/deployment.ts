@@ -4,7 +4,7 @@ import { withHeap } from '../pods/heap.ts';
 import { overlay } from '../pods/overlay.ts';
 import { REFERENCES_FOLDER, type ReferenceVolumes, referenceVolumes } from '../pods/references.ts';
 import { RESOURCES } from '../pods/default-resources.ts';
-import { withoutLoopback, withSidecarDefaults } from '../pods/sidecars.ts';
+import { withConnectRules, withSidecarDefaults } from '../pods/sidecars.ts';
 import { spread } from '../pods/spread.ts';
 import { hashOf } from '../runtime/content-hash.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
@@ -20,7 +20,7 @@ import { TMP, isInTmp, stateVolume } from './state-volume.ts';
 /** Seconds that the program has for its last work after running windows have ended. */
 const LAST_WORK_SECONDS = 10;
 
-type Context = Pick<BuildContext, 'image' | 'podSecurity' | 'referencesRevision'>;
+type Context = Pick<BuildContext, 'image' | 'podSecurity' | 'apiServer' | 'referencesRevision'>;
 
 export function deployment(plan: ShardPlan, context: Context): KubernetesObject {
   return {
@@ -58,13 +58,14 @@ function podTemplate(plan: ShardPlan, context: Context): object {
       },
     },
     spec: withHeap(
-      withoutLoopback(
+      withConnectRules(
         withSidecarDefaults(
           overlay(podSpec(plan, context), podOverlay?.spec ?? {}) as Readonly<Record<string, unknown>>,
           CONTAINER,
           plan.pod.image ?? context.image,
         ),
         CONTAINER,
+        context.apiServer,
       ),
       CONTAINER,
     ),

@@ -51,6 +51,7 @@ export function goldenGroup(
     owners: ownerReferences(sources),
     image: 'registry.example.com/mcp:0.1.0',
     podSecurity: name === 'openshift' ? 'openshift' : 'restricted',
+    apiServer: ['10.96.0.1'],
     services: (namespace, service) =>
       services.find(
         ({ kind, metadata }) => kind === 'Service' && metadata.namespace === namespace && metadata.name === service,

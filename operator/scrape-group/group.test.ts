@@ -232,7 +232,7 @@ describe('a source that contradicts its group', () => {
   });
 });
 
-describe('T22: the pods of a group', () => {
+describe('O14 T22: the pods of a group', () => {
   const mine: Parameters<typeof source>[1] = { image: 'mine:1', replicas: 1 };
 
   it.each<[string, Parameters<typeof source>[1], string]>([
@@ -267,6 +267,12 @@ describe('T22: the pods of a group', () => {
     expect(podFields(made.settings)).toMatchObject(mine);
   });
 
+  it('are described by the next oldest source when the oldest has gone', () => {
+    const younger = source('younger', { image: 'other:1', scraper: { otelCollectorEndpoint: ENDPOINT } });
+    expect(refusals(group(first('owner'), younger))).toEqual([expect.stringContaining('InvalidSpec')]);
+    expect(podFields(group(younger, source('third')).settings)).toMatchObject({ image: 'other:1' });
+  });
+
   it('stay as they are when a running source is edited wrongly', () => {
     const before = [first('owner', mine), source('younger')];
     const made = groupOf(
@@ -277,6 +283,47 @@ describe('T22: the pods of a group', () => {
       },
     );
     expect(podFields(made.settings)).toMatchObject(mine);
+  });
+});
+
+describe('O14 T22: where the Secrets of an older source go', () => {
+  const secret = [{ name: 'T', valueFrom: { secretKeyRef: { name: 's', key: 'k' } } }];
+  const owner = source('owner', {
+    env: secret,
+    scraper: {
+      otelHeaders: { authorization: '${T}' },
+      fingerprintStore: { backend: 'valkey', valkey: { password: '${T}' } },
+    },
+  });
+  const admin = source('owner', { env: secret, scraper: { adminSecretEnv: 'T' } });
+
+  it.each<[string, ApiScrapeSource, object, string]>([
+    [
+      'collector',
+      owner,
+      { otelCollectorEndpoint: 'http://evil:4317' },
+      'spec.scraper.otelCollectorEndpoint is "http://evil:4317"',
+    ],
+    [
+      'store',
+      owner,
+      { fingerprintStore: { valkey: { host: 'evil' } } },
+      'spec.scraper.fingerprintStore.valkey.host is "evil"',
+    ],
+    ['admin API', admin, { enableAdminApi: true }, 'spec.scraper.enableAdminApi is true'],
+  ])('is not for a younger one to say of its %s', (section, old, scraper, message) => {
+    const context = { ...nothing, otlpEndpoint: 'http://default:4317' };
+    const made = groupOf([old, source('younger', { scraper }, 1), source('third', {}, 2)], context);
+    expect(members(made)).toEqual(['owner', 'third']);
+    expect(made.refusals.get('younger')).toMatchObject({ reason: 'InvalidSpec', held: false });
+    expect(made.refusals.get('younger')?.message).toContain(message);
+    expect(made.refusals.get('younger')?.message).toContain(`the ${section} of a group is the affair of`);
+    expect(made.refusals.get('younger')?.message).toContain('owner');
+  });
+
+  it('is for any source to say where no older one has said a word of it', () => {
+    const scraper = { fingerprintStore: { backend: 'valkey', valkey: { host: 'valkey' } } } as const;
+    expect(refusals(group(first('old'), source('younger', { scraper })))).toEqual([]);
   });
 });
 

@@ -6,7 +6,14 @@ import { RESTARTED_AT } from '../pods/annotations.ts';
 import { checkGroupSettings } from './check.ts';
 import type { Member, Prepare } from './prepare.ts';
 import type { Running } from './running.ts';
-import { type Setting, type Settings, conflictWith, foreignSetting, scraperSection } from './settings.ts';
+import {
+  type Setting,
+  type Settings,
+  conflictWith,
+  foreignAddition,
+  foreignSetting,
+  scraperSection,
+} from './settings.ts';
 
 const DEFAULT_GROUP = 'default';
 
@@ -89,6 +96,7 @@ function gather(
   const refusals = new Map<string, Refusal>();
   const names = new Map<string, string>();
   const frozenBy: string[] = [];
+  const ages = new Map(ordered.map(({ metadata }) => [metadata.name, metadata.creationTimestamp]));
   let oldest: ApiScrapeSource['metadata'] | undefined;
 
   for (const source of ordered) {
@@ -117,7 +125,10 @@ function gather(
 
     // Resources that were applied together have the same age: times have seconds only.
     const elder = oldest?.creationTimestamp === source.metadata.creationTimestamp ? undefined : oldest;
-    const foreign = elder === undefined ? undefined : foreignSetting(settings, own, elder.name);
+    const isOlder = (other: string): boolean => ages.get(other) !== source.metadata.creationTimestamp;
+    const foreign =
+      (elder === undefined ? undefined : foreignSetting(settings, own, elder.name)) ??
+      foreignAddition(settings, own, isOlder);
     if (foreign !== undefined) {
       refuse('InvalidSpec', foreign);
       continue;

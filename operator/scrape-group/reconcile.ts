@@ -87,6 +87,7 @@ async function desired(
     ...key,
     image: cluster.settings.image,
     podSecurity: cluster.settings.podSecurity,
+    apiServer: cluster.settings.permissions.apiServer,
     owners: ownership.owners,
     shards,
     referencesRevision: (shard) => revisions.get(shard),

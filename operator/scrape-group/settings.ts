@@ -107,6 +107,41 @@ export function foreignSetting(settings: Settings, own: readonly Setting[], olde
   );
 }
 
+/** What belongs together in `spec.scraper`: somebody's credentials go where the rest of it leads. */
+function sectionOf([scraper, field]: Path): string | undefined {
+  if (scraper !== 'scraper') return undefined;
+  const name = String(field);
+  if (/^otel/.test(name)) return 'collector';
+  if (/^(enableAdminApi|adminSecretEnv)$/.test(name)) return 'admin API';
+  return name === 'fingerprintStore' ? 'store' : undefined;
+}
+
+/**
+ * Why a source may not add to what an older one says of the collector, of the store or of the admin API: the Secrets of
+ * the older one would go there. Undefined when it adds nothing.
+ * @param isOlder whether this source, by its name, is older than the one whose settings are `own`
+ */
+export function foreignAddition(
+  settings: Settings,
+  own: readonly Setting[],
+  isOlder: (source: string) => boolean,
+): string | undefined {
+  for (const setting of own) {
+    const section = sectionOf(setting.path);
+    const field = dottedPath(setting.path);
+    if (section === undefined || settings.has(field)) continue;
+    const owner = [...settings.values()].find(
+      ({ path, source }) => source !== undefined && sectionOf(path) === section && isOlder(source),
+    );
+    if (owner === undefined) continue;
+    return (
+      `spec.${field} is ${shown(setting)} here, but the ${section} of a group is the affair of the oldest source that says ` +
+      `anything of it, ${owner.source ?? ''}; set it there, or leave it out here`
+    );
+  }
+  return undefined;
+}
+
 const isPodField = ([field]: Path): boolean => POD_FIELDS.some((one) => one === field);
 
 /** The settings of `spec.scraper` as one section of the file. */
