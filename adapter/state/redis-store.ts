@@ -327,7 +327,7 @@ export class RedisStore implements StateStore {
   #readClock(): Promise<void> {
     return this.#clock.measure(async () => {
       const [seconds = 0, microseconds = 0] = await this.#connection.run((redis) => redis.time(), 'now');
-      return Number(seconds) * 1000 + Number(microseconds) / 1000;
+      return seconds * 1000 + microseconds / 1000;
     });
   }
 

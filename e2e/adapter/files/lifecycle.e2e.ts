@@ -346,7 +346,7 @@ test('nothing is swept while memory stands in for Redis, and what is left over i
     state_persistence: {
       type: 'redis',
       unavailable_policy: 'fallback_memory',
-      redis: { host: redis.host, port: redis.port, ping_seconds: 0.2 },
+      redis: { host: redis.host, port: redis.port, ping_seconds: 0.2, wait_seconds: 0.2 },
     },
   });
   const session = await openSession(a);

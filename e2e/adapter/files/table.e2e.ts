@@ -223,7 +223,8 @@ describe('section 7', () => {
 
   test('the state store is down, with unavailable_policy fail_closed', async () => {
     await using redis = await startRedis();
-    const state_persistence = { type: 'redis', redis: { host: redis.host, port: redis.port, ping_seconds: 0.2 } };
+    const access = { host: redis.host, port: redis.port, ping_seconds: 0.2, wait_seconds: 0.2 };
+    const state_persistence = { type: 'redis', redis: access };
     await scenes.play({ config: { state_persistence } }, async (scene) => {
       const { adapter, session, door } = scene;
       const artifact = artifactOf(await write(scene, 10));
