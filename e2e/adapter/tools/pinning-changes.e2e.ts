@@ -38,7 +38,7 @@ describe('what counts as a change, behind three replicas:', () => {
       mounted(`${id}_sse`, sse.url, { tool_definition_pinning, upstream: { transport: 'sse' } }),
       mounted(`${id}_files`, upstream.url, { tool_definition_pinning, adapters, disabled_tools: ['gone'] }),
     ]);
-    trio = started.use(await startTrio({ servers }));
+    trio = started.use(await startTrio({ servers, state_persistence: { redis: { wait_seconds: 0.2 } } }));
   });
   afterAll(() => started.disposeAsync());
   afterEach(() => {

@@ -32,7 +32,7 @@ describe('a server whose tools change within a session, behind three replicas,',
       mounted(`${id}_paged`, paged.url, { tool_definition_pinning }),
       mounted(`${id}_sdk`, sdkServer.url, { tool_definition_pinning }),
     ]);
-    trio = started.use(await startTrio({ servers, state_persistence: { redis: { wait_seconds: 0.2 } } }));
+    trio = started.use(await startTrio({ servers }));
   });
   afterAll(() => started.disposeAsync());
 
