@@ -243,7 +243,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     sessionFiles,
     mounts,
   });
-  const { refusesSessions, notReady } = readiness({
+  const { refusesSessions, leavesStreams, notReady } = readiness({
     stopping,
     state,
     isShared: backendType === 'redis',
@@ -275,6 +275,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminationRetries: config.sessions.upstream_session_termination_retries,
     baseUrl: reachedBy,
     refusesSessions,
+    leavesStreams,
     known,
   });
 
