@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { redisScript } from '../../crds/runtime/redis-script.ts';
-import { parseControlMessage } from './control-message.ts';
+import { controlText, parseControlMessage } from './control-message.ts';
 import { isLogId, logIdAfter } from './log-id.ts';
 import { CALL_LEASE_MS, ENTRY_BYTES, LOG_BYTES, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, NewEntry, RunningCall } from './message-bus.ts';
@@ -95,7 +95,8 @@ export class RedisBus implements MessageBus {
   }
 
   async publish(message: ControlMessage): Promise<void> {
-    await this.#commands.run((redis) => redis.publish(this.#keys.control, JSON.stringify(message)));
+    const text = controlText(message);
+    await this.#commands.run((redis) => redis.publish(this.#keys.control, text));
   }
 
   onControl(listener: (message: ControlMessage) => void): () => void {
