@@ -252,7 +252,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     sessionFiles,
     mounts,
   });
-  const { refusesSessions, notReady } = readiness({
+  const { refusesSessions, leavesStreams, notReady } = readiness({
     stopping,
     state,
     isShared: backendType === 'redis',
@@ -283,6 +283,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminationRetries: config.sessions.upstream_session_termination_retries,
     baseUrl: reachedBy,
     refusesSessions,
+    leavesStreams,
     known,
   });
 

@@ -5,6 +5,8 @@ import type { Upkeep } from './upkeep.ts';
 export interface Readiness {
   /** Why no session can be opened here now; undefined when one can. */
   readonly refusesSessions: () => 'draining' | 'reconciling' | undefined;
+  /** Whether event streams are better opened at other replicas now, which have the same sessions. */
+  readonly leavesStreams: () => boolean;
   /** Why the replica should get no requests now; undefined when it should. */
   readonly notReady: () => 'draining' | 'state_store_unavailable' | 'reconciling' | undefined;
 }
@@ -25,13 +27,16 @@ export function readiness({
   readonly usable: () => boolean;
   readonly upkeep: Pick<Upkeep, 'reconciliation'>;
 }): Readiness {
+  /** The others have all sessions, too. */
+  const hasOthers = (): boolean => isShared && state.status().degradedReason === null;
   return {
+    leavesStreams: () => stopping.aborted && hasOthers(),
     refusesSessions() {
       // They would make a store that lost its state look like one that still has it.
       if (upkeep.reconciliation?.decided === false && usable()) return 'reconciling';
       if (!stopping.aborted) return undefined;
       // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
-      return isShared && state.status().degradedReason === null ? undefined : 'draining';
+      return hasOthers() ? undefined : 'draining';
     },
     notReady() {
       if (stopping.aborted) return 'draining';

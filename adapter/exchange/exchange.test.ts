@@ -732,6 +732,20 @@ describe('an exchange', () => {
   });
 
   describe('whose time is over', () => {
+    test('O20 T22: ends a GET that has no head yet as a stream that is over, on a connection that is, too', async () => {
+      const request = { method: 'GET', session: undefined, headers: [], body: undefined, lastEventId: '7' } as const;
+      const { exchange, answer } = await start({ idTexts: [], request });
+      exchange.endStream();
+      const got = await answer();
+      expect([got.status, got.headers['content-type'], got.headers.connection, await got.whole()]).toEqual([
+        200,
+        'text/event-stream',
+        'close',
+        'id: 7\ndata: \n\n',
+      ]);
+      expect([outcomes, upstream.last.aborted]).toEqual([['ok'], true]);
+    });
+
     test.each<[string, (one: FakeUpstream['last']) => void]>([
       ['before the head', () => {}],
       ['while a small answer comes', (one) => void one.json().data(RESULT.slice(0, 10))],

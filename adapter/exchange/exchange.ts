@@ -9,6 +9,7 @@ import { AnswerWatch, noteBytes } from './answer-watch.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
 import { AwaitedResponses } from './awaited-responses.ts';
+import { sendEndedStream } from './ended-stream.ts';
 import { endWhole } from './end-whole.ts';
 import { foreignError, isForeign } from './foreign-answer.ts';
 import { FrameAnswer, type FrameReply } from './frame-answer.ts';
@@ -137,6 +138,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     if (this.#state === 'done') return;
     this.#control?.abort();
     if (this.#mayJustEnd()) void this.#done('ok');
+    else if (this.isGet && !this.#res.headersSent) this.#endBeforeHead();
     else this.#answerError(new AdapterError('draining'), 'draining');
   }
 
@@ -533,6 +535,14 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#res.end();
     if (this.#stream === undefined) whileLeaving(this.#res, this.#plan.holder);
     else this.#stream.leaves();
+  }
+
+  #endBeforeHead(): void {
+    const { requestId, sessionId, request } = this.#plan;
+    const end = (): void => sendEndedStream(this.#res, { requestId, sessionId, lastEventId: request.lastEventId });
+    const finish = this.#settle('ok');
+    if (finish === undefined) end();
+    else void finish.then(end);
   }
 
   #fail(error: unknown): void {

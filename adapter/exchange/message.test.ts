@@ -244,6 +244,12 @@ test.each<[unknown, string | null]>([
   expect(progressToken(message(params))).toBe(expected);
 });
 
+test('M7: a progress token past 256 characters is none', () => {
+  const [most, more] = ['x'.repeat(256), 'x'.repeat(257)];
+  expect(progressToken(message({ _meta: { progressToken: most } }))).toBe(`"${most}"`);
+  expect(progressToken(message({ _meta: { progressToken: more } }))).toBeNull();
+});
+
 test.each<[string, readonly (string | number)[] | undefined]>([
   ['{"id":"x","result":{}}', ['x']],
   ['{"id":1,"error":{}}', [1]],

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
+import { sendEndedStream } from '../exchange/ended-stream.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -28,6 +29,13 @@ export async function eventStream(turn: Turn): Promise<void> {
   if (isWorkspace(record)) throw new AdapterError('session_not_found');
   requireRevision(incoming, record);
   const lastEventId = incoming.headers['last-event-id'];
+  if (parts.leavesStreams()) {
+    const { requestId } = incoming.facts;
+    incoming.facts.outcome = 'ok';
+    turn.admitted.finished('ok');
+    const from = typeof lastEventId === 'string' ? lastEventId : undefined;
+    return sendEndedStream(incoming.reply, { requestId, sessionId, lastEventId: from });
+  }
   let current = record.upstreamSessionId === '' ? await renew(turn, record) : record;
   let attempts = 0;
   let renewed = false;

@@ -69,6 +69,8 @@ export interface GatewayParts {
   readonly baseUrl: (request: Incoming['request']) => string;
   /** Why no session can be opened here now; undefined when one can. */
   readonly refusesSessions: () => 'draining' | 'reconciling' | undefined;
+  /** Whether event streams are better opened at other replicas now. */
+  readonly leavesStreams: () => boolean;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
 }

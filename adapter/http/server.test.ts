@@ -5,6 +5,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
+import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
 import { createLogger, type LogLevel } from '../telemetry/logger.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
@@ -107,6 +108,12 @@ describe('the HTTP server', () => {
     socket.write(bytes);
     return socket;
   }
+
+  test('M3 T17: answers while more connections are held than there may be', async () => {
+    await start();
+    using _held = await holdConnections(`http://127.0.0.1:${port}`, 1100);
+    expect((await fetch(`http://127.0.0.1:${port}/plain`, { signal: AbortSignal.timeout(5000) })).status).toBe(200);
+  });
 
   test('answers errors in one shape, and those of mounts as JSON-RPC', async () => {
     await start();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AdapterError } from '../errors.ts';
 import type { ControlMessage } from './message-bus.ts';
 
 const session = { serverId: z.string(), sessionId: z.string() };
@@ -20,8 +21,22 @@ const schema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('notify'), ...session, text: z.string() }),
 ]) satisfies z.ZodType<ControlMessage>;
 
-/** A control message as another replica sent it; undefined for one that this release does not know. */
+/**
+ * In characters: each goes to every replica, and Redis cuts off whom it owes 32 MiB. Only what a server asks while code runs
+ * is not small.
+ */
+const MAX_CONTROL_CHARS = 256 << 10;
+
+/** The message as other replicas get it. Throws when it is too large for them. */
+export function controlText(message: ControlMessage): string {
+  const text = JSON.stringify(message);
+  if (text.length <= MAX_CONTROL_CHARS) return text;
+  throw new AdapterError('upstream_failed', 'A message is too large for the other replicas.');
+}
+
+/** A control message as another replica sent it; undefined for one that this release does not know, or would not send. */
 export function parseControlMessage(text: string): ControlMessage | undefined {
+  if (text.length > MAX_CONTROL_CHARS) return undefined;
   try {
     return schema.safeParse(JSON.parse(text)).data;
   } catch {

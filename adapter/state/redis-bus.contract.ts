@@ -168,6 +168,16 @@ describe('RedisBus and its server', () => {
     expect(listenerErrors).toEqual([]);
   });
 
+  test('M7 T17: a control message that is too large is neither sent nor heard', async () => {
+    const received: ControlMessage[] = [];
+    bus.onControl((message) => received.push(message));
+    const large = ended('x'.repeat(256 << 10));
+    await expect(bus.publish(large)).rejects.toThrow('too large for the other replicas');
+    await server.use((redis) => redis.publish(`${KEY_BASE}:control`, JSON.stringify(large)));
+    await bus.publish(ended('s'));
+    await expect.poll(() => received).toEqual([ended('s')]);
+  });
+
   test('nothing stays subscribed when nobody follows', async () => {
     const stops = await Promise.all([1, 2].map(() => bus.follow(key, 'GET', null, () => undefined)));
     expect(await channels()).toHaveLength(2);

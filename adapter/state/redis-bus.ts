@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { parseControlMessage } from './control-message.ts';
+import { controlText, parseControlMessage } from './control-message.ts';
 import { isLogId, logIdAfter } from './log-id.ts';
 import { CALL_LEASE_MS, ENTRY_BYTES, LOG_BYTES, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, NewEntry, RunningCall } from './message-bus.ts';
@@ -99,9 +99,10 @@ export class RedisBus implements MessageBus {
   }
 
   async publish(message: ControlMessage): Promise<void> {
+    const text = controlText(message);
     // All others say how things are, and may be said twice.
     const attempts = message.type === 'notify' ? 'once' : 'again';
-    await this.#commands.run((redis) => redis.publish(this.#keys.control, JSON.stringify(message)), attempts);
+    await this.#commands.run((redis) => redis.publish(this.#keys.control, text), attempts);
   }
 
   onControl(listener: (message: ControlMessage) => void): () => void {

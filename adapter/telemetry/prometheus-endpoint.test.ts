@@ -3,6 +3,7 @@ import { text } from 'node:stream/consumers';
 
 import { emptyResource } from '@opentelemetry/resources';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
 import { Aggregation } from './aggregation.ts';
 import { ADAPTER_METRICS } from './metric-catalog.ts';
 import { PrometheusEndpoint } from './prometheus-endpoint.ts';
@@ -66,4 +67,9 @@ it('says no more of a failure than that there is one', async () => {
 it('says that its port is taken', async () => {
   const other = new PrometheusEndpoint('/metrics', () => expect.fail('nobody asks'), HOSTS);
   await expect(other.listen(Number(new URL(url).port), '127.0.0.1')).rejects.toMatchObject({ code: 'EADDRINUSE' });
+});
+
+it('M3 T17: answers while a thousand connections are held that ask for nothing', async () => {
+  using _held = await holdConnections(url);
+  expect((await fetch(`${url}/metrics`, { signal: AbortSignal.timeout(5000) })).status).toBe(200);
 });

@@ -6,11 +6,15 @@ import { text } from 'node:stream/consumers';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
+import { failedOf } from '../support/balancer.ts';
 import { startRawUpstream } from '../support/raw-upstream.ts';
+import { connectV1 } from '../support/real-client-v1.ts';
+import { connectV2 } from '../support/real-client-v2.ts';
+import { RECONNECTION } from '../support/real-client.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { artifactOf } from './files/kit/artifacts.ts';
-import { mounted, startDeployment } from './kit/deployment.ts';
+import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
 import { eventually } from './kit/eventually.ts';
 import { EventReader, isMethod, isResponse } from './kit/events.ts';
 import { type Door, drain, initialize, openSession, textOf } from './kit/session.ts';
@@ -165,6 +169,71 @@ describe('SIGTERM', () => {
     expect(textOf(await running)).toBe('done');
     expect(await replicas.a.exitsWithin(SOON_MS)).toEqual(DONE);
     expect(textOf(await session.at(replicas.b).tool('echo', { a: 1 }))).toBe('{"a":1}');
+  });
+
+  describe('O20: lets event streams go on elsewhere, without an error', () => {
+    /** Replica `a` ends, and a call holds it up until it is released. */
+    async function ending(): Promise<Deployment & { readonly running: Promise<JsonObject> }> {
+      const config = { core: { shutdown_grace_seconds: 60 }, servers: [mounted('up', upstream.url)] };
+      const replicas = await startDeployment({ config });
+      const running = (await openSession(replicas.a)).at(replicas.a).tool('slow');
+      await upstream.waitForMessage('tools/call');
+      return Object.assign(replicas, { running });
+    }
+
+    test('by telling it again where it was to be taken up, on a connection that ends', async () => {
+      await using replicas = await ending();
+      const session = await openSession(replicas.b);
+      replicas.a.kill('SIGTERM');
+      await unready(replicas.a);
+      const lastEventId = 'some|7-0';
+      for (const [sent, got] of [
+        [{}, ''],
+        [{ lastEventId }, 'id: some|7-0\ndata: \n\n'],
+      ] as const) {
+        const response = await session.at(replicas.a).stream(sent);
+        expect([response.status, response.headers.get('connection'), await response.text()]).toEqual([
+          200,
+          'close',
+          got,
+        ]);
+      }
+      const events = new EventReader(await session.at(replicas.b).stream());
+      await session.at(replicas.a).tool('notify');
+      expect(await events.message()).toMatchObject({ method: 'notifications/message' });
+      upstream.release('slow');
+      expect(textOf(await replicas.running)).toBe('done');
+    });
+
+    test.for([
+      ['1', connectV1],
+      ['2', connectV2],
+    ] as const)('for clients of the SDK, version %s', async ([, connectSdk]) => {
+      await using replicas = await ending();
+      const { a, b, balancer } = replicas;
+      balancer.targets = [a.url];
+      await using client = await connectSdk({
+        url: `${balancer.url}/mcp/up`,
+        transport: 'streamable_http',
+        answers: { sampling: '', elicitation: { action: 'decline' }, roots: [] },
+        // As many retries as by default, and sooner.
+        reconnection: { ...RECONNECTION, initialReconnectionDelay: 50, maxRetries: 2 },
+      });
+      a.kill('SIGTERM');
+      await unready(a);
+      upstream.breakStreams();
+      // More often than it would have borne errors.
+      await eventually(() => client.streams()).toBeGreaterThan(6);
+      balancer.targets = [b.url];
+      await eventually(() =>
+        balancer.requests.some(({ method, target, status }) => method === 'GET' && target === b.url && status === 200),
+      ).toBe(true);
+      await client.callTool('notify');
+      await client.waitForMessage(({ method }) => method === 'notifications/message');
+      expect(failedOf(balancer.requests)).toEqual([]);
+      upstream.release('slow');
+      expect(textOf(await replicas.running)).toBe('done');
+    });
   });
 
   test('lets a call finish on its stream, and ends the session’s own stream without an error', async () => {

@@ -29,7 +29,7 @@ export interface TaskClient extends RealClient {
 const TASK_CAPABILITIES = { requests: { sampling: { createMessage: {} }, elicitation: { create: {} } } };
 
 /** Connects `@modelcontextprotocol/sdk`. It runs what the server asks for as a task if the server wants that. */
-export async function connectV1({ url, transport, answers }: RealClientOptions): Promise<TaskClient> {
+export async function connectV1({ url, transport, answers, reconnection }: RealClientOptions): Promise<TaskClient> {
   const wire = new WireRecorder();
   const taskStore = new InMemoryTaskStore();
   const client = new Client(CLIENT_INFO, {
@@ -62,7 +62,10 @@ export async function connectV1({ url, transport, answers }: RealClientOptions):
   const connection =
     transport === 'sse'
       ? new SSEClientTransport(endpoint, { fetch: wire.fetch })
-      : new StreamableHTTPClientTransport(endpoint, { fetch: wire.fetch, reconnectionOptions: RECONNECTION });
+      : new StreamableHTTPClientTransport(endpoint, {
+          fetch: wire.fetch,
+          reconnectionOptions: reconnection ?? RECONNECTION,
+        });
   await wire.connect(connection, client);
 
   const optionsOf = ({ signal, onProgress }: CallOptions = {}) => ({ signal, onprogress: onProgress });

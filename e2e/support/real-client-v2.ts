@@ -12,7 +12,7 @@ import {
 
 /** Connects `@modelcontextprotocol/client`. */
 export async function connectV2(options: RealClientOptions): Promise<RealClient> {
-  const { url, transport, answers, negotiates } = options;
+  const { url, transport, answers, negotiates, reconnection = RECONNECTION } = options;
   const wire = new WireRecorder();
   const client = new Client(CLIENT_INFO, {
     capabilities: CLIENT_CAPABILITIES,
@@ -31,7 +31,7 @@ export async function connectV2(options: RealClientOptions): Promise<RealClient>
   const connection =
     transport === 'sse'
       ? new SSEClientTransport(endpoint, { fetch: wire.fetch })
-      : new StreamableHTTPClientTransport(endpoint, { fetch: wire.fetch, reconnectionOptions: RECONNECTION });
+      : new StreamableHTTPClientTransport(endpoint, { fetch: wire.fetch, reconnectionOptions: reconnection });
   await wire.connect(connection, client);
 
   const optionsOf = ({ signal, onProgress }: CallOptions = {}) => ({ signal, onprogress: onProgress });

@@ -29,6 +29,8 @@ export interface RealClientOptions {
   readonly answers: Answers;
   /** SDK v2 only: probes for the sessionless revision first, and falls back. */
   readonly negotiates?: boolean;
+  /** Default: RECONNECTION. */
+  readonly reconnection?: typeof RECONNECTION;
 }
 
 /** The SDKs' own, but for the retries: two end after 2.5 s, and a server on a busy machine takes longer to start. */

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
+import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
 import { HealthServer, type HealthSources } from './health-server.ts';
 
 let server: HealthServer | undefined;
@@ -53,4 +54,11 @@ it('says when its port is taken, and closes although an answer is under way', as
   await server?.close();
   await expect(hanging).rejects.toThrow(/fetch failed/);
   await expect(fetch(`${url}/livez`)).rejects.toThrow();
+});
+
+it('M3 T23: answers while a thousand connections are held that ask for nothing', async () => {
+  const url = await start();
+  using _held = await holdConnections(url);
+  expect(await ask(`${url}/livez`)).toBe('200 ok\n');
+  expect(await ask(`${url}/metrics`)).toBe('200 up 1\n');
 });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
 import { healthObject } from '../health.ts';
 import { createLogger } from '../logger.ts';
 import { ok } from './answer.ts';
@@ -248,4 +249,10 @@ describe('the port', () => {
     await server.close();
     socket.destroy();
   });
+});
+
+test('M3 T17: answers while a thousand connections are held that ask for nothing', async () => {
+  await start();
+  using _held = await holdConnections(url);
+  expect((await get('/livez')).status).toBe(200);
 });

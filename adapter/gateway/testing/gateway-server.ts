@@ -70,6 +70,7 @@ export async function startGatewayServer(
     terminationRetries: 1,
     baseUrl: ({ protocol, host }) => `${protocol}://${host}`,
     refusesSessions: () => undefined,
+    leavesStreams: () => false,
     known: (error) => knownError(error, onError),
   });
   const mount = sampleMount(server, {
