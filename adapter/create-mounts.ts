@@ -84,6 +84,9 @@ function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: Mo
         'what the server says to models has changed since a client saw it first',
       );
     },
+    onDropped: (reason) => {
+      logger.warn({ server_id: server.id, reason }, 'a message of the server was dropped: clients could misread it');
+    },
     onPing: (serverId, ok, error) => {
       if (!ok) logger.warn({ server_id: serverId, error: error ?? undefined }, 'upstream ping failed');
     },

@@ -29,11 +29,6 @@ export class AwaitedResponses {
     return this.#unanswered;
   }
 
-  /** Whether a response may come that is looked for. A GET may take up the stream of any request again. */
-  get isOpen(): boolean {
-    return this.#isGet || this.#unseen.length > 0;
-  }
-
   /** Whether all responses have been seen, also where none was asked for. */
   get isSeen(): boolean {
     return this.#unseen.length === 0;
@@ -59,6 +54,23 @@ export class AwaitedResponses {
   /** Whether a stream that ends here is one that the client can resume for responses that are still to come. */
   get goesOn(): boolean {
     return this.isResumable && this.#unseen.length > 0 && this.isWaitedFor;
+  }
+
+  /** Whether this response is awaited. A stream that is taken up again is asked for none by its id. */
+  awaits(id: string | number): boolean {
+    return this.#unseen.some((idText) => isId(id, idText));
+  }
+
+  /** Whether one of these is awaited; which of them are does not change. */
+  sees(ids: readonly (string | number)[]): boolean {
+    return this.#isGet ? ids.length > 0 : ids.some((id) => this.awaits(id));
+  }
+
+  /** Whether some of these responses are awaited here, and others are not. */
+  isMixed(ids: readonly (string | number)[]): boolean {
+    if (this.#isGet) return false;
+    const awaited = ids.filter((id) => this.awaits(id)).length;
+    return awaited > 0 && awaited < ids.length;
   }
 
   /** Whether a response of these is awaited; it is not any more. */

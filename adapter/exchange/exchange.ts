@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, JsonLimitError } from '../../crds/runtime/json-limits.ts';
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ByteShare } from '../byte-account.ts';
@@ -11,16 +11,17 @@ import type { Answer, StreamedAnswer } from './answer.ts';
 import { AwaitedResponses } from './awaited-responses.ts';
 import { sendEndedStream } from './ended-stream.ts';
 import { endWhole } from './end-whole.ts';
-import { foreignError, isForeign } from './foreign-answer.ts';
+import { EnvelopeScan } from './envelope-scan.ts';
+import { foreignError, isForeign, refusedError } from './foreign-answer.ts';
 import { FrameAnswer, type FrameReply } from './frame-answer.ts';
 import { responseHeaders } from './headers.ts';
 import type { QuietStream } from './keep-alive.ts';
-import { ListChangedWatch } from './list-changed.ts';
-import { isOwnResponse } from './own-response.ts';
+import { jsonVerdict } from './json-verdict.ts';
 import { AFTER_LIMIT_MS, type Outcome, type Plan } from './plan.ts';
 import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
-import { mentionsEventId } from './sse-frames.ts';
+import type { Refusal } from './refusal.ts';
+import { renameReserved, withoutReserved } from './reserved-meta.ts';
 import { type Part, sendParts } from './stream-answer.ts';
 import { whileLeaving } from './unread.ts';
 import { isUnknownSession } from './unknown-session.ts';
@@ -34,12 +35,11 @@ const WHOLE_BYTES = 256 << 10;
 const INSPECT_LIMIT_BYTES = 64 << 10;
 
 /**
- * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are; a body
- * is read only where the plan asks for it.
+ * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are once it is
+ * known that they are a message which may pass; a body is read only where the plan asks for it.
  *
- *     waiting ──head──▶ pass      event streams and large answers, chunk by chunk
- *        │        ├───▶ frames    event streams whose response somebody wants to see
- *        │        ├───▶ collect   small answers, answers that somebody wants to see
+ *     waiting ──head──▶ frames    event streams
+ *        │        ├───▶ collect   small answers, answers that somebody wants to see  ──▶ pass, where they are large
  *        │        └───▶ inspect   a 400 that may mean "session terminated"  ──▶ waiting (sent again) or collect
  *        └──────────────▶ done    from every state: end, error, time out, client gone
  *
@@ -63,14 +63,16 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   readonly #awaited: AwaitedResponses;
   /** Undefined while nothing of the body has left. */
   #stream: ReplyStream | undefined;
-  #listChanged: ListChangedWatch | undefined;
   #frames: FrameAnswer | undefined;
   /** Messages of our own that wait for the head. */
   #notices: string[] | undefined;
   /** A part of an answer has left; nothing but its rest can follow. */
   #inParts = false;
-  /** Of what passes without being read. */
+  /** Of what passes chunk by chunk. */
+  #scan: EnvelopeScan | undefined;
   #watch: AnswerWatch | undefined;
+  /** A large answer that has to be read before it passes, though nobody asked for it. */
+  #isReadWhole = false;
   /** Undefined while little is kept of the answer. */
   #kept: ByteShare | undefined;
   /** When the upstream was asked; 0 where nobody wants to know. */
@@ -195,7 +197,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
         this.#step(() => this.#endFrames());
         break;
       case 'inspect':
-        if (isUnknownSession(this.#collected())) return this.#sendAgain(400);
+        if (isUnknownSession(this.#collected('utf8'))) return this.#sendAgain(400);
         if (this.#head !== undefined && (this.#rejectHead(this.#head) || this.#refuseForeign(this.#head))) return;
         this.#step(() => this.#endCollect());
         break;
@@ -279,11 +281,12 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.write(tail);
   }
 
-  passFrom(begun: Buffer): void {
-    this.#uncount();
-    this.#looksInto(begun);
-    this.write(begun);
-    this.#state = 'pass';
+  breakOff(refusal: Refusal): void {
+    if (this.isDone()) return;
+    this.#plan.dropped(refusal);
+    this.#control?.abort();
+    void this.#settle('upstream_failed');
+    this.#res.destroy();
   }
 
   // ── the upstream's answer ──────────────────────────────────────────────────────────────────────────────────────
@@ -304,15 +307,9 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
       this.#state = 'collect';
       return;
     }
-    const { onResponse, onAnswered, onStray } = this.#plan;
-    if (onResponse !== undefined || onAnswered !== undefined || onStray !== undefined) {
-      this.#frames = new FrameAnswer(this.#plan, head, this, this.#awaited);
-      this.#state = 'frames';
-      if (!this.#plan.holdHead) this.writeStreamHead();
-      return;
-    }
-    this.#state = 'pass';
-    this.writeStreamHead();
+    this.#frames = new FrameAnswer(this.#plan, head, this, this.#awaited);
+    this.#state = 'frames';
+    if (!this.#plan.holdHead) this.writeStreamHead();
   }
 
   #refuseForeign(head: ResponseHead): boolean {
@@ -330,17 +327,18 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   }
 
   #pass(chunk: Buffer): void {
+    if (this.isDone()) return;
+    const scan = this.#scan;
+    scan?.push(chunk.toString('latin1'));
+    for (const { start, end } of scan?.reserved ?? []) renameReserved(chunk, start, end);
+    const verdict = scan?.problem ?? (scan?.isComplete === true ? this.#verdictOf(scan) : 'answer');
+    if (verdict !== 'answer' && verdict !== 'pass') return this.breakOff(verdict === 'stray' ? 'unasked' : verdict);
     this.#looksInto(chunk);
-    if (!this.#eventStream) return this.write(chunk);
-    if (!this.#awaited.isResumable) this.#awaited.isResumable = mentionsEventId(chunk);
-    if (this.#plan.onListChanged !== undefined && (this.#listChanged ??= new ListChangedWatch()).sees(chunk)) {
-      this.#step(async () => {
-        await this.#plan.onListChanged?.();
-        this.write(chunk);
-      });
-      return;
-    }
-    this.#step(() => this.write(chunk));
+    this.write(chunk);
+  }
+
+  #verdictOf(scan: EnvelopeScan): ReturnType<typeof jsonVerdict> {
+    return jsonVerdict(scan, this.#head?.status ?? 0, this.#awaited);
   }
 
   #uncount(): void {
@@ -350,12 +348,10 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
 
   #looksInto(chunk: Buffer): void {
     const { noted } = this.#plan;
-    if (noted !== undefined) (this.#watch ??= new AnswerWatch(noted, this.#eventStream)).sees(chunk);
+    if (noted !== undefined) (this.#watch ??= new AnswerWatch(noted, false)).sees(chunk);
   }
 
   #endFrames(): void | Promise<void> {
-    // The rest began to pass while this end was queued.
-    if (this.#state === 'pass') return this.#done('ok');
     const { isWaitedFor, isResumable } = this.#awaited;
     // The client would wait for it until its patience ends.
     if (isWaitedFor && !isResumable) return this.#broke(new Error('the stream ended without it'), true);
@@ -367,8 +363,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     addPart(this.#chunks, chunk);
     this.#size += chunk.length;
     if (this.#size > UNCOUNTED_BYTES && !this.count(this.#size)) return;
-    const wanted = this.#plan.onResponse !== undefined || this.#state === 'inspect';
-    if (!wanted && this.#size > WHOLE_BYTES) return this.#startPassing();
+    const wanted = this.#plan.onResponse !== undefined || this.#state === 'inspect' || this.#isReadWhole;
+    if (!wanted && this.#size > WHOLE_BYTES && this.#startsPassing()) return;
     const limit = this.#state === 'inspect' ? INSPECT_LIMIT_BYTES : MAX_ANSWER_BYTES;
     if (this.#size > limit) {
       this.#control?.abort();
@@ -379,12 +375,27 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     }
   }
 
-  #startPassing(): void {
-    if (this.#head === undefined) return;
+  /** False: it has to be read as a whole before it leaves. */
+  #startsPassing(): boolean {
+    if (this.#head === undefined) return false;
+    const scan = new EnvelopeScan(true);
+    for (const chunk of this.#chunks) {
+      scan.push(chunk.toString('latin1'));
+      if (scan.reserved !== undefined) this.#isReadWhole = true;
+    }
+    const problem = scan.problem ?? (scan.isArray && !this.#plan.takesArrays ? 'kind' : undefined);
+    if (problem !== undefined) {
+      void this.#refuse(problem);
+      return true;
+    }
+    // It may be a list that was asked for elsewhere.
+    if (scan.begunId !== undefined && !this.isGet && !this.#awaited.awaits(scan.begunId)) this.#isReadWhole = true;
+    if (this.#isReadWhole || scan.isComplete) return false;
     const length = this.#head.headers['content-length'];
     this.#res.writeHead(this.#head.status, this.#headers(this.#head, length));
     this.#stream = new ReplyStream(this.#res, this, false, this.#plan.holder);
     this.#state = 'pass';
+    this.#scan = scan;
     const chunks = this.#chunks;
     this.#chunks = [];
     this.#uncount();
@@ -392,35 +403,59 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
       this.#looksInto(chunk);
       this.write(chunk);
     }
+    return true;
   }
 
-  #collected(): string {
-    return Buffer.concat(this.#chunks).toString('utf8');
+  /** A whole answer does not pass: the client gets an error, or nothing where it does not wait for anything. */
+  #refuse(refusal: Refusal): void | Promise<void> {
+    const head = this.#head;
+    if (head === undefined || this.isDone()) return;
+    this.#plan.dropped(refusal);
+    this.#control?.abort();
+    if (!this.isGet && this.#plan.idTexts.length === 0) return this.#endWith(head, []);
+    const { error, status } = refusedError(head);
+    this.#answerError(error, error.code, status);
+  }
+
+  #collected(encoding: 'utf8' | 'latin1'): string {
+    const [first] = this.#chunks;
+    const whole = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
+    return whole.toString(encoding);
   }
 
   #endCollect(): void | Promise<void> {
     const head = this.#head;
     if (head === undefined) return;
+    const isText = this.#plan.idTexts.length === 0 && head.headers['content-type']?.startsWith('text/') === true;
+    if (this.#size === 0 || isText) return this.#endWith(head, this.#chunks);
     const { onResponse, onStray } = this.#plan;
-    const isRead = head.status >= 200 && head.status < 300;
-    if (!isRead || (onResponse === undefined && !this.#isStray())) return this.#endWith(head, this.#chunks);
+    const isBytes = onResponse === undefined;
+    const text = isBytes ? this.#collected('latin1') : this.#collected('utf8');
+    const scan = new EnvelopeScan(isBytes);
+    scan.push(text);
+    const verdict = this.#verdictOf(scan);
+    if (verdict === 'pass') return this.#endWith(head, this.#chunks);
+    // A session is opened by an answer that says so with its status as well.
+    const isOdd = (this.#plan.holdHead && head.status >= 300) || (scan.isArray && !this.#plan.takesArrays);
+    if (verdict !== 'answer' && verdict !== 'stray') return this.#refuse(verdict);
+    if (isOdd) return this.#refuse('kind');
+    if (verdict === 'stray' && onStray === undefined) return this.#refuse('unasked');
     // Nothing more can come.
     this.#awaited.seeAll();
-    const text = this.#collected();
-    requireReadable(text, ANSWER_LIMITS);
-    const answer = onResponse === undefined ? (onStray?.(text) ?? text) : onResponse(text, head);
-    if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, text, shown));
-    return this.#endWithAnswer(head, text, answer);
+    const cleared = scan.reserved === undefined ? text : withoutReserved(text);
+    if (isBytes && verdict === 'answer') {
+      return this.#endWith(head, cleared === text ? this.#chunks : [Buffer.from(cleared, 'latin1')]);
+    }
+    const exceeded = scan.exceeded(ANSWER_LIMITS);
+    if (exceeded !== undefined) throw new JsonLimitError(exceeded, ANSWER_LIMITS);
+    const message = isBytes ? Buffer.from(cleared, 'latin1').toString('utf8') : cleared;
+    const original = cleared === text ? message : undefined;
+    const answer = verdict === 'stray' ? onStray?.(message) : onResponse?.(message, head);
+    if (answer instanceof Promise) return answer.then((shown) => this.#endWithAnswer(head, original, shown));
+    return this.#endWithAnswer(head, original, answer ?? message);
   }
 
-  /** Whether the collected body is, or holds, anything but the response that was asked for. */
-  #isStray(): boolean {
-    if (this.#plan.onStray === undefined || this.#size === 0) return false;
-    // Only an id is looked for, and JSON is ASCII where that matters.
-    return !isOwnResponse(Buffer.concat(this.#chunks).toString('latin1'), this.#plan.idTexts);
-  }
-
-  #endWithAnswer(head: ResponseHead, text: string, answer: Answer): void | Promise<void> {
+  #endWithAnswer(head: ResponseHead, text: string | undefined, answer: Answer): void | Promise<void> {
     if (typeof answer === 'object') return this.#endWithParts(head, answer);
     // What was left as it came leaves as the bytes that came.
     return this.#endWith(head, answer === text ? this.#chunks : [Buffer.from(answer)]);

@@ -20,3 +20,9 @@ export function foreignError({ status, headers }: ResponseHead): { error: Adapte
   const error = new AdapterError('upstream_failed', `The upstream server answered with ${what}.`);
   return { error, status: PASSED_STATUS.has(status) ? status : 502 };
 }
+
+/** The same for JSON that is no message which may pass. */
+export function refusedError({ status }: ResponseHead): { error: AdapterError; status: number } {
+  const error = new AdapterError('upstream_failed', 'The upstream server answered with what is no response of MCP.');
+  return { error, status: PASSED_STATUS.has(status) ? status : 502 };
+}

@@ -1,21 +1,24 @@
+import { ANSWER_LIMITS, JsonLimitError } from '../../crds/runtime/json-limits.ts';
 import { AdapterError, upstreamNotJson } from '../errors.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import { noteAnswer } from './answer-watch.ts';
 import { MAX_HELD_CHARS, MAX_HELD_FRAMES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { StreamedAnswer } from './answer.ts';
 import type { AwaitedResponses } from './awaited-responses.ts';
+import { EnvelopeScan } from './envelope-scan.ts';
+import { asEventData, EventBytes, eventText, isMessageEvent, openEvent, positionFields } from './event-text.ts';
+import { LargeFrame } from './large-frame.ts';
 import { saysListChanged } from './list-changed.ts';
-import { responseIds } from './message.ts';
-import { beginsOwnResponse } from './own-response.ts';
 import type { Plan } from './plan.ts';
-import { asData, type Frame, FrameSplitter, openFrame, withData } from './sse-frames.ts';
+import type { Refusal } from './refusal.ts';
+import { withoutReserved } from './reserved-meta.ts';
+import { type Frame, FrameSplitter } from './sse-frames.ts';
 import type { Part } from './stream-answer.ts';
 
 /** A frame that grows larger is not kept in memory where nobody wants to see it. */
 const LARGE_FRAME_CHARS = 256 << 10;
 const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB or 100 messages before its answer.';
 const FRAME_TAIL = Buffer.from('\n\n');
-const LIKE_A_MESSAGE = /^\s*[[{]/;
 
 /** The client's side of the exchange whose frames they are. */
 export interface FrameReply {
@@ -30,18 +33,20 @@ export interface FrameReply {
   count(bytes: number): boolean;
   /** Writes what stands after an answer in parts; others may follow. */
   endParts(tail: Part): void;
-  /** Writes these bytes and all that follow them, without reading them. */
-  passFrom(begun: Buffer): void;
+  /** Ends the exchange in the middle of a message that must not become whole. */
+  breakOff(refusal: Refusal): void;
 }
 
-/** An answer on an event stream whose messages somebody wants to see, frame by frame. */
+/**
+ * An answer on an event stream, frame by frame. What leaves is written anew, and is a request, a notification, or a response
+ * that was waited for or looked at; the rest is dropped.
+ */
 export class FrameAnswer {
   readonly #plan: Plan;
   readonly #head: ResponseHead;
   readonly #reply: FrameReply;
   readonly #awaited: AwaitedResponses;
-  /** Undefined once the rest passes without being read. */
-  #splitter: FrameSplitter | undefined = new FrameSplitter();
+  readonly #splitter = new FrameSplitter();
   /** Frames that wait for the head. */
   #held = '';
   #heldFrames = 0;
@@ -49,6 +54,8 @@ export class FrameAnswer {
   #isCounted = false;
   /** It was found out whether the large frame that has begun may pass as it comes. */
   #isLargeKnown = false;
+  /** A frame of which a part has left. */
+  #large: LargeFrame | undefined;
 
   constructor(plan: Plan, head: ResponseHead, reply: FrameReply, awaited: AwaitedResponses) {
     this.#plan = plan;
@@ -57,79 +64,88 @@ export class FrameAnswer {
     this.#awaited = awaited;
   }
 
-  async push(chunk: Buffer): Promise<void> {
+  push(chunk: Buffer): void | Promise<void> {
     if (this.#reply.isDone()) return;
-    // It was queued while a frame before it began to pass.
-    if (this.#splitter === undefined) return this.#reply.passFrom(chunk);
-    const frames = this.#splitter.push(chunk);
-    for (const frame of frames) {
-      await this.#passFrame(frame);
+    const rest = this.#large === undefined || this.#large.isRead ? chunk : this.#passOfLarge(this.#large, chunk);
+    if (rest !== undefined) return this.#passFrames(this.#splitter.push(rest), 0, rest);
+  }
+
+  /** Nothing more comes; an unfinished frame is none. */
+  end(): void {
+    this.#reply.writeStreamHead();
+    const held = this.#takeHeld();
+    if (held !== '') this.#reply.write(Buffer.from(held));
+  }
+
+  #passFrames(frames: readonly Frame[], from: number, chunk: Buffer): void | Promise<void> {
+    for (let i = from; i < frames.length; i++) {
+      const pending = this.#passFrame(frames[i] as Frame);
+      if (pending !== undefined) return pending.then(() => this.#passFrames(frames, i + 1, chunk));
       if (this.#reply.isDone()) return;
     }
-    if (this.#splitter.length > LARGE_FRAME_CHARS) this.#passLarge(chunk);
-    const kept = (this.#splitter?.length ?? 0) + this.#held.length;
+    if (this.#reply.isDone()) return;
+    if (this.#splitter.length > LARGE_FRAME_CHARS && !this.#isLargeKnown) this.#beginLarge(chunk);
+    const kept = this.#splitter.length + this.#held.length;
     if (kept > UNCOUNTED_BYTES || this.#isCounted) this.#isCounted = this.#reply.count(kept);
   }
 
-  /** Writes what has not left, up to an unfinished frame: nothing more comes. */
-  end(): void {
-    this.#reply.writeStreamHead();
-    const rest = this.#takeHeld() + (this.#splitter?.rest ?? '');
-    if (rest !== '') this.#reply.write(Buffer.from(rest));
-  }
-
-  /** A large answer that nobody wants to see is not kept in memory; but it must be the answer. */
-  #passLarge(chunk: Buffer): void {
-    const { onResponse, onAnswered, idTexts } = this.#plan;
-    // What has been decoded of it must not end within a character.
-    const endsWhole = (chunk.at(-1) ?? 0) < 0x80;
-    if (onResponse !== undefined || onAnswered !== undefined || this.#isLargeKnown || !endsWhole) return;
-    this.#isLargeKnown = true;
-    const { rest = '' } = this.#splitter ?? {};
-    if (!beginsOwnResponse(rest.slice(0, LARGE_FRAME_CHARS), idTexts)) return;
-    this.#splitter = undefined;
-    this.#reply.passFrom(Buffer.from(rest));
-  }
-
-  async #passFrame(frame: Frame): Promise<void> {
+  #passFrame(frame: Frame): void | Promise<void> {
+    this.#isLargeKnown = false;
     if (frame.id !== undefined) this.#awaited.isResumable = true;
-    let out = frame.raw;
-    const { data } = frame;
-    if (data !== undefined && saysListChanged(data)) await this.#plan.onListChanged?.();
-    // Clients take no other events for messages.
-    const isMessage = frame.event === undefined || frame.event === '' || frame.event === 'message';
-    const ids = data !== undefined && isMessage ? this.#responseIds(data) : [];
-    if (data !== undefined && this.#awaited.see(ids)) {
-      const answer = await this.#plan.onResponse?.(data, this.#head);
-      if (typeof answer === 'object') return this.#passParts(frame, answer);
-      const { noted } = this.#plan;
-      if (noted !== undefined) {
-        noteAnswer(noted, answer ?? data);
-        if (this.#awaited.isSeen) noted.isAnswered = true;
-      }
-      if (answer !== undefined && answer !== data) out = withData(frame, answer);
-      if (this.#awaited.isSeen) await this.#plan.onAnswered?.();
-      if (this.#reply.isDone()) return;
-      this.#reply.writeStreamHead();
-    } else if (data !== undefined && this.#plan.onStray !== undefined && ids.length > 0) {
-      const shown = await this.#plan.onStray(data);
-      if (this.#reply.isDone()) return;
-      if (shown !== data) out = withData(frame, shown);
-    }
-    // Messages before the response wait for it only while the head does.
-    if (this.#plan.reply.headersSent) this.#reply.write(Buffer.from(this.#takeHeld() + out));
-    else if (this.#heldFrames++ < MAX_HELD_FRAMES && this.#held.length + out.length <= MAX_HELD_CHARS)
-      this.#held += out;
-    else throw new AdapterError('upstream_failed', TOO_MUCH_BEFORE_HEAD);
-    this.#awaited.answerSeen();
+    if (this.#large !== undefined) return this.#endLarge(this.#large, frame);
+    const { data, event } = frame;
+    // An event without data tells where the stream is, or only that it is there.
+    if (data === undefined || data === '') return this.#write(eventText(frame, data));
+    if (!isMessageEvent(event)) return this.#plan.dropped('event');
+    const scan = new EnvelopeScan();
+    scan.push(data);
+    const safe = asEventData(data);
+    if (scan.problem !== undefined) return this.#plan.dropped(scan.problem);
+    if (safe === undefined || !scan.isComplete) return this.#plan.dropped('malformed');
+    if (scan.isArray && !this.#plan.takesArrays) return this.#plan.dropped('kind');
+    const text = scan.reserved === undefined ? safe : withoutReserved(safe);
+    const changed = scan.hasOther && saysListChanged(text) ? this.#plan.onListChanged?.() : undefined;
+    if (changed === undefined) return this.#passMessage(frame, scan, text);
+    return changed.then(() => this.#passMessage(frame, scan, text));
+  }
+
+  #passMessage(frame: Frame, scan: EnvelopeScan, text: string): void | Promise<void> {
+    if (!scan.isResponse) return this.#write(eventText(frame, text));
+    // What is worked on together belongs together.
+    if (scan.ids.length > 1 && this.#awaited.isMixed(scan.ids)) return this.#plan.dropped('unasked');
+    const { onResponse, onAnswered, onStray } = this.#plan;
+    const isAwaited = this.#awaited.see(scan.ids);
+    if (!isAwaited && onStray === undefined) return this.#plan.dropped('unasked');
+    if (isAwaited && onResponse === undefined && onAnswered === undefined) return this.#passAnswer(frame, text);
+    const exceeded = scan.exceeded(ANSWER_LIMITS);
+    if (exceeded !== undefined) throw new JsonLimitError(exceeded, ANSWER_LIMITS);
+    return isAwaited ? this.#workOn(frame, text) : this.#passStray(frame, text);
+  }
+
+  async #workOn(frame: Frame, text: string): Promise<void> {
+    const answer = (await this.#plan.onResponse?.(text, this.#head)) ?? text;
+    if (typeof answer === 'object') return this.#passParts(frame, answer);
+    if (this.#awaited.isSeen) await this.#plan.onAnswered?.();
+    if (!this.#reply.isDone()) this.#passAnswer(frame, answer === text ? text : safely(answer));
+  }
+
+  #passAnswer(frame: Frame, text: string): void {
+    this.#note(text);
+    this.#reply.writeStreamHead();
+    this.#write(eventText(frame, text));
+  }
+
+  async #passStray(frame: Frame, text: string): Promise<void> {
+    const shown = (await this.#plan.onStray?.(text)) ?? text;
+    if (!this.#reply.isDone()) this.#write(eventText(frame, shown === text ? text : safely(shown)));
   }
 
   /** A frame whose data comes in parts. */
   async #passParts(frame: Frame, answer: StreamedAnswer): Promise<void> {
     if (this.#reply.isDone()) return;
     this.#reply.writeStreamHead();
-    this.#reply.write(Buffer.from(this.#takeHeld() + openFrame(frame)));
-    const last = await this.#reply.sendParts(answer, asData);
+    this.#reply.write(Buffer.from(this.#takeHeld() + openEvent(frame)));
+    const last = await this.#reply.sendParts(answer, new EventBytes().push);
     if (last === undefined) return;
     this.#reply.write(last);
     if (this.#awaited.isSeen) await this.#plan.onAnswered?.();
@@ -138,21 +154,71 @@ export class FrameAnswer {
     this.#awaited.answerSeen();
   }
 
+  /** A large answer that nobody wants to see is not kept in memory; but it must be the answer. */
+  #beginLarge(chunk: Buffer): void {
+    const { onResponse, onAnswered, noted } = this.#plan;
+    // What has been decoded of it must not end within a character.
+    const endsWhole = (chunk.at(-1) ?? 0) < 0x80;
+    if (onResponse !== undefined || onAnswered !== undefined || !endsWhole) return;
+    this.#isLargeKnown = true;
+    const large = LargeFrame.begin(this.#splitter.rest, (id) => this.#awaited.awaits(id), noted);
+    if (large === undefined) return;
+    this.#large = large;
+    this.#splitter.takeBegun();
+    if (large.frame.id !== undefined) this.#awaited.isResumable = true;
+    this.#reply.writeStreamHead();
+    this.#reply.write(Buffer.from(this.#takeHeld() + openEvent(large.frame)));
+    this.#reply.write(large.begun);
+  }
+
+  /** What is left of the chunk behind the data of the frame; undefined when there is nothing. */
+  #passOfLarge(large: LargeFrame, chunk: Buffer): Buffer | undefined {
+    const part = large.push(chunk);
+    if (typeof part === 'string') {
+      this.#reply.breakOff(part);
+      return undefined;
+    }
+    if (part.length > 0) this.#reply.write(part);
+    return large.rest;
+  }
+
+  /** @param tail the fields behind its data */
+  #endLarge(large: LargeFrame, tail: Frame): void {
+    if (tail.data !== undefined) return this.#reply.breakOff('malformed');
+    this.#large = undefined;
+    this.#awaited.see(large.ids);
+    if (this.#plan.noted !== undefined && this.#awaited.isSeen) this.#plan.noted.isAnswered = true;
+    this.#reply.write(Buffer.from(`\n${positionFields(tail)}\n`));
+    this.#awaited.answerSeen();
+  }
+
+  #note(answer: string): void {
+    const { noted } = this.#plan;
+    if (noted === undefined) return;
+    noteAnswer(noted, answer);
+    if (this.#awaited.isSeen) noted.isAnswered = true;
+  }
+
+  #write(out: string): void {
+    if (out === '') return;
+    // Messages before the response wait for it only while the head does.
+    if (this.#plan.reply.headersSent) this.#reply.write(Buffer.from(this.#held === '' ? out : this.#takeHeld() + out));
+    else if (this.#heldFrames++ < MAX_HELD_FRAMES && this.#held.length + out.length <= MAX_HELD_CHARS)
+      this.#held += out;
+    else throw new AdapterError('upstream_failed', TOO_MUCH_BEFORE_HEAD);
+    this.#awaited.answerSeen();
+  }
+
   #takeHeld(): string {
     const held = this.#held;
     this.#held = '';
     return held;
   }
+}
 
-  /** Ids of the responses in a message, where somebody asks for them. */
-  #responseIds(data: string): readonly (string | number)[] {
-    const { onResponse, onStray } = this.#plan;
-    if (!this.#awaited.isOpen && onStray === undefined) return [];
-    const ids = responseIds(data);
-    // Some clients read more than JSON, such as NaN: what cannot be worked on must not reach them as it is.
-    if (ids === undefined && (onResponse ?? onStray) !== undefined && LIKE_A_MESSAGE.test(data)) {
-      throw upstreamNotJson();
-    }
-    return ids ?? [];
-  }
+/** What the adapter has made of an answer. */
+function safely(text: string): string {
+  const safe = asEventData(text);
+  if (safe === undefined) throw upstreamNotJson();
+  return safe;
 }

@@ -6,6 +6,7 @@ import type { ResponseHead, Upstream, UpstreamRequest } from '../upstream/upstre
 import type { Noted } from './answer-watch.ts';
 import type { Answer } from './answer.ts';
 import type { KeepAlive } from './keep-alive.ts';
+import type { Refusal } from './refusal.ts';
 import type { RunningExchanges } from './running.ts';
 
 /**
@@ -45,10 +46,14 @@ export interface Plan {
    */
   readonly onResponse: ((text: string, head: ResponseHead) => Promise<Answer> | Answer) | undefined;
   /**
-   * Sees what comes here of responses that were asked for elsewhere (JSON text): clients take a response from any stream.
-   * Undefined: they pass as they are.
+   * Sees what comes here of responses that were asked for elsewhere (JSON text), and returns what the client gets, which
+   * takes a response from any stream. Undefined: they do not pass.
    */
   readonly onStray: ((text: string) => Promise<string> | string) | undefined;
+  /** Told of everything that the upstream has sent and that does not pass. */
+  readonly dropped: (refusal: Refusal) => void;
+  /** Whether an array may come, as answer to a batch or on a stream that is taken up again. */
+  readonly takesArrays: boolean;
   /** Holds the head of an event stream back until `onResponse` has returned: it decides about a header. */
   readonly holdHead: boolean;
   /**

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { MAX_ANSWER_BYTES } from './answer-limits.ts';
-import { type Frame, FrameSplitter, messageFrame, readFrame, withData } from './sse-frames.ts';
+import { type Frame, FrameSplitter, messageFrame, readFrame } from './sse-frames.ts';
 
 /** A stream with all that frames may hold; lines end with LF. */
 const STREAM = [
@@ -157,24 +157,10 @@ describe('readFrame', () => {
     ['Data: a\n\n', { data: undefined }],
     ['id: 1\nid: 2\nevent: x\nevent: y\n\n', { id: '2', event: 'y' }],
     ['id\nevent\n\n', { id: '', event: '' }],
+    ['retry: 5\nretry: 12\nretry: 1x\nretry: -1\n\n', { retry: 12 }],
     ['', { data: undefined, id: undefined, event: undefined }],
   ])('of %j', (raw, expected) => {
     expect(readFrame(raw)).toMatchObject({ raw, ...expected });
-  });
-});
-
-describe('withData', () => {
-  test('changes the data and leaves every other line', () => {
-    const frame = readFrame('event: message\nid: 7\ndata: old\n: comment\ndata: older\nretry: 5\n\n');
-    expect(withData(frame, 'new')).toBe('event: message\nid: 7\n: comment\nretry: 5\ndata: new\n\n');
-  });
-
-  test('takes data of several lines, and frames of any line end', () => {
-    for (const ending of Object.values(ENDINGS)) {
-      const changed = withData(readFrame(`id: 7${ending}data: old${ending}data${ending}${ending}`), '{\n"a":1}');
-      expect(changed).toBe('id: 7\ndata: {\ndata: "a":1}\n\n');
-      expect(readFrame(changed)).toMatchObject({ id: '7', data: '{\n"a":1}' });
-    }
   });
 });
 

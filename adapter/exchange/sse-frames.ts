@@ -1,21 +1,22 @@
 import { MAX_ANSWER_BYTES } from './answer-limits.ts';
 
-/**
- * Event-stream frames (HTML standard, section 9.2.6), split without changing a byte, so that a frame that nobody
- * has to change leaves as it came, its `id`, `event` and `retry` lines included.
- */
+/** One frame of an event stream (HTML standard, section 9.2.6), with its fields as clients read them. */
 export interface Frame {
-  /** The frame with its closing blank line. */
+  /** The frame with its closing blank line, as it came. */
   readonly raw: string;
   /** The joined `data` lines; undefined when there are none (comments). */
   readonly data: string | undefined;
   readonly id: string | undefined;
   readonly event: string | undefined;
+  /** Milliseconds. */
+  readonly retry: number | undefined;
 }
 
 const LF = 0x0a;
 const CR = 0x0d;
 const COLON = 0x3a;
+/** Stands for the lines of a frame that were taken out of it. */
+const COMMENT = ':';
 const LONGEST_BLANK_LINE = '\r\n\r\n'.length;
 
 /** Splits a stream of decoded text into frames; keeps the unfinished rest. */
@@ -67,6 +68,12 @@ export class FrameSplitter {
   /** What is left after the last whole frame. */
   get rest(): string {
     return this.#pieces.join('');
+  }
+
+  /** What there is of the unfinished frame is taken out of it; its rest is read as a frame of its own. */
+  takeBegun(): void {
+    this.#forget();
+    this.#keep(COMMENT);
   }
 
   #forget(): void {
@@ -132,18 +139,14 @@ class FrameEnds {
   }
 }
 
-/** Whether a line with an event id begins in these bytes of a stream; one that they cut is not seen. */
-export function mentionsEventId(chunk: Buffer): boolean {
-  return (chunk[0] === 0x69 && chunk[1] === 0x64 && chunk[2] === 0x3a) || chunk.includes('\nid:');
-}
-
-const silence = (raw: string): Frame => ({ raw, data: undefined, id: undefined, event: undefined });
+const silence = (raw: string): Frame => ({ raw, data: undefined, id: undefined, event: undefined, retry: undefined });
 
 /** Reads the fields of one frame. */
 export function readFrame(raw: string): Frame {
   let data: string | undefined;
   let id: string | undefined;
   let event: string | undefined;
+  let retry: number | undefined;
   for (const line of lines(raw)) {
     const colon = line.indexOf(':');
     const field = colon === -1 ? line : line.slice(0, colon);
@@ -151,29 +154,14 @@ export function readFrame(raw: string): Frame {
     if (field === 'data') data = data === undefined ? value : `${data}\n${value}`;
     else if (field === 'id') id = value;
     else if (field === 'event') event = value;
+    else if (field === 'retry' && DIGITS.test(value)) retry = Number(value);
   }
-  return { raw, data, id, event };
+  return { raw, data, id, event, retry };
 }
+
+const DIGITS = /^\d+$/;
 
 const lines = (raw: string): readonly string[] => raw.split(raw.includes('\r') ? /\r\n|\n|\r/ : '\n');
-
-/** The same frame with other data: all its other lines stay. */
-export function withData(frame: Frame, data: string): string {
-  return `${openFrame(frame)}${data.replaceAll('\n', '\ndata: ')}\n\n`;
-}
-
-/** The same frame up to its data, which follows in parts (`asData`) and ends with two line feeds. */
-export function openFrame(frame: Frame): string {
-  const others = lines(frame.raw).filter((line) => line !== '' && !/^data(:|$)/.test(line));
-  return [...others, 'data: '].join('\n');
-}
-
-/** A part of a frame's data. The same where no line ends within it. */
-export function asData(part: Buffer | string): Buffer | string {
-  if (!part.includes('\n')) return part;
-  const text = typeof part === 'string' ? part : part.toString('latin1');
-  return Buffer.from(text.replaceAll('\n', '\ndata: '), 'latin1');
-}
 
 /** A frame of our own. Without an id, so that the client's resumption cursor stays the upstream's. */
 export function messageFrame(data: string, id?: string): string {

@@ -4,6 +4,7 @@ import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
+import type { Refusal } from '../exchange/refusal.ts';
 import type { Redact } from '../../crds/config/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
@@ -14,6 +15,7 @@ import { ObservedUpstream } from '../upstream/observed-upstream.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
 import { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { Upstream } from '../upstream/upstream.ts';
+import { droppedMessages } from './dropped-messages.ts';
 import type { OwnResources } from './own-resources.ts';
 import { ServerTexts } from './server-texts.ts';
 import { toolTimeouts } from './settings.ts';
@@ -37,6 +39,8 @@ export interface MountOptions {
   /** Something beside the tools differs from what a client saw first. */
   readonly onTextDrift?: (preview: string) => void;
   readonly onCleaned?: CleaningEvents;
+  /** Something of the upstream reaches no client; told once a minute for each reason. */
+  readonly onDropped?: (reason: Refusal) => void;
   readonly additions?: MountAdditions;
   readonly telemetry?: Telemetry;
   /** Told what the tools of this server are called. */
@@ -140,6 +144,10 @@ export function createMount(options: MountOptions): Mount {
     protectedResource: relaysChallenges
       ? new ProtectedResource({ url: server.upstream.url, insecureTls: server.upstream.insecure_tls })
       : undefined,
+    dropped: droppedMessages({
+      count: (reason, messages) => telemetry.dropped({ serverId: server.id, reason, messages }),
+      warn: (reason) => options.onDropped?.(reason),
+    }),
     redact: options.redact,
   };
 }

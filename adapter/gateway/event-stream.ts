@@ -65,6 +65,7 @@ export async function eventStream(turn: Turn): Promise<void> {
     onTimeout: () => new AdapterError('upstream_timeout'),
     // The answer to a list or a call may be taken up again here.
     onResponse: calls === undefined ? stray : async (text) => (await calls.answer(text)) ?? stray?.(text) ?? text,
+    takesArrays: true,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
     again: async (status) => {
       attempts++;

@@ -163,7 +163,9 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       return timeoutResults(mount.serverId, open, limitsOf(mount, open));
     },
     onResponse: own === undefined ? ownAnswer(turn, asked, session) : own.onResponse,
-    onStray: strayAnswer(turn, session),
+    onStray: strayAnswer(turn, session) ?? asItIs,
+    // Only the revision with batches has them, and clients of others read them all the same.
+    takesArrays: true,
     // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
     onAnswered: isCall && parts.sessions.limitsCalls ? () => leave(turn, leases) : undefined,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
@@ -177,6 +179,8 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
         : (outcome, goesOn) => endCall(turn, leases, own.onEnd?.(outcome, goesOn)),
   });
 }
+
+const asItIs = (text: string): string => text;
 
 /** What is done with the answer where no step of a call does it. */
 function ownAnswer(

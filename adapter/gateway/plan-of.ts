@@ -15,6 +15,7 @@ export interface OwnPlan {
   readonly onTimeout: Plan['onTimeout'];
   readonly onResponse?: Plan['onResponse'];
   readonly onStray?: Plan['onStray'];
+  readonly takesArrays?: boolean;
   readonly holdHead?: boolean;
   readonly again?: Plan['again'];
   /** Sees the head of the upstream's answer. */
@@ -44,6 +45,8 @@ export function planOf(turn: Turn, own: OwnPlan): Plan {
     onTimeout: own.onTimeout,
     onResponse: own.onResponse,
     onStray: own.onStray,
+    dropped: mount.dropped,
+    takesArrays: own.takesArrays ?? false,
     holdHead: own.holdHead ?? false,
     again: own.again,
     onHead: (head) => {

@@ -3,7 +3,6 @@ import { type Body, type Request, toolName } from '../exchange/message.ts';
 import { refuseDisabled } from './admission.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import type { InventoryRequest } from './tool-inventory.ts';
-import { strayAnswer } from './lists.ts';
 import { completeCall } from './own-result.ts';
 import { withParameters } from './parameter-headers.ts';
 import { planOf } from './plan-of.ts';
@@ -64,7 +63,6 @@ function exchange(turn: Turn, body: Body, request: Request, headers: readonly st
     timeoutMs: limit,
     onTimeout: () => timeoutResults(mount.serverId, [request], [limit], completeCall),
     onResponse: own?.onResponse,
-    onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: (outcome) => own?.onEnd?.(outcome),
   });
   new Exchange(plan).start();

@@ -9,7 +9,7 @@ import { checkPrompts } from './check-prompts.ts';
 import { firstSeen } from './first-seen.ts';
 import { withGreeting } from './greeting.ts';
 import { sessionlessListing } from './listing-for.ts';
-import { isOwnListOnly, listAnswer, ownList, strayAnswer } from './lists.ts';
+import { isOwnListOnly, listAnswer, ownList } from './lists.ts';
 import { completeResult } from './own-result.ts';
 import { planOf } from './plan-of.ts';
 import { ownResource } from './resources.ts';
@@ -55,7 +55,6 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
     timeoutMs: requestTimeout(body),
     onTimeout: () => new AdapterError('upstream_timeout'),
     onResponse: shown(turn, body, message),
-    onStray: strayAnswer(turn, () => noWorkspace(turn)),
     onFinish: () => undefined,
   });
   new Exchange(plan).start();

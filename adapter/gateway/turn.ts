@@ -6,6 +6,7 @@ import type { HeaderForwarding } from '../exchange/headers.ts';
 import type { KeepAlive } from '../exchange/keep-alive.ts';
 import type { Body, Request } from '../exchange/message.ts';
 import type { Outcome } from '../exchange/plan.ts';
+import type { Refusal } from '../exchange/refusal.ts';
 import type { RunningExchanges } from '../exchange/running.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
@@ -108,6 +109,8 @@ export interface Mount {
   readonly relaysChallenges: boolean;
   /** What the upstream says of how they do; undefined where they do not. */
   readonly protectedResource: ProtectedResource | undefined;
+  /** Told of what the upstream has sent and no client gets, because it is no message of the protocol or nobody asked for it. */
+  readonly dropped: (refusal: Refusal) => void;
   /** For the upstream's words in errors of ours: it may repeat what it was sent. */
   readonly redact: Redact;
 }

@@ -165,6 +165,11 @@ const EVENTS: readonly [string, (metrics: Metrics) => void, Readonly<Record<stri
     },
   ],
   [
+    'messages that no client gets',
+    (metrics) => metrics.dropped({ serverId: 'files', reason: 'member', messages: 3 }),
+    { adapter_upstream_messages_dropped_total: [{ server_id: 'files', reason: 'member' }, 3] },
+  ],
+  [
     'what is read',
     (metrics) =>
       metrics.observe({

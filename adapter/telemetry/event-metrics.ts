@@ -42,6 +42,7 @@ export class EventMetrics {
       sessions: aggregation.counter(ADAPTER_METRICS.sessionEvents),
       sessionDuration: aggregation.histogram(ADAPTER_METRICS.serverSession),
       drifts: aggregation.counter(ADAPTER_METRICS.drifts),
+      droppedMessages: aggregation.counter(ADAPTER_METRICS.droppedMessages),
     };
   }
 
@@ -122,6 +123,10 @@ export class EventMetrics {
   drift({ serverId, mode, blockStrategy, outcome }: Observed<'drift'>): void {
     const labels = { server_id: this.#server(serverId), mode, block_strategy: blockStrategy, outcome };
     this.#instruments.drifts.add(1, labels);
+  }
+
+  dropped({ serverId, reason, messages }: Observed<'dropped'>): void {
+    this.#instruments.droppedMessages.add(messages, { server_id: this.#server(serverId), reason });
   }
 
   /** Has everything read that is a state rather than an event. */

@@ -217,6 +217,14 @@ export const ADAPTER_METRICS = {
     description: 'Tools that had changed since their session saw them first, by what followed.',
     attributes: ['server_id', 'mode', 'block_strategy', 'outcome'],
   },
+  droppedMessages: {
+    name: 'adapter_upstream_messages_dropped_total',
+    instrument: 'counter',
+    unit: '1',
+    description:
+      'Messages of upstreams that reached no client: no JSON object (`malformed`), a member twice or in another spelling (`member`), neither request, notification nor response (`kind`), a response that nobody waited for (`unasked`), an event of another name (`event`).',
+    attributes: ['server_id', 'reason'],
+  },
   serverOperation: {
     name: 'mcp.server.operation.duration',
     instrument: 'histogram',

@@ -41,6 +41,7 @@ export class QueuedTelemetry implements Telemetry {
   readonly cleanup;
   readonly session;
   readonly drift;
+  readonly dropped;
   readonly #events: EventMetrics;
   readonly #queue: EventQueue<Event>;
   /** How many events waited when the metrics were last read. */
@@ -75,6 +76,7 @@ export class QueuedTelemetry implements Telemetry {
     this.cleanup = this.#queued(events.cleanup.bind(events));
     this.session = this.#queued(events.session.bind(events));
     this.drift = this.#queued(events.drift.bind(events));
+    this.dropped = this.#queued(events.dropped.bind(events));
   }
 
   observe(sources: TelemetrySources): void {

@@ -1,4 +1,5 @@
 import type { HeldKind } from '../byte-account.ts';
+import type { Refusal } from '../exchange/refusal.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { FileKind } from '../state/file-records.ts';
@@ -33,6 +34,8 @@ export interface Telemetry {
   cleanup(observed: CleanupObservation): void;
   session(observed: SessionObservation): void;
   drift(observed: DriftObservation): void;
+  /** What an upstream has sent and no client gets. */
+  dropped(observed: { readonly serverId: string; readonly reason: Refusal; readonly messages: number }): void;
   /** Gives what is asked for its value whenever metrics are collected. */
   observe(sources: TelemetrySources): void;
 }
@@ -234,5 +237,6 @@ export const noTelemetry: Telemetry = {
   cleanup: nothing,
   session: nothing,
   drift: nothing,
+  dropped: nothing,
   observe: nothing,
 };

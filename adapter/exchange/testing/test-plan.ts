@@ -22,6 +22,8 @@ export function testPlan(needed: Pick<Plan, 'upstream' | 'reply'> & Partial<Plan
     onTimeout: () => new AdapterError('upstream_timeout'),
     onResponse: undefined,
     onStray: undefined,
+    dropped: () => undefined,
+    takesArrays: true,
     holdHead: false,
     again: undefined,
     onHead: () => undefined,

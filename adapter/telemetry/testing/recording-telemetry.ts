@@ -26,6 +26,7 @@ export class RecordingTelemetry implements Telemetry {
   readonly cleanup = this.#keeps('cleanup');
   readonly session = this.#keeps('session');
   readonly drift = this.#keeps('drift');
+  readonly dropped = this.#keeps('dropped');
   sources: TelemetrySources | undefined;
 
   observe(sources: TelemetrySources): void {

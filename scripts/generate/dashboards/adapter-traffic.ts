@@ -167,5 +167,16 @@ export const upstreams = (of: PromQl, mcp: PromQl): Row => ({
       ],
       'Lists that differ from what the session saw first.',
     ),
+    graph(
+      'Messages of upstreams that were dropped',
+      'ops',
+      [
+        {
+          expr: of.rate('adapter_upstream_messages_dropped_total', ['server_id', 'reason']),
+          legend: '{{server_id}}: {{reason}}',
+        },
+      ],
+      'What clients could misread, or did not ask for.',
+    ),
   ],
 });
