@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pinnedTools } from './baseline.ts';
+import { baselineOf, formOf, pinnedTools, pinOf } from './baseline.ts';
 import { baselineOfTexts } from './testing/baseline-of-texts.ts';
 
 const tool = (name: string, changes: object = {}): string =>
@@ -16,7 +16,7 @@ test('every tool counts, and how often', () => {
   const lists = [[], ['a'], ['b'], ['a', 'b'], ['a', 'a'], ['a', 'a', 'b'], ['a', 'b', 'b']];
   const fingerprints = lists.map((names) => baselineOfTexts(names.map((name) => tool(name))).fingerprint);
   expect(new Set(fingerprints).size).toBe(lists.length);
-  for (const fingerprint of fingerprints) expect(fingerprint).toMatch(/^[\w-]{43}$/);
+  for (const fingerprint of fingerprints) expect(fingerprint).toMatch(/^2\.[\w-]{43}$/);
 });
 
 test('the text tells each tool and its fields, briefly', () => {
@@ -26,6 +26,19 @@ test('the text tells each tool and its fields, briefly', () => {
   const tools = pinnedTools({ fingerprint: '', text }) ?? [];
   expect(tools.map(({ name }) => name)).toEqual(names.toSorted());
   expect([...(tools[0]?.fields.keys() ?? [])]).toEqual(['title', 'description', 'inputSchema', 'annotations']);
+});
+
+test('what was pinned before the order of an enum and unknown members counted is known as it was then', () => {
+  const definition =
+    '{"name":"a","description":"x","inputSchema":{"properties":{"mode":{"enum":["slow","fast"],"maximum":0.30000000000000001},' +
+    '"n":{"const":1.50}},"required":["n","mode"]},"x-vendor":{"b":1}}';
+  const earlier = baselineOf([pinOf(definition, 'earlier')], 'earlier');
+  // As that release wrote it.
+  expect(earlier).toEqual({
+    fingerprint: '-YBlJXIKfeY50E94PagW_IwktUEGpS3vv8JoYPhz02I',
+    text: '[["a","pUCkZn5puXk96spOTEYVmu","dui30kDieq7741"]]',
+  });
+  expect([formOf(earlier), formOf(baselineOf([pinOf(definition)]))]).toEqual(['earlier', 'current']);
 });
 
 test('a text that is unknown or of another release is no list of tools', () => {

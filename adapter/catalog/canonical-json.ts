@@ -19,6 +19,9 @@ import { SCHEMAS_BY_NAME } from './schema-keywords.ts';
  */
 export type Meaning = 'text' | 'schema' | 'schemas' | 'meta' | 'fastmcp' | 'other' | 'data';
 
+/** `earlier`: as sessions were pinned before the order of an `enum` counted, and numbers by their value. */
+export type Form = 'current' | 'earlier';
+
 interface Container {
   readonly isObject: boolean;
   readonly meaning: Meaning;
@@ -34,18 +37,18 @@ interface Container {
 const MAX_CONTAINER_CHARS = 256;
 
 const TEXTS: ReadonlySet<string> = new Set(['title', 'description']);
-const SETS_OF_SCHEMAS: ReadonlySet<string> = new Set(['required', 'enum', 'type', 'tags']);
+const SETS_OF_SCHEMAS: ReadonlySet<string> = new Set(['required', 'type', 'tags']);
 const MAPS_OF_SCHEMAS: ReadonlySet<string> = new Set(SCHEMAS_BY_NAME);
 const DATA_IN_SCHEMAS: ReadonlySet<string> = new Set(['default', 'const', 'enum', 'examples']);
 
 /**
  * One text for all ways to write the same JSON value, which begins at or after `at` in text that JSON.parse accepts.
  * The order of members means nothing, but that of two members of one key does, because parsers differ on which counts.
- * Sets (`required`, `enum` and `type` of schemas, `tags`) are sorted. Numbers are compared by their exact value, strings
- * by their characters; texts without the blanks at the ends of lines and with LF for CRLF. FastMCP's own members
- * of `_meta` are left out. Without recursion: any depth will do.
+ * Sets (`required` and `type` of schemas, `tags`) are sorted. Integers are compared by all of their digits, other numbers by
+ * the double that they are, strings by their characters; texts without the blanks at the ends of lines and with LF for
+ * CRLF. FastMCP's own members of `_meta` are left out. Without recursion: any depth will do.
  */
-export function canonicalJson(json: string, at: number, meaning: Meaning): string {
+export function canonicalJson(json: string, at: number, meaning: Meaning, form: Form = 'current'): string {
   const open: Container[] = [];
   for (let i = skipSpace(json, at); i < json.length; i = skipSpace(json, i)) {
     const parent = open.at(-1);
@@ -55,7 +58,7 @@ export function canonicalJson(json: string, at: number, meaning: Meaning): strin
       continue;
     }
     if (c === OPEN_OBJECT || c === OPEN_ARRAY) {
-      open.push(container(c === OPEN_OBJECT, parent, meaning));
+      open.push(container(c === OPEN_OBJECT, parent, meaning, form));
       i++;
       continue;
     }
@@ -73,7 +76,7 @@ export function canonicalJson(json: string, at: number, meaning: Meaning): strin
         parent.key = token.includes('\\') ? (JSON.parse(token) as string) : token.slice(1, -1);
         continue;
       }
-      if (c !== QUOTE) value = canonicalNumber(token);
+      if (c !== QUOTE) value = form === 'earlier' ? exactNumber(token) : canonicalNumber(token);
       else value = meaningIn(parent, meaning) === 'text' ? canonicalText(token) : canonicalString(token);
     }
     const home = open.at(-1);
@@ -85,9 +88,9 @@ export function canonicalJson(json: string, at: number, meaning: Meaning): strin
   return json.slice(at);
 }
 
-function container(isObject: boolean, parent: Container | undefined, root: Meaning): Container {
+function container(isObject: boolean, parent: Container | undefined, root: Meaning, form: Form): Container {
   const meaning = meaningIn(parent, root);
-  const isSet = !isObject && parent?.key !== undefined && isSetIn(parent.meaning, parent.key);
+  const isSet = !isObject && parent?.key !== undefined && isSetIn(parent.meaning, parent.key, form);
   // Where a text should stand, anything else is just data.
   const own = meaning === 'text' || isSet ? 'data' : meaning;
   return { isObject, meaning: own, isSet, key: undefined, keys: [], values: [] };
@@ -106,8 +109,8 @@ function meaningIn(parent: Container | undefined, root: Meaning): Meaning {
   return meaning === 'schema' ? 'schema' : 'other';
 }
 
-function isSetIn(meaning: Meaning, key: string): boolean {
-  if (meaning === 'schema') return SETS_OF_SCHEMAS.has(key);
+function isSetIn(meaning: Meaning, key: string, form: Form): boolean {
+  if (meaning === 'schema') return SETS_OF_SCHEMAS.has(key) || (form === 'earlier' && key === 'enum');
   return key === 'tags' && meaning !== 'schemas' && meaning !== 'data';
 }
 
@@ -156,8 +159,14 @@ function withoutTrailingBlanks(line: string): string {
   return line.slice(0, end);
 }
 
-/** `<digits>e<exponent>` without zeros at either end, so that 1, 1.0 and 10e-1 are one number; other tokens as they are. */
+/** Parsers read what is no integer as a double, but some keep all digits of an integer. */
 function canonicalNumber(token: string): string {
+  const exact = exactNumber(token);
+  return exact.includes('e-') ? exactNumber(String(Number(token))) : exact;
+}
+
+/** `<digits>e<exponent>` without zeros at either end, so that 1, 1.0 and 10e-1 are one number; other tokens as they are. */
+function exactNumber(token: string): string {
   const [, sign = '', whole = '', fraction = '', power = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(token) ?? [];
   const digits = whole + fraction;

@@ -46,15 +46,13 @@ describe('the tools that a client sees', () => {
     '{}',
     '[]',
     'null',
-    '{"tools":[{"name":7},{},{"title":"b"}]}',
   ])('are unchanged in %s', (result) => {
     expect(visibleTools(result, hidden, true)).toBe(result);
   });
 
-  test('are objects: nothing else of a list is one', () => {
-    expect(visibleTools('{"tools":[null,{"name":7},1,"b",[{"name":"a"}], true]}', hidden, true)).toBe(
-      '{"tools":[{"name":7}]}',
-    );
+  test('are objects with a name: nothing else of a list is one', () => {
+    const odd = '{"tools":[null,{"name":7},1,"b",[{"name":"a"}], true,{},{"title":"c"},{"name":"a"}]}';
+    expect(visibleTools(odd, hidden, true)).toBe('{"tools":[{"name":"a"}]}');
   });
 
   test('may be none', () => {

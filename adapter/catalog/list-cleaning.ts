@@ -15,8 +15,8 @@ const ID_OF: Readonly<Record<ListKind, string>> = { prompt: 'name', resource: 'u
 export interface CleanEntry {
   /** In the text of the list. */
   readonly span: Span;
-  /** The name of a prompt, the URI of a resource or of a template; undefined where it has none. */
-  readonly id: string | undefined;
+  /** The name of a prompt, the URI of a resource or of a template. */
+  readonly id: string;
   /** JSON text. */
   readonly text: string;
 }
@@ -30,7 +30,7 @@ export interface CleanList {
 }
 
 /**
- * A list (JSON text) of prompts, resources or resource templates, made fit for a model. What is no object is no entry.
+ * A list (JSON text) of prompts, resources or resource templates, made fit for a model. What nobody can ask for is no entry.
  * Takes a step for each, so that a long one does not have to be looked at in one go.
  */
 export function* cleanList(list: string, kind: ListKind, rules: ToolMetadataSanitization): Generator<void, CleanList> {
@@ -41,8 +41,11 @@ export function* cleanList(list: string, kind: ListKind, rules: ToolMetadataSani
     count++;
     yield;
     const given = list.slice(span.start, span.end);
-    if (!given.startsWith('{')) continue;
     const id = idOf(given, kind);
+    if (id === undefined) {
+      cleaned.push({ name: id, fields: [`no ${ID_OF[kind]}`], isHidden: true });
+      continue;
+    }
     if (rules.mode !== 'off' && given.length > MAX_DEFINITION_CHARS) {
       cleaned.push({ name: id, fields: [`longer than ${MAX_DEFINITION_CHARS} characters`], isHidden: true });
       continue;
@@ -56,7 +59,7 @@ export function* cleanList(list: string, kind: ListKind, rules: ToolMetadataSani
 }
 
 function idOf(entry: string, kind: ListKind): string | undefined {
-  const id = locate(entry, [ID_OF[kind]]);
+  const id = entry.startsWith('{') ? locate(entry, [ID_OF[kind]]) : undefined;
   if (id === undefined || entry.charAt(id.start) !== '"') return undefined;
   return JSON.parse(entry.slice(id.start, id.end)) as string;
 }

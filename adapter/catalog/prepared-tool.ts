@@ -6,7 +6,7 @@ import { type Catalog, isOwnTool } from './catalog.ts';
 export interface PreparedTool {
   /** Undefined where it has none, and nothing is said about it then. */
   readonly name: string | undefined;
-  /** `disabled`: clients never see it, for reasons that are not its own. `blocked`: because of what it says, or how much. */
+  /** `disabled`: clients never see it, for reasons that are not its own. `blocked`: because of what it says, or how much, or that it names no tool. */
   readonly fate: 'shown' | 'disabled' | 'blocked';
   /** The definition, clean: what is pinned. Undefined where it is the upstream's as it is. */
   readonly clean: string | undefined;
@@ -21,20 +21,19 @@ export interface PreparedTool {
 /** It is worked on in one go, and no model reads that much about one tool. */
 export const MAX_DEFINITION_CHARS = 1 << 20;
 const NOTHING_CLEANED: readonly string[] = [];
+const NO_NAME: readonly string[] = ['no name'];
 const TOO_LONG: readonly string[] = [`longer than ${MAX_DEFINITION_CHARS} characters`];
 
 export function prepareTool(definition: string, catalog: Catalog, isPinned: boolean): PreparedTool {
   const name = nameOf(definition);
   const hidden = { name, clean: undefined, shown: undefined, pin: undefined, cleaned: NOTHING_CLEANED };
   // Whatever it is, it is no tool.
-  if (definition.charAt(0) !== '{') return { ...hidden, fate: 'disabled' };
-  if (name !== undefined && (catalog.disabled.matches(name) || isOwnTool(catalog, name))) {
-    return { ...hidden, fate: 'disabled' };
-  }
+  if (name === undefined) return { ...hidden, fate: 'blocked', cleaned: NO_NAME };
+  if (catalog.disabled.matches(name) || isOwnTool(catalog, name)) return { ...hidden, fate: 'disabled' };
   if (definition.length > MAX_DEFINITION_CHARS) return { ...hidden, fate: 'blocked', cleaned: TOO_LONG };
   const { text, modified } = catalog.clean?.(definition) ?? { text: definition, modified: NOTHING_CLEANED };
   if (text === undefined) return { ...hidden, fate: 'blocked', cleaned: modified };
-  const shown = (name === undefined ? undefined : catalog.transforms.get(name))?.(text);
+  const shown = catalog.transforms.get(name)?.(text);
   return {
     name,
     fate: 'shown',

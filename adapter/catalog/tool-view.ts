@@ -12,6 +12,8 @@ export interface ViewedTool {
   readonly name: string | undefined;
   /** Where tools are pinned. */
   readonly pin: Pin | undefined;
+  /** What is pinned. */
+  readonly clean: string;
   /** As clients see it to whom nothing is to be said about changes. */
   readonly shown: string;
 }
@@ -47,7 +49,7 @@ export function* toolView(list: string, prepare: (definition: string) => Prepare
     const { name, fate, clean, shown, pin } = prepare(definition);
     const own = shown ?? clean;
     ownChars += own?.length ?? 0;
-    if (fate === 'shown') tools.push({ span, name, pin, shown: own ?? definition });
+    if (fate === 'shown') tools.push({ span, name, pin, clean: clean ?? definition, shown: own ?? definition });
     else if (fate === 'blocked' && name !== undefined) blocked.add(name);
     yield;
   }

@@ -67,10 +67,10 @@ describe('T10: prompts, resources and templates', () => {
     expect(cleaned).toMatchObject([['prompt', { blocked: true }]]);
   });
 
-  test('that are no objects are none', async () => {
+  test('that are no objects, or nobody can name, are none', async () => {
     for (const mode of ['sanitize', 'off'] as const) {
       const { texts } = setup(mode);
-      const result = '{"prompts":[null,1,[{"name":"x"}],"b",{"name":"a"},true]}';
+      const result = '{"prompts":[null,1,[{"name":"x"}],"b",{"name":"a"},true,{},{"name":7}]}';
       expect(await texts.shown('prompt', result, undefined)).toBe('{"prompts":[{"name":"a"}]}');
     }
   });

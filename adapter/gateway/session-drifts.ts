@@ -35,11 +35,12 @@ export class SessionDrifts {
    */
   async of(list: PreparedList, pinned: Baseline, whole: PreparedList | undefined): Promise<Drifted | undefined> {
     const { fingerprint } = pinned;
-    if (fingerprint === list.baseline.fingerprint) return undefined;
+    const now = await list.baselineLike(pinned);
+    if (fingerprint === now.fingerprint) return undefined;
     const key = `${list.key}\n${fingerprint}\n${whole?.key}\n${pinned.text === ''}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const drift = driftOf(list, pinned, whole);
+    const drift = driftOf(pinned, now, whole === list ? now : await whole?.baselineLike(pinned));
     if (drift === undefined) return undefined;
     const shown: (string | undefined)[] = [];
     await inTurns(this.#despite(drift, list, shown));
@@ -66,10 +67,11 @@ export class SessionDrifts {
   }
 }
 
-function driftOf(list: PreparedList, pinned: Baseline, whole: PreparedList | undefined): Drift | undefined {
-  if (whole === list) return driftBetween(pinned, list.baseline);
-  const own = withoutRemoved(driftBetween(pinned, list.baseline));
-  const all = whole === undefined ? undefined : driftBetween(pinned, whole.baseline);
+/** @param now of a list, and of what that is a page of: the same where it has no others, undefined where it is not known */
+function driftOf(pinned: Baseline, now: Baseline, whole: Baseline | undefined): Drift | undefined {
+  if (whole === now) return driftBetween(pinned, now);
+  const own = withoutRemoved(driftBetween(pinned, now));
+  const all = whole === undefined ? undefined : driftBetween(pinned, whole);
   // The page may be newer than the whole.
   return all !== undefined && isIn(own, all) ? all : own;
 }

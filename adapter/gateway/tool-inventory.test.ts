@@ -53,6 +53,19 @@ describe('I3: the tools of an upstream', () => {
     expect(lists()).toBe(1);
   });
 
+  test('are asked for with what the adapter is called, as is whether the upstream has any', async () => {
+    await call();
+    const own = upstream.requests.filter(({ message }) => message.method !== 'tools/call');
+    expect(own.map(({ message }) => message.method)).toEqual(['server/discover', 'tools/list']);
+    for (const { message } of own) {
+      const meta = message.params?.['_meta'] as Record<string, unknown>;
+      expect(meta['io.modelcontextprotocol/clientInfo']).toEqual({
+        name: 'mcp-adapter',
+        version: expect.stringMatching(/^\d+\.\d+/),
+      });
+    }
+  });
+
   test('count for as long as the upstream says', async () => {
     vi.useFakeTimers({ toFake: ['Date'] });
     hint = { ttlMs: 5_000, cacheScope: 'public' };

@@ -318,7 +318,8 @@ export class ToolSurface {
       if (pinned === undefined) throw new AdapterError('session_ended');
       return pinned;
     }
-    if (fingerprint === list.baseline.fingerprint) return list.baseline;
+    const now = await list.baselineLike({ fingerprint });
+    if (fingerprint === now.fingerprint) return now;
     let pinned = this.#baselines.get(fingerprint);
     if (pinned === undefined) {
       pinned = await store.baseline(record);

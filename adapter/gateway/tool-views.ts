@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 import type { Cache, Caches } from '../caches.ts';
-import { type Baseline, baselineOf } from '../catalog/baseline.ts';
+import { type Baseline, baselineOf, formOf, type Pin, pinOf } from '../catalog/baseline.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { copied, type PreparedTool, prepareTool } from '../catalog/prepared-tool.ts';
 import { cleaningEvents, type CleaningEvents } from '../catalog/tool-cleaning.ts';
@@ -26,6 +26,7 @@ export class PreparedList {
   /** In characters, about. */
   readonly size: number;
   #baseline: Baseline | undefined;
+  #earlier: Promise<Baseline> | undefined;
 
   constructor(key: string, view: ToolView) {
     this.key = key;
@@ -38,6 +39,21 @@ export class PreparedList {
   get baseline(): Baseline {
     return (this.#baseline ??= baselineOf(this.view.tools.flatMap(({ pin }) => pin ?? [])));
   }
+
+  /** The same, to be compared with what a session is pinned to. */
+  baselineLike(pinned: Pick<Baseline, 'fingerprint'>): Baseline | Promise<Baseline> {
+    if (formOf(pinned) === 'current') return this.baseline;
+    return (this.#earlier ??= inTurns(earlierPins(this.view)).then((pins) => baselineOf(pins, 'earlier')));
+  }
+}
+
+function* earlierPins({ tools }: ToolView): Generator<void, readonly Pin[]> {
+  const pins: Pin[] = [];
+  for (const { clean, pin } of tools) {
+    if (pin !== undefined) pins.push(pinOf(clean, 'earlier'));
+    yield;
+  }
+  return pins;
 }
 
 export interface ToolViewsOptions {
