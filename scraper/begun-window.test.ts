@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { BegunWindow, CrashedTwice } from './begun-window.ts';
-import { Slots } from './concurrency.ts';
+import { Slots } from './slots.ts';
 import { SqliteLedger } from './state/sqlite-ledger.ts';
 import { FENCE } from './testing/runner-kit.ts';
 

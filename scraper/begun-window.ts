@@ -1,4 +1,4 @@
-import type { Slots } from './concurrency.ts';
+import type { Slots } from './slots.ts';
 import { type Fence, type Ledger, type LedgerWindow, MOMENT } from './state/ledger.ts';
 
 /** The process has ended twice while it read the answers of a window, which is therefore not read again. */

@@ -5,9 +5,8 @@ import { scraperSecrets } from '../crds/config/scraper-redact.ts';
 import type { ScraperConfig, ScraperSettings } from '../crds/config/scraper.ts';
 import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
 import { observeNode } from '../crds/runtime/node-metrics.ts';
-import { limited, Slots } from './concurrency.ts';
 import { KeptWindows } from './gathered.ts';
-import { MemoryBudget, memoryForAnswers } from './memory-budget.ts';
+import { MemoryBudget, memoryForAnswers, memoryForSeries } from './memory-budget.ts';
 import { LiveScraping } from './live-scraping.ts';
 import type { Logger } from './logger.ts';
 import { DryRunEmitter } from './output/dry-run-emitter.ts';
@@ -16,6 +15,7 @@ import { OtlpEmitter } from './output/otlp-emitter.ts';
 import { createExporters } from './output/otlp-exporters.ts';
 import { createResource } from '../crds/runtime/otlp/resource.ts';
 import { SelfTelemetry } from './output/self-telemetry.ts';
+import { limited, Places } from './places.ts';
 import { HostRateLimiter, limitsOf, LocalCounter, type RequestCounter } from './requests/rate-limit.ts';
 import { sourceUrl } from './requests/parameters.ts';
 import { TokenCache } from './requests/token-cache.ts';
@@ -25,6 +25,7 @@ import { Scheduler } from './scheduler.ts';
 import { selfObserver } from './self-observer.ts';
 import { openDryRunState } from './state/dry-run-state.ts';
 import { openState } from './state/open-state.ts';
+import { Slots } from './slots.ts';
 import { StateHolder } from './state-holder.ts';
 import { Upkeep } from './upkeep.ts';
 
@@ -54,7 +55,7 @@ export async function createScraping(options: ScrapingOptions): Promise<LiveScra
     userAgent: `otel-api-scraper/${version}`,
     rules: connectRulesFrom(env),
   });
-  const http = limited(client, new Slots(settings.maxGlobalConcurrency));
+  const places = new Places(settings.maxGlobalConcurrency, clock);
   const tokens = new TokenCache(clock);
   const emitter = await createEmitter(settings, { env, logger, now, refreshMs: metricsMs });
   const telemetry = settings.enableSelfTelemetry && !settings.dryRun ? new SelfTelemetry(emitter, now) : undefined;
@@ -118,9 +119,9 @@ export async function createScraping(options: ScrapingOptions): Promise<LiveScra
     now,
     random,
     contextOf: (warn) => ({ settings, http: client, tokens, now, warn }),
-    fetchOf: ({ auth, parse, records }) => ({
+    fetchOf: ({ source, host, auth, parse, records }) => ({
       settings,
-      http,
+      http: limited(client, places, { source: source.name, host }),
       auth,
       rateLimiter,
       parse,
@@ -130,7 +131,9 @@ export async function createScraping(options: ScrapingOptions): Promise<LiveScra
     }),
     onConfig(next) {
       for (const secret of scraperSecrets(next)) secrets.add(secret);
-      rateLimiter = new HostRateLimiter(limitsOf(usable(next)), counter, now);
+      const sources = usable(next);
+      rateLimiter = new HostRateLimiter(limitsOf(sources), counter, now);
+      places.setSources(sources.map((source) => ({ source: source.name, host: new URL(sourceUrl(source)).host })));
     },
     secrets: allSecrets,
     async close() {
@@ -152,6 +155,7 @@ async function createEmitter(
     resource: createResource(settings.serviceName, randomUUID(), env),
     now,
     refreshMs,
+    maxSeriesBytes: memoryForSeries(),
     warn: (message) => logger.warn({ error: message }, 'export'),
   });
 }

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { Budget, Claims, Gathered, KeptWindows } from './gathered.ts';
+import { MemoryBudget } from './memory-budget.ts';
 
-const gathered = (bytes: number): Gathered => Object.assign(new Gathered(new Date()), { bytes });
+const never = new AbortController().signal;
+
+const gathered = (logBytes: number): Gathered => Object.assign(new Gathered(new Date()), { logBytes });
 
 test('a record is one window’s until that lets it go', () => {
   const claims = new Claims();
@@ -67,4 +70,26 @@ test('all of a source are let go', () => {
   kept.forget('a');
   expect(released).toEqual(['b1', 'a1', 'a2']);
   expect(kept.has('b', '2')).toBe(true);
+});
+
+test('H6 T17: what is kept goes when others need its memory', async () => {
+  const memory = new MemoryBudget(100);
+  const kept = new KeptWindows();
+  const released: string[] = [];
+  for (const id of ['1', '2']) {
+    const share = memory.share();
+    await share.take(40, never);
+    kept.keep('a', id, new Gathered(new Date(), { memory: share }), () => {
+      released.push(id);
+      share[Symbol.dispose]();
+    });
+  }
+  const other = memory.share();
+  await other.take(60, never);
+  expect(released).toEqual(['1']);
+  // What is being sent again does not go.
+  expect(kept.take('a', '2')).toBeDefined();
+  const more = other.take(40, AbortSignal.abort(new Error('waits')));
+  await expect(more).rejects.toThrow('waits');
+  expect(released).toEqual(['1']);
 });

@@ -1,8 +1,14 @@
+import type { MemoryShare } from './memory-budget.ts';
 import { Contribution, type TimeSpan } from './output/contribution.ts';
+
+/** A hash, in a list, a set and a transaction. */
+export const BYTES_OF_A_FINGERPRINT = 256;
 
 /** What the pages of one window come to. */
 export class Gathered {
   readonly contribution: Contribution;
+  /** Where its memory is counted, until it is given up or delivered. */
+  readonly memory: MemoryShare | undefined;
   /** Of the records that are emitted; they stay claimed until they are in the ledger. */
   readonly fingerprints: string[] = [];
   records = 0;
@@ -10,7 +16,10 @@ export class Gathered {
   unchanged = 0;
   /** Records beyond `maxRecordsPerScrape`. */
   leftOut = 0;
+  /** Of the answers. */
   bytes = 0;
+  /** What its log records hold in memory, about. */
+  logBytes = 0;
   /** The collector has it; only the ledger does not know yet. */
   isAcknowledged = false;
   /** Some of it may have been sent twice. */
@@ -28,12 +37,19 @@ export class Gathered {
       sentBefore = false,
       isCounted = false,
       window,
-    }: { sentBefore?: boolean; isCounted?: boolean; window?: TimeSpan | undefined } = {},
+      memory,
+    }: { sentBefore?: boolean; isCounted?: boolean; window?: TimeSpan | undefined; memory?: MemoryShare } = {},
   ) {
     this.contribution = new Contribution(window);
     this.asked = asked;
     this.mayRepeat = sentBefore;
     this.contribution.isCounted = isCounted;
+    this.memory = memory;
+  }
+
+  /** What it holds in memory, about, once its answers are read. */
+  get held(): number {
+    return this.contribution.series.total + this.logBytes + this.fingerprints.length * BYTES_OF_A_FINGERPRINT;
   }
 }
 
@@ -95,7 +111,7 @@ const MAX_COUNTED = 10_000;
 
 /**
  * Windows whose export has failed, so that they need not be fetched again, and log records that have arrived are not sent
- * twice. When there are too many the oldest go; then they are fetched again. What stays known of these is that their
+ * twice. When there are too many, or others need their memory, the oldest go; then they are fetched again. What stays known of these is that their
  * metrics are part of the sums already.
  */
 export class KeptWindows {
@@ -107,7 +123,8 @@ export class KeptWindows {
   /** @param release called when it is let go without having been taken */
   keep(source: string, id: string, gathered: Gathered, release: () => void): void {
     this.#kept.set(key(source, id), { source, gathered, release });
-    this.#bytes += gathered.bytes;
+    this.#bytes += gathered.held;
+    gathered.memory?.rest(() => this.drop(source, id));
     while (this.#kept.size > MAX_WINDOWS || this.#bytes > MAX_BYTES) {
       const [oldest] = this.#kept.keys();
       if (oldest === undefined) return;
@@ -119,7 +136,8 @@ export class KeptWindows {
     const kept = this.#kept.get(key(source, id));
     if (kept === undefined) return undefined;
     this.#kept.delete(key(source, id));
-    this.#bytes -= kept.gathered.bytes;
+    this.#bytes -= kept.gathered.held;
+    kept.gathered.memory?.wake();
     return kept.gathered;
   }
 
@@ -160,7 +178,7 @@ export class KeptWindows {
     const kept = this.#kept.get(key);
     if (kept === undefined) return;
     this.#kept.delete(key);
-    this.#bytes -= kept.gathered.bytes;
+    this.#bytes -= kept.gathered.held;
     kept.release();
   }
 }

@@ -1,4 +1,4 @@
-import type { Slots } from './concurrency.ts';
+import type { Slots } from './slots.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { ScraperConfig } from '../crds/config/scraper.ts';
 import type { KeptWindows } from './gathered.ts';

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8';
 import { expect, test, vi } from 'vitest';
-import { memoryForAnswers, MemoryBudget, type MemoryShare, NoMemory } from './memory-budget.ts';
+import { memoryForAnswers, memoryForSeries, MemoryBudget, type MemoryShare, NoMemory } from './memory-budget.ts';
 
 const never = new AbortController().signal;
 
@@ -79,7 +79,7 @@ test('T17: answers may take half of the heap, or of the container where that has
   const limit = vi.spyOn(process, 'constrainedMemory').mockReturnValue(0);
   expect(memoryForAnswers()).toBe(Math.floor(getHeapStatistics().heap_size_limit / 2));
   limit.mockReturnValue(1000);
-  expect(memoryForAnswers()).toBe(500);
+  expect([memoryForAnswers(), memoryForSeries()]).toEqual([500, 250]);
   limit.mockRestore();
 });
 
@@ -88,11 +88,48 @@ test('what is kept of a page stays taken until the end; who is given up waits no
   await a.take(80, never);
   a.keep(30);
   await a.take(60, never);
-  a.keep(20);
+  a.keep(50);
   expect(a.held).toBe(50);
   const stop = new AbortController();
   const waiting = b.take(70, stop.signal);
   stop.abort(new Error('stopped'));
   await expect(waiting).rejects.toThrow('stopped');
   await b.take(50, never);
+});
+
+test('H6 T17: what can be had again makes room for who would wait, oldest first, and only as much as is needed', async () => {
+  const [a, b, c] = shares(100);
+  const gone: string[] = [];
+  const rest = (share: MemoryShare, name: string): void =>
+    share.rest(() => {
+      gone.push(name);
+      share[Symbol.dispose]();
+    });
+  await a.take(40, never);
+  rest(a, 'a');
+  await b.take(40, never);
+  rest(b, 'b');
+  await c.take(50, never);
+  expect(gone).toEqual(['a']);
+  // What is worked on again stays.
+  b.wake();
+  const more = c.take(30, never);
+  expect(await isGranted(more)).toBe(false);
+  expect(gone).toEqual(['a']);
+  // Who waits already has it at once.
+  rest(b, 'b');
+  expect(gone).toEqual(['a', 'b']);
+  expect(await isGranted(more)).toBe(true);
+});
+
+test('H6 T17: what rests does not keep windows waiting that all wait for each other', async () => {
+  const [a, b, resting] = shares(100);
+  await resting.take(10, never);
+  resting.rest(() => undefined);
+  await a.take(40, never);
+  await b.take(40, never);
+  const first = a.take(40, never);
+  await expect(b.take(40, never)).rejects.toBeInstanceOf(NoMemory);
+  b[Symbol.dispose]();
+  expect(await isGranted(first)).toBe(true);
 });

@@ -12,10 +12,13 @@ interface Waiting {
   readonly refused: (error: unknown) => void;
 }
 
-/** What windows may hold at a time of what APIs have answered, all together; who wants more waits. */
+/** What windows may hold at a time of what APIs have answered, until it is delivered, all together; who wants more waits. */
 export class MemoryBudget {
   readonly #total: number;
+  /** Of windows that go on. */
   readonly #shares = new Set<MemoryShare>();
+  /** What can be had again, oldest first, and how it is let go. */
+  readonly #resting = new Map<MemoryShare, () => void>();
   #waiting: Waiting[] = [];
   #used = 0;
 
@@ -30,6 +33,8 @@ export class MemoryBudget {
   /** @throws NoMemory; the reason of `signal` when that aborted */
   async take(share: MemoryShare, bytes: number, signal: AbortSignal): Promise<void> {
     if (share.held + bytes > this.#total) throw new NoMemory(this.#tooMuch());
+    if (this.takeNow(share, bytes)) return;
+    this.#reclaim(bytes);
     if (this.takeNow(share, bytes)) return;
     signal.throwIfAborted();
     const { promise, resolve, reject } = Promise.withResolvers<void>();
@@ -56,9 +61,29 @@ export class MemoryBudget {
   set(share: MemoryShare, held: number): void {
     this.#used += held - share.held;
     share.held = held;
-    if (held > 0) this.#shares.add(share);
-    else this.#shares.delete(share);
+    if (held === 0) {
+      this.#shares.delete(share);
+      this.#resting.delete(share);
+    } else if (!this.#resting.has(share)) this.#shares.add(share);
     this.#next();
+  }
+
+  /** Nobody works on it for now; `letGo` is called, and must give it back, when somebody else needs the memory. */
+  rest(share: MemoryShare, letGo: () => void): void {
+    if (this.#waiting.length > 0) return letGo();
+    this.#shares.delete(share);
+    this.#resting.set(share, letGo);
+  }
+
+  wake(share: MemoryShare): void {
+    if (this.#resting.delete(share) && share.held > 0) this.#shares.add(share);
+  }
+
+  #reclaim(bytes: number): void {
+    for (const letGo of this.#resting.values()) {
+      if (this.#used + bytes <= this.#total) return;
+      letGo();
+    }
   }
 
   /** Who holds something already comes first, because only that gives anything back. */
@@ -99,7 +124,6 @@ export class MemoryShare implements Disposable {
   readonly #budget: MemoryBudget;
   /** Bytes; only the budget changes it. */
   held = 0;
-  #kept = 0;
 
   constructor(budget: MemoryBudget) {
     this.#budget = budget;
@@ -115,10 +139,18 @@ export class MemoryShare implements Disposable {
     return this.#budget.takeNow(this, bytes);
   }
 
-  /** Of what was taken since the last call, this much stays, until the end; it may be more, for it is there already. */
+  /** Of what was taken, this much stays; it may be more, for it is there already. */
   keep(bytes: number): void {
-    this.#kept += bytes;
-    this.#budget.set(this, this.#kept);
+    this.#budget.set(this, bytes);
+  }
+
+  /** @param letGo gives it back when others need it; see `MemoryBudget.rest` */
+  rest(letGo: () => void): void {
+    this.#budget.rest(this, letGo);
+  }
+
+  wake(): void {
+    this.#budget.wake(this);
   }
 
   [Symbol.dispose](): void {
@@ -127,7 +159,12 @@ export class MemoryShare implements Disposable {
 }
 
 /** Half of the memory that this process may use; the other half is for everything else, and for being wrong. */
-export function memoryForAnswers(): number {
+export const memoryForAnswers = (): number => Math.floor(usableMemory() / 2);
+
+/** What the sums of all sources may hold, for as long as the process lives. */
+export const memoryForSeries = (): number => Math.floor(usableMemory() / 4);
+
+function usableMemory(): number {
   const container = process.constrainedMemory() || Number.POSITIVE_INFINITY;
-  return Math.floor(Math.min(getHeapStatistics().heap_size_limit, container) / 2);
+  return Math.min(getHeapStatistics().heap_size_limit, container);
 }

@@ -16,6 +16,8 @@ import { firstStart, timeMode, timePattern, windowSize } from './requests/window
 /** A source with everything made once that its windows need. */
 export interface PreparedSource {
   readonly source: Source;
+  /** With its port. */
+  readonly host: string;
   readonly isRange: boolean;
   /** @throws SyntaxError without any of the text in its message */
   readonly parse: (text: string) => unknown;
@@ -56,6 +58,7 @@ export function prepareSource(source: Source, { settings, http, tokens, now, war
   const exact = needsExactNumbers(source) || scrape.pagination?.type === 'cursor';
   const maxFetching = scrape.maxConcurrency ?? settings.defaultSourceConcurrency;
   const isRange = scrape.type === 'range';
+  const host = hostOf(source);
   const pattern = timePattern(scrape, settings.defaultTimeFormat);
   const first = (to: Date, periodMs: number): Date =>
     firstStart(scrape.rangeKeys?.firstScrapeStart, pattern, to, periodMs);
@@ -63,6 +66,7 @@ export function prepareSource(source: Source, { settings, http, tokens, now, war
   if (scrape.rangeKeys?.firstScrapeStart) checkFirstStart(() => first(now(), 0));
   return {
     source,
+    host,
     isRange,
     parse: (text) => parseJson(text, { exact }),
     records: compileDataKey(source.dataKey),
@@ -71,7 +75,7 @@ export function prepareSource(source: Source, { settings, http, tokens, now, war
     fingerprintTtlMs: (deltaDetection.ttlSeconds ?? store.defaultTtlSeconds) * 1000,
     maxFingerprints: deltaDetection.maxEntries ?? store.maxEntriesPerSource,
     addReadings: compileReadings(source, warn),
-    auth: createAuthenticator(source.auth, { http, tls: source.tls, sourceHost: hostOf(source), now, tokens }),
+    auth: createAuthenticator(source.auth, { http, tls: source.tls, sourceHost: host, now, tokens }),
     maxFetching,
     maxBegun: scrape.maxConcurrentWindows ?? maxFetching,
     windowSize: windowSize(scrape),

@@ -1,6 +1,6 @@
 import type { KeptWindows } from './gathered.ts';
 import type { Logger } from './logger.ts';
-import type { Slots } from './concurrency.ts';
+import type { Slots } from './slots.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { Emitter } from './output/emitter.ts';
 import type { PreparedSource } from './prepared-source.ts';

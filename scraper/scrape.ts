@@ -1,12 +1,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { BegunWindow } from './begun-window.ts';
-import type { Slots } from './concurrency.ts';
-import { type Budget, type Claims, Gathered, type KeptWindows, NoRoom } from './gathered.ts';
-import type { MemoryBudget, MemoryShare } from './memory-budget.ts';
+import type { Slots } from './slots.ts';
+import { BYTES_OF_A_FINGERPRINT, type Budget, type Claims, Gathered, type KeptWindows, NoRoom } from './gathered.ts';
+import type { MemoryBudget } from './memory-budget.ts';
 import type { TimeSpan } from './output/contribution.ts';
 import { ExportFailure, type Emitter } from './output/emitter.ts';
 import type { PreparedSource } from './prepared-source.ts';
-import { RequestFailure } from './requests/failure.ts';
 import { type FetchDependencies, type Page, pages } from './requests/fetch-window.ts';
 import { type Fence, type Ledger, type LedgerWindow, StateUnavailable } from './state/ledger.ts';
 
@@ -28,10 +27,7 @@ export interface ScrapeParts {
 
 /** Records that are worked on before the clock is looked at. */
 const RECORDS_AT_ONCE = 1000;
-/** All pages of a window may hold as much as so many of the largest answers. */
-const ANSWERS_OF_A_WINDOW = 8;
-/** What log records hold until they are delivered: the values of the answer, and what is made around each record. */
-const COST_OF_A_BYTE = 2;
+/** What is made around each log record. */
 const COST_OF_A_RECORD = 512;
 /** Milliseconds of work after which others have their turn: health checks must be answered meanwhile. */
 const TURN_MS = 25;
@@ -51,9 +47,9 @@ export async function scrapeWindow(
 ): Promise<Gathered | undefined> {
   const { prepared, ledger, emitter, claims, kept, now } = parts;
   const { name } = prepared.source;
-  using memory = parts.memory.share();
-  const gathered = kept.take(name, window.id) ?? (await fetched(window, parts, { memory, fence }, signal));
+  const gathered = kept.take(name, window.id) ?? (await fetched(window, parts, fence, signal));
   const release = (): void => {
+    gathered.memory?.[Symbol.dispose]();
     claims.release(gathered.fingerprints);
     emitter.giveUp(gathered.contribution);
   };
@@ -92,52 +88,49 @@ const isWorthKeeping = (error: unknown, { isAcknowledged, contribution }: Gather
   (error instanceof ExportFailure && (error.retryable || contribution.isCounted)) ||
   (error instanceof StateUnavailable && isAcknowledged);
 
-/** Of one attempt. */
-interface OwnParts {
-  readonly memory: MemoryShare;
-  readonly fence: Fence;
-}
-
-async function fetched(
-  window: LedgerWindow,
-  parts: ScrapeParts,
-  own: OwnParts,
-  signal: AbortSignal,
-): Promise<Gathered> {
+async function fetched(window: LedgerWindow, parts: ScrapeParts, fence: Fence, signal: AbortSignal): Promise<Gathered> {
   const release = await parts.fetching.take(signal);
   try {
-    return await gather(window, parts, own, signal);
+    return await gather(window, parts, fence, signal);
   } finally {
     release();
   }
 }
 
-async function gather(
-  window: LedgerWindow,
-  parts: ScrapeParts,
-  { memory, fence }: OwnParts,
-  signal: AbortSignal,
-): Promise<Gathered> {
+async function gather(window: LedgerWindow, parts: ScrapeParts, fence: Fence, signal: AbortSignal): Promise<Gathered> {
   const { prepared, claims, kept, begun, budget, now } = parts;
+  const memory = parts.memory.share();
   const fetch = { ...parts.fetch, memory, arrived: (bytes: number) => begun.arrived(bytes, fence, signal) };
   const isCounted = kept.isCounted(prepared.source.name, window.id);
-  const gathered = new Gathered(now(), { sentBefore: window.mayRepeat, isCounted, window: timeOf(window, prepared) });
+  const gathered = new Gathered(now(), {
+    sentBefore: window.mayRepeat,
+    isCounted,
+    window: timeOf(window, prepared),
+    memory,
+  });
   const hadRoom = budget.hasRoom;
   const time = { observed: BigInt(gathered.asked.getTime()) * 1_000_000n, window };
   try {
     for await (const page of pages(prepared.source, prepared.isRange ? window : undefined, fetch, signal)) {
-      gathered.bytes += page.bytes;
-      checkSize(gathered.bytes, prepared.source.scrape.maxResponseBytes);
+      if (prepared.fingerprint !== undefined) {
+        await memory.take(page.records.length * BYTES_OF_A_FINGERPRINT, signal);
+      }
       const records = await selected(page, gathered, parts);
       gathered.records += records.length;
       await inChunks(records, (some) => prepared.addReadings(some, page.body, gathered.contribution, time));
-      memory.keep(prepared.source.emitLogs ? page.bytes * COST_OF_A_BYTE + records.length * COST_OF_A_RECORD : 0);
+      gathered.bytes += page.bytes;
+      if (prepared.source.emitLogs && records.length > 0) {
+        gathered.logBytes += page.held + records.length * COST_OF_A_RECORD;
+      }
+      memory.keep(gathered.held);
     }
+    prepared.addReadings.end?.(gathered.contribution);
     signal.throwIfAborted();
     // The window at the limit is cut, and told; what is committed is never asked for again. Later ones wait.
     if (gathered.leftOut > 0 && !hadRoom) throw new NoRoom();
     return gathered;
   } catch (error) {
+    memory[Symbol.dispose]();
     claims.release(gathered.fingerprints);
     budget.giveBack(gathered.records);
     throw error;
@@ -148,14 +141,6 @@ async function gather(
 function timeOf({ start, end }: LedgerWindow, { isRange, source }: PreparedSource): TimeSpan | undefined {
   if (!isRange || source.pointTime === 'scrape') return undefined;
   return { start: BigInt(start.getTime()) * 1_000_000n, end: BigInt(end.getTime()) * 1_000_000n };
-}
-
-/** A window is held in memory until it is delivered. */
-function checkSize(bytes: number, maxResponseBytes: number): void {
-  const most = maxResponseBytes * ANSWERS_OF_A_WINDOW;
-  if (bytes <= most) return;
-  const what = `the answers of a window hold more than ${most} bytes (${ANSWERS_OF_A_WINDOW} times maxResponseBytes)`;
-  throw new RequestFailure('too_large', `${what}; shorter windows hold less`);
 }
 
 /** The records of a page that are emitted: they pass the filters, were not emitted before, and there is room for them. */

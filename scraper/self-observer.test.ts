@@ -40,7 +40,7 @@ test('every metric of the catalog is there, with its unit and its attributes, an
 
   const tables = sent.flatMap((contribution) => [...contribution.tables.values()]);
   const shape = (
-    { name, kind, unit, bounds }: Omit<Metric, 'id' | 'source' | 'maxSeries'>,
+    { name, kind, unit, bounds }: Omit<Metric, 'id' | 'source' | 'maxSeries' | 'maxSeriesBytes'>,
     attributes: readonly string[],
   ) => JSON.stringify([name, kind, unit, bounds, attributes]);
   const found = tables.map(({ metric, points }) =>

@@ -1,4 +1,4 @@
-import { Slots } from './concurrency.ts';
+import { Slots } from './slots.ts';
 import { Claims } from './gathered.ts';
 import type { PreparedSource } from './prepared-source.ts';
 import type { SourceState, WindowKind } from './state/ledger.ts';

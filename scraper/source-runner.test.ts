@@ -243,14 +243,26 @@ describe('failures', () => {
     expect(kit.failures()).toEqual([expect.objectContaining({ kind })]);
   });
 
-  test('pages without number do not fill the memory', async () => {
-    const scrape = { pagination: { type: 'page' }, maxResponseBytes: 1000 };
+  test('H6 T17: pages without number do not fill the memory', async () => {
+    const scrape = { pagination: { type: 'page' }, maxResponseBytes: 1000, maxWindowBytes: 8 * 911 };
     await using kit = await RunnerKit.start({ scrape });
     kit.api.answer = json([{ id: 'x'.repeat(900) }]);
     await plannedUntil(kit, minutes(-1));
     await kit.runner.run('schedule');
-    expect(kit.failures()).toEqual([expect.objectContaining({ kind: 'too_large' })]);
+    expect(kit.failures()).toEqual([
+      expect.objectContaining({
+        kind: 'too_large',
+        error: expect.stringContaining('more than 7288 bytes (maxWindowBytes)'),
+      }),
+    ]);
     expect(kit.api.requests).toHaveLength(9);
+  });
+
+  test('H6: a single page may have more bytes than all pages of a window together', async () => {
+    await using kit = await RunnerKit.start({ scrape: { maxWindowBytes: 10 } });
+    kit.api.answer = json([{ id: 'x'.repeat(900) }]);
+    await plannedUntil(kit, minutes(-1));
+    expect(await kit.runner.run('schedule')).toBe('done');
   });
 
   test('a collector that is away gets all the time it needs, and nothing is fetched again meanwhile', async () => {
@@ -722,6 +734,56 @@ test('T17: a window that is done or has failed gives its memory back', async () 
     await all.take(2 ** 20, AbortSignal.timeout(1000));
     kit.pass(PERIOD_MS);
   }
+});
+
+const counting = { counterReadings: [{ name: 'c' }] };
+
+describe('H6 T17: what is kept of windows until they are delivered', () => {
+  const env = { OTEL_EXPORTER_OTLP_TIMEOUT: '300' };
+  const large = Array.from({ length: 100 }, (_, id) => ({ id, text: 'x'.repeat(900) }));
+  const all = 2 ** 22;
+
+  test('counts, until somebody else needs the memory; then it is fetched again', async () => {
+    const memory = new MemoryBudget(all);
+    await using kit = await RunnerKit.start({ memory, env });
+    kit.api.answer = json(large);
+    kit.collector.always = answer(503);
+    await plannedUntil(kit, minutes(-1));
+    await kit.runner.run('schedule');
+    using other = memory.share();
+    // There it is, and lets itself be let go.
+    expect(other.takeNow(all - 100_000)).toBe(false);
+    await other.take(all, AbortSignal.timeout(1000));
+    other.keep(0);
+    kit.collector.always = answer(200);
+    kit.pass(60_000);
+    expect(await kit.runner.run('retry')).toBe('done');
+    expect(kit.api.requests).toHaveLength(2);
+  });
+
+  test.each([
+    ['log records', { emitLogs: true }],
+    ['sets of attributes', { emitLogs: false, attributes: [{ name: 'id', dataKey: 'id' }], ...counting }],
+    ['fingerprints', { emitLogs: false, deltaDetection: { enabled: true } }],
+  ])('counts over all its pages: %s', async (_, fields) => {
+    const memory = new MemoryBudget(all);
+    await using kit = await RunnerKit.start({ memory, fields, scrape: { pagination: { type: 'page' } } });
+    const held: number[] = [];
+    kit.api.answer = ({ target }, response) => {
+      const page = Number(new URL(target, kit.api.url).searchParams.get('page'));
+      const probe = memory.share();
+      let free = all;
+      while (free > 0 && !probe.takeNow(free)) free -= 2048;
+      probe[Symbol.dispose]();
+      held.push(all - free);
+      const records = page > 5 ? [] : large.map(({ text }, id) => ({ id: `${page} ${id}`, text }));
+      return json(records)({} as never, response);
+    };
+    await plannedUntil(kit, minutes(-1));
+    expect(await kit.runner.run('schedule')).toBe('done');
+    expect(held[0]).toBe(0);
+    for (let page = 1; page <= 5; page += 1) expect(held[page]).toBeGreaterThan((held[page - 1] ?? 0) + 10_000);
+  });
 });
 
 describe('T17: a window that was read when the process crashed', () => {

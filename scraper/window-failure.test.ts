@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { CrashedTwice } from './begun-window.ts';
+import { NoMemory } from './memory-budget.ts';
 import { ExportFailure } from './output/emitter.ts';
 import { ShapeMismatch } from './records/shape-mismatch.ts';
 import { RequestFailure } from './requests/failure.ts';
@@ -21,6 +22,7 @@ test.each<[unknown, object]>([
     new RequestFailure('status', 'no', { status: 429, retryAfterMs: 5 }),
     { kind: 'status', status: 429, retryAfterMs: 5 },
   ],
+  [new NoMemory('no room'), { kind: 'too_large', message: expect.stringMatching(/^no room; ask for smaller pages/) }],
   [new ShapeMismatch('no list'), { kind: 'shape', message: 'no list' }],
   [new ExportFailure('away', { retryable: true }), { kind: 'export', isCollectors: true, mayHaveArrived: true }],
   [new ExportFailure('away', { retryable: true, mayHaveArrived: false }), { kind: 'export', mayHaveArrived: false }],

@@ -1,7 +1,8 @@
 import { CrashedTwice } from './begun-window.ts';
+import { NoMemory } from './memory-budget.ts';
 import { ExportFailure } from './output/emitter.ts';
 import { ShapeMismatch } from './records/shape-mismatch.ts';
-import { RequestFailure, type FailureKind } from './requests/failure.ts';
+import { ASK_FOR_LESS, RequestFailure, type FailureKind } from './requests/failure.ts';
 import { StateUnavailable } from './state/ledger.ts';
 
 /** What is said about an attempt at a window that has failed. */
@@ -41,6 +42,7 @@ export function reportOf(error: unknown): FailureReport {
     const kind = retryable ? 'export' : 'export_refused';
     return { ...report, kind, retryAfterMs, isCollectors: retryable, mayHaveArrived };
   }
+  if (error instanceof NoMemory) return { ...report, kind: 'too_large', message: `${message}; ${ASK_FOR_LESS}` };
   if (error instanceof ShapeMismatch) return { ...report, kind: 'shape' };
   if (error instanceof CrashedTwice) return { ...report, kind: 'crash', isFinal: true };
   if (isTooDeep(error)) return { ...report, kind: 'shape', message: 'a record is nested too deeply' };

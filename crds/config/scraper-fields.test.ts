@@ -91,6 +91,8 @@ describe('accepted', () => {
     ],
     ['source.scrape.timeout', '5s', 5000],
     ['source.scrape.maxResponseBytes', '1Mi', 1_048_576],
+    ['source.scrape.minBytesPerSecond', 0],
+    ['source.scrape.maxWindowBytes', '1Gi', 1_073_741_824],
     ['source.scrape.retry.maxAttempts', 1],
     ['source.scrape.rateLimit', { requests: 10 }, { requests: 10, per: 1000, burst: null }],
     ['source.scrape.lag', '2m', 120_000],
@@ -158,6 +160,7 @@ describe('accepted', () => {
       expect.objectContaining({ info: { value: 'ok', matchType: 'equals' } }),
     ],
     ['source.maxSeries', 1],
+    ['source.maxSeriesBytes', '64Ki', 65_536],
     ['sources', []],
   ])('%s: %j', (path, value, result = value) => {
     expect(get(loadScraper(scraperSampleWith({ [path]: value })), at(path))).toEqual(result);
@@ -258,6 +261,8 @@ describe('refused', () => {
     ],
     ['source.scrape.timeout', '0s', 'more than 0'],
     ['source.scrape.maxResponseBytes', 0, 'more than 0'],
+    ['source.scrape.minBytesPerSecond', -1, 'must be a whole number of bytes'],
+    ['source.scrape.maxWindowBytes', 0, 'more than 0'],
     ['source.scrape.maxResponseBytes', '1X', 'must be a whole number of bytes'],
     ['source.scrape.retry.maxAttempts', 0, 'greater than 0'],
     ['source.scrape.rateLimit', {}, 'is required', 'sources[0].scrape.rateLimit.requests'],
@@ -364,6 +369,7 @@ describe('refused', () => {
       'sources[0].logStatusField.warn',
     ],
     ['source.maxSeries', 0, 'greater than 0'],
+    ['source.maxSeriesBytes', 0, 'more than 0'],
     ['source.endPoint', '/x', 'is not a known key; did you mean endpoint?'],
   ])('%s: %j', (path, value, message, where = at(path)) => {
     const problems = scraperProblems(shown(scraperSampleWith({ [path]: value })));

@@ -92,6 +92,18 @@ export const Scrape = z.strictObject({
     .prefault(null),
   timeout: duration().describe('(new) Time limit of one request.').prefault('60s'),
   maxResponseBytes: bytes({ min: 1 }).describe('(new) Largest answer that is read.').prefault('64Mi'),
+  minBytesPerSecond: bytes({ min: 0 })
+    .describe(
+      '(new) Least rate of an answer, over 10 s and from its first byte on: one that comes more slowly fails, so that it ' +
+        'keeps no other source from being asked. 0: none.',
+    )
+    .prefault('1Ki'),
+  maxWindowBytes: bytes({ min: 1 })
+    .describe(
+      '(new) Most bytes of all pages of a window. With more, the window fails rather than lose records. A single page may ' +
+        'have as many as `maxResponseBytes`.',
+    )
+    .prefault('32Mi'),
   retry: maybeEmpty(Retry.prefault({})).describe('(new) What follows the failure of a window.'),
   rateLimit: RateLimit.describe(
     '(new) Most requests to the host of this source, counted over all sources and pods; the strictest limit of the ' +

@@ -48,7 +48,12 @@ export const ScraperSettings = z.strictObject({
         'Empty: ISO 8601 with microseconds.',
     )
     .prefault('%Y-%m-%dT%H:%M:%S%z'),
-  maxGlobalConcurrency: integer({ min: 1 }).describe('Most requests to sources at a time.').prefault(10),
+  maxGlobalConcurrency: integer({ min: 1 })
+    .describe(
+      'Most requests to sources at a time; where sources have several hosts, at most half of them to one host. The source ' +
+        'that was asked for the shortest time lately comes next.',
+    )
+    .prefault(10),
   defaultSourceConcurrency: integer({ min: 1 })
     .describe('Most windows of one source at a time where it says nothing else.')
     .prefault(4),

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { bytes } from './bytes.ts';
 import { duration } from './duration.ts';
 import { httpUrl } from './network-values.ts';
 import { Auth } from './scraper-auth.ts';
@@ -76,6 +77,12 @@ const Fields = z.strictObject({
   maxSeries: integer({ min: 1 })
     .describe('(new) Most sets of attributes of one metric; the rest is added up under `otel.metric.overflow`.')
     .prefault(10_000),
+  maxSeriesBytes: bytes({ min: 1 })
+    .describe(
+      '(new) Most memory for the sets of attributes of all metrics of the source, about 0.5 KiB each and twice their text; ' +
+        'the rest is added up as beyond `maxSeries`.',
+    )
+    .prefault('32Mi'),
 });
 
 /** One entry of `sources`. Shapes that only the original's documentation has come out in their usual place. */

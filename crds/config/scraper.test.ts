@@ -63,6 +63,8 @@ describe('what is not written', () => {
         pagination: null,
         timeout: 60_000,
         maxResponseBytes: 67_108_864,
+        minBytesPerSecond: 1024,
+        maxWindowBytes: 33_554_432,
         retry: { maxAttempts: 10, initialDelay: 1000, maxDelay: 300_000 },
         rateLimit: null,
         lag: 0,
@@ -93,6 +95,7 @@ describe('what is not written', () => {
       attributes: [],
       logStatusField: null,
       maxSeries: 10_000,
+      maxSeriesBytes: 33_554_432,
     });
   });
 

@@ -94,7 +94,10 @@ export async function soak(
     endpoint: `/${name}`,
     runFirstScrape: true,
     gaugeReadings: [{ name: 'soak', dataKey: 'n' }],
-    scrape: { type: 'instant', timeout: '5s' },
+    counterReadings: [{ name: 'soak_count', dataKey: 'n' }],
+    attributes: [{ name: 'label', dataKey: 'label' }],
+    maxSeriesBytes: '4Mi',
+    scrape: { type: 'instant', timeout: '5s', pagination: { type: 'nextLink' } },
   });
   const sources = [source('good', good.url), ...Object.keys(HOSTILE_PAGES).map((name) => source(name, evil))];
   const scraper = await workshop.start(await workshop.configure(sources, { logLevel: 'critical' }), LIKE_512_MIB);

@@ -14,18 +14,23 @@ export type Measured = Pick<
   | 'timestampKey'
   | 'timestampFormat'
   | 'maxSeries'
+  | 'maxSeriesBytes'
   | 'pointTime'
 >;
 
-/**
- * Adds what records say to a contribution. `observed` is the time of the scrape, in nanoseconds since 1970; `window` what
- * was asked for. May be called for every page of a window.
- *
- * @throws ShapeMismatch when a path needs an answer that is an object
- */
-export type AddReadings = (
-  records: readonly unknown[],
-  root: unknown,
-  into: Contribution,
-  time: { readonly observed: bigint; readonly window?: { readonly start: Date; readonly end: Date } },
-) => void;
+export interface AddReadings {
+  /**
+   * Adds what records say to a contribution. `observed` is the time of the scrape, in nanoseconds since 1970; `window` what
+   * was asked for. May be called for every page of a window.
+   *
+   * @throws ShapeMismatch when a path needs an answer that is an object
+   */
+  (
+    records: readonly unknown[],
+    root: unknown,
+    into: Contribution,
+    time: { readonly observed: bigint; readonly window?: { readonly start: Date; readonly end: Date } },
+  ): void;
+  /** Nothing more comes into this contribution: what was kept to find its points again goes. */
+  end?(into: Contribution): void;
+}

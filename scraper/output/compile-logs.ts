@@ -2,7 +2,7 @@ import type { AnyValue } from '@opentelemetry/api';
 import { compileRecordTime } from '../records/timestamp.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';
 import type { AddReadings, Measured } from './add-readings.ts';
-import { logValue } from './attribute-value.ts';
+import { logAttribute, logValue } from './attribute-value.ts';
 import { compileSeverity } from './severity.ts';
 
 /** One log record per record, with the record in its body, and its own time where it has one. */
@@ -10,7 +10,9 @@ export function compileLogs(
   source: Pick<Measured, 'name' | 'logStatusField' | 'timestampKey' | 'timestampFormat'>,
   names: readonly string[],
   paths: readonly ValuePath[],
+  onCut: (name: string) => () => void,
 ): AddReadings {
+  const tells = names.slice(1).map(onCut);
   const severityOf = compileSeverity(source.logStatusField);
   const timeKey = source.timestampKey === null ? undefined : compilePath(source.timestampKey);
   const parseTime = compileRecordTime(source.timestampFormat);
@@ -25,7 +27,9 @@ export function compileLogs(
       attributes['source'] = source.name;
       for (let place = 0; place < paths.length; place += 1) {
         const value = (paths[place] as ValuePath)(record, root);
-        if (value !== null) attributes[names[place + 1] as string] = logValue(value);
+        if (value !== null) {
+          attributes[names[place + 1] as string] = logAttribute(value, tells[place] as () => void);
+        }
       }
       logs.push({
         logger: source.name,

@@ -160,6 +160,69 @@ test('more sets of attributes than maxSeries are added up in one', () => {
   ]);
 });
 
+test('H6 T17: sets of attributes beyond maxSeriesBytes, over all metrics, are added up in one', () => {
+  const kinds = ['gaugeReadings', 'counterReadings'].map((kind) => [kind, [{ name: kind, dataKey: 'v' }]]);
+  const fields = {
+    ...(Object.fromEntries(kinds) as object),
+    attributes: [{ name: 'a', dataKey: 'a' }],
+    maxSeriesBytes: '64Ki',
+  };
+  const records = Array.from({ length: 1000 }, (_, a) => ({ v: 1, a: `${a}${'x'.repeat(1000)}` }));
+  const { into, metrics } = read(fields, records);
+  expect(into.series.total).toBeGreaterThan(60 * 1024);
+  expect(into.series.total).toBeLessThanOrEqual(64 * 1024);
+  const counted = metrics.filter((point) => (point as { name: string }).name === 'counterReadings');
+  const overflow = { source: 's', 'otel.metric.overflow': true };
+  expect(counted.at(-1)).toMatchObject({ attributes: overflow, value: 1000 - (counted.length - 1) });
+});
+
+test('H6 T17: long values of attributes are cut before they tell sets apart, and this is told once for each attribute', () => {
+  const long = 'x'.repeat(1024);
+  const records = ['a', 'b', 'c'].map((end) => ({ v: 1, text: long + end, list: [long, end], short: 'y' }));
+  const source = measuredSource({
+    ...counter({ labels: [{ name: 'label', dataKey: 'text' }] }),
+    emitLogs: true,
+    attributes: ['text', 'list', 'short'].map((name) => ({ name, dataKey: name })),
+  });
+  const warnings: string[] = [];
+  const into = new Contribution();
+  compileReadings(source, (message) => warnings.push(message))(records, {}, into, { observed: OBSERVED });
+  const { metrics, logs } = show([into]);
+  expect(metrics).toEqual([
+    expect.objectContaining({
+      value: 3,
+      attributes: { source: 's', text: long, list: `["${long.slice(2)}`, short: 'y', label: long },
+    }),
+  ]);
+  expect(logs[1]).toMatchObject({
+    attributes: { text: long, list: [long, 'b'], short: 'y' },
+    body: { record: { text: `${long}b` } },
+  });
+  expect(warnings.toSorted()).toEqual(
+    ['label', 'list', 'text'].map(
+      (name) => `values of the attribute "${name}" are longer than 1024 characters, and are cut`,
+    ),
+  );
+});
+
+test('H6: what finds points again is begun anew when it holds much, and the points stay the same', () => {
+  const add = compileReadings(
+    measuredSource({ ...counter(), attributes: [{ name: 'a', dataKey: 'a' }], maxSeries: 100_000 }),
+    () => undefined,
+  );
+  const into = new Contribution();
+  for (let round = 0; round < 2; round += 1) {
+    for (let page = 0; page < 12; page += 1) {
+      const records = Array.from({ length: 1000 }, (_, place) => ({ v: 1, a: `${page} ${place} ${'x'.repeat(500)}` }));
+      add(records, {}, into, { observed: OBSERVED });
+    }
+  }
+  add.end?.(into);
+  const [table] = into.tables.values();
+  expect(table?.points.size).toBe(12_000);
+  expect([...(table?.points.values() ?? [])].every(({ value }) => value === 2)).toBe(true);
+});
+
 test('a metric whose name OpenTelemetry refuses is left out with one warning, and the others stay', () => {
   const source = measuredSource({ gaugeReadings: ['bad', 'g'].map((name) => ({ name, dataKey: 'v' })) });
   const warnings: string[] = [];

@@ -3,9 +3,11 @@ import { pythonStr } from '../records/python-text.ts';
 import { compileRecordTime } from '../records/timestamp.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';
 import type { AddReadings, Measured } from './add-readings.ts';
-import { AttributeNode } from './attribute-tree.ts';
+import { AttributeNode, type TreeSize } from './attribute-tree.ts';
+import { metricAttribute, type Scalar } from './attribute-value.ts';
 import { compileLogs } from './compile-logs.ts';
 import { type Contribution, createMetric, type Metric, type MetricKind, type PointTable } from './contribution.ts';
+import { MOST_CHARS } from './cut-text.ts';
 import { refusal } from './names.ts';
 import type { Point, Span } from './point.ts';
 
@@ -17,46 +19,59 @@ interface Reading {
   readonly addTo: (point: Point, value: number, time: bigint | undefined, span: Span) => void;
   /** Whether it has all attributes of the source; otherwise only those of `labels`. */
   readonly shared: boolean;
-  readonly labels: readonly { readonly name: string; readonly valueOf: ValuePath }[];
+  readonly labels: readonly Label[];
 }
+
+interface Label {
+  readonly name: string;
+  readonly valueOf: (record: unknown, root: unknown) => Scalar | undefined;
+}
+
+type ToLabel = (name: string, path: ValuePath) => Label;
 
 /** Where the values of one contribution go. */
 interface Begun {
   /** By place of the reading. They are asked for when there is a value, so that a metric without one does not show. */
   readonly tables: (PointTable | undefined)[];
   top: AttributeNode;
-  /** How many records the tree has seen. */
-  records: number;
+  size: TreeSize;
 }
 
-/** A tree has no more sets than that, however many there are: then another one is begun. */
-const RECORDS_PER_TREE = 20_000;
+/** A tree that holds more has seen many different sets, and helps little: then another one is begun. */
+const TREE_BYTES = 8 * 2 ** 20;
 
 /**
  * Compiles the readings, attributes and logs of a source, with buckets, running totals, and nothing added for a
- * counter's missing field. `warn` is told once of what is left out because OpenTelemetry would refuse it.
+ * counter's missing field. `warn` is told once of what is left out because OpenTelemetry would refuse it, and of each
+ * attribute with a value that is too long.
  */
 export function compileReadings(source: Measured, warn: (message: string) => void): AddReadings {
-  const readings = readingsOf(source).filter(({ metric }) => {
+  const onCut = cutting(warn);
+  const toLabel: ToLabel = (name, path) => {
+    const tell = onCut(name);
+    return { name, valueOf: (record, root) => metricAttribute(path(record, root), tell) };
+  };
+  const readings = readingsOf(source, toLabel).filter(({ metric }) => {
     const why = refusal(metric.name, metric.unit);
     if (why !== undefined) warn(`this metric is left out: ${why}`);
     return why === undefined;
   });
   const paths = source.attributes.map(({ dataKey }) => compilePath(dataKey));
+  const shared = source.attributes.map(({ name }, place) => toLabel(name, paths[place] as ValuePath));
   const names = ['source', ...source.attributes.map(({ name }) => name)];
   const timeOf = readings.some(({ metric }) => needsTime(metric.kind, source)) ? compileTime(source) : () => undefined;
-  const addLogs = source.emitLogs ? compileLogs(source, names, paths) : undefined;
+  const addLogs = source.emitLogs ? compileLogs(source, names, paths, onCut) : undefined;
 
   // A window comes in parts; finding its points again for each of them would take longer than all the rest.
   const begun = new WeakMap<Contribution, Begun>();
 
-  return (records, root, into, time) => {
-    const { tables, top } = begunOf(into, records.length);
+  const add: AddReadings = (records, root, into, time) => {
+    const { tables, top } = begunOf(into);
     const span = spanOf(time);
     for (const record of records) {
       let set = top;
       const recordTime = timeOf(record, root);
-      for (const path of paths) set = set.with(path(record, root));
+      for (const { valueOf } of shared) set = set.with(valueOf(record, root));
       for (let place = 0; place < readings.length; place += 1) {
         const reading = readings[place] as Reading;
         const value = reading.valueOf(record, root);
@@ -69,17 +84,23 @@ export function compileReadings(source: Measured, warn: (message: string) => voi
     }
     addLogs?.(records, root, into, time);
   };
+  add.end = (into) => void begun.delete(into);
+  return add;
 
-  function begunOf(into: Contribution, count: number): Begun {
+  function begunOf(into: Contribution): Begun {
     let one = begun.get(into);
-    if (one === undefined) begun.set(into, (one = { tables: [], top: new AttributeNode([source.name]), records: 0 }));
-    if (one.records >= RECORDS_PER_TREE) Object.assign(one, { top: new AttributeNode([source.name]), records: 0 });
-    one.records += count;
+    if (one === undefined) begun.set(into, (one = { tables: [], ...newTree() }));
+    else if (one.size.bytes > TREE_BYTES) Object.assign(one, newTree());
     return one;
   }
 
+  function newTree(): Pick<Begun, 'top' | 'size'> {
+    const size = { bytes: 0 };
+    return { top: new AttributeNode([source.name], size), size };
+  }
+
   function ownSet(reading: Reading, place: number, set: AttributeNode, record: unknown, root: unknown): AttributeNode {
-    let own = (set.own[place] ??= new AttributeNode(set.values));
+    let own = (set.own[place] ??= set.again());
     for (const { valueOf } of reading.labels) own = own.with(valueOf(record, root));
     return own;
   }
@@ -107,9 +128,24 @@ const spanOf = ({ observed, window }: Parameters<AddReadings>[3]): Span =>
     ? { start: Number(observed), end: Number(observed) }
     : { start: window.start.getTime() * 1e6, end: window.end.getTime() * 1e6 };
 
+const limitsOf = ({ maxSeries, maxSeriesBytes }: Measured): Pick<Metric, 'maxSeries' | 'maxSeriesBytes'> => ({
+  maxSeries,
+  maxSeriesBytes,
+});
+
+/** What to call when a value of this attribute was cut, which is told once. */
+function cutting(warn: (message: string) => void): (name: string) => () => void {
+  const told = new Set<string>();
+  return (name) => () => {
+    if (told.has(name)) return;
+    told.add(name);
+    warn(`values of the attribute ${JSON.stringify(name)} are longer than ${MOST_CHARS} characters, and are cut`);
+  };
+}
+
 type Configured = Measured['gaugeReadings'][number];
 
-function readingsOf(source: Measured): Reading[] {
+function readingsOf(source: Measured, toLabel: ToLabel): Reading[] {
   const reading = (
     { name, unit, dataKey, fixedValue, labels }: Configured,
     kind: MetricKind,
@@ -118,20 +154,20 @@ function readingsOf(source: Measured): Reading[] {
     const path = dataKey === null ? undefined : compilePath(dataKey);
     const otherwise = fixedValue ?? (kind === 'counter' && path === undefined ? 1 : undefined);
     return {
-      metric: createMetric({ source: source.name, name, unit, kind, bounds, maxSeries: source.maxSeries }),
+      metric: createMetric({ source: source.name, name, unit, kind, bounds, ...limitsOf(source) }),
       valueOf:
         fixedValue === null && path !== undefined ? (record, root) => pythonFloat(path(record, root)) : () => otherwise,
       ...KINDS[kind],
       addTo: adding(kind, source),
       shared: true,
-      labels: labels.map((label) => ({ name: label.name, valueOf: compilePath(label.dataKey) })),
+      labels: labels.map((label) => toLabel(label.name, compilePath(label.dataKey))),
     };
   };
   return [
     ...source.gaugeReadings.map((gauge) => reading(gauge, 'gauge')),
     ...source.counterReadings.map((counter) => reading(counter, counter.cumulative ? 'runningTotal' : 'counter')),
     ...source.histogramReadings.map((histogram) => reading(histogram, 'histogram', histogram.buckets)),
-    ...source.attributes.flatMap((attribute) => statusReading(source, attribute) ?? []),
+    ...source.attributes.flatMap((attribute) => statusReading(source, attribute, toLabel) ?? []),
   ];
 }
 
@@ -164,7 +200,11 @@ function adding(kind: MetricKind, source: Measured): Reading['addTo'] {
 }
 
 /** `asMetric`: a counter of what the values of an attribute are mapped to. */
-function statusReading(source: Measured, { name, dataKey, asMetric }: Measured['attributes'][number]) {
+function statusReading(
+  source: Measured,
+  { name, dataKey, asMetric }: Measured['attributes'][number],
+  toLabel: ToLabel,
+) {
   if (asMetric === null) return undefined;
   const metric = createMetric({
     source: source.name,
@@ -172,7 +212,7 @@ function statusReading(source: Measured, { name, dataKey, asMetric }: Measured['
     unit: asMetric.unit,
     kind: 'counter',
     bounds: [],
-    maxSeries: source.maxSeries,
+    ...limitsOf(source),
   });
   const path = compilePath(dataKey);
   const mapping = new Map(Object.entries(asMetric.valueMapping));
@@ -186,7 +226,7 @@ function statusReading(source: Measured, { name, dataKey, asMetric }: Measured['
     ...KINDS.counter,
     addTo: adding('counter', source),
     shared: false,
-    labels: [{ name, valueOf: path }],
+    labels: [toLabel(name, path)],
   };
   return reading;
 }

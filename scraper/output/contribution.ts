@@ -1,5 +1,6 @@
 import type { AnyValue, Attributes, SeverityNumber } from '@opentelemetry/api';
 import { Point } from './point.ts';
+import { seriesBytes, SeriesBytes } from './series-bytes.ts';
 
 export type MetricKind = 'gauge' | 'counter' | 'runningTotal' | 'histogram';
 
@@ -15,6 +16,8 @@ export interface Metric {
   readonly bounds: readonly number[];
   /** Most sets of attributes; what comes later is added up in one point more. */
   readonly maxSeries: number;
+  /** What the sets of all metrics of the source may hold in memory. */
+  readonly maxSeriesBytes: number;
 }
 
 export function createMetric(parts: Omit<Metric, 'id'>): Metric {
@@ -49,26 +52,35 @@ export interface Severity {
 export class PointTable {
   readonly metric: Metric;
   readonly points = new Map<string, Point>();
+  readonly #series: SeriesBytes;
   #overflow: Point | undefined;
 
-  constructor(metric: Metric) {
+  /** @param series counts the sets of this metric and of others */
+  constructor(metric: Metric, series = new SeriesBytes()) {
     this.metric = metric;
+    this.#series = series;
   }
 
-  /** The point of these attributes; beyond `maxSeries` the one that takes up the rest. */
+  /** The point of these attributes; beyond `maxSeries` or `maxSeriesBytes` the one that takes up the rest. */
   at(attributes: Attributes, key = keyOf(attributes)): Point {
     const known = this.points.get(key);
     if (known !== undefined) return known;
-    if (this.points.size >= this.metric.maxSeries) return this.overflow();
+    const isFull = this.points.size >= this.metric.maxSeries;
+    if (isFull || !this.#series.fits(this.metric, seriesBytes(key, this.metric.bounds.length))) return this.overflow();
     const point = new Point(key, attributes, this.metric.bounds);
-    this.points.set(key, point);
+    this.put(point);
     return point;
   }
 
   /** Puts a point in the place of the one with its key. */
   put(point: Point): void {
-    if (point.key === OVERFLOW_KEY) this.#overflow = point;
-    else this.points.set(point.key, point);
+    const { key } = point;
+    if (key === OVERFLOW_KEY) {
+      this.#overflow = point;
+      return;
+    }
+    if (!this.points.has(key)) this.#series.add(this.metric.source, seriesBytes(key, this.metric.bounds.length));
+    this.points.set(key, point);
   }
 
   overflow(): Point {
@@ -98,6 +110,8 @@ export class Contribution {
   /** When its points are; undefined: when they are exported. */
   readonly window: TimeSpan | undefined;
   readonly tables = new Map<string, PointTable>();
+  /** What its sets of attributes hold. */
+  readonly series = new SeriesBytes();
   readonly logs: LogEntry[] = [];
   /** Its metrics are part of what has been sent; what is missing is the acknowledgement of log records. */
   isCounted = false;
@@ -111,7 +125,7 @@ export class Contribution {
   table(metric: Metric): PointTable {
     let table = this.tables.get(metric.id);
     if (table === undefined) {
-      table = new PointTable(metric);
+      table = new PointTable(metric, this.series);
       this.tables.set(metric.id, table);
     }
     return table;

@@ -133,3 +133,52 @@ describe('running totals count what they grew by', () => {
     expect([counted(early, late), counted(late, early)]).toEqual([30, 30]);
   });
 });
+
+describe('H6 T17: the sets of attributes that sums keep are bounded by their bytes', () => {
+  const labelled = (name: string, maxSeriesBytes: string) =>
+    measuredSource({
+      name,
+      counterReadings: [{ name: 'c', dataKey: 'v' }],
+      attributes: [{ name: 'a', dataKey: 'a' }],
+      maxSeriesBytes,
+    });
+  /** A window with so many sets that no other has. */
+  function window(of: ReturnType<typeof measuredSource>, round: number, sets = 10): Contribution {
+    const into = new Contribution();
+    const records = Array.from({ length: sets }, (_, place) => ({ v: 1, a: `${round} ${place} ${'x'.repeat(1000)}` }));
+    compileReadings(of, () => undefined)(records, {}, into, { observed: 1n });
+    return into;
+  }
+  const seriesOf = (state: CumulativeState, name: string) => {
+    const all = state.all().filter(({ metric }) => metric.source === name);
+    const isOverflow = ({ total }: (typeof all)[number]): boolean => total.attributes['otel.metric.overflow'] === true;
+    return {
+      sets: all.filter((point) => !isOverflow(point)).length,
+      overflow: all.find(isOverflow)?.total.value,
+    };
+  };
+
+  test('of one source, over all its windows, also of those that are sent together', () => {
+    const source = labelled('s', '64Ki');
+    const state = new CumulativeState();
+    state.take([1, 2, 3, 4, 5].map((round) => window(source, round)));
+    for (let round = 6; round <= 10; round += 1) state.take([window(source, round)]);
+    const { sets, overflow = 0 } = seriesOf(state, 's');
+    expect(sets).toBeGreaterThan(20);
+    expect(sets).toBeLessThan(33);
+    expect(overflow).toBe(100 - sets);
+    // What is known goes on.
+    state.take([window(source, 1)]);
+    expect(seriesOf(state, 's')).toEqual({ sets, overflow });
+  });
+
+  test('of all sources together, until one is forgotten', () => {
+    const state = new CumulativeState(64 * 1024);
+    for (const name of ['a', 'b', 'c']) state.take([window(labelled(name, '1Mi'), 1, 15)]);
+    expect(seriesOf(state, 'a')).toEqual({ sets: 15, overflow: undefined });
+    expect(seriesOf(state, 'c')).toEqual({ sets: 0, overflow: 15 });
+    state.forget('a');
+    state.take([window(labelled('d', '1Mi'), 1, 15)]);
+    expect(seriesOf(state, 'd')).toEqual({ sets: 15, overflow: undefined });
+  });
+});

@@ -1,5 +1,6 @@
 import { type Contribution, type Metric, OVERFLOW_KEY, PointTable, type TimeSpan } from './contribution.ts';
 import { Point } from './point.ts';
+import { seriesBytes, SeriesBytes } from './series-bytes.ts';
 
 /** A point as it would be sent. */
 export interface PendingPoint {
@@ -24,6 +25,12 @@ interface Changed {
  */
 export class CumulativeState {
   readonly #tables = new Map<string, PointTable>();
+  readonly #series: SeriesBytes;
+
+  /** @param maxBytes what the sets of attributes of all sources may hold together */
+  constructor(maxBytes?: number) {
+    this.#series = new SeriesBytes(maxBytes);
+  }
 
   /**
    * The points that these contributions change, as they are with them: one of each for every window that has a time of its
@@ -31,11 +38,12 @@ export class CumulativeState {
    */
   preview(contributions: readonly Contribution[]): PendingPoint[] {
     const pending = new Map<string, Changed>();
+    const coming = new SeriesBytes();
     for (const { tables, window } of contributions.toSorted(byTime)) {
       for (const [id, table] of tables) {
         const changed = pending.get(id) ?? { newest: new Map<string, PendingPoint>(), all: [] };
         pending.set(id, changed);
-        this.#add(table, window, changed);
+        this.#add(table, window, changed, coming);
       }
     }
     return [...pending.values()].flatMap(({ all }) => all);
@@ -59,25 +67,35 @@ export class CumulativeState {
     for (const [id, { metric }] of this.#tables) {
       if (metric.source === source) this.#tables.delete(id);
     }
+    this.#series.forget(source);
+  }
+
+  /** Gauges are not kept; each contribution bounds its own. */
+  #hasRoom(metric: Metric, key: string, coming: SeriesBytes): boolean {
+    if (metric.kind === 'gauge') return true;
+    const bytes = seriesBytes(key, metric.bounds.length);
+    if (!this.#series.fits(metric, bytes, coming)) return false;
+    coming.add(metric.source, bytes);
+    return true;
   }
 
   #table(metric: Metric): PointTable {
     const known = this.#tables.get(metric.id);
     if (known !== undefined) return known;
-    const table = new PointTable(metric);
+    const table = new PointTable(metric, this.#series);
     this.#tables.set(metric.id, table);
     return table;
   }
 
-  #add(table: PointTable, window: TimeSpan | undefined, { newest, all }: Changed): void {
+  #add(table: PointTable, window: TimeSpan | undefined, { newest, all }: Changed, coming: SeriesBytes): void {
     const { metric } = table;
     const kept = this.#tables.get(metric.id);
     let size = (kept?.points.size ?? 0) + [...newest.keys()].filter((key) => !isKept(kept, key)).length;
     for (const read of table.all()) {
       const isNew = !isKept(kept, read.key) && !newest.has(read.key);
-      const fits = !isNew || size < metric.maxSeries;
+      // The limits hold for all that has been sent, not only for one contribution.
+      const fits = !isNew || (size < metric.maxSeries && this.#hasRoom(metric, read.key, coming));
       if (isNew && fits) size += 1;
-      // The limit holds for all that has been sent, not only for one contribution.
       const { key, attributes } = fits ? read : table.overflow();
       let point = newest.get(key);
       if (point === undefined || point.window !== window) {

@@ -17,6 +17,8 @@ export interface OtlpEmitterOptions {
   readonly now: () => Date;
   /** Milliseconds between exports of all sums, which tell the collector that they still hold; 0: none. */
   readonly refreshMs: number;
+  /** What the sets of attributes of all sums may hold in memory. */
+  readonly maxSeriesBytes?: number;
   /** Told of what nobody waits for: parts that the collector has refused, and refreshes that have failed. */
   readonly warn: (message: string) => void;
 }
@@ -37,7 +39,7 @@ const LOG_REQUESTS_AT_A_TIME = 4;
 /** Sends contributions to a collector, one export at a time; what waits meanwhile goes together. */
 export class OtlpEmitter implements Emitter {
   readonly #options: OtlpEmitterOptions;
-  readonly #state = new CumulativeState();
+  readonly #state: CumulativeState;
   readonly #retryAfter: RetryAfterListener;
   readonly #times: PointTimes;
   /** Sent, and neither acknowledged nor given up: they may be part of the sums that the collector has. */
@@ -51,6 +53,7 @@ export class OtlpEmitter implements Emitter {
 
   constructor(options: OtlpEmitterOptions) {
     this.#options = options;
+    this.#state = new CumulativeState(options.maxSeriesBytes);
     this.#retryAfter = new RetryAfterListener(options.exporters.urls, options.now);
     this.#deltas = deltas(options.exporters);
     this.#times = new PointTimes(this.#now(), this.#isDelta);

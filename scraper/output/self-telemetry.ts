@@ -32,6 +32,7 @@ export interface CleanUp {
 const LOGGER = 'scraper.self';
 /** Identity of its metrics in what an emitter keeps; no source has a name that is not one. */
 const OWNER = '';
+const LIMITS = { maxSeries: 10_000, maxSeriesBytes: 16 * 2 ** 20 };
 /** As long as nobody acknowledges them, the oldest go. */
 const MAX_UNSENT = 100;
 
@@ -136,7 +137,7 @@ export class SelfTelemetry implements ObservationTarget {
 
   #put({ name, instrument, unit, bounds = [] }: Named, labels: Labels, value: number): void {
     const kind = instrument === 'upDownCounter' ? 'gauge' : instrument;
-    const metric = createMetric({ source: OWNER, name, unit, kind, bounds, maxSeries: 10_000 });
+    const metric = createMetric({ source: OWNER, name, unit, kind, bounds, ...LIMITS });
     const point = this.#current.table(metric).at(labels);
     if (kind === 'gauge') point.set(value);
     else if (kind === 'histogram') point.record(value);

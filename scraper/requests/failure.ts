@@ -3,6 +3,8 @@ export type FailureKind =
   /** An answer that is no success, redirects included. */
   | 'status'
   | 'timeout'
+  /** An answer that has begun, and hardly goes on. */
+  | 'slow'
   /** No connection, or it broke. */
   | 'network'
   /** Certificates, of whichever side. */

@@ -87,7 +87,7 @@ test('a window without pages is one request', async () => {
     'source.scrape.rangeKeys': { startKey: 'from', endKey: 'to', dateFormat: '%s' },
     'source.scrape.extraHeaders': { 'X-Team': 'a' },
   });
-  expect(found).toEqual([{ body: { data: [{ a: 1 }, { a: 2 }] }, records: [{ a: 1 }, { a: 2 }], bytes: 26 }]);
+  expect(found).toEqual([{ body: { data: [{ a: 1 }, { a: 2 }] }, held: 0, records: [{ a: 1 }, { a: 2 }], bytes: 26 }]);
   expect(server.targets).toEqual(['/v1/events?from=1764324900&to=1764325200']);
   expect(server.requests[0]?.headers).toMatchObject({ 'x-team': 'a' });
   expect(taken).toEqual([`${server.url}/v1/events?from=1764324900&to=1764325200`]);

@@ -36,6 +36,8 @@ export interface Page {
   readonly records: readonly unknown[];
   /** Of the answer, decompressed. */
   readonly bytes: number;
+  /** What its records hold in memory, about, where the source keeps them as log records; otherwise 0. */
+  readonly held: number;
 }
 
 /**
@@ -54,10 +56,12 @@ export async function* pages(
   const paging = pagesOf(source.scrape.pagination);
   const now = dependencies.now();
   let step: PageStep | undefined = paging.first;
+  let bytes = 0;
   for (let count = 1; step !== undefined; count++) {
     const { settings } = dependencies;
     const request = requestOf({ source, settings, window, now, page: step.parameters, next: step.url });
-    const { page, headers } = await onePage(request, source, dependencies, signal);
+    const { page, headers } = await onePage(request, source, dependencies, bytes, signal);
+    bytes += page.bytes;
     step = following(
       paging,
       step,
@@ -72,18 +76,31 @@ export async function* pages(
   }
 }
 
-/** Apart, so that the text of an answer is not kept while its records are worked on. */
+/**
+ * Apart, so that the text of an answer is not kept while its records are worked on.
+ *
+ * @param before bytes of the pages before it
+ */
 async function onePage(
   request: RequestParts,
   source: Source,
   dependencies: FetchDependencies,
+  before: number,
   signal: AbortSignal,
 ): Promise<{ page: Page; headers: HttpAnswer['headers'] }> {
   const answer = await ask(request, source, dependencies, signal);
+  if (before > 0) checkSize(before + answer.bytes, source, request);
   await dependencies.arrived?.(answer.bytes);
   const { memory } = dependencies;
-  if (memory !== undefined) await takeForValues(answer.text, memory, nameOf(request), signal);
-  return { page: read(answer, request, dependencies), headers: answer.headers };
+  const held = memory && (await takeForValues(answer.text, memory, source.emitLogs, nameOf(request), signal));
+  return { page: { ...read(answer, request, dependencies), held: held ?? 0 }, headers: answer.headers };
+}
+
+/** What the pages of a window come to is held in memory until it is delivered. */
+function checkSize(bytes: number, { scrape: { maxWindowBytes } }: Source, request: RequestParts): void {
+  if (bytes <= maxWindowBytes) return;
+  const what = `${nameOf(request)}: the pages of the window have more than ${maxWindowBytes} bytes (maxWindowBytes)`;
+  throw new RequestFailure('too_large', `${what}; shorter windows have fewer`);
 }
 
 /** One request, repeated once when the API rejects a token that can be renewed. */
@@ -100,7 +117,7 @@ async function ask(
       `${nameOf(request)}: plain http is refused, because scraper.enforceTls is true`,
     );
   }
-  const { timeout: timeoutMs, maxResponseBytes: maxBytes } = source.scrape;
+  const { timeout: timeoutMs, maxResponseBytes: maxBytes, minBytesPerSecond } = source.scrape;
   // Where pages lead to another host, that one gets nothing that says who asks.
   const isHome = isSameHost(new URL(sourceUrl(source)), new URL(request.url));
   for (let repeated = false; ; repeated = true) {
@@ -108,7 +125,8 @@ async function ask(
     const credentials = isHome ? await auth.headers(signal) : {};
     const headers = isHome ? overruled(request.headers, credentials) : harmless(request.headers);
     const tls = isHome ? source.tls : strangersTls(source.tls);
-    const sent: HttpRequest = { ...request, headers, timeoutMs, maxBytes, tls, andSystem: !isHome, memory };
+    const limits = { timeoutMs, maxBytes, minBytesPerSecond, memory };
+    const sent: HttpRequest = { ...request, ...limits, headers, tls, andSystem: !isHome };
     const answer = await http.send(sent, signal);
     if (answer.status >= 200 && answer.status <= 299) return answer;
     if (answer.status === 401 && isHome && !repeated && auth.rejected(credentials)) continue;
@@ -162,7 +180,7 @@ function refusal(answer: HttpAnswer, request: HttpRequest, secrets: readonly str
   );
 }
 
-function read(answer: HttpAnswer, request: RequestParts, dependencies: FetchDependencies): Page {
+function read(answer: HttpAnswer, request: RequestParts, dependencies: FetchDependencies): Omit<Page, 'held'> {
   const what = nameOf(request);
   try {
     const body = dependencies.parse(answer.text);

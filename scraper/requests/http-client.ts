@@ -13,8 +13,10 @@ export interface HttpRequest {
   /** Largest answer, once it is decompressed. */
   readonly maxBytes: number;
   readonly tls: ClientTls;
+  /** Least rate of an answer that has begun; undefined: its time limit is enough. */
+  readonly minBytesPerSecond?: number;
   /** Where the memory for the answer is taken from; undefined: `maxBytes` is little. */
-  readonly memory?: MemoryShare | undefined;
+  readonly memory?: Pick<MemoryShare, 'take' | 'takeNow'> | undefined;
   /** Trust the authorities of the system, too, where `tls` names others. */
   readonly andSystem?: boolean;
 }

@@ -7,7 +7,7 @@ const never = new AbortController().signal;
 const take = (text: string, total: number, held = 0) => {
   const share = new MemoryBudget(total).share();
   share.takeNow(held);
-  return takeForValues(text, share, 'GET http://api/', never).then(() => share.held);
+  return takeForValues(text, share, false, 'GET http://api/', never).then(() => share.held);
 };
 
 test.each([
@@ -41,4 +41,10 @@ test('a page of 100,000 records fits into a container of 512 MiB', async () => {
 
 test('an answer that fits in at its worst is not counted', async () => {
   expect(await take('[1,2]', MIB)).toBe(5 * 72);
+});
+
+test('H6 T17: of values that are kept, as log records are, it is known what they hold', async () => {
+  const share = new MemoryBudget(MIB).share();
+  expect(await takeForValues('[[],[],"ab"]', share, true, '', never)).toBe(3 * 72 + 2 * 32 + 12);
+  expect(await takeForValues('[[],[],"ab"]', share, false, '', never)).toBe(0);
 });

@@ -8,21 +8,27 @@ const COST_OF_A_VALUE = 32;
 
 /**
  * Takes the memory for the values of an answer before it is parsed. Its bytes say little: 16 MiB of `{}` become 370 MB.
- * They are counted only where the worst that these bytes can be does not fit in.
+ * They are counted where they are kept, or where the worst that these bytes can be does not fit in.
  *
+ * @param isKept whether values outlive their page
  * @param what names the request
+ * @returns what the values hold together with their texts; where nothing is kept, 0
  * @throws RequestFailure when there is not that much; the reason of `signal` when that aborted
  */
 export async function takeForValues(
   text: string,
   memory: MemoryShare,
+  isKept: boolean,
   what: string,
   signal: AbortSignal,
-): Promise<void> {
-  if (memory.takeNow(text.length * COST_OF_A_LIST)) return;
+): Promise<number> {
+  const isThere = memory.takeNow(text.length * COST_OF_A_LIST);
+  if (isThere && !isKept) return 0;
   const { lists, commas } = countValues(text);
+  const bytes = lists * COST_OF_A_LIST + commas * COST_OF_A_VALUE;
   try {
-    await memory.take(lists * COST_OF_A_LIST + commas * COST_OF_A_VALUE, signal);
+    if (!isThere) await memory.take(bytes, signal);
+    return isKept ? bytes + text.length : 0;
   } catch (error) {
     if (!(error instanceof NoMemory)) throw error;
     throw new RequestFailure('too_large', `${what}: ${error.message}; ${ASK_FOR_LESS}`);

@@ -1,4 +1,5 @@
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ClientTls } from '../../crds/config/scraper-tls.ts';
@@ -150,6 +151,53 @@ describe('an answer', () => {
       kind: 'too_large',
       message: expect.stringContaining('of memory'),
     });
+  });
+
+  test('M4: that comes slowly is read where no rate is asked for, and so is one that is thought about first', async () => {
+    const quick = new UndiciClient({ proxies: {}, userAgent: 'test', slowMs: 50 });
+    server.answer = async (_request, response) => {
+      response.writeHead(200).flushHeaders();
+      await delay(200);
+      response.end('{}');
+    };
+    expect(await quick.send(request({ minBytesPerSecond: 1024, timeoutMs: 20_000 }), never)).toMatchObject({
+      text: '{}',
+    });
+    server.answer = async (_request, response) => {
+      response.writeHead(200).write('{');
+      await delay(200);
+      response.end('}');
+    };
+    expect(await quick.send(request({ minBytesPerSecond: 0, timeoutMs: 20_000 }), never)).toMatchObject({ text: '{}' });
+    expect(await quick.send(request({ timeoutMs: 20_000 }), never)).toMatchObject({ text: '{}' });
+    await quick.close();
+  });
+
+  test.each([200, 500])(
+    'M4 T17: that begins and hardly goes on fails before its time limit (status %i)',
+    async (status) => {
+      const quick = new UndiciClient({ proxies: {}, userAgent: 'test', slowMs: 100 });
+      server.answer = (_request, response) => void response.writeHead(status).write('{');
+      await expect(quick.send(request({ minBytesPerSecond: 1024, timeoutMs: 60_000 }), never)).rejects.toMatchObject({
+        kind: 'slow',
+        message: `GET ${server.url}/v1/x: the answer comes with less than 1024 bytes a second (minBytesPerSecond)`,
+      });
+      await quick.close();
+    },
+  );
+
+  test('H6 M4: that waits for memory loses no time, and need not go on meanwhile', async () => {
+    const quick = new UndiciClient({ proxies: {}, userAgent: 'test', slowMs: 50 });
+    const budget = new MemoryBudget(1000);
+    const other = budget.share();
+    await other.take(900, never);
+    server.answer = (_request, response) => void response.end('x'.repeat(400));
+    const memory = budget.share();
+    const sent = quick.send(request({ memory, timeoutMs: 3000, minBytesPerSecond: 1024 }), never);
+    await delay(3500);
+    other[Symbol.dispose]();
+    expect(await sent).toMatchObject({ bytes: 400 });
+    await quick.close();
   });
 
   test('without end is not read for ever', async () => {

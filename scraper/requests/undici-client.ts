@@ -9,9 +9,10 @@ import {
 } from '../../crds/runtime/guarded-connect.ts';
 import { NoMemory } from '../memory-budget.ts';
 import { ACCEPT_ENCODING, decodeBody, readBytes, tooLarge, UnreadableBody } from './answer-body.ts';
-import { deadline } from './deadline.ts';
+import { type Deadline, deadline } from './deadline.ts';
 import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 import { type HttpAnswer, type HttpClient, type HttpRequest, nameOf } from './http-client.ts';
+import { LeastRate } from './least-rate.ts';
 import { asUrl } from './query.ts';
 import { contextOf, readMaterial } from './tls-material.ts';
 
@@ -21,6 +22,8 @@ const KEEP_ALIVE_MS = 2000;
 const KEEP_ALIVE_MARGIN_MS = 3000;
 /** How often files of certificates are looked at, which are replaced before they expire. */
 const FILES_MS = 60_000;
+/** How long an answer may hardly go on. */
+const SLOW_MS = 10_000;
 /** What is read of an answer that is no success. */
 const ERROR_BYTES = 16_384;
 const OF_AN_ERROR = { maxBytes: 64 * ERROR_BYTES, take: () => Promise.resolve() };
@@ -48,6 +51,8 @@ export interface UndiciClientOptions {
   readonly userAgent: string;
   /** Where APIs may be. */
   readonly rules?: ConnectRules;
+  /** How long an answer may come with less than its least rate. */
+  readonly slowMs?: number;
   /** Milliseconds on any clock that does not go backwards. */
   readonly now?: () => number;
 }
@@ -86,7 +91,7 @@ export class UndiciClient implements HttpClient {
     try {
       const dispatcher = await this.#dispatcherFor(request);
       limit.signal.throwIfAborted();
-      return await exchange(dispatcher, request, this.#options.userAgent, limit.signal);
+      return await exchange(dispatcher, request, this.#options, limit);
     } catch (error) {
       signal.throwIfAborted();
       if (limit.expired) {
@@ -182,10 +187,11 @@ function dispatcherWith(
 
 async function exchange(
   dispatcher: Dispatcher,
-  { method, url, headers, body, maxBytes, memory }: HttpRequest,
-  userAgent: string,
-  signal: AbortSignal,
+  { method, url, headers, body, maxBytes, memory, minBytesPerSecond = 0 }: HttpRequest,
+  { userAgent, slowMs = SLOW_MS }: UndiciClientOptions,
+  limit: Deadline,
 ): Promise<HttpAnswer> {
+  const { signal } = limit;
   const { origin, target } = partsOf(url);
   const answer = await dispatcher.request({
     origin,
@@ -199,18 +205,34 @@ async function exchange(
   answer.body.on('error', () => {});
   const { statusCode: status, headers: received } = answer;
   const isSuccess = status >= 200 && status < 300;
+  using rate = new LeastRate(minBytesPerSecond, slowMs, () => answer.body.destroy(tooSlow(minBytesPerSecond)));
+  const parts = watched(answer.body, rate);
   try {
     const encoding = [received['content-encoding'] ?? []].flat().join(',');
-    if (!isSuccess) return { status, headers: received, ...(await beginning(answer.body, encoding)) };
+    if (!isSuccess) return { status, headers: received, ...(await beginning(parts, encoding)) };
     if (Number(received['content-length'] ?? 0) > maxBytes) throw tooLarge(maxBytes);
-    const take = async (bytes: number): Promise<void> => memory?.take(bytes * COST_OF_A_BYTE, signal);
+    const take = async (bytes: number): Promise<void> => {
+      const cost = bytes * COST_OF_A_BYTE;
+      if (memory === undefined || memory.takeNow(cost)) return;
+      await rate.paused(() => limit.paused(() => memory.take(cost, signal)));
+    };
     const limits = { maxBytes, take };
-    const decoded = await decodeBody(await readBytes(answer.body, limits), encoding, limits);
+    const decoded = await decodeBody(await readBytes(parts, limits), encoding, limits);
     return { status, headers: received, text: textOf(decoded), bytes: decoded.length };
   } finally {
     answer.body.destroy();
   }
 }
+
+async function* watched(body: AsyncIterable<Buffer>, rate: LeastRate): AsyncGenerator<Buffer, void, void> {
+  for await (const part of body) {
+    rate.arrived(part.length);
+    yield part;
+  }
+}
+
+const tooSlow = (rate: number): RequestFailure =>
+  new RequestFailure('slow', `the answer comes with less than ${rate} bytes a second (minBytesPerSecond)`);
 
 /** Without the byte order mark, which is not JSON. */
 const textOf = (bytes: Buffer): string =>

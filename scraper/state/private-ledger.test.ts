@@ -33,7 +33,7 @@ async function modes(path: string): Promise<Record<string, string>> {
 
 const PRIVATE = { '': '600', '-wal': '600', '-shm': '600', '.lock': '600' };
 
-describe('T21: the ledger with windows, addresses and fingerprints', () => {
+describe('L4 T21: the ledger with windows, addresses and fingerprints', () => {
   test('is for its owner only, and so is the folder that is made for it', async () => {
     expect(await modes(join(folder, 'made', 's.db'))).toEqual(PRIVATE);
     expect(modeOf('made')).toBe('700');

@@ -5,7 +5,7 @@ import { loadScraper } from '../../crds/config/testing/scraper-sample.ts';
 import type { ScraperConfig } from '../../crds/config/scraper.ts';
 import { KeptWindows } from '../gathered.ts';
 import { MemoryBudget, memoryForAnswers } from '../memory-budget.ts';
-import { Slots } from '../concurrency.ts';
+import { Slots } from '../slots.ts';
 import { createLogger, type Logger } from '../logger.ts';
 import { OtlpEmitter } from '../output/otlp-emitter.ts';
 import { createExporters } from '../output/otlp-exporters.ts';

@@ -78,6 +78,10 @@ export class Crowd implements AsyncDisposable {
       api.atOnce = Math.max(api.atOnce, api.open);
       const reply: Reply = answers.get(slug)?.(request, api.requests.length) ?? { body: RECORDS };
       if (reply.delayMs !== undefined) await delay(reply.delayMs);
+      if (reply.begun !== undefined) {
+        response.writeHead(200).write(reply.begun);
+        return;
+      }
       const body = typeof reply.body === 'string' ? reply.body : JSON.stringify(reply.body);
       response.writeHead(reply.status ?? 200, { 'content-type': 'application/json', ...reply.headers }).end(body);
       api.open -= 1;

@@ -8,6 +8,8 @@ export interface Reply {
   /** A text as it is, anything else as JSON. */
   readonly body?: unknown;
   readonly delayMs?: number;
+  /** Nothing but this, and no end. */
+  readonly begun?: string;
 }
 
 /** What a source has done so far. */

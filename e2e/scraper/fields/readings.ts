@@ -128,6 +128,11 @@ export const readingFields = (): FieldCases => ({
     having: attribute({}),
     shows: ({ points }) => points.some(({ attributes }) => attributes['otel.metric.overflow'] === true),
   },
+  'sources[].maxSeriesBytes': {
+    value: 700,
+    having: attribute({}),
+    shows: ({ points }) => points.some(({ attributes }) => attributes['otel.metric.overflow'] === true),
+  },
   'sources[].emitLogs': { value: false, shows: ({ points, logs }) => points.length > 0 && logs.length === 0 },
   'sources[].timestampKey': {
     value: 'at',

@@ -143,6 +143,19 @@ export const requestFields = ({ api }: World): FieldCases => ({
     value: 10,
     shows: ({ lastError }) => lastError?.includes('larger than 10 bytes') === true,
   },
+  'sources[].scrape.minBytesPerSecond': {
+    value: '1Ki',
+    instead: 0,
+    having: { 'scrape.retry': { maxAttempts: 1 } },
+    answer: () => ({ begun: '[' }),
+    shows: ({ lastError }) => lastError?.includes('less than 1024 bytes a second') === true,
+  },
+  'sources[].scrape.maxWindowBytes': {
+    value: 10,
+    having: { 'scrape.pagination': { type: 'page' }, 'scrape.retry': { maxAttempts: 1 } },
+    answer: threePages,
+    shows: ({ lastError }) => lastError?.includes('more than 10 bytes (maxWindowBytes)') === true,
+  },
   'sources[].scrape.retry.maxAttempts': {
     value: 1,
     answer: failing,

@@ -1,5 +1,3 @@
-import type { HttpClient } from './requests/http-client.ts';
-
 /** Lets so many in at a time; the others wait in their order. */
 export class Slots {
   #free: number;
@@ -45,18 +43,4 @@ export class Slots {
     this.#waiting.delete(next);
     next();
   }
-}
-
-/** A client that sends so many requests at a time. Their time limits begin when they are sent. */
-export function limited(client: HttpClient, slots: Slots): HttpClient {
-  return {
-    async send(request, signal) {
-      const release = await slots.take(signal);
-      try {
-        return await client.send(request, signal);
-      } finally {
-        release();
-      }
-    },
-  };
 }

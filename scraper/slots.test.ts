@@ -1,7 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { limited, Slots } from './concurrency.ts';
-import type { HttpRequest } from './requests/http-client.ts';
+import { Slots } from './slots.ts';
 
 const never = new AbortController().signal;
 
@@ -39,24 +38,4 @@ describe('slots', () => {
     await expect(slots.take(AbortSignal.abort(new Error('late')))).rejects.toThrow('late');
     (await slots.take(never))();
   });
-});
-
-test('a limited client gives its slot back after a failure as well', async () => {
-  let [now, most] = [0, 0];
-  const client = limited(
-    {
-      async send() {
-        now += 1;
-        most = Math.max(most, now);
-        await delay(2);
-        now -= 1;
-        throw new Error('no');
-      },
-    },
-    new Slots(3),
-  );
-  const requests = Array.from({ length: 10 }, () => client.send({} as HttpRequest, never));
-  const results = await Promise.allSettled(requests);
-  expect(results.every(({ status }) => status === 'rejected')).toBe(true);
-  expect(most).toBe(3);
 });
