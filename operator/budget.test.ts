@@ -284,7 +284,7 @@ describe('H1 T23: a resource whose parts multiply or nest', () => {
     expect(problems({ 'spec.podOverlay': { spec: { affinity: nested(levels) } } })).toEqual(expected);
     const scrape = { type: 'instant', extraArgs: { a: nested(levels) } } as const;
     expect(sourceProblems({ source: { scrape } })).toEqual(expected);
-    expect(sourceProblems({ scraper: { a: nested(levels) } })).toEqual(expected);
+    expect(sourceProblems({ scraper: { otelResourceAttributes: nested(levels) } as never })).toEqual(expected);
   });
 
   test('folders of hundreds of servers in hundreds of containers', () => {

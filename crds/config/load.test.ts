@@ -128,6 +128,22 @@ describe('references to the environment', () => {
     expect(JSON.stringify(problemsOf(text, { PORT: 'hunter2' }))).not.toContain('hunter2');
   });
 
+  it('H1 T17: that make a text, or all of them, too long are refused at their path, before they are resolved', () => {
+    const env = { A: 'x'.repeat(100_000) };
+    const one = toYaml(sampleWith({ 'core.public_base_url': '${A}'.repeat(15_000) }));
+    expect(problemsOf(one, env)).toEqual([
+      expect.objectContaining({
+        path: 'core.public_base_url',
+        message: expect.stringMatching(/^becomes 1500000000 characters long .* at most 1048576 are allowed$/),
+        line: expect.any(Number),
+      }),
+    ]);
+    const all = toYaml(sampleWith({ 'core.allowed_hosts': Array.from({ length: 170 }, () => '${A}') }));
+    expect(problemsOf(all, env)).toEqual([
+      expect.objectContaining({ path: '', message: expect.stringContaining('becomes 17000000 characters long') }),
+    ]);
+  });
+
   it('to a blank token leave auth without one', () => {
     const document = sampleWith({ 'core.auth': { enabled: true, token: '${TOKEN:- }' } });
     expect(problemsOf(toYaml(document)).map(({ path }) => path)).toEqual(['core.auth.token']);

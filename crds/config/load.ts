@@ -3,6 +3,7 @@ import { AdapterConfig } from './adapter.ts';
 import { ConfigError, type Problem, dottedPath } from './problem.ts';
 import { type HiddenPlace, hiddenPlaces } from './hidden-places.ts';
 import { type Environment, interpolateAll } from './reference.ts';
+import { type LengthLimits, lengthProblems } from './resolved-length.ts';
 import { withSpelledNumbers } from './spelled-numbers.ts';
 import { type LocatedProblem, schemaProblems } from './schema-problems.ts';
 import type { Path } from './tree.ts';
@@ -76,6 +77,9 @@ export function checkUnresolved(schema: z.ZodType, document: unknown): Problem[]
     .filter(({ path }) => !open.has(path));
 }
 
+/** The environment belongs to whoever runs the program, and may hold whole certificates. */
+const LIMITS: LengthLimits = { text: 1_048_576, all: 16_777_216 };
+
 /**
  * Reads any configuration file. All problems are found at once: syntax, unset variables, fields and rules.
  * `needs` says what the configuration lacks outside the file, once the file is valid; `without` names entries of
@@ -92,10 +96,14 @@ function loadConfig<T extends z.ZodType>(
   const source = readYaml(text);
   if (source.value === undefined) throw new ConfigError(source.problems);
 
-  const { value: document, found: references } = interpolateAll(
-    withoutSources(withSpelledNumbers(source), without),
-    env,
+  const written = withoutSources(withSpelledNumbers(source), without);
+  const long = lengthProblems(
+    written,
+    (name) => (Object.hasOwn(env, name) ? env[name]?.length : undefined) ?? 0,
+    LIMITS,
   );
+  if (long.length > 0) throw new ConfigError(long.map(({ at, problem }) => ({ ...problem, ...source.locate(at) })));
+  const { value: document, found: references } = interpolateAll(written, env);
   const unset = references.flatMap(({ path, unset: names }) => names.map((name) => unsetProblem(path, name)));
   const parsed = schema.safeParse(document);
   const invalid = parsed.success

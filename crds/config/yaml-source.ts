@@ -1,11 +1,13 @@
 import {
   type Document,
   type Node,
+  type Pair,
   type YAMLMap,
   type YAMLError,
   LineCounter,
   isAlias,
   isMap,
+  isPair,
   isScalar,
   isSeq,
   parseDocument,
@@ -16,6 +18,9 @@ import type { Path } from './tree.ts';
 
 /** Most aliases of a file, and how often they may repeat what aliases repeat; more is an attempt to exhaust memory. */
 const MAX_ALIASES = 1000;
+
+/** Nobody reads more. */
+const MAX_PROBLEMS = 1000;
 
 /** How many values a file may hold after its aliases are resolved. */
 const MAX_VALUES = 500_000;
@@ -48,6 +53,8 @@ export function readYaml(text: string): YamlSource {
     merge: true,
     stringKeys: true,
     prettyErrors: false,
+    // The parser compares each key with all others of its mapping.
+    uniqueKeys: false,
     lineCounter: lines,
   });
   const aliases = aliasesOf(document);
@@ -64,37 +71,42 @@ export function readYaml(text: string): YamlSource {
     return isScalar(node) && node.type === 'PLAIN' ? node.source : undefined;
   };
   const problems: Problem[] = [];
-  for (const error of [...document.errors, ...document.warnings]) {
-    const place = position(error.pos[0]);
+  const places = new Set<number>();
+  const add = (offset: number, path: string, message: string): void => {
     // One mistake often makes the parser stumble again and again at the same place.
-    if (problems.some(({ line, column }) => line === place.line && column === place.column)) continue;
-    const path = error.code === 'DUPLICATE_KEY' ? dottedPath(pathOfKey(document.contents, error.pos[0])) : '';
-    problems.push({ path, message: messageOf(error), ...place });
-  }
-  for (const offset of aliases.dangling) {
-    problems.push({ path: '', message: MESSAGES.BAD_ALIAS, ...position(offset) });
-  }
-  if (aliases.count > MAX_ALIASES) {
-    const message = `YAML syntax error: the file has ${aliases.count} aliases (*name); at most ${MAX_ALIASES} are read`;
+    if (places.has(offset) || places.size >= MAX_PROBLEMS) return;
+    places.add(offset);
+    problems.push({ path, message, ...position(offset) });
+  };
+  for (const error of [...document.errors, ...document.warnings]) add(error.pos[0], '', messageOf(error));
+  for (const offset of aliases.dangling) add(offset, '', MESSAGES.BAD_ALIAS);
+  const refuse = (message: string): YamlSource => {
     problems.push({ path: '', message });
+    return { value: undefined, problems, locate, plainText };
+  };
+  if (aliases.count > MAX_ALIASES) {
+    return refuse(`YAML syntax error: the file has ${aliases.count} aliases (*name); at most ${MAX_ALIASES} are read`);
   }
-  if (problems.some(({ path }) => path === '')) return { value: undefined, problems, locate, plainText };
+  const isReadable = problems.length === 0;
+  for (const { offset, path } of aliases.twice) add(offset, dottedPath(path), TWICE);
+  if (!isReadable) return { value: undefined, problems, locate, plainText };
   try {
-    return { value: treeOf(document), problems, locate, plainText };
+    refuseRepetition(document.contents, aliases);
+    return { value: document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {}, problems, locate, plainText };
   } catch (error) {
-    const message = `the aliases in this file cannot be resolved: ${error instanceof Error ? error.message : ''}`;
-    return { value: undefined, problems: [...problems, { path: '', message }], locate, plainText };
+    return refuse(`the aliases in this file cannot be resolved: ${error instanceof Error ? error.message : ''}`);
   }
 }
 
 /**
- * What the aliases of a document mean, in one walk: an alias stands for the last anchor of its name before it. The
- * parser's own way walks the whole document for each alias.
+ * What the aliases of a document mean, and which keys stand in a mapping twice, in one walk. An alias stands for the last
+ * anchor of its name before it; the parser's own way walks the whole document for each alias.
  */
 function aliasesOf(document: Document.Parsed): Aliases {
   const anchors = new Map<string, Node>();
   const targets = new Map<Node, Node>();
   const dangling: number[] = [];
+  const twice: SetTwice[] = [];
   let count = 0;
   visit(document, {
     Alias(_key, alias) {
@@ -103,11 +115,20 @@ function aliasesOf(document: Document.Parsed): Aliases {
       if (target === undefined) dangling.push(alias.range?.[0] ?? 0);
       else targets.set(alias, target);
     },
-    Value(_key, node) {
+    Value(_key, node, above) {
       if (node.anchor !== undefined) anchors.set(node.anchor, node);
+      if (!isMap(node)) return;
+      const seen = new Set<unknown>();
+      for (const { key } of node.items) {
+        if (!isScalar(key)) continue;
+        if (seen.has(key.value) && twice.length < MAX_PROBLEMS) {
+          twice.push({ offset: key.range?.[0] ?? 0, path: [...pathOf([...above, node]), keyText(key) ?? ''] });
+        }
+        seen.add(key.value);
+      }
     },
   });
-  return { count, dangling, targets };
+  return { count, dangling, targets, twice, indexes: new WeakMap() };
 }
 
 interface Aliases {
@@ -115,26 +136,54 @@ interface Aliases {
   /** Offsets of those that have no anchor before them. */
   readonly dangling: readonly number[];
   readonly targets: ReadonlyMap<Node, Node>;
+  readonly twice: readonly SetTwice[];
+  /** Members of the mappings that were looked into, by their keys. */
+  readonly indexes: WeakMap<Node, ReadonlyMap<string | undefined, Pair<Node, Node | null>>>;
 }
 
-/** The plain values. @throws Error when aliases repeat too much, or when an anchor contains itself */
-function treeOf(document: Document.Parsed): unknown {
-  const value: unknown = document.toJS({ maxAliasCount: MAX_ALIASES }) ?? {};
-  let count = 0;
-  const check = (node: unknown, above: readonly unknown[]): void => {
-    count += 1;
-    if (count > MAX_VALUES) throw new Error('they repeat too much');
-    if (typeof node !== 'object' || node === null) return;
-    if (above.includes(node)) throw new Error('an anchor contains an alias of itself');
-    for (const child of Object.values(node)) check(child, [...above, node]);
+/** A key that its mapping has already. */
+interface SetTwice {
+  readonly offset: number;
+  readonly path: Path;
+}
+
+/** Where a node stands: `nodes` are those around it, from the document down to itself. */
+function pathOf(nodes: readonly unknown[]): Path {
+  return nodes.flatMap((node, index): Path => {
+    if (isPair(node)) return [keyText(node.key) ?? ''];
+    return isSeq(node) && index + 1 < nodes.length ? [node.items.indexOf(nodes[index + 1])] : [];
+  });
+}
+
+/** Counts the values before anything is made of them. @throws Error when there are too many, or an anchor contains itself */
+function refuseRepetition(contents: Node | null, { targets }: Aliases): void {
+  const known = new Map<Node, number>();
+  const open = new Set<Node>();
+  const sizeOf = (node: unknown): number => {
+    if (isAlias(node)) {
+      const target = targets.get(node);
+      return target === undefined ? 1 : sizeOf(target);
+    }
+    if (!isMap<unknown>(node) && !isSeq(node)) return 1;
+    const before = known.get(node);
+    if (before !== undefined) return before;
+    if (open.has(node)) throw new Error('an anchor contains an alias of itself');
+    open.add(node);
+    let size = 1;
+    for (const item of node.items) size += sizeOf(isPair(item) ? item.value : item);
+    open.delete(node);
+    if (size > MAX_VALUES) throw new Error('they repeat too much');
+    known.set(node, size);
+    return size;
   };
-  check(value, []);
-  return value;
+  sizeOf(contents);
 }
 
 /** What the parser says after a colon is a piece of the file, which may be a secret. */
 const messageOf = ({ code, message }: YAMLError): string =>
   MESSAGES[code] ?? `YAML syntax error: ${message.replace(/: .*/s, '')}`;
+
+const TWICE = 'is set twice; keep one of the two';
 
 /** Where the parser's own words would repeat a piece of the file, or say too little. */
 const MESSAGES: { BAD_ALIAS: string } & Partial<Record<string, string>> = {
@@ -142,7 +191,6 @@ const MESSAGES: { BAD_ALIAS: string } & Partial<Record<string, string>> = {
     'YAML syntax error: this alias (*name) has no anchor (&name) before it; put text that starts with * in quotes',
   BAD_DIRECTIVE: 'YAML syntax error: a line that starts with % is a directive, and this one is not known',
   BAD_DQ_ESCAPE: 'YAML syntax error: invalid escape sequence in a double-quoted text; use single quotes',
-  DUPLICATE_KEY: 'is set twice; keep one of the two',
   MULTIPLE_DOCS: 'YAML syntax error: the file holds more than one document; remove the line --- between them',
   NON_STRING_KEY: 'YAML syntax error: a key must be plain text',
   RESOURCE_EXHAUSTION: 'YAML syntax error: lists and mappings are nested too deeply',
@@ -157,7 +205,7 @@ function offsetOf(document: Document.Parsed, aliases: Aliases, path: Path): numb
   for (const key of path) {
     node = resolved(node, aliases);
     if (isMap<Node, Node | null>(node)) {
-      const pair = node.items.find((item) => keyText(item.key) === String(key));
+      const pair = pairOf(node, String(key), aliases);
       if (pair === undefined) return offset;
       offset = pair.key.range?.[0] ?? offset;
       node = pair.value;
@@ -184,7 +232,7 @@ function nodeAt(document: Document.Parsed, aliases: Aliases, path: Path): Node |
 
 /** The member of a mapping, or of those that are merged into it (`<<`), of which the first counts. */
 function memberOf(map: YAMLMap<Node, Node | null>, key: string, aliases: Aliases): Node | null | undefined {
-  const own = map.items.find((item) => keyText(item.key) === key);
+  const own = pairOf(map, key, aliases);
   if (own !== undefined) return own.value;
   for (const { key: name, value } of map.items) {
     if (keyText(name) !== '<<') continue;
@@ -198,25 +246,21 @@ function memberOf(map: YAMLMap<Node, Node | null>, key: string, aliases: Aliases
   return undefined;
 }
 
+/** The first member with this key. Members are looked up for each problem and each number, so they have an index. */
+function pairOf(
+  map: YAMLMap<Node, Node | null>,
+  key: string,
+  { indexes }: Aliases,
+): Pair<Node, Node | null> | undefined {
+  let index = indexes.get(map);
+  if (index === undefined) {
+    index = new Map(map.items.toReversed().map((item) => [keyText(item.key), item]));
+    indexes.set(map, index);
+  }
+  return index.get(key);
+}
+
 const resolved = (node: Node | null | undefined, { targets }: Aliases): Node | null | undefined =>
   isAlias(node) ? targets.get(node) : node;
 
 const keyText = (key: unknown): string | undefined => (isScalar(key) ? String(key.value) : undefined);
-
-/** The path of the mapping key that starts at an offset. */
-function pathOfKey(node: Node | null, offset: number): Path {
-  const inside = (child: Node | null | undefined): boolean => {
-    const [start, , end] = child?.range ?? [];
-    return start !== undefined && end !== undefined && start <= offset && offset < end;
-  };
-  if (isMap<Node, Node | null>(node)) {
-    for (const { key, value } of node.items) {
-      if (inside(key)) return [keyText(key) ?? ''];
-      if (inside(value)) return [keyText(key) ?? '', ...pathOfKey(value, offset)];
-    }
-  } else if (isSeq<Node>(node)) {
-    const index = node.items.findIndex(inside);
-    if (index >= 0) return [index, ...pathOfKey(node.items[index] ?? null, offset)];
-  }
-  return [];
-}

@@ -12,7 +12,7 @@ import { overlayProblems } from '../pods/check-overlay.ts';
 import { quantityProblems } from '../pods/check-resources.ts';
 import { type Belongings, refusedByPolicy } from '../pods/check-restricted.ts';
 import { literalSecrets } from '../pods/literal-secrets.ts';
-import { lengthProblems } from '../pods/known-values.ts';
+import { knownLengthProblems } from '../pods/known-values.ts';
 import { DEFAULT_PERMISSIONS, type Permissions } from '../pods/permissions.ts';
 import { sizeProblems } from '../pods/size.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
@@ -94,7 +94,7 @@ function tooLarge(resource: KubernetesObject): Problem[] {
   const large = sizeProblems(resource['spec'], ['spec']);
   if (large.length > 0) return large;
   const limits = configLimitProblems(config).map((problem) => ({ ...problem, path: inConfig(problem.path) }));
-  return [...limits, ...lengthProblems(resource['spec'], config, ['spec', 'config'])];
+  return [...limits, ...knownLengthProblems(resource['spec'], config, ['spec', 'config'])];
 }
 
 /** Objects are named after the resource, and one of them, the Service, must be a DNS label. */

@@ -1,6 +1,7 @@
 /** What `${NAME}` in a resource's configuration stands for, as far as the resource itself says it. */
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { hasReference, interpolate, resolvedLength } from '../../crds/config/reference.ts';
+import type { Problem } from '../../crds/config/problem.ts';
+import { hasReference, interpolate } from '../../crds/config/reference.ts';
+import { type LengthLimits, lengthProblems } from '../../crds/config/resolved-length.ts';
 import type { Path } from '../../crds/config/tree.ts';
 import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
@@ -51,38 +52,17 @@ export const uncheckedResolver = (spec: unknown): ReturnType<typeof resolver> =>
     envFrom: listAt(spec, 'envFrom').filter((source): source is EnvFrom => EnvFrom.safeParse(source).success),
   });
 
-/** Longest text that references may make, in UTF-16 code units; also what one variable may hold. */
-const MAX_TEXT = 65_536;
-/** Longest that all texts with references of a resource may become together. */
-const MAX_ALL = 1_048_576;
+/** Of a resource: what one variable may hold, and sixteen of them. */
+const LIMITS: LengthLimits = { text: 65_536, all: 1_048_576 };
 
 /**
- * Texts that become too long when the values in `spec.env` stand in them, counted before anything is put together. What
- * Secrets and ConfigMaps hold is counted by the pods alone.
+ * Texts that become too long when the values in `spec.env` stand in them. What Secrets and ConfigMaps hold is counted by
+ * the pods alone.
  * @param at path of the document, with which those of the problems begin
  */
-export function lengthProblems(spec: unknown, document: unknown, at: Path): Problem[] {
+export function knownLengthProblems(spec: unknown, document: unknown, at: Path): Problem[] {
   const lengths = new Map(listAt(spec, 'env').map((one) => [textAt(one, 'name'), textAt(one, 'value')?.length ?? 0]));
-  const problems: Problem[] = [];
-  let all = 0;
-  const visit = (value: unknown, path: Path): void => {
-    if (typeof value === 'string') {
-      const length = hasReference(value) ? resolvedLength(value, (name) => lengths.get(name) ?? 0) : 0;
-      all += length;
-      if (length > MAX_TEXT) {
-        const message = `becomes ${length} characters long with the values of its variables; at most ${MAX_TEXT} are allowed`;
-        problems.push({ path: dottedPath(path), message });
-      }
-    } else if (Array.isArray(value)) {
-      value.forEach((item, index) => visit(item, [...path, index]));
-    } else if (typeof value === 'object' && value !== null) {
-      for (const [key, item] of Object.entries(value)) visit(item, [...path, key]);
-    }
-  };
-  visit(document, at);
-  if (problems.length > 0 || all <= MAX_ALL) return problems;
-  const message = `becomes ${all} characters long with the values of its variables; at most ${MAX_ALL} are allowed in all its texts with references`;
-  return [{ path: dottedPath(at), message }];
+  return lengthProblems(document, (name) => lengths.get(name) ?? 0, LIMITS, at).map(({ problem }) => problem);
 }
 
 /** The same document without the values that are not known. */

@@ -11,7 +11,7 @@ import { quantityProblems } from '../pods/check-resources.ts';
 import type { Budget } from '../pods/budget.ts';
 import { refusedByPolicy } from '../pods/check-restricted.ts';
 import { literalSecrets } from '../pods/literal-secrets.ts';
-import { lengthProblems, uncheckedResolver } from '../pods/known-values.ts';
+import { knownLengthProblems, uncheckedResolver } from '../pods/known-values.ts';
 import type { Permissions } from '../pods/permissions.ts';
 import { placesOf, settingsConnections, sourceConnections } from './connections.ts';
 import { listAt } from '../runtime/raw.ts';
@@ -62,7 +62,11 @@ function tooLarge(spec: ApiScrapeSourceSpec, prefix: string): Problem[] {
   const bytes = bytesProblems(spec, prefix);
   if (bytes.length > 0) return bytes;
   const limits = sourceLimitProblems(source).map((problem) => ({ ...problem, path: `source.${problem.path}` }));
-  return [...limits, ...lengthProblems(spec, source, ['source']), ...lengthProblems(spec, scraper, ['scraper'])];
+  return [
+    ...limits,
+    ...knownLengthProblems(spec, source, ['source']),
+    ...knownLengthProblems(spec, scraper, ['scraper']),
+  ];
 }
 
 /** What is wrong with the settings of a group taken together: what no source can know alone. Paths as in the spec. */
