@@ -2,7 +2,6 @@
  * Hosts of connections whose names hold the value of a variable, which may be a Secret. Whoever reads a log, a status or
  * health sees them as they are written.
  */
-import type { Redact } from './redact.ts';
 import { type Environment, interpolate, type ReferenceFound } from './reference.ts';
 
 export interface HiddenPlace {
@@ -40,7 +39,7 @@ export function hiddenPlaces(found: readonly ReferenceFound[], env: Environment)
 }
 
 /** What writes hidden places as they stand in the configuration. */
-export function withPlaceholders(places: readonly HiddenPlace[] = []): Redact {
+export function withPlaceholders(places: readonly HiddenPlace[] = []): (text: string) => string {
   if (places.length === 0) return (text) => text;
   const known = places.map(({ host, written }) => ({ host, written, pattern: patternOf(host) }));
   return (text) => {

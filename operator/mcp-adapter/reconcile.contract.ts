@@ -107,7 +107,7 @@ it('makes what the resource consists of, and says that it is on its way', async 
   expect((await demo.status()).selector).toBe('mcpadapter.io/adapter=demo');
 });
 
-it('is ready, with its URL, once the pods serve and MCP answers; then it writes nothing more', async () => {
+it('O19: is ready, with its URL, once the pods serve and MCP answers; then it writes nothing more', async () => {
   const demo = await serving();
   await demo.becomes('UpstreamsHealthy', 'True/Healthy');
   const status = await demo.status();
@@ -226,6 +226,24 @@ it('does not touch what others made under the same name', async () => {
   const accepted = await demo.becomes('Accepted', 'False/NameConflict');
   expect(accepted.message).toContain('Service demo exists already');
   expect((await demo.get(SERVICES))?.['spec']).toMatchObject({ selector: { app: 'other' } });
+});
+
+it('O21: takes up what nobody owns and carries its two labels, and nothing that lacks one of them', async () => {
+  const labels = { 'app.kubernetes.io/managed-by': 'mcp-operator', 'mcpadapter.io/adapter': 'demo' };
+  const left = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'demo-config', namespace, labels } };
+  await real.api.create({ ...left, data: { 'config.yaml': 'mine' } }, CONFIG_MAPS);
+  const own = { name: 'demo', namespace, labels: { 'mcpadapter.io/adapter': 'demo' } };
+  await real.api.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: own }, SERVICE_ACCOUNTS);
+  const demo = resource();
+  await demo.apply(spec);
+  const taken = await eventually(async () => {
+    const configMap = await demo.get(CONFIG_MAPS, 'demo-config');
+    return configText(configMap).includes('http://files:8000/mcp') ? configMap : undefined;
+  });
+  expect(taken.metadata.ownerReferences).toMatchObject([{ kind: 'McpAdapter', name: 'demo', controller: true }]);
+  const accepted = await demo.becomes('Accepted', 'False/NameConflict');
+  expect(accepted.message).toContain('ServiceAccount demo exists already');
+  expect((await demo.get(SERVICE_ACCOUNTS))?.metadata.ownerReferences).toBeUndefined();
 });
 
 it('says what the API server refuses', async () => {

@@ -1,4 +1,5 @@
 import { getSystemErrorMap } from 'node:util';
+import { redactUrl } from '../../crds/config/redact-url.ts';
 
 const SYSTEM_ERRORS: ReadonlySet<string> = new Set([...getSystemErrorMap().values()].map(([name]) => name));
 const CODE = /\b(?:HTTP \d{3}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b/g;
@@ -13,5 +14,5 @@ const isCode = (word: string): boolean =>
 export function toldError(detail: string, written: string | undefined): string {
   const codes = [...new Set(detail.match(CODE))].filter(isCode);
   const what = codes.length === 0 ? 'an error that its pod logs' : codes.join(', ');
-  return written === undefined ? what : `${what} at ${written}`;
+  return written === undefined ? what : `${what} at ${redactUrl(written)}`;
 }

@@ -27,7 +27,7 @@ describe('standing', () => {
     expect(standing(object([owner('McpAdapter', 'demo', 'u1')], {}), ADAPTER)).toBe('ours');
   });
 
-  it('is ours without an owner only with all of our labels', () => {
+  it('O21: is ours without an owner only with all of our labels', () => {
     expect(standing(object(), ADAPTER)).toBe('ours');
     expect(standing(object([]), ADAPTER)).toBe('ours');
     expect(standing(object(undefined, { 'app.kubernetes.io/managed-by': 'mcp-operator' }), ADAPTER)).toBe('foreign');

@@ -111,7 +111,7 @@ export function foreignSetting(settings: Settings, own: readonly Setting[], olde
 function sectionOf([scraper, field]: Path): string | undefined {
   if (scraper !== 'scraper') return undefined;
   const name = String(field);
-  if (/^otel/.test(name)) return 'collector';
+  if (name.startsWith('otel')) return 'collector';
   if (/^(enableAdminApi|adminSecretEnv)$/.test(name)) return 'admin API';
   return name === 'fingerprintStore' ? 'store' : undefined;
 }

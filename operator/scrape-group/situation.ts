@@ -1,7 +1,6 @@
 /** Puts together what the reports of a group's sources are made from. */
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { unknownConnections, widePorts } from '../pods/egress.ts';
-import { toldError } from '../pods/told-errors.ts';
 import { podProblem } from '../pods/pod-problems.ts';
 import { newestPods } from '../pods/revision.ts';
 import { isOverdue, rolloutOf } from '../pods/rollout.ts';
@@ -12,11 +11,12 @@ import type { ShardPlan } from './plan.ts';
 import type { Cluster } from './cluster.ts';
 import { fileHash } from './config-map.ts';
 import type { Group } from './group.ts';
-import { type SourceHealth, sourcesOf } from './health.ts';
+import { sourcesOf } from './health.ts';
 import { shardName } from './names.ts';
 import { type Observed, ownChild, podsOf } from './observe.ts';
 import type { Situation } from './report.ts';
 import { stateIsTemporary } from './state-volume.ts';
+import { hiddenPlaces, toldHealth } from './told-health.ts';
 
 export interface Outcome {
   readonly observed: Observed;
@@ -50,31 +50,22 @@ export function situationsOf(outcome: Outcome, cluster: Pick<Cluster, 'sources'>
     frozenBy: group.frozenBy,
     intervalMs,
   };
-  const hidden = hiddenSources(plans);
+  const hidden = hiddenPlaces(plans.flatMap(({ effective }) => effective.connections));
   return observed.sources.map((source: ApiScrapeSource) => {
     const { name } = source.metadata;
     const place = placeOf.get(name);
     const { health, ...shard } = place?.shard ?? fallback;
+    const heard = place && health.get(place.name);
+    const path = hidden.get(name);
     return {
       ...common,
       ...shard,
       source,
       refusal: group.refusals.get(name),
-      health: place && (hidden.has(name) ? told(health.get(place.name)) : health.get(place.name)),
+      health: heard === undefined || path === undefined ? heard : toldHealth(heard, source, path),
     };
   });
 }
-
-/** Resources with a host that only the pods know: it stands in no status. */
-const hiddenSources = (plans: readonly ShardPlan[]): ReadonlySet<string> =>
-  new Set(
-    plans.flatMap(({ effective }) =>
-      unknownConnections(effective.connections).map((field) => field.split(':')[0] ?? ''),
-    ),
-  );
-
-const told = (health: SourceHealth | undefined): SourceHealth | undefined =>
-  health?.lastError === undefined ? health : { ...health, lastError: toldError(health.lastError, undefined) };
 
 function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefined }), outcome: Outcome) {
   const { observed, applied } = outcome;

@@ -32,7 +32,7 @@ export const THREATS: readonly Threat[] = [
     id: 'T5',
     threat: 'Requests to inner addresses (SSRF)',
     defence:
-      'Each address is checked where the connection is made, after names are resolved: metadata services in every written form and link-local addresses never, loopback not in pods without a sidecar. Redirects stay on their origin. NetworkPolicies block the same addresses.',
+      'Each address is checked where the connection is made, after names are resolved: metadata services in every written form and link-local addresses never, loopback not in pods without a sidecar, the API server only where it is allowed. Redirects stay on their origin. NetworkPolicies block the same addresses.',
   },
   {
     id: 'T6',
@@ -56,7 +56,7 @@ export const THREATS: readonly Threat[] = [
     id: 'T9',
     threat: 'References read secrets of others, or secrets stand in resources',
     defence:
-      '`${VAR}` in a resource knows only variables which that resource declares. Literal secrets make it `InvalidSpec`.',
+      '`${VAR}` in a resource knows only variables which that resource declares. Literal secrets make it `InvalidSpec`. Logs, health, statuses and Events tell hosts from variables as they are written.',
   },
   {
     id: 'T10',

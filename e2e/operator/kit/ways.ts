@@ -19,6 +19,9 @@ const MANY = Array.from({ length: 30 }, (_, index) => `${MINE}-${index}`);
 export const OWN_SECRETS: readonly string[] = [MINE, ...MANY];
 
 const NAME = 'way';
+const GROUP = 'ways';
+/** Of the group of all sources here. Who has no other right may read it, so that something else is missing. */
+export const GROUP_CLAIM = `scraper-${GROUP}-state`;
 const secretKeyRef = { name: THEIRS.secret, key: 'token' };
 const configMapKeyRef = { name: THEIRS.map, key: 'plan' };
 const container = (fields: object): object => ({ containers: [{ name: 'side', ...fields }] });
@@ -27,7 +30,7 @@ const overlay = (spec: object): object => adapter(NAME, { podOverlay: { spec } }
 const from = (spec: object, config: object = {}): object => adapter(NAME, spec, config);
 const at = (url: string): object => ({ servers: [{ id: 'demo', mount_path: '/mcp/demo', upstream: { url } }] });
 const scraped = (spec: object): object => {
-  const base = source(NAME, 'ways') as { spec: object };
+  const base = source(NAME, GROUP) as { spec: object };
   return { ...base, spec: { ...base.spec, ...spec } };
 };
 
@@ -135,6 +138,17 @@ export const WAYS: readonly Way[] = [
     what: 'a claim of one’s own',
     resource: scraped({ storage: { claim: { size: '1Gi' } } }),
     says: creates('storage.claim', 'persistentvolumeclaims'),
+  },
+  {
+    what: 'a claim that somebody’s group of this name has left',
+    resource: scraped({ storage: { claim: { size: '1Gi' } } }),
+    asEditor: true,
+    says: `uses the claim ${GROUP_CLAIM}, which needs the right to get it (persistentvolumeclaims) in namespace`,
+  },
+  {
+    what: 'nodes that cannot be drained',
+    resource: from({ disruptionBudget: { maxUnavailable: 0 } }),
+    says: creates('disruptionBudget', 'poddisruptionbudgets.policy'),
   },
   {
     what: 'the end of a claim that was retained',
@@ -325,13 +339,43 @@ export const INVALID: readonly Way[] = [
     says: 'spec.podOverlay.metadata.labels.app',
   },
   {
+    what: 'a priority of the system',
+    resource: overlay({ priorityClassName: 'system-node-critical' }),
+    says: 'spec.podOverlay.spec.priorityClassName',
+  },
+  {
     what: 'somebody else’s claim as a volume',
     resource: overlay(volume({ persistentVolumeClaim: { claimName: THEIRS.claim } })),
     says: 'spec.podOverlay.spec.volumes[0].persistentVolumeClaim.claimName',
   },
+  ...[
+    '169.254.169.254',
+    '[64:ff9b::a9fe:a9fe]',
+    '[2002:a9fe:a9fe::]',
+    '[::a9fe:a9fe]',
+    '100.100.100.200',
+    '168.63.129.16',
+    'kubernetes.default.svc',
+  ].map((host) => ({
+    what: `credentials of the cloud, or the API server (${host})`,
+    resource: from({}, at(`http://${host}/mcp`)),
+    says: 'spec.config.servers[0].upstream.url leads to',
+  })),
+];
+
+/** What the right on the two kinds is worth by itself, as operator/README.md says. */
+export const FREE: readonly Omit<Way, 'says'>[] = [
+  { what: 'an upstream at any address that is not blocked', resource: from({}, at('http://10.0.0.1:10250/mcp')) },
   {
-    what: 'credentials of the cloud',
-    resource: from({}, at('http://169.254.169.254/mcp')),
-    says: 'spec.config.servers[0].upstream.url',
+    what: 'a name that could be one outside the cluster',
+    resource: from({}, at('http://kube-dns.kube-system:53/mcp')),
   },
+  {
+    what: 'as many pods as the quota of the namespace lets it',
+    resource: from(
+      { replicas: 1000 },
+      { state_persistence: { type: 'redis', redis: { host: 'redis' } }, storage: { s3: { bucket: 'files' } } },
+    ),
+  },
+  { what: 'a place in somebody’s group', resource: scraped({}) },
 ];
