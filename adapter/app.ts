@@ -275,7 +275,6 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     streamOrder: new StreamOrder(bus, () => store.now()),
     running,
     keepAlive,
-    account,
     toolParameters: new ToolParameters(),
     telemetry,
     hashArguments: config.telemetry.audit_log.enabled ? hashArguments : undefined,

@@ -72,9 +72,27 @@ export class ByteAccount {
     return KINDS.map((kind) => [kind, this.#kinds[kind]]);
   }
 
-  /** What one holder has of it; nothing at first. Of the kinds `unread` and `logs` it may be endable. */
+  /** For whoever holds several things for one request. */
+  of(owner: HeldFor): Holder {
+    return new Holder(this, owner);
+  }
+
+  /** What is held of one thing; nothing at first. Of the kinds `unread` and `logs` it may be endable. */
   share(kind: HeldKind, owner: HeldFor, endable?: Endable): ByteShare {
     return new ByteShare(this, kind, owner, endable);
+  }
+
+  /** Whether there is room for so many more, as far as one can say beforehand. */
+  fits(share: ByteShare, bytes: number): boolean {
+    const isWanted = this.#lack(share, bytes);
+    return isWanted === undefined || this.#firstToEnd(share, isWanted) !== undefined;
+  }
+
+  /** For shares only: what was held as one kind is another one now. */
+  move(share: ByteShare, from: HeldKind, to: HeldKind): void {
+    this.#kinds[from] -= share.held;
+    this.#kinds[to] += share.held;
+    if (share.held > 0 && share.endable !== undefined) this.#endable.get(to)?.add(share);
   }
 
   /** For shares only: counts so many more, where there is room for them, or fewer. */
@@ -148,12 +166,31 @@ export class ByteAccount {
   }
 }
 
+/** Somebody for whom bytes are held. */
+export class Holder implements HeldFor {
+  readonly server: string;
+  readonly session: string | undefined;
+  readonly connection: object | undefined;
+  readonly #account: ByteAccount;
+
+  constructor(account: ByteAccount, { server, session, connection }: HeldFor) {
+    this.server = server;
+    this.session = session;
+    this.connection = connection;
+    this.#account = account;
+  }
+
+  share(kind: HeldKind, endable?: Endable): ByteShare {
+    return this.#account.share(kind, this, endable);
+  }
+}
+
 /** Must be given back, once or more often, however what it was held for ends. */
 export class ByteShare {
-  readonly kind: HeldKind;
   readonly owner: HeldFor;
-  readonly endable: Endable | undefined;
   readonly #account: ByteAccount;
+  #kind: HeldKind;
+  #endable: Endable | undefined;
   #held = 0;
   #isOver = false;
   #progress: number | undefined;
@@ -161,9 +198,17 @@ export class ByteShare {
 
   constructor(account: ByteAccount, kind: HeldKind, owner: HeldFor, endable: Endable | undefined) {
     this.#account = account;
-    this.kind = kind;
+    this.#kind = kind;
     this.owner = owner;
-    this.endable = endable;
+    this.#endable = endable;
+  }
+
+  get kind(): HeldKind {
+    return this.#kind;
+  }
+
+  get endable(): Endable | undefined {
+    return this.#endable;
   }
 
   get held(): number {
@@ -174,8 +219,22 @@ export class ByteShare {
   take(bytes: number): boolean {
     if (this.#isOver || !this.#account.add(this, bytes)) return false;
     this.#held += bytes;
-    if (bytes > 0 && this.endable?.progress !== undefined) this.#moved(this.endable.progress());
+    if (bytes > 0 && this.#endable?.progress !== undefined) this.#moved(this.#endable.progress());
     return true;
+  }
+
+  /** Whether there is room for so many more, as far as one can say beforehand. */
+  fits(bytes: number): boolean {
+    return this.#account.fits(this, bytes);
+  }
+
+  /** Holds the same as another kind, which may be endable. There is room for it: it is counted already. */
+  become(kind: HeldKind, endable: Endable): void {
+    const before = this.#kind;
+    this.#kind = kind;
+    this.#endable = endable;
+    this.#account.move(this, before, kind);
+    if (endable.progress !== undefined) this.#moved(endable.progress());
   }
 
   /** Holds so many instead. False: there is no room for what is more, and nothing has changed. */
@@ -193,12 +252,12 @@ export class ByteShare {
   /** For the account: others need the room. */
   end(): void {
     this.giveBack();
-    this.endable?.end();
+    this.#endable?.end();
   }
 
   /** For the account: whether nobody has taken anything of it for a while. */
   standsStill(now: number): boolean {
-    const progress = this.endable?.progress?.();
+    const progress = this.#endable?.progress?.();
     if (progress === undefined) return true;
     if (progress !== this.#progress) this.#moved(progress);
     return now - this.#movedAt >= STANDS_STILL_MS;

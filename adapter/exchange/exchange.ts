@@ -4,6 +4,7 @@ import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.t
 import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ByteShare } from '../byte-account.ts';
+import { addPart } from './add-part.ts';
 import { AnswerWatch, noteBytes } from './answer-watch.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
@@ -20,6 +21,7 @@ import { type Flow, ReplyStream } from './reply-stream.ts';
 import type { Running } from './running.ts';
 import { mentionsEventId } from './sse-frames.ts';
 import { type Part, sendParts } from './stream-answer.ts';
+import { whileLeaving } from './unread.ts';
 import { isUnknownSession } from './unknown-session.ts';
 
 export type { Outcome, Plan } from './plan.ts';
@@ -224,7 +226,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     if (this.#head === undefined || this.#res.headersSent) return;
     this.#res.writeHead(this.#head.status, this.#headers(this.#head, undefined));
     this.#res.flushHeaders();
-    const stream = new ReplyStream(this.#res, this, this.#eventStream);
+    const stream = new ReplyStream(this.#res, this, this.#eventStream, this.#plan.holder);
     this.#stream = stream;
     if (!this.#eventStream) return;
     this.#plan.keepAlive.add(this);
@@ -262,7 +264,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
 
   /** Counts what is kept of the answer, in bytes. False: there is no room for it, and the exchange is over. */
   count(bytes: number): boolean {
-    this.#kept ??= this.#plan.account.share('answers', this.#plan.owner);
+    this.#kept ??= this.#plan.holder.share('answers');
     if (this.#kept.set(bytes)) return true;
     this.#control?.abort();
     const detail = 'Too many bytes of answers are under way; try again.';
@@ -360,7 +362,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   }
 
   #collect(chunk: Buffer): void {
-    this.#chunks.push(chunk);
+    addPart(this.#chunks, chunk);
     this.#size += chunk.length;
     if (this.#size > UNCOUNTED_BYTES && !this.count(this.#size)) return;
     const wanted = this.#plan.onResponse !== undefined || this.#state === 'inspect';
@@ -379,7 +381,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     if (this.#head === undefined) return;
     const length = this.#head.headers['content-length'];
     this.#res.writeHead(this.#head.status, this.#headers(this.#head, length));
-    this.#stream = new ReplyStream(this.#res, this, false);
+    this.#stream = new ReplyStream(this.#res, this, false, this.#plan.holder);
     this.#state = 'pass';
     const chunks = this.#chunks;
     this.#chunks = [];
@@ -426,7 +428,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     if (this.isDone()) return;
     this.#chunks = [];
     this.#res.writeHead(head.status, this.#headers(head, answer.bytes));
-    this.#stream = new ReplyStream(this.#res, this, false);
+    this.#stream = new ReplyStream(this.#res, this, false, this.#plan.holder);
     const last = await this.sendParts(answer, (part) => part);
     if (last === undefined) return;
     await this.#settle('ok');
@@ -435,14 +437,17 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
 
   #endWith(head: ResponseHead, body: readonly Buffer[]): void | Promise<void> {
     if (this.isDone()) return;
+    let size = 0;
+    for (const part of body) size += part.length;
+    if (size > UNCOUNTED_BYTES && !this.count(size)) return;
+    const kept = this.#kept;
+    this.#kept = undefined;
     if (this.#plan.noted !== undefined) noteBytes(this.#plan.noted, body);
     const finish = this.#settle(head.status < 400 ? 'ok' : 'upstream_failed');
     const send = (): void => {
-      if (this.#res.destroyed) return;
-      let size = 0;
-      for (const part of body) size += part.length;
+      if (this.#res.destroyed) return kept?.giveBack();
       this.#res.writeHead(head.status, this.#headers(head, size));
-      endWhole(this.#res, body, size);
+      endWhole(this.#res, body, size, this.#plan.holder, kept);
     };
     if (finish === undefined) return send();
     return finish.then(send);
@@ -520,11 +525,14 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   #done(outcome: Outcome): void | Promise<void> {
     if (this.isDone()) return;
     const finish = this.#settle(outcome);
-    if (finish === undefined) {
-      this.#res.end();
-      return;
-    }
-    return finish.then(() => void this.#res.end());
+    if (finish === undefined) return this.#end();
+    return finish.then(() => this.#end());
+  }
+
+  #end(): void {
+    this.#res.end();
+    if (this.#stream === undefined) whileLeaving(this.#res, this.#plan.holder);
+    else this.#stream.leaves();
   }
 
   #fail(error: unknown): void {

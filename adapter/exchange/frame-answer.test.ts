@@ -112,7 +112,7 @@ describe('the answer of an upstream that does not wait', () => {
     const replies: OpenReply[] = [];
     const [begun, rest] = [LARGE.slice(0, 400_000), LARGE.slice(400_000)];
     for (const text of [begun, begun, LARGE]) {
-      replies.push(await start({ onResponse: same, account }));
+      replies.push(await start({ onResponse: same, holder: account.of({ server: 's1' }) }));
       upstreams.push(upstream.last);
       upstream.last[kind]().data(kind === 'json' ? text : `data: ${text}`);
       await turns();
@@ -127,7 +127,7 @@ describe('the answer of an upstream that does not wait', () => {
 
   test('T17: is not counted where it passes, and given back where its client leaves', async () => {
     const account = sampleAccount({ kinds: { answers: 1_000_000 } });
-    const passing = await start({ account });
+    const passing = await start({ holder: account.of({ server: 's1' }) });
     upstream.last.json().data(LARGE.slice(0, 200_000));
     expect(account.held).toBe(200_000);
     upstream.last.data(LARGE.slice(200_000, 400_000));
@@ -135,7 +135,7 @@ describe('the answer of an upstream that does not wait', () => {
     upstream.last.data(LARGE.slice(400_000)).end();
     expect((await (await passing.answer()).whole()) === LARGE).toBe(true);
 
-    const leaving = await start({ onResponse: same, account });
+    const leaving = await start({ onResponse: same, holder: account.of({ server: 's1' }) });
     upstream.last.json().data(LARGE);
     expect(account.held).toBe(LARGE.length);
     await leaving.hangUp();

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 
-import type { ByteAccount, HeldFor } from '../byte-account.ts';
+import type { Holder } from '../byte-account.ts';
 import type { AdapterError, ErrorCode } from '../errors.ts';
 import type { ResponseHead, Upstream, UpstreamRequest } from '../upstream/upstream.ts';
 import type { Noted } from './answer-watch.ts';
@@ -26,10 +26,8 @@ export interface Plan {
   readonly requestId: string;
   readonly keepAlive: KeepAlive;
   readonly running: RunningExchanges;
-  /** Of all exchanges. */
-  readonly account: ByteAccount;
   /** For whom what waits is counted. */
-  readonly owner: HeldFor;
+  readonly holder: Holder;
   /** JSON texts of the ids of the requests in the body; they get an error when no answer can come any more. */
   readonly idTexts: readonly string[];
   /** Sent as Mcp-Session-Id; `initialize` sets it when the session is open. */

@@ -4,7 +4,8 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { endIfStalled, ReplyStream } from './reply-stream.ts';
+import { ReplyStream } from './reply-stream.ts';
+import { endIfStalled } from './unread.ts';
 
 /** More than the system keeps of what nobody reads. */
 const BYTES = 32 << 20;
@@ -31,7 +32,13 @@ describe('an answer', () => {
   });
 
   const written = (): ReplyStream => {
-    const stream = new ReplyStream(res, { hold: () => undefined, unhold: () => undefined }, false);
+    const stream = new ReplyStream(
+      res,
+      { hold: () => undefined, unhold: () => undefined },
+      false,
+      undefined,
+      STALLED_MS,
+    );
     stream.write(Buffer.alloc(BYTES));
     return stream;
   };
@@ -45,14 +52,14 @@ describe('an answer', () => {
   };
 
   test('ends when its client takes nothing of it any more', async () => {
-    await written().drained(STALLED_MS);
+    await written().drained();
     expect(res.destroyed).toBe(true);
   });
 
   test('goes on as long as its client takes anything of it, and may be silent then', async () => {
     const stream = written();
     const began = performance.now();
-    const drained = stream.drained(STALLED_MS);
+    const drained = stream.drained();
     await takeSlowly();
     await drained;
     expect(performance.now() - began).toBeGreaterThan(2 * STALLED_MS);

@@ -1,16 +1,15 @@
 import type { ServerResponse } from 'node:http';
 
+import type { Holder } from '../byte-account.ts';
 import type { QuietStream } from './keep-alive.ts';
 import { releaseBytes } from './release-bytes.ts';
 import { messageFrame } from './sse-frames.ts';
+import { endIfStalled, STALLED_MS, Unread, whileLeaving } from './unread.ts';
 
 /** Line ends in a row at which a frame of our own may follow. */
 const FRAME_END = 2;
 /** More than this many messages waiting for one stream are of no use to anybody; the oldest go. */
 const MAX_NOTICES = 100;
-
-/** A client that takes nothing at all for so long is taken to be gone. */
-const STALLED_MS = 60_000;
 
 /** Where the data comes from, which has to wait for a slow client. */
 export interface Flow {
@@ -23,16 +22,24 @@ export class ReplyStream implements QuietStream {
   readonly #res: ServerResponse;
   readonly #flow: Flow;
   readonly #isEventStream: boolean;
+  readonly #holder: Holder | undefined;
+  readonly #stalledMs: number;
   #lineEnds = FRAME_END;
   #wroteSinceTick = false;
   #isSlow = false;
   /** Texts of messages that wait for the end of a frame, or for the client. */
   #notices: string[] | undefined;
+  #hasBeenSlow = false;
+  /** What waits for a slow client. Undefined where it has not been slow, or nobody counts. */
+  #unread: Unread | undefined;
 
-  constructor(res: ServerResponse, flow: Flow, isEventStream: boolean) {
+  /** @param holder whom what waits is counted for; undefined where that is little */
+  constructor(res: ServerResponse, flow: Flow, isEventStream: boolean, holder?: Holder, stalledMs = STALLED_MS) {
     this.#res = res;
     this.#flow = flow;
     this.#isEventStream = isEventStream;
+    this.#holder = holder;
+    this.#stalledMs = stalledMs;
   }
 
   /** Bytes, or characters of ASCII. `releasable`: nobody needs the bytes once they have left. */
@@ -45,27 +52,34 @@ export class ReplyStream implements QuietStream {
         : this.#res.write(chunk, 'latin1');
     if (!goesOn && !this.#isSlow) {
       this.#isSlow = true;
+      this.#watch();
       this.#flow.hold();
       this.#res.once('drain', () => {
         this.#isSlow = false;
+        this.#unread?.count();
         this.#sendNotices();
         this.#flow.unhold();
       });
     }
+    if (this.#isSlow) this.#unread?.count();
     if (this.#notices !== undefined) this.#sendNotices();
   }
 
-  /** Resolves when the client has taken what was written, or is gone, which it is when it takes nothing for `stalledMs`. */
-  async drained(stalledMs = STALLED_MS): Promise<void> {
+  /** Resolves when the client has taken what was written, or is gone, which it is when it takes nothing for a while. */
+  async drained(): Promise<void> {
     if (!this.#isSlow || this.#res.destroyed) return;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const isTaken = endIfStalled(this.#res, stalledMs);
     this.#res.once('drain', resolve);
     this.#res.once('close', resolve);
     await promise;
     this.#res.off('drain', resolve);
     this.#res.off('close', resolve);
-    isTaken();
+  }
+
+  /** Called when it has ended: what is left leaves at the client's pace. */
+  leaves(): void {
+    if (this.#hasBeenSlow) this.#unread?.count();
+    else if (this.#holder !== undefined) whileLeaving(this.#res, this.#holder);
   }
 
   /** Puts a message of our own between the frames. Without an event id: the client's cursor stays the upstream's. */
@@ -88,6 +102,14 @@ export class ReplyStream implements QuietStream {
     this.#res.end(`${this.#isBetweenFrames ? '' : '\n\n'}${messageFrame(text)}`);
   }
 
+  /** Once: a connection is slow again and again, since each large part makes it so for a moment. */
+  #watch(): void {
+    if (this.#hasBeenSlow) return;
+    this.#hasBeenSlow = true;
+    if (this.#holder !== undefined) this.#unread = new Unread(this.#res, this.#holder);
+    endIfStalled(this.#res, this.#stalledMs, () => this.#isSlow || this.#res.writableEnded);
+  }
+
   get #isBetweenFrames(): boolean {
     return this.#lineEnds === FRAME_END;
   }
@@ -98,21 +120,6 @@ export class ReplyStream implements QuietStream {
     this.#notices = undefined;
     if (!this.#res.writableEnded) for (const text of notices) this.write(Buffer.from(messageFrame(text)));
   }
-}
-
-/**
- * Closes the connection when the client takes nothing of what was written for `ms` milliseconds, up to when the returned
- * function is called or the answer has left. However slow it is, a client that takes anything goes on.
- */
-export function endIfStalled(res: ServerResponse, ms = STALLED_MS): () => void {
-  const onStalled = (): void => void res.destroy();
-  res.once('timeout', onStalled);
-  // The socket's own time limit begins anew with each byte that leaves.
-  res.socket?.setTimeout(ms);
-  return () => {
-    res.off('timeout', onStalled);
-    res.socket?.setTimeout(0);
-  };
 }
 
 /** How many line ends in a row stand at the end of the chunk, up to FRAME_END; `before` is that of the chunk before. */

@@ -1,7 +1,9 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 import type { StreamedAnswer } from './answer.ts';
-import { endIfStalled, ReplyStream } from './reply-stream.ts';
+import type { Holder } from '../byte-account.ts';
+import { ReplyStream } from './reply-stream.ts';
+import { endIfStalled } from './unread.ts';
 
 /** What is written: bytes, or characters of ASCII, which leave without becoming a Buffer that has to be collected. */
 export type Part = Buffer | string;
@@ -39,10 +41,11 @@ export async function streamAnswer(
   status: number,
   headers: OutgoingHttpHeaders,
   answer: StreamedAnswer,
+  holder?: Holder,
 ): Promise<boolean> {
   try {
     reply.writeHead(status, answer.bytes === undefined ? headers : { ...headers, 'content-length': answer.bytes });
-    const stream = new ReplyStream(reply, NOTHING_TO_HOLD, false);
+    const stream = new ReplyStream(reply, NOTHING_TO_HOLD, false, holder);
     const last = await sendParts(answer, async (part) => {
       stream.write(part, answer.releasable);
       await stream.drained();

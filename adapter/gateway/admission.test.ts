@@ -5,6 +5,7 @@ import { describe, expect, test, vi } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange.ts';
+import { sampleAccount } from '../testing/sample-account.ts';
 import { createRedaction } from '../../crds/config/redact.ts';
 import { refuseDisabled, rejectedHead, requireHeaders, requireRevision, requireSession } from './admission.ts';
 import { admit } from './admitted.ts';
@@ -17,7 +18,7 @@ const incoming = (headers: Incoming['headers']): Incoming => ({
   reply: new ServerResponse(new IncomingMessage(new Socket())),
   request: { protocol: 'http', host: 'localhost' },
   principal: '',
-  owner: { server: 's1' },
+  holder: sampleAccount().of({ server: 's1' }),
   facts: { requestId: 'r' },
 });
 

@@ -8,7 +8,7 @@ import { listKey } from '../upstream/list-cache.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { refuseDisabled, requireRevision, requireSession } from './admission.ts';
-import { sendResult } from './answers.ts';
+import { sendResult, sendShared } from './answers.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { checkPrompts } from './check-prompts.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
@@ -115,12 +115,15 @@ function cachedUnder({ mount, incoming }: Turn, body: Body): string | undefined 
 async function answerFromCache(turn: Turn, record: SessionRecord, key: string, request: Request): Promise<boolean> {
   const { mount, incoming, admitted } = turn;
   if (!mount.lists.enabled || mount.surface.isStrict) return false;
-  const result = mount.lists.get(record, key, Date.now());
-  if (result === undefined) return false;
-  const shown = await cachedList(mount, record, request, result);
+  const kept = mount.lists.get(record, key, Date.now());
+  if (kept === undefined) return false;
+  const shown = await cachedList(mount, record, request, kept.text);
   incoming.facts.outcome = 'cached';
   admitted.finished('ok');
-  await sendResult(incoming, request.idText, shown, record.sessionId);
+  const { idText } = request;
+  const shared = shown === kept.text ? kept.bytes : undefined;
+  if (shared !== undefined) sendShared(incoming, idText, shared, record.sessionId);
+  else await sendResult(incoming, idText, shown, record.sessionId);
   return true;
 }
 

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 
-import type { HeldFor } from '../byte-account.ts';
+import type { Holder } from '../byte-account.ts';
 import type { Failure, Noted } from '../exchange/answer-watch.ts';
 import type { RequestTrace } from './request-trace.ts';
 
@@ -13,7 +13,7 @@ export interface Incoming {
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
   /** For whom what waits is counted. */
-  readonly owner: HeldFor;
+  readonly holder: Holder;
   /** What log and telemetry say about it; filled in on the way. */
   readonly facts: RequestFacts;
   /** The request whose code makes this one (code mode), where that is traced. */

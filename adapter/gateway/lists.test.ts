@@ -41,14 +41,14 @@ describe('the answer to a list', () => {
   test('is kept as the client saw it', async () => {
     const mount = hiding();
     expect(await answer(mount, LIST, 'tools/list', TOOLS)).toBe(ONE_TOOL);
-    expect(mount.lists.get(record, 'tools/list', Date.now())).toBe('{"tools":[{"name":"a"}]}');
+    expect(mount.lists.get(record, 'tools/list', Date.now())?.text).toBe('{"tools":[{"name":"a"}]}');
     expect(await answer(mount, LIST, 'tools/list\n2', TOOLS)).toBe(ONE_TOOL);
   });
 
   test('of anything but tools is kept as it is', async () => {
     const mount = hiding();
     expect(await answer(mount, PROMPTS, 'prompts/list', TOOLS)).toBe(TOOLS);
-    expect(mount.lists.get(record, 'prompts/list', Date.now())).toBe('{"tools":[{"name":"a"},{"name":"b"}]}');
+    expect(mount.lists.get(record, 'prompts/list', Date.now())?.text).toBe('{"tools":[{"name":"a"},{"name":"b"}]}');
   });
 
   test('that is an error is not kept', async () => {
@@ -161,7 +161,7 @@ describe('what the adapter adds', () => {
     const shown = (own: string): string => RESOURCES.replace('{"uri":"a"} ]', `{"uri":"a"} ,${own}]`);
     expect(await answer(mount, LIST_RESOURCES, 'resources/list', RESOURCES)).toBe(shown('{"uri":"1"}'));
     listed = ['{"uri":"1"}', '{"uri":"2"}'];
-    const kept = mount.lists.get(record, 'resources/list', Date.now());
+    const kept = mount.lists.get(record, 'resources/list', Date.now())?.text;
     expect(kept).toBe('{"resources":[ {"uri":"a"} ],"nextCursor":"2"}');
     const [first] = LIST_RESOURCES.messages;
     if (first === undefined || kept === undefined) throw new Error('nothing');

@@ -1,4 +1,3 @@
-import type { ByteAccount } from '../byte-account.ts';
 import type { Redact } from '../../crds/config/redact.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { AdapterError } from '../errors.ts';
@@ -57,8 +56,6 @@ export interface GatewayParts {
   readonly streamOrder: StreamOrder;
   readonly running: RunningExchanges;
   readonly keepAlive: KeepAlive;
-  /** What waits in this process. */
-  readonly account: ByteAccount;
   readonly toolParameters: ToolParameters;
   readonly telemetry: Pick<Telemetry, 'isOn' | 'session'>;
   /** The audit log names the arguments of calls by their hash. Undefined without it; gives none while the key is not there. */

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { type AddressInfo, connect } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
@@ -93,7 +93,19 @@ describe('a body', () => {
   });
 });
 
-describe('T17: a large body', () => {
+test('M1 T17: a body of single bytes takes no more than it is', async () => {
+  await start();
+  const socket = connect(port, '127.0.0.1');
+  const arrived = once(server, 'request');
+  socket.on('error', () => undefined).resume();
+  socket.write('POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n');
+  await arrived;
+  socket.write(`${'1\r\nx\r\n'.repeat(60_000)}0\r\n\r\n`);
+  expect(await outcomes[0]).toBe('x'.repeat(60_000));
+  socket.destroy();
+});
+
+describe('M1 T17: a large body', () => {
   test.each([
     ['with its length', 200_000, 0],
     ['that grows large', undefined, 70_000],
@@ -113,6 +125,14 @@ describe('T17: a large body', () => {
     await start({ largest: () => Promise.resolve(++asked * 300_000) });
     await send(['x'.repeat(70_000), 'x'.repeat(130_000)], length === undefined ? {} : { length });
     expect([(await outcomes[0]) === 'x'.repeat(200_000), asked]).toEqual([true, 1]);
+  });
+
+  test('for which there is no room is not read at all, once its sender is known', async () => {
+    account = sampleAccount({ total: 250_000 });
+    await start({ largest: () => Promise.resolve(Infinity), ask: () => expect.fail('asked') });
+    await send([], { length: 250_001, isOpen: true });
+    expect(await outcomes[0]).toMatchObject({ code: 'overloaded', status: 503, retryAfter: 1 });
+    expect(account.held).toBe(0);
   });
 
   test.each([200_000, undefined])('may be less for some: %s', async (length) => {

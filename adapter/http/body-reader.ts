@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
+import { addPart } from '../exchange/add-part.ts';
 import { LARGE_BYTES } from './large-body.ts';
 
 /** Longest pause between two parts of a body. */
@@ -32,6 +33,7 @@ export function readBody(request: IncomingMessage, receiver: BodyReceiver): void
         if (declared > maxBytes) receiver.failed(new AdapterError('body_too_large'));
         // Nobody listened meanwhile.
         else if (request.destroyed) receiver.failed(gone());
+        else if (!receiver.share.fits(declared)) receiver.failed(noRoom());
         else read(request, receiver, Math.min(maxBytes, receiver.maxBytes), true);
       },
       (error: unknown) => receiver.failed(error),
@@ -44,6 +46,7 @@ function read(request: IncomingMessage, receiver: BodyReceiver, maxBytes: number
   new BodyRead(request, receiver, maxBytes, mayBeLarge).start();
 }
 
+const noRoom = (): AdapterError => new AdapterError('overloaded', undefined, { retryAfter: 1 });
 const gone = (): AdapterError => new AdapterError('cancelled', 'The client has gone away.');
 
 /** No promises and few closures: every call comes through here. */
@@ -89,10 +92,9 @@ class BodyRead {
     this.#timer.refresh();
     this.#length += chunk.length;
     if (this.#length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
-    else if (!this.#receiver.share.take(chunk.length))
-      this.fail(new AdapterError('overloaded', undefined, { retryAfter: 1 }));
+    else if (!this.#receiver.share.take(chunk.length)) this.fail(noRoom());
     else {
-      this.#chunks.push(chunk);
+      addPart(this.#chunks, chunk);
       if (!this.#mayBeLarge && this.#length > LARGE_BYTES) this.#askForMore();
     }
   }

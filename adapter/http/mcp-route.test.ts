@@ -14,10 +14,11 @@ const PING = '{"jsonrpc":"2.0","id":"seven","method":"ping"}';
 
 let account: ByteAccount;
 let at: GatewayServer;
+const held = (): number | undefined => new Map(account.byKind()).get('bodies');
 const sockets: Socket[] = [];
 
 beforeEach(async () => {
-  account = sampleAccount({ kinds: { bodies: 150_000 } });
+  account = sampleAccount({ kinds: { bodies: 1_000_000 } });
   const server = { upstream: { client_headers: { required: ['X-User'] } } };
   at = await startGatewayServer(UPSTREAM, server, undefined, {
     account,
@@ -27,7 +28,7 @@ beforeEach(async () => {
 afterEach(async () => {
   for (const socket of sockets.splice(0)) socket.destroy();
   await at[Symbol.asyncDispose]();
-  expect(account.held).toBe(0);
+  await expect.poll(() => account.held).toBe(0);
 });
 
 /** Sends the head of a POST and a part of its body. */
@@ -88,13 +89,50 @@ describe('T17: a large body is not read', () => {
   test('when the bodies of all take up the room that there is', async () => {
     const modern = { 'X-User': 'u', 'MCP-Protocol-Version': '2026-07-28', ...LARGE };
     const first = post(modern, 'x'.repeat(120_000));
-    await expect.poll(() => account.held).toBe(120_000);
+    await expect.poll(held).toBe(120_000);
     const answer = await early(modern, 'x'.repeat(80_000));
     expect(answer).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n/s);
     expect(answer).toContain('"code":"overloaded"');
     first.destroy();
-    await expect.poll(() => account.held).toBe(0);
+    await expect.poll(held).toBe(0);
     expect(await whole(PING)).toContain('"id":"seven"');
+  });
+});
+
+test('H2 T17: so many requests may be under way, and those beyond it are refused until one has left', async () => {
+  await at[Symbol.asyncDispose]();
+  // Two of 32 KiB.
+  account = sampleAccount({ total: 70_000 });
+  at = await startGatewayServer(UPSTREAM, {}, undefined, { account });
+  const begun = [post({ 'Content-Length': '46' }, '{'), post({ 'Content-Length': '46' }, '{')];
+  const requests = (): number | undefined => new Map(account.byKind()).get('requests');
+  await expect.poll(requests).toBe(2 * 32 * 1024);
+  const refused = await whole(PING);
+  expect(refused).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: 1\r\n/s);
+  expect(refused).toContain('Too many requests are under way');
+  begun[0]?.destroy();
+  await expect.poll(requests).toBe(32 * 1024);
+  expect(await whole(PING)).toContain('"id":"seven"');
+});
+
+describe('M1 T17: bodies that never end', () => {
+  test('take no more than there is room for, are refused beyond it, and give all of it back', async () => {
+    await at[Symbol.asyncDispose]();
+    account = sampleAccount({ total: 2_000_000, perServer: 1_000_000 });
+    at = await startGatewayServer(UPSTREAM, {}, undefined, { account });
+    const modern = { 'MCP-Protocol-Version': '2026-07-28', 'Content-Length': '200000' };
+    let refused = 0;
+    let most = 0;
+    for (let i = 0; i < 12; i++) {
+      const before = account.held;
+      post(modern, 'x'.repeat(150_000)).once('data', () => refused++);
+      await expect.poll(() => account.held > before + 150_000 || refused > 0).toBe(true);
+      most = Math.max(most, account.held);
+    }
+    await expect.poll(() => refused).toBeGreaterThan(5);
+    expect(most).toBeLessThanOrEqual(1_000_000);
+    for (const socket of sockets) socket.destroy();
+    await expect.poll(() => account.held).toBe(0);
   });
 });
 

@@ -11,6 +11,8 @@ import { answerEarly, askForBody, bringsLargeBody, LARGE_BYTES } from './large-b
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const METHODS: HTTPMethods[] = ['POST', 'GET', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS'];
 const EMPTY = Buffer.alloc(0);
+/** What a request that is under way takes, about: connection, headers, exchange, what is kept for its end. */
+const REQUEST_BYTES = 32 * 1024;
 /** Who is refused anyway has so long for what little is read of it. */
 const REFUSED_STALL_MS = 2_000;
 
@@ -35,8 +37,8 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway, o
       const { method, refusal } = request;
       if (refusal !== undefined && method !== 'POST') throw refusal;
       if (method === 'POST') new PostExchange(mount, gateway, options, request, reply).start();
-      else if (method === 'GET') void gateway.get(mount, accept(mount, request, reply));
-      else if (method === 'DELETE') void gateway.delete(mount, accept(mount, request, reply));
+      else if (method === 'GET') void gateway.get(mount, accept(mount, options.account, request, reply));
+      else if (method === 'DELETE') void gateway.delete(mount, accept(mount, options.account, request, reply));
       else {
         reply.raw.setHeader('allow', 'POST, GET, DELETE');
         throw new AdapterError('method_not_allowed');
@@ -47,18 +49,17 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway, o
 }
 
 /** Takes the response out of fastify's hands: answers are streamed straight to the socket. */
-function accept(mount: Mount, request: FastifyRequest, reply: FastifyReply): Incoming {
+function accept(mount: Mount, account: ByteAccount, request: FastifyRequest, reply: FastifyReply): Incoming {
   reply.hijack();
   request.facts.serverId = mount.serverId;
   const { headers, principal, facts } = request;
   const session = headers['mcp-session-id'];
-  const owner = {
+  const holder = account.of({
     server: mount.serverId,
-    // Node joins those that are named twice.
     session: typeof session === 'string' ? session : undefined,
     connection: request.raw.socket,
-  };
-  return { headers, reply: reply.raw, request, principal, owner, facts };
+  });
+  return { headers, reply: reply.raw, request, principal, holder, facts };
 }
 
 /** A POST, up to where its body is there. */
@@ -71,6 +72,8 @@ class PostExchange implements BodyReceiver {
   readonly #options: McpRouteOptions;
   readonly #request: FastifyRequest;
   readonly #incoming: Incoming;
+  /** Is taken by what a request takes beside its body. */
+  readonly #place: ByteShare;
 
   constructor(mount: Mount, gateway: Gateway, options: McpRouteOptions, request: FastifyRequest, reply: FastifyReply) {
     const isRefused = request.refusal !== undefined;
@@ -80,13 +83,21 @@ class PostExchange implements BodyReceiver {
     this.#gateway = gateway;
     this.#options = options;
     this.#request = request;
-    this.#incoming = accept(mount, request, reply);
-    this.share = options.account.share('bodies', this.#incoming.owner);
+    this.#incoming = accept(mount, options.account, request, reply);
+    this.share = this.#incoming.holder.share('bodies');
+    this.#place = this.#incoming.holder.share('requests');
   }
 
   start(): void {
     // A call keeps its body, to send it again when the upstream has lost its session.
-    this.#incoming.reply.on('close', () => this.share.giveBack());
+    this.#incoming.reply.on('close', () => {
+      this.share.giveBack();
+      this.#place.giveBack();
+    });
+    if (!this.#place.take(REQUEST_BYTES)) {
+      this.failed(new AdapterError('overloaded', 'Too many requests are under way; try again.', { retryAfter: 1 }));
+      return;
+    }
     const { raw, headers, refusal } = this.#request;
     const isJson = JSON_TYPE.test(headers['content-type'] ?? '');
     if (refusal === undefined) {

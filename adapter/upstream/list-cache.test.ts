@@ -33,7 +33,7 @@ describe('the cache of lists', () => {
   test('gives a list until its time is over', () => {
     const cache = new ListCache(TTL, new Caches());
     cache.set(record, 'tools/list', '{"tools":[]}', 0, valid);
-    expect(cache.get(record, 'tools/list', 999)).toBe('{"tools":[]}');
+    expect(cache.get(record, 'tools/list', 999)?.text).toBe('{"tools":[]}');
     expect(cache.get(record, 'tools/list', 1000)).toBeUndefined();
     expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
   });
@@ -46,7 +46,7 @@ describe('the cache of lists', () => {
     }
     expect(cache.get(record, 'tools/list\n2', 0)).toBeUndefined();
     expect(cache.get(record, 'prompts/list', 0)).toBeUndefined();
-    expect(cache.get(record, 'tools/list', 0)).toBe('a');
+    expect(cache.get(record, 'tools/list', 0)?.text).toBe('a');
   });
 
   test.each(['generation', 'listsGeneration'] as const)('forgets a list of another %s', (name) => {
@@ -55,7 +55,7 @@ describe('the cache of lists', () => {
     const later = { ...record, [name]: record[name] + 1 };
     expect(cache.get(later, 'tools/list', 0)).toBeUndefined();
     cache.set(later, 'tools/list', 'new', 0, valid);
-    expect(cache.get(later, 'tools/list', 0)).toBe('new');
+    expect(cache.get(later, 'tools/list', 0)?.text).toBe('new');
     // A replica that has read the session before must not see what came after, nor bring the old one back.
     expect(cache.get(record, 'tools/list', 0)).toBeUndefined();
   });
@@ -67,22 +67,22 @@ describe('the cache of lists', () => {
     expect(cache.set(record, 'tools/list', 'good', 0, valid)).toBe(true);
     const other = sessionRecord({ sessionId: 'other' });
     expect(cache.set(other, 'tools/list', 'good', 0, () => expect.unreachable('asked twice'))).toBe(true);
-    expect(cache.get(other, 'tools/list', 0)).toBe('good');
+    expect(cache.get(other, 'tools/list', 0)?.text).toBe('good');
   });
 
   test('replaces a list', () => {
     const cache = new ListCache(TTL, new Caches());
     for (const text of ['a', 'b', 'b', 'a']) cache.set(record, 'tools/list', text, 0, valid);
-    expect(cache.get(record, 'tools/list', 500)).toBe('a');
+    expect(cache.get(record, 'tools/list', 500)?.text).toBe('a');
     cache.set(record, 'tools/list', 'c', 900, valid);
-    expect(cache.get(record, 'tools/list', 1500)).toBe('c');
+    expect(cache.get(record, 'tools/list', 1500)?.text).toBe('c');
   });
 
   test('keeps equal lists of many sessions, each for its own time', () => {
     const cache = new ListCache(TTL, new Caches());
     const sessions = Array.from({ length: 50 }, (_, i) => sessionRecord({ sessionId: String(i) }));
     sessions.forEach((one, i) => cache.set(one, 'tools/list', 'same', i * 10, valid));
-    expect(sessions.map((one) => cache.get(one, 'tools/list', 1250))).toEqual(
+    expect(sessions.map((one) => cache.get(one, 'tools/list', 1250)?.text)).toEqual(
       sessions.map((_, i) => (i * 10 + TTL > 1250 ? 'same' : undefined)),
     );
   });
@@ -95,6 +95,17 @@ describe('the cache of lists', () => {
     expect(new ListCache(TTL, new Caches()).enabled).toBe(true);
   });
 
+  test('M2 T17: equal lists are one text and, where they are large, one buffer, whoever gets them', () => {
+    const cache = new ListCache(TTL, new Caches());
+    const other = sessionRecord({ sessionId: 'other' });
+    for (const one of [record, other]) cache.set(one, 'tools/list', 'ä'.repeat(20_000), 0, valid);
+    const bytes = cache.get(record, 'tools/list', 0)?.bytes;
+    expect(bytes?.toString()).toBe('ä'.repeat(20_000));
+    expect(cache.get(other, 'tools/list', 0)?.bytes).toBe(bytes);
+    cache.set(record, 'prompts/list', 'small', 0, valid);
+    expect(cache.get(record, 'prompts/list', 0)?.bytes).toBeUndefined();
+  });
+
   test('counts equal lists once, and forgets what was asked for longest ago', () => {
     const caches = new Caches(20_000);
     const cache = new ListCache(TTL, caches);
@@ -105,7 +116,7 @@ describe('the cache of lists', () => {
     expect(kept()).toBe(10);
     cache.set(session(10), 'tools/list', 'y'.repeat(8000), 0, valid);
     expect(kept()).toBeLessThan(10);
-    expect(cache.get(session(10), 'tools/list', 0)).toHaveLength(8000);
+    expect(cache.get(session(10), 'tools/list', 0)?.text).toHaveLength(8000);
     expect(caches.size).toBeLessThanOrEqual(20_000);
   });
 });

@@ -6,6 +6,26 @@ import type { SessionRecord } from '../state/state-store.ts';
 const LIST_METHODS = new Set(['tools/list', 'resources/list', 'resources/templates/list', 'prompts/list']);
 /** Clients write cursors, and upstreams without pages take any. */
 const MAX_CURSOR_CHARS = 1024;
+const SHARED_CHARS = 16 << 10;
+
+/** A result that leaves again and again. */
+export class KeptList {
+  readonly text: string;
+  #bytes: Buffer | undefined;
+
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** All who get it share these. Undefined where it is so small that a copy for each costs less. */
+  get bytes(): Buffer | undefined {
+    return this.text.length < SHARED_CHARS ? undefined : (this.#bytes ??= Buffer.from(this.text));
+  }
+
+  get size(): number {
+    return this.text.length < SHARED_CHARS ? this.text.length : 2 * this.text.length;
+  }
+}
 
 interface Entry {
   readonly generation: number;
@@ -36,24 +56,24 @@ export function listKey(method: string, params: Readonly<Record<string, unknown>
 export class ListCache {
   readonly #ttlMs: number;
   readonly #entries: Cache<Entry>;
-  readonly #texts: Cache<string>;
+  readonly #lists: Cache<KeptList>;
 
   constructor(ttlMs: number, caches: Caches) {
     this.#ttlMs = ttlMs;
     this.#entries = caches.region(({ text }) => text.length);
-    this.#texts = caches.region(({ length }) => length);
+    this.#lists = caches.region(({ size }) => size);
   }
 
   get enabled(): boolean {
     return this.#ttlMs > 0;
   }
 
-  get(record: SessionRecord, key: string, now: number): string | undefined {
+  get(record: SessionRecord, key: string, now: number): KeptList | undefined {
     const id = entryId(record, key);
     const entry = this.#entries.get(id);
     if (entry === undefined) return undefined;
     const current = entry.generation === record.generation && entry.listsGeneration === record.listsGeneration;
-    if (current && now < entry.expiresAt) return this.#texts.get(entry.text);
+    if (current && now < entry.expiresAt) return this.#lists.get(entry.text);
     this.#entries.delete(id);
     return undefined;
   }
@@ -66,9 +86,9 @@ export class ListCache {
   set(record: SessionRecord, key: string, result: string, now: number, isValid: () => boolean): boolean {
     if (!this.enabled) return isValid();
     const hashed = hash('sha256', result, 'base64');
-    if (this.#texts.get(hashed) === undefined) {
+    if (this.#lists.get(hashed) === undefined) {
       if (!isValid()) return false;
-      this.#texts.set(hashed, result);
+      this.#lists.set(hashed, new KeptList(result));
     }
     const { generation, listsGeneration } = record;
     const expiresAt = now + this.#ttlMs;

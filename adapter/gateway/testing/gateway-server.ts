@@ -62,7 +62,6 @@ export async function startGatewayServer(
     streamOrder: new StreamOrder(bus, () => store.now()),
     running: new RunningExchanges(),
     keepAlive,
-    account,
     toolParameters: new ToolParameters(),
     telemetry,
     hashArguments: (text) => `hash of ${text}`,
