@@ -113,18 +113,13 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     void observing.terminate().finally(() => options.exit(reason));
   };
 
-  const limits = accountLimits(
-    {
-      memory: Math.min(process.constrainedMemory() || Infinity, totalmem()),
-      heap: getHeapStatistics().heap_size_limit,
-      largest: Math.max(core.max_request_body_bytes, MAX_ANSWER_BYTES),
-    },
-    config.servers.length,
-  );
-  const account = new ByteAccount({
-    ...limits,
-    kinds: { ...limits.kinds, bodies: core.max_body_bytes_in_flight ?? limits.kinds.bodies },
-  });
+  const memory = {
+    memory: Math.min(process.constrainedMemory() || Infinity, totalmem()),
+    heap: getHeapStatistics().heap_size_limit,
+    largest: Math.max(core.max_request_body_bytes, MAX_ANSWER_BYTES),
+    bodies: core.max_body_bytes_in_flight,
+  };
+  const account = new ByteAccount(accountLimits(memory, config.servers.length));
 
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   const ignored = options.references === undefined ? [] : await ignoredVariables(options.references, options.env);

@@ -272,21 +272,22 @@ export class ByteShare {
 /**
  * The limits where nobody has said any. What waits is bytes, text, and then values; half of the heap is left to everything else.
  *
- * @param memory what the process may use, in bytes; `heap`: of that, for text and values; `largest`: one body, or answer
+ * @param memory what the process may use, in bytes; `heap`: of that, for text and values; `largest`: one body, or answer;
+ * `bodies`: what is configured for all of them
  * @param servers how many there are; the only one has all of it
  */
 export function accountLimits(
-  memory: { readonly memory: number; readonly heap: number; readonly largest: number },
+  memory: { readonly memory: number; readonly heap: number; readonly largest: number; readonly bodies: number | null },
   servers: number,
 ): Required<AccountLimits> {
-  const { largest } = memory;
-  const total = Math.max(largest, Math.floor(Math.min(memory.memory / 4, memory.heap / 2)));
+  const { largest, bodies } = memory;
+  const total = Math.max(largest, bodies ?? 0, Math.floor(Math.min(memory.memory / 4, memory.heap / 2)));
   const atLeast = (bytes: number): number => Math.max(largest, Math.floor(bytes));
   const inHeap = atLeast(memory.heap / 4);
   return {
     total,
     perServer: servers > 1 ? atLeast(total / 2) : total,
     perClient: atLeast(total / 4),
-    kinds: { bodies: inHeap, answers: inHeap },
+    kinds: { bodies: bodies ?? inHeap, answers: inHeap },
   };
 }

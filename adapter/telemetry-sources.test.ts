@@ -8,7 +8,7 @@ const counts = { sessions: 3, tombstones: 1, inFlight: 2 };
 const totals = { uploads: { count: 1, bytes: 10 }, artifacts: { count: 2, bytes: 20 } };
 
 function setUp(read: () => Promise<typeof counts> = () => Promise.resolve(counts)) {
-  const store = { counts: vi.fn(read), files: { totals: () => Promise.resolve(totals) } };
+  const store = { now: () => 0, counts: vi.fn(read), files: { totals: () => Promise.resolve(totals) } };
   const sources = telemetrySources({
     mounts: [],
     store,

@@ -216,7 +216,8 @@ export const Core = z.strictObject({
   max_body_bytes_in_flight: orNull(
     bytes({ min: 1 }).describe(
       '(new) Bytes of bodies of all requests to mounts that may be under way at once; beyond it, 503 with `Retry-After`. ' +
-        'Null: a quarter of the memory that the process may use.',
+        'Null: a quarter of the heap. All that waits (bodies, answers, what clients have not read) may take a quarter of ' +
+        'the memory that the process may use: a server half of it, a session or a connection a quarter.',
     ),
   ).prefault(null),
   max_connections: integer({ min: 1 })

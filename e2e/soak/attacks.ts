@@ -82,6 +82,16 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
     const begun = Buffer.concat([Buffer.from(head(target, 16 * MIB)), Buffer.alloc(2 * MIB, ' ')]);
     await Promise.all(Array.from({ length: 40 }, () => sendRaw(target, begun)));
   },
+  'sixty bodies without a session that stop at 15 of 16 MiB': async (target) => {
+    const modern = 'MCP-Protocol-Version: 2026-07-28\r\n';
+    const begun = Buffer.concat([Buffer.from(head(target, 16 * MIB, modern)), Buffer.alloc(15 * MIB, ' ')]);
+    await Promise.all(Array.from({ length: 60 }, () => sendRaw(target, begun)));
+  },
+  'ten bodies of single bytes': async (target) => {
+    const lines = head(target, 0, 'MCP-Protocol-Version: 2026-07-28\r\nTransfer-Encoding: chunked\r\n');
+    const begun = lines.replace('Content-Length: 0\r\n', '') + '1\r\n \r\n'.repeat(MIB);
+    await Promise.all(Array.from({ length: 10 }, () => sendRaw(target, begun)));
+  },
   'two hundred connections that say nothing': async (target) => {
     await Promise.all(Array.from({ length: 200 }, () => sendRaw(target, '')));
   },
@@ -97,6 +107,18 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
       const one = head(target, body.length, `Mcp-Session-Id: ${client.sessionId}\r\n`) + body;
       return sendRaw(target, one.repeat(300), true);
+    }),
+  'twenty thousand calls on one connection, unread': (target) =>
+    inSession(target, (client) => {
+      const body = callOf('large-text', '{}');
+      const one = head(target, body.length, `Mcp-Session-Id: ${client.sessionId}\r\n`) + body;
+      return sendRaw(target, one.repeat(20_000), true);
+    }),
+  'forty large lists that nobody reads': (target) =>
+    inSession(target, (client) => {
+      const body = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}';
+      const one = head(target, body.length, `Mcp-Session-Id: ${client.sessionId}\r\n`) + body;
+      return Promise.all(Array.from({ length: 40 }, () => sendRaw(target, one, true)));
     }),
   'ten large answers that nobody reads': (target) =>
     inSession(target, (client) => {
