@@ -2,7 +2,8 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openRawClient, type RawClient } from '../support/raw-client.ts';
-import { HOSTILE_TOOLS, wordsOf } from './hostile-upstream.ts';
+import { HOSTILE_SSE_TOOLS } from './hostile-sse.ts';
+import { ENDLESS, HOSTILE_TOOLS, wordsOf } from './hostile-upstream.ts';
 
 const MIB = 1 << 20;
 /** How long a client holds on that reads or writes nothing. */
@@ -16,6 +17,10 @@ export interface Target {
   readonly url: string;
   /** Path of the mount of the hostile upstream. */
   readonly mount: string;
+  /** The same of its older transport. */
+  readonly sseMount: string;
+  /** URL of the scraper. */
+  readonly scraper: string;
 }
 export type Attack = (target: Target) => Promise<void>;
 
@@ -98,6 +103,17 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
   'a hundred half heads': async (target) => {
     await Promise.all(Array.from({ length: 100 }, () => sendRaw(target, 'POST / HTTP/1.1\r\nHost: x\r\nA')));
   },
+  'a thousand connections to the scraper that say nothing': async ({ scraper, ...target }) => {
+    const held = { ...target, scraper, url: scraper };
+    const half = 'GET /livez HTTP/1.1\r\nHost: x\r\n';
+    await Promise.all(Array.from({ length: 1000 }, (_, i) => sendRaw(held, i % 2 === 0 ? '' : half)));
+  },
+  'an initialize that is answered by notifications without an end': async ({ url, mount }) => {
+    await openRawClient(url + mount, { capabilities: { experimental: { [ENDLESS]: {} } } }).catch(() => undefined);
+  },
+  'twenty sessions of an older transport that are told a lot': async ({ url, sseMount }) => {
+    for (let i = 0; i < 20; i++) await openRawClient(url + sseMount).catch(() => undefined);
+  },
   'requests that are none': async (target) => {
     for (const bytes of ['\0\0\0\r\n\r\n', 'GET\r\n\r\n', `${'A'.repeat(100_000)}\r\n`, 'TRACE * HTTP/9.9\r\n\r\n'])
       await sendRaw(target, bytes);
@@ -144,5 +160,11 @@ export const ATTACKS: Readonly<Record<string, Attack>> = {
       await client.request('tools/call', { name: 'evil_code_get_schema', arguments: { tools } }, signal);
       await client.request('tools/call', { name: 'evil_code_search', arguments: { query: wordsOf(24, 0) } }, signal);
     }),
+  ...Object.fromEntries(
+    Object.keys(HOSTILE_SSE_TOOLS).map((name) => [
+      `the tool ${name}`,
+      (target: Target) => callTool(name)({ ...target, mount: target.sseMount }),
+    ]),
+  ),
   ...Object.fromEntries(Object.keys(HOSTILE_TOOLS).map((name) => [`the tool ${name}`, callTool(name)])),
 };

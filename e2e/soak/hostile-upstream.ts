@@ -69,12 +69,21 @@ export const wordsOf = (count: number, seed: number): string =>
 
 let lists = 0;
 
+/** A client with this capability gets notifications without an end in place of an answer to `initialize`. */
+export const ENDLESS = 'endless';
+const NOTE = `data: ${JSON.stringify({ jsonrpc: '2.0', method: 'notifications/message', params: { data: 'x' } })}\n\n`;
+interface Params {
+  readonly name?: string;
+  readonly capabilities?: { readonly experimental?: Readonly<Record<string, unknown>> };
+}
+
 /** Answers one message of a session, as a server does that wants to end its clients. */
 export async function answerHostile(body: string, reply: ServerResponse): Promise<void> {
-  const { id, method, params } = JSON.parse(body) as { id?: unknown; method: string; params?: { name?: string } };
+  const { id, method, params } = JSON.parse(body) as { id?: unknown; method: string; params?: Params };
   if (id === undefined) return void reply.writeHead(202).end();
   switch (method) {
     case 'initialize':
+      if (params?.capabilities?.experimental?.[ENDLESS] !== undefined) return forever(asEvents(reply), NOTE);
       reply.setHeader('mcp-session-id', crypto.randomUUID());
       return asJson(
         reply,

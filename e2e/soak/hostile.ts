@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listen } from '../support/ports.ts';
 import { ATTACKS, type Target } from './attacks.ts';
 import { HOSTILE_PAGES } from './hostile-api.ts';
+import { answerHostileSse, openHostileStream } from './hostile-sse.ts';
 import { answerHostile } from './hostile-upstream.ts';
 
 const PAUSE_MS = 250;
@@ -32,12 +33,21 @@ const server = createServer((request, reply) => {
   reply.on('error', () => undefined);
   if (pathname === '/begin') {
     hasBegun = true;
-    const target = { url: searchParams.get('url') ?? '', mount: searchParams.get('mount') ?? '' };
+    const [url = '', mount = '', sseMount = '', scraper = ''] = ['url', 'mount', 'sseMount', 'scraper'].map(
+      (name) => searchParams.get(name) ?? '',
+    );
+    const target = { url, mount, sseMount, scraper };
     const apart = Math.ceil(Object.keys(ATTACKS).length / ATTACKERS);
     for (let i = 0; i < ATTACKERS; i++) void attack(target, i * apart);
     reply.end();
   } else if (pathname === '/runs') {
     reply.end(JSON.stringify(runs));
+  } else if (pathname === '/sse') {
+    openHostileStream(reply);
+  } else if (pathname === '/sse-post') {
+    text(request)
+      .then((body) => answerHostileSse(body, searchParams.get('session') ?? '', reply))
+      .catch(() => reply.destroy());
   } else if (pathname === '/mcp' && request.method !== 'POST') {
     reply.writeHead(request.method === 'DELETE' ? 200 : 405).end();
   } else if (pathname === '/mcp') {

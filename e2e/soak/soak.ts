@@ -83,6 +83,7 @@ export async function soak(
         { id: 'good', mount_path: '/mcp/good', upstream: { url: `${good.url}/mcp` } },
         { id: 'evil', mount_path: '/mcp/evil', upstream: { url: `${evil}/mcp` } },
         { id: 'evil_code', mount_path: '/mcp/evil-code', upstream: { url: `${evil}/mcp` }, code_mode_enabled: true },
+        { id: 'evil-sse', mount_path: '/mcp/evil-sse', upstream: { url: `${evil}/sse`, transport: 'sse' } },
       ],
     },
   });
@@ -116,7 +117,8 @@ export async function soak(
   const used = { adapter: await clean(adapter), scraper: await clean(scraper) };
   watching.take();
   const calm = await phase('calm', calmMs);
-  const target = new URLSearchParams({ url: adapter.url, mount: '/mcp/evil' });
+  const mounts = { mount: '/mcp/evil', sseMount: '/mcp/evil-sse' };
+  const target = new URLSearchParams({ url: adapter.url, ...mounts, scraper: scraper.url });
   await fetch(`${evil}/begin?${target.toString()}`);
   const rough = await phase('hostile', hostileMs);
   const attacks = (await (await fetch(`${evil}/runs`)).json()) as Record<string, number>;
