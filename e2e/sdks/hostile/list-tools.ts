@@ -17,7 +17,7 @@ async function seen(form: number): Promise<string[][]> {
   const client = sdk === 'v1' ? new ClientV1(info) : new ClientV2(info);
   const transport = new (sdk === 'v1' ? TransportV1 : TransportV2)(new URL(url), { reconnectionOptions });
   try {
-    await client.connect(transport as never, { timeout: 10_000 });
+    await client.connect(transport, { timeout: 10_000 });
     for (let i = 0; i < 2; i++) {
       const { tools } = await client.listTools(undefined, { timeout: 8000 });
       for (const { name, description = '' } of tools) listed.push([name, description]);
