@@ -1,4 +1,5 @@
 import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
+import { closingQuote, endsEscaped, KINDS, CLOSE, OPEN, SCALAR, scalarEnd, SPACE } from './json-parts.ts';
 import { folded } from './json-scan.ts';
 import type { Refusal } from './refusal.ts';
 import { isReserved } from './reserved-meta.ts';
@@ -7,31 +8,10 @@ const QUOTE = 0x22;
 const COMMA = 0x2c;
 const COLON = 0x3a;
 const OPEN_ARRAY = 0x5b;
-const BACKSLASH = 0x5c;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
-/** How far behind an escaped quote the next one is looked for character by character. */
-const NEAR = 64;
 /** A string that is cut is kept up to here: longer than any id that clients send, and than any name that is looked for. */
 const LONGEST_KEPT = 2048;
-
-/** What a character outside of strings may be; all that is left out no JSON has there. */
-const SPACE = 1;
-const SCALAR = 2;
-const OPEN = 3;
-const CLOSE = 4;
-const OTHER = 5;
-const KINDS = new Uint8Array(128);
-for (const [chars, kind] of [
-  [' \t\n\r', SPACE],
-  // Of numbers, true, false and null; NaN and Infinity, which some parsers read, have others.
-  ['+-.0123456789eEtrufalsn', SCALAR],
-  ['{[', OPEN],
-  ['}]', CLOSE],
-  ['",:', OTHER],
-] as const) {
-  for (const char of chars) KINDS[char.charCodeAt(0)] = kind;
-}
 
 /** The members of a message, as bits. */
 const ID = 1;
@@ -387,36 +367,4 @@ export class EnvelopeScan {
     if (role !== NOTHING) this.#saw(role, kept.slice(1), -1);
     return end + 1;
   }
-}
-
-/** Index of the quote that closes a string of which the rest begins at `from`; -1 without one. */
-function closingQuote(text: string, from: number): number {
-  let at = from;
-  for (;;) {
-    const end = text.indexOf('"', at);
-    if (end === -1) return -1;
-    let before = end;
-    while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--;
-    if ((end - before) % 2 === 0) return end;
-    // Where one quote is escaped others are near, and a search for each costs more than a look at what lies between.
-    const near = Math.min(end + NEAR, text.length);
-    for (at = end + 1; at < near; at++) {
-      const c = text.charCodeAt(at);
-      if (c === QUOTE) return at;
-      if (c === BACKSLASH) at++;
-    }
-  }
-}
-
-/** Whether the text ends with a backslash that the next character belongs to, in a string whose rest begins at `from`. */
-function endsEscaped(text: string, from: number): boolean {
-  let at = text.length;
-  while (at > from && text.charCodeAt(at - 1) === BACKSLASH) at--;
-  return (text.length - at) % 2 === 1;
-}
-
-function scalarEnd(text: string, from: number): number {
-  let at = from;
-  while (at < text.length && KINDS[text.charCodeAt(at)] === SCALAR) at++;
-  return at;
 }

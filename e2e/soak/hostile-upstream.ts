@@ -43,6 +43,15 @@ export const HOSTILE_TOOLS: Readonly<Record<string, Answer>> = {
     return forever(reply, ' '.repeat(64 << 10));
   },
   'large-text': (id, reply) => asJson(reply, result(id, { content: [{ type: 'text', text: 'x'.repeat(8 * MIB) }] })),
+  'responses-that-are-none': (id, reply) => {
+    const evil = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"method":null,"Result":{"tools":[]},"result":{}}`;
+    asEvents(reply).write(`: \u2028data: ${evil}\n\ndata: ${evil}\n\n`.repeat(5000));
+    reply.end(`data: ${result(id, { content: [] })}\n\n`);
+  },
+  'two-results': (id, reply) =>
+    void asEvents(reply).end(
+      `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"${'x'.repeat(8 * MIB)}","result":{}}\n\n`,
+    ),
   silent: () => undefined,
   'informational-answers': (id, reply) => {
     for (let i = 0; i < 100; i++) reply.writeEarlyHints({ link: '</x>; rel=preload' });
