@@ -45,7 +45,7 @@ async function answersTo(url: string, batch: unknown[], before?: unknown): Promi
   return answer.json();
 }
 
-test('T9: a call of a hidden tool in a batch has its own error, and the others their results', async () => {
+test('T11: a call of a hidden tool in a batch has its own error, and the others their results', async () => {
   await using server = await startGatewayServer(upstream.origin, { disabled_tools: ['hidden'] });
   const answers = await answersTo(server.url, [call(1, 'a'), call('two', 'hidden'), call(3, 'a')]);
   const done = { content: [{ type: 'text', text: 'done' }] };
