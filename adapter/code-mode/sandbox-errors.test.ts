@@ -127,7 +127,12 @@ describe('a call that fails', () => {
   const CATCHES = `try { await call_tool('a'); } catch (error) {
     return [error instanceof Error, error.message, error.code, error.data, JSON.stringify(error)];
   }`;
-  const rejected = (error: Error): Promise<unknown> => valueOf(CATCHES, { callTool: () => Promise.reject(error) });
+  const rejected = (error: Error): Promise<unknown> => {
+    const callTool = async (): Promise<never> => {
+      throw error;
+    };
+    return valueOf(CATCHES, { callTool });
+  };
 
   test('says its code and data, which JSON shows with the message', async () => {
     const data = '{"retry":{"__proto__":1},"n":7}';

@@ -9,6 +9,7 @@ import { ownRequest } from '../upstream/own-request.ts';
 import type { UpstreamRequest } from '../upstream/upstream.ts';
 import { refuseDisabled, requireRevision, requireSession } from './admission.ts';
 import { sendResult, sendShared } from './answers.ts';
+import { BatchRefusals } from './batch-refusals.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { checkPrompts } from './check-prompts.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
@@ -40,19 +41,23 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (body.batch && record.protocolVersion !== BATCH_REVISION) {
       throw new AdapterError('invalid_request', `Batches exist in revision ${BATCH_REVISION} only; send one message.`);
     }
-    for (const call of calls) refuseDisabled(mount, call);
-    const step = stepOf(mount, body, calls);
+    // Each call of a batch has its own answer.
+    if (!body.batch) for (const call of calls) refuseDisabled(mount, call);
+    const step = body.batch ? undefined : stepOf(mount, body, calls);
     const resource = ownResource(mount, body);
     if (resource !== undefined) return await answerOwnResource(turn, record, body, resource);
     const streamComes = isInitialized(body) ? undefined : parts.streamOrder.before(record, idTexts.length > 0);
     if (streamComes !== undefined) await streamComes;
     if (record.upstreamSessionId === '') record = await renew(turn, record);
-    if (mount.surface.checksCalls) await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
+    const refusals = body.batch && calls.length > 0 ? await BatchRefusals.of(turn, record, body) : undefined;
+    if (!body.batch && mount.surface.checksCalls) {
+      await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
+    }
     if (calls.length < body.messages.length) await checkPrompts(turn, record, body.messages);
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;
-    const asked = { body, record, calls, idTexts, leases, list };
+    const asked = withoutRefused({ body, record, calls, idTexts, leases, list, refusals });
     if (step !== undefined) {
       if (step.runsOthers && parts.sessions.limitsCalls) await leave(turn, leases);
       const call = toolCall({ turn, record, body, timeoutMs: longest(limitsOf(mount, calls)) });
@@ -135,6 +140,13 @@ interface SessionExchange {
   readonly leases: readonly Lease[];
   /** What the answer is kept under. */
   readonly list: string | undefined;
+  readonly refusals: BatchRefusals | undefined;
+}
+
+function withoutRefused(asked: SessionExchange): SessionExchange {
+  const { refusals, body, calls } = asked;
+  if (refusals === undefined) return asked;
+  return { ...asked, body: refusals.sent(body), calls: calls.filter((call) => !refusals.refuses(call)) };
 }
 
 /** `own` is what the step of a call has prepared. */
@@ -185,10 +197,12 @@ const asItIs = (text: string): string => text;
 /** What is done with the answer where no step of a call does it. */
 function ownAnswer(
   turn: Turn,
-  { body, record, list }: SessionExchange,
+  { body, record, list, refusals }: SessionExchange,
   session: () => SessionRecord,
 ): Plan['onResponse'] {
-  const shown = listAnswer(turn, body, list, session);
+  const ofLists = listAnswer(turn, body, list, session);
+  const shown =
+    refusals === undefined ? ofLists : async (text: string) => (ofLists ?? String)(await refusals.answered(text));
   const remember = remembering(turn.parts.store, record, body);
   if (remember === undefined) return shown;
   return async (text) => {

@@ -267,7 +267,10 @@ function keep(mount: Mount, record: SessionRecord, text: string, list: string, i
 const isArray = (text: string): boolean => text.trimStart().startsWith('[');
 
 /** A message, or each of an array of them, after an edit. */
-function eachMessage(text: string, edit: (message: string) => string | Promise<string>): string | Promise<string> {
+export function eachMessage(
+  text: string,
+  edit: (message: string) => string | Promise<string>,
+): string | Promise<string> {
   if (!isArray(text)) return edit(text);
   const spans = [...elements(text)];
   const edited = spans.map(({ start, end }) => edit(text.slice(start, end)));
@@ -283,7 +286,7 @@ function together(text: string, spans: readonly Span[], edited: readonly string[
 }
 
 /** Where something stands in a text can be said of JSON only. */
-function checked(text: string): string {
+export function checked(text: string): string {
   if (!isJson(text)) throw upstreamNotJson();
   return text;
 }

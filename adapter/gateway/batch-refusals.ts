@@ -1,0 +1,81 @@
+import { AdapterError, rpcErrorText } from '../errors.ts';
+import { elements, splice } from '../exchange/json-scan.ts';
+import { type Body, isResponseTo, type Message, type Request, toolName } from '../exchange/message.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { refuseDisabled } from './admission.ts';
+import { stepOf } from './call-tool.ts';
+import { checked, eachMessage } from './lists.ts';
+import { TurnTools } from './turn-tools.ts';
+import type { Turn } from './turn.ts';
+
+/** What is wrong with one call, and says nothing about the others. */
+const OF_ONE_CALL: ReadonlySet<string> = new Set(['unknown_tool', 'tool_definition_drift', 'invalid_request']);
+
+/** Calls of a batch that do not go upstream. */
+export class BatchRefusals {
+  /** By the ids of the calls, as JSON texts. */
+  readonly #errors: ReadonlyMap<string, AdapterError>;
+
+  private constructor(errors: ReadonlyMap<string, AdapterError>) {
+    this.#errors = errors;
+  }
+
+  /** Undefined where all may go. */
+  static async of(turn: Turn, record: SessionRecord, body: Body): Promise<BatchRefusals | undefined> {
+    const errors = new Map<string, AdapterError>();
+    for (const call of body.messages) {
+      if (call.kind !== 'request' || call.method !== 'tools/call') continue;
+      // oxlint-disable-next-line no-await-in-loop -- A list that is asked for may end the session.
+      const error = await refusalOf(turn, record, body, call);
+      if (error !== undefined) errors.set(call.idText, error);
+    }
+    return errors.size === 0 ? undefined : new BatchRefusals(errors);
+  }
+
+  refuses(message: Message): boolean {
+    return message.kind === 'request' && this.#errors.has(message.idText);
+  }
+
+  /** The batch as it goes upstream: pings keep the places of calls that are refused, so that each has its answer in its turn. */
+  sent(body: Body): Body {
+    const spans = [...elements(body.text)];
+    const edits = body.messages.flatMap((message, i) => {
+      const span = spans[i];
+      if (span === undefined || !this.refuses(message)) return [];
+      return [{ ...span, with: `{"jsonrpc":"2.0","id":${(message as Request).idText},"method":"ping"}` }];
+    });
+    const text = splice(body.text, edits);
+    const messages = body.messages.map((message) =>
+      this.refuses(message) ? { ...(message as Request), method: 'ping', params: {} } : message,
+    );
+    return { ...body, bytes: Buffer.from(text), text, messages };
+  }
+
+  /** An answer of the upstream (JSON text) with the errors in the places of the pings. */
+  answered(text: string): string | Promise<string> {
+    return eachMessage(checked(text), (message) => {
+      for (const [idText, { code, message: reason, data }] of this.#errors) {
+        if (isResponseTo(message, idText)) return rpcErrorText(code, reason, idText, data);
+      }
+      return message;
+    });
+  }
+}
+
+async function refusalOf(
+  turn: Turn,
+  record: SessionRecord,
+  body: Body,
+  call: Request,
+): Promise<AdapterError | undefined> {
+  const { surface } = turn.mount;
+  try {
+    refuseDisabled(turn.mount, call);
+    stepOf(turn.mount, body, [call]);
+    if (surface.checksCalls) await surface.checkCalls(new TurnTools(turn), record, [toolName(call)]);
+    return undefined;
+  } catch (error) {
+    if (error instanceof AdapterError && OF_ONE_CALL.has(error.code)) return error;
+    throw error;
+  }
+}
