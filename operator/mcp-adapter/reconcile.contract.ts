@@ -228,12 +228,11 @@ it('does not touch what others made under the same name', async () => {
   expect((await demo.get(SERVICES))?.['spec']).toMatchObject({ selector: { app: 'other' } });
 });
 
-it('O21: takes up what nobody owns and carries its two labels, and nothing that lacks one of them', async () => {
+it('O21: takes up what nobody owns and carries its two labels', async () => {
   const labels = { 'app.kubernetes.io/managed-by': 'mcp-operator', 'mcpadapter.io/adapter': 'demo' };
-  const left = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'demo-config', namespace, labels } };
-  await real.api.create({ ...left, data: { 'config.yaml': 'mine' } }, CONFIG_MAPS);
-  const own = { name: 'demo', namespace, labels: { 'mcpadapter.io/adapter': 'demo' } };
-  await real.api.create({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: own }, SERVICE_ACCOUNTS);
+  const metadata = { name: 'demo-config', namespace, labels };
+  const data = { 'config.yaml': 'mine' };
+  await real.api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, CONFIG_MAPS);
   const demo = resource();
   await demo.apply(spec);
   const taken = await eventually(async () => {
@@ -241,9 +240,17 @@ it('O21: takes up what nobody owns and carries its two labels, and nothing that 
     return configText(configMap).includes('http://files:8000/mcp') ? configMap : undefined;
   });
   expect(taken.metadata.ownerReferences).toMatchObject([{ kind: 'McpAdapter', name: 'demo', controller: true }]);
+});
+
+it('O21: leaves alone what nobody owns and lacks one of the two labels', async () => {
+  const metadata = { name: 'demo-config', namespace, labels: { 'mcpadapter.io/adapter': 'demo' } };
+  const data = { 'config.yaml': 'mine' };
+  await real.api.create({ apiVersion: 'v1', kind: 'ConfigMap', metadata, data }, CONFIG_MAPS);
+  const demo = resource();
+  await demo.apply(spec);
   const accepted = await demo.becomes('Accepted', 'False/NameConflict');
-  expect(accepted.message).toContain('ServiceAccount demo exists already');
-  expect((await demo.get(SERVICE_ACCOUNTS))?.metadata.ownerReferences).toBeUndefined();
+  expect(accepted.message).toContain('ConfigMap demo-config exists already');
+  expect(configText(await demo.get(CONFIG_MAPS, 'demo-config'))).toBe('mine');
 });
 
 it('says what the API server refuses', async () => {
