@@ -66,6 +66,7 @@ describe('H1 T23: a resource that is large, or takes long', () => {
       podSecurity: 'restricted' as const,
       serves: { httpRoutes: true, serviceMonitors: true },
       referencesRevision: undefined,
+      apiServer: undefined,
     };
     const build = { adapter, context, services: [] };
     const built = await one.run(BUILD, build, subject('one'));
