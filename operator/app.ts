@@ -21,6 +21,7 @@ import { namespacesOf } from './runtime/namespaces.ts';
 import { SilentWatchError } from './runtime/reflector.ts';
 import { PrometheusMetrics } from './runtime/prometheus-metrics.ts';
 import { whileLeading } from './runtime/while-leading.ts';
+import { WorkerComputing } from './worker-computing.ts';
 import { scrapeGroupController } from './scrape-group/controller.ts';
 
 export interface OperatorParts {
@@ -91,7 +92,8 @@ export function createOperator({ options, credentials, log, version, instance = 
       onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
     });
     const hooks = hooksOf(metrics);
-    const parts: ControllerParts = { api: guarded, caches, events, log, hooks, options, version };
+    await using computing = new WorkerComputing();
+    const parts: ControllerParts = { api: guarded, caches, events, log, hooks, computing, options, version };
     await using adapters = mcpAdapterController(parts);
     await using groups = scrapeGroupController(parts);
     const controllers = [adapters.controller, groups.controller];

@@ -22,6 +22,7 @@ const CONTEXT = {
   serves: { httpRoutes: true, serviceMonitors: true },
   services: () => undefined,
   referencesRevision: undefined,
+  apiServer: undefined,
 };
 const server = { id: 'a', mount_path: '/a', upstream: { url: 'http://a/mcp' } };
 

@@ -1,6 +1,7 @@
 import type { Caches } from './caches.ts';
 import type { Logger } from './logger.ts';
 import type { Options } from './options.ts';
+import type { Computing } from './pods/task.ts';
 import type { ControllerHooks } from './runtime/controller.ts';
 import type { EventRecorder } from './runtime/events.ts';
 import type { KubernetesApi } from './runtime/kubernetes.ts';
@@ -16,6 +17,7 @@ export interface ControllerParts {
   readonly events: EventRecorder;
   readonly log: Logger;
   readonly hooks: ControllerHooks;
+  readonly computing: Computing;
   readonly options: Pick<Options, 'image' | 'podSecurity' | 'otlpEndpoint' | 'permissions'>;
   /** Of this program. */
   readonly version: string;

@@ -1,5 +1,6 @@
 import type { PodHearing } from '../pods/hear-pods.ts';
 import type { Permissions } from '../pods/permissions.ts';
+import type { Computing } from '../pods/task.ts';
 import type { Applier } from '../runtime/apply.ts';
 import type { EventRecorder } from '../runtime/events.ts';
 import type { Resource } from '../runtime/kubernetes.ts';
@@ -29,5 +30,6 @@ export interface Cluster {
   readonly hearing: PodHearing<PodHealth>;
   readonly greeter: Greeter;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & { readonly permissions: Permissions };
+  readonly computing: Computing;
   readonly now: () => Date;
 }

@@ -31,7 +31,7 @@ export function mcpAdapterController(
   parts: ControllerParts,
   handshake = createHandshake(parts.version),
 ): { readonly controller: Controller } & AsyncDisposable {
-  const { api, caches, events, log, hooks, options } = parts;
+  const { api, caches, events, log, hooks, options, computing } = parts;
   const client = new PodClient(ADAPTER_HEALTH);
   const inquiries = new Inquiries({ onError: (error) => log.warn({ err: error }, 'an adapter could not be asked') });
   const onNews = (key: Key): void => controller.enqueue(key);
@@ -53,6 +53,7 @@ export function mcpAdapterController(
     hearing: new PodHearing({ client, source: ADAPTER_HEALTH, inquiries, onNews }),
     greeter: new Greeter({ shakeHands: handshake.shakeHands, inquiries, onNews }),
     settings: options,
+    computing,
     now: () => new Date(),
   };
   const controller = new Controller({

@@ -1,5 +1,7 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import { Budget, BudgetError, RESOURCE_MS } from '../pods/budget.ts';
+import { Budget, RESOURCE_MS } from '../pods/budget.ts';
+import { RefusedError } from '../pods/refused-error.ts';
+import type { Subject } from '../pods/task.ts';
 import { newestPods, referencesRevision } from '../pods/revision.ts';
 import type { ApplyReport } from '../runtime/apply.ts';
 import { textAt } from '../runtime/raw.ts';
@@ -9,14 +11,16 @@ import { contestsOf } from '../pods/contests.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
 import { happenings } from './announce.ts';
-import { type Child, build } from './build.ts';
-import { type Checked, check } from './check.ts';
+import type { Child } from './build.ts';
+import type { Checked } from './check.ts';
 import type { Cluster } from './cluster.ts';
+import type { EffectiveConfig } from './effective-config.ts';
 import { configMapName } from './labels.ts';
 import { type Observed, familyOf, observe, ownChild } from './observe.ts';
 import { nextLook } from './next-look.ts';
 import { type Verdict, problemsText, report } from './report.ts';
 import { situationOf } from './situation.ts';
+import { BUILD, CHECK, type FoundService } from './tasks.ts';
 
 /** Brings what a McpAdapter consists of to what its spec says, and its status to what is so. */
 export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal): Promise<Result> {
@@ -24,7 +28,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   if (observed === undefined) return forget(key, cluster); // owner references collect the rest
 
   await retainClaim(observed, cluster, signal);
-  const { checked, children } = await considered(observed, cluster, signal);
+  const { checked, children, config, warnings } = await considered(observed, cluster, signal);
   const paused = isPaused(checked);
   const applied =
     children === undefined
@@ -34,7 +38,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
     ? verdictOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
-  const situation = situationOf({ observed, checked, verdict, paused, applied }, cluster);
+  const situation = situationOf({ observed, checked, config, warnings, verdict, paused, applied }, cluster);
   const status = report(situation);
   const { changed, retryAfterMs } = await cluster.status.write(observed.resource, status, signal);
   for (const happening of [...happenings(changed), ...contestsOf(applied)])
@@ -45,34 +49,39 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
 
 interface Considered {
   readonly checked: Checked;
+  /** What of the configuration is known; undefined when it is not valid. */
+  readonly config?: EffectiveConfig;
+  readonly warnings: readonly string[];
   /** What is wanted; undefined when nothing is to be applied. */
   readonly children?: Child[];
 }
 
-/**
- * Check and build within the time that one resource may take. A program that has just started also compiles itself, so
- * only a second attempt that takes too long makes the resource invalid.
- */
+/** Check and build; a resource that cannot be worked on, or not in the time that one may take, is invalid. */
 async function considered(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<Considered> {
-  const attempt = async (): Promise<Considered> => {
-    const budget = new Budget(RESOURCE_MS);
-    const served = { ...observed.serves, existingClaimModes: accessModes(observed) };
-    const checked = budget.during(() => check(observed.resource, served, cluster.settings.permissions, budget));
-    if (!checked.ok || isPaused(checked)) return { checked };
-    return { checked, children: await desired(checked.adapter, observed, cluster, budget, signal) };
-  };
+  const { uid, generation } = observed.resource.metadata;
+  const subject = { id: `${uid} ${generation}`, path: 'spec', budget: new Budget(RESOURCE_MS), signal };
   try {
-    return await attempt();
+    const resource = withoutStatus(observed.resource);
+    const served = { httpRoutes: observed.serves.httpRoutes, existingClaimModes: accessModes(observed) };
+    const question = { resource, served, permissions: cluster.settings.permissions };
+    const answer = await cluster.computing.run(CHECK, question, subject);
+    if (!answer.ok) return { checked: answer, warnings: [] };
+    const adapter = observed.resource as unknown as McpAdapter;
+    const known = { checked: { ok: true, adapter } as const, config: answer.config, warnings: answer.warnings };
+    if (isPaused(known.checked)) return known;
+    return { ...known, children: await desired(adapter, observed, cluster, subject, signal) };
   } catch (error) {
-    if (!(error instanceof BudgetError)) throw error;
-  }
-  try {
-    return await attempt();
-  } catch (error) {
-    if (!(error instanceof BudgetError)) throw error;
-    return { checked: { ok: false, reason: 'InvalidSpec', problems: [error.problem] } };
+    if (!(error instanceof RefusedError)) throw error;
+    return { checked: { ok: false, reason: 'InvalidSpec', problems: [error.problem] }, warnings: [] };
   }
 }
+
+const withoutStatus = ({ apiVersion, kind, metadata, spec }: KubernetesObject): KubernetesObject => ({
+  apiVersion,
+  kind,
+  metadata,
+  spec,
+});
 
 const isPaused = (checked: Checked): boolean => checked.ok && checked.adapter.spec.paused === true;
 
@@ -99,31 +108,28 @@ async function desired(
   adapter: McpAdapter,
   observed: Observed,
   cluster: Cluster,
-  budget: Budget,
+  subject: Subject,
   signal: AbortSignal,
 ): Promise<Child[]> {
   const deployment = ownChild(observed, DEPLOYMENTS, observed.key.name);
-  const revision = referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health);
   const context = {
-    ...cluster.settings,
+    image: cluster.settings.image,
+    podSecurity: cluster.settings.podSecurity,
     serves: observed.serves,
     apiServer: cluster.settings.permissions.apiServer,
-    referencesRevision: revision,
+    referencesRevision: referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health),
     existingClaimModes: accessModes(observed),
     liveConfigMap: ownChild(observed, CONFIG_MAPS, configMapName(adapter)),
-    unreadable: (namespace: string, name: string) => cluster.services.unreadable({ namespace, name }),
   };
-  const found = new Map<string, Awaited<ReturnType<typeof cluster.services.get>>>();
+  const resource = withoutStatus(adapter as unknown as KubernetesObject) as unknown as McpAdapter;
+  const services: FoundService[] = [];
   for (;;) {
-    const missing = new Map<string, Key>();
-    const services = (namespace: string, name: string): KubernetesObject | undefined => {
-      const text = `${namespace}/${name}`;
-      if (!found.has(text)) missing.set(text, { namespace, name });
-      return found.get(text);
-    };
-    const children = budget.during(() => build(adapter, { ...context, budget, services }));
-    if (missing.size === 0) return children;
-    for (const [text, key] of missing) found.set(text, await cluster.services.get(key, signal));
+    const { children, missing } = await cluster.computing.run(BUILD, { adapter: resource, context, services }, subject);
+    if (missing.length === 0) return children;
+    for (const key of missing) {
+      const service = await cluster.services.get(key, signal);
+      services.push({ key, service, isUnreadable: cluster.services.unreadable(key) });
+    }
   }
 }
 

@@ -11,27 +11,28 @@ import { DEPLOYMENTS, NETWORK_POLICIES, SERVICES, STORAGE_CLAIMS } from '../runt
 import { publicUrl, serviceOrigin } from './address.ts';
 import type { Checked } from './check.ts';
 import type { Cluster } from './cluster.ts';
-import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
+import type { EffectiveConfig } from './effective-config.ts';
 import { type Observed, ownChild } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './ready.ts';
 import type { NetworkState, Situation, Verdict } from './report.ts';
 import type { StorageState } from './storage-state.ts';
 import type { PodHealth } from './pod-health.ts';
 import { toldHealth } from './told-health.ts';
-import { warningsOf } from './warnings.ts';
 
 export interface Outcome {
   readonly observed: Observed;
   readonly checked: Checked;
+  /** What of the configuration is known; undefined when it is not valid. */
+  readonly config: EffectiveConfig | undefined;
+  readonly warnings: readonly string[];
   readonly verdict: Verdict;
   readonly paused: boolean;
   readonly applied: ApplyReport | undefined;
 }
 
 export function situationOf(outcome: Outcome, cluster: Cluster): Situation {
-  const { observed, checked, verdict, paused } = outcome;
+  const { observed, checked, config, warnings, verdict, paused } = outcome;
   const { name } = observed.key;
-  const config = checked.ok ? effectiveConfig(checked.adapter.spec) : undefined;
   const deployment = live(outcome, DEPLOYMENTS, name);
   const service = live(outcome, SERVICES, name);
   return {
@@ -49,7 +50,7 @@ export function situationOf(outcome: Outcome, cluster: Cluster): Situation {
         : withoutDetails(observed.health),
     isHeard: observed.isHeard,
     handshake: greeting({ observed, deployment, service, config }, cluster),
-    warnings: checked.ok && config !== undefined ? warningsOf(checked.adapter.spec, config) : [],
+    warnings,
     now: cluster.now(),
   };
 }

@@ -51,6 +51,12 @@ export class Budget {
     if (this.#spentMs + current > this.#limitMs) throw new BudgetError(this.#limitMs, path);
   }
 
+  /** Forgets what was done: a program that has just started also compiles itself. */
+  anew(): this {
+    this.#spentMs = 0;
+    return this;
+  }
+
   /** Counts what was done earlier for the same, and is remembered. */
   charge(ms: number): void {
     this.#spentMs += ms;

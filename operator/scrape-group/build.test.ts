@@ -13,7 +13,7 @@ import { groupOf } from './group.ts';
 import { ownerReferences } from './owners.ts';
 import { type ShardPlan, plan } from './plan.ts';
 import { ALL_PERMISSIONS } from '../pods/permissions.ts';
-import { preparing, rememberingPrepare } from './prepare.ts';
+import { type Prepared, preparing } from './prepare.ts';
 import { stateIsTemporary } from './state-volume.ts';
 import { first, source } from './testing/sources.ts';
 import { variablePrefix } from './variables.ts';
@@ -160,7 +160,12 @@ describe('the state', () => {
 });
 
 describe('a group that is too large for one ConfigMap', () => {
-  const remembering = rememberingPrepare(preparing(ALL_PERMISSIONS));
+  const known = new Map<ApiScrapeSource, Prepared>();
+  const remembering = (one: ApiScrapeSource): Prepared => {
+    const prepared = known.get(one) ?? preparing(ALL_PERMISSIONS)(one);
+    known.set(one, prepared);
+    return prepared;
+  };
   const made = new Map<string, ApiScrapeSource>();
   const many = (count: number): ApiScrapeSource[] => [
     first('first', { replicas: 1 }),

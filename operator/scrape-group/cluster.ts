@@ -8,7 +8,7 @@ import type { Cache } from '../runtime/reconciler.ts';
 import type { StatusWriter } from '../runtime/status.ts';
 import type { BuildContext } from './build-context.ts';
 import type { ScraperHealth } from './health.ts';
-import type { Prepare } from './prepare.ts';
+import type { PrepareAll } from './prepare.ts';
 
 /** Everything outside that a reconcile of a group reads and writes. */
 export interface Cluster {
@@ -24,7 +24,7 @@ export interface Cluster {
   readonly events: Pick<EventRecorder, 'record'>;
   readonly hearing: PodHearing<ScraperHealth>;
   readonly now: () => Date;
-  readonly prepare: Prepare;
+  readonly prepare: PrepareAll;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {
     readonly permissions: Permissions;
     /** Collector of groups that name none. */

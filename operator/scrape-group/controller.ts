@@ -1,7 +1,6 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
 import { PodClient } from '../pods/ask-pods.ts';
-import { Budget, RESOURCE_MS } from '../pods/budget.ts';
 import { EXACT_FIELDS } from '../pods/exact-fields.ts';
 import { PodHearing } from '../pods/hear-pods.ts';
 import { Applier } from '../runtime/apply.ts';
@@ -16,7 +15,7 @@ import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group.ts';
 import { SCRAPER_HEALTH } from './health.ts';
 import { GROUP_LABEL } from './names.ts';
-import { preparing, rememberingPrepare } from './prepare.ts';
+import { rememberingPrepare } from './prepare.ts';
 import { reconcile } from './reconcile.ts';
 
 const SERVICES_KEPT_MS = 60_000;
@@ -26,7 +25,7 @@ const SERVICES_KEPT_MS = 60_000;
  * closes its connections; stop it before.
  */
 export function scrapeGroupController(parts: ControllerParts): { readonly controller: Controller } & AsyncDisposable {
-  const { api, caches, events, log, hooks, options } = parts;
+  const { api, caches, events, log, hooks, options, computing } = parts;
   const { sources, scraperPods, children } = caches;
   const client = new PodClient(SCRAPER_HEALTH);
   const inquiries = new Inquiries({ onError: (error) => log.warn({ err: error }, 'a scraper could not be asked') });
@@ -46,7 +45,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
       onNews: (key) => controller.enqueue(key),
     }),
     now: () => new Date(),
-    prepare: rememberingPrepare(preparing(options.permissions, () => new Budget(RESOURCE_MS))),
+    prepare: rememberingPrepare(options.permissions, computing),
     settings: options,
   };
   const controller = new Controller({

@@ -1,7 +1,10 @@
+import { setImmediate } from 'node:timers/promises';
 import type { Problem } from '../../crds/config/problem.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { type Budget, ownFilesBudget, withinBudget } from '../pods/budget.ts';
+import { Budget, RESOURCE_MS, ownFilesBudget, withinBudget } from '../pods/budget.ts';
+import { RefusedError } from '../pods/refused-error.ts';
+import type { Computing, Task } from '../pods/task.ts';
 import type { Permissions } from '../pods/permissions.ts';
 import { sizeProblems } from '../pods/size.ts';
 import { checkSpec } from './check.ts';
@@ -34,30 +37,62 @@ export type Prepare = (source: ApiScrapeSource) => Prepared;
  * @param budgetOf what one resource may take; a resource that takes longer has that as its problem
  */
 export function preparing(permissions: Permissions, budgetOf: () => Budget = ownFilesBudget): Prepare {
-  return (source) =>
-    withinBudget(
-      'source',
-      (budget) => prepared(source, permissions, budget),
-      ({ path, message }) => ({
-        problems: [{ path, message, reason: 'InvalidSpec' }],
-        settings: [],
-        member: undefined,
-      }),
-      budgetOf,
-    );
+  return (source) => withinBudget('source', (budget) => prepared(source, permissions, budget), refused, budgetOf);
 }
 
-/** As `preparing`, and does an object only once, as long as the object lives: the objects of caches never change. */
-export function rememberingPrepare(prepare: Prepare): Prepare {
+interface PrepareQuestion {
+  readonly source: Pick<ApiScrapeSource, 'metadata' | 'spec'>;
+  readonly permissions: Permissions;
+}
+
+export const PREPARE: Task<PrepareQuestion, Prepared> = {
+  name: 'prepare-source',
+  run: ({ source, permissions }, budget) => prepared(source, permissions, budget),
+};
+
+/** Prepares sources, each in the time that one resource may take, before their group is looked at. */
+export type PrepareAll = (sources: readonly ApiScrapeSource[], signal: AbortSignal) => Promise<Prepare>;
+
+/** Does an object only once, as long as the object lives: the objects of caches never change. */
+export function rememberingPrepare(permissions: Permissions, computing: Computing): PrepareAll {
   const known = new WeakMap<ApiScrapeSource, Prepared>();
-  return (source) => {
-    const prepared = known.get(source) ?? prepare(source);
-    known.set(source, prepared);
-    return prepared;
+  const prepare = async ({ metadata, spec }: ApiScrapeSource, signal: AbortSignal): Promise<Prepared> => {
+    const id = `${metadata.uid} ${metadata.generation}`;
+    const subject = { id, path: 'source', budget: new Budget(RESOURCE_MS), signal };
+    try {
+      return await computing.run(PREPARE, { source: { metadata, spec }, permissions }, subject);
+    } catch (error) {
+      if (!(error instanceof RefusedError)) throw error;
+      return refused(error.problem);
+    }
+  };
+  return async (sources, signal) => {
+    const all = new Map<ApiScrapeSource, Prepared>();
+    let since = performance.now();
+    for (const source of sources) {
+      const one = known.get(source) ?? (await prepare(source, signal));
+      known.set(source, one);
+      all.set(source, one);
+      if (performance.now() - since < RESOURCE_MS) continue;
+      // Of thousands, each takes its time.
+      await setImmediate();
+      since = performance.now();
+    }
+    return (source) => all.get(source) ?? refused({ path: 'source', message: 'came too late' });
   };
 }
 
-function prepared(source: ApiScrapeSource, permissions: Permissions, budget: Budget): Prepared {
+const refused = ({ path, message }: Problem): Prepared => ({
+  problems: [{ path, message, reason: 'InvalidSpec' }],
+  settings: [],
+  member: undefined,
+});
+
+function prepared(
+  source: Pick<ApiScrapeSource, 'metadata' | 'spec'>,
+  permissions: Permissions,
+  budget: Budget,
+): Prepared {
   const large = sizeProblems(source.spec, []);
   if (large.length > 0) {
     const problems = large.map(({ message }) => ({ path: 'source', message, reason: 'InvalidSpec' as const }));
@@ -77,7 +112,11 @@ export interface SpecProblem extends Pick<Problem, 'path' | 'message'> {
   readonly reason: 'InvalidSpec' | 'UndeclaredVariable';
 }
 
-function problemsOf({ metadata, spec }: ApiScrapeSource, permissions: Permissions, budget: Budget): SpecProblem[] {
+function problemsOf(
+  { metadata, spec }: Pick<ApiScrapeSource, 'metadata' | 'spec'>,
+  permissions: Permissions,
+  budget: Budget,
+): SpecProblem[] {
   const prefix = variablePrefix(metadata.name);
   const invalid = checkSpec(spec, { permissions, budget, namespace: metadata.namespace ?? 'default', prefix }).map(
     ({ path, message }) => ({
@@ -101,7 +140,7 @@ function problemsOf({ metadata, spec }: ApiScrapeSource, permissions: Permission
   ];
 }
 
-function memberOf({ metadata: { name }, spec }: ApiScrapeSource): Member {
+function memberOf({ metadata: { name }, spec }: Pick<ApiScrapeSource, 'metadata' | 'spec'>): Member {
   const entry = renamedReferences<unknown>(spec.source, name) as Record<string, unknown>;
   return { resource: name, entry, text: renderEntry(name, entry), ...podVariables(spec, name) };
 }

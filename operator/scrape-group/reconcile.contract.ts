@@ -27,6 +27,7 @@ import {
 } from '../runtime/resources.ts';
 import { noted, type RealApi, startRealApi, writesOf } from '../runtime/testing/real-api.ts';
 import { fileHash } from './config-map.ts';
+import { WorkerComputing } from '../worker-computing.ts';
 import { scrapeGroupController } from './controller.ts';
 import { goldenGroups } from './golden-groups.ts';
 import { first, source } from './testing/sources.ts';
@@ -70,7 +71,8 @@ async function operator(): Promise<Operator> {
     otlpEndpoint: undefined,
     permissions: DEFAULT_PERMISSIONS,
   } as const;
-  const made = scrapeGroupController({ api, caches, events, log, hooks, options, version: 'test' });
+  const computing = new WorkerComputing();
+  const made = scrapeGroupController({ api, caches, events, log, hooks, computing, options, version: 'test' });
   namespaces.start();
   caches.start();
   await caches.synced;
@@ -81,6 +83,7 @@ async function operator(): Promise<Operator> {
     async [Symbol.asyncDispose]() {
       await made.controller.stop();
       await made[Symbol.asyncDispose]();
+      await computing[Symbol.asyncDispose]();
       await events.flush();
       await caches.stop();
       await namespaces.stop();

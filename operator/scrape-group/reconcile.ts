@@ -31,7 +31,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const group = groupOf(observed.sources, {
     otlpEndpoint: cluster.settings.otlpEndpoint,
     running: observed.running,
-    prepare: cluster.prepare,
+    prepare: await cluster.prepare(observed.sources, signal),
   });
   const plans = plan(group, { ...key, owners: observed.ownership.owners, shards: observed.shards });
   const applied = mayApply(group)

@@ -42,7 +42,7 @@ export interface Setting {
 export type Settings = ReadonlyMap<string, Setting>;
 
 /** Everything that the resource says about its group. */
-export function settingsOf({ metadata: { name }, spec }: ApiScrapeSource): Setting[] {
+export function settingsOf({ metadata: { name }, spec }: Pick<ApiScrapeSource, 'metadata' | 'spec'>): Setting[] {
   const pod = POD_FIELDS.filter((field) => spec[field] !== undefined && spec[field] !== null).map((field) => ({
     path: [field],
     value: spec[field],

@@ -136,7 +136,7 @@ export const THREATS: readonly Threat[] = [
     id: 'T23',
     threat: 'A neighbour holds up the operator',
     defence:
-      'Pods are asked beside the queue; a resource has 50 ms of computing time, and sizes are counted before references are resolved.',
+      'Pods are asked beside the queue; a resource has 50 ms of computing time on the event loop, and larger ones go to a thread that can be ended; sizes are counted before references are resolved.',
   },
   {
     id: 'T24',

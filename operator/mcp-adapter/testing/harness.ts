@@ -20,6 +20,7 @@ import {
 } from '../../runtime/resources.ts';
 import { textAt } from '../../runtime/raw.ts';
 import { noted, writesOf } from '../../runtime/testing/real-api.ts';
+import { WorkerComputing } from '../../worker-computing.ts';
 import { mcpAdapterController } from '../controller.ts';
 import { type HandshakeTarget, createHandshake } from '../handshake.ts';
 
@@ -70,12 +71,14 @@ export function startController(
   const caches = createCaches({ api: watched, namespaces, onError, onWatch: () => {} });
   const events = new EventRecorder({ api: watched, instance: 'test', suffix: () => randomUUID().replaceAll('-', '') });
   const real = createHandshake('test');
+  const computing = new WorkerComputing();
   const parts = {
     api: watched,
     caches,
     events,
     log,
     hooks: { reconciled() {}, queueDepth() {} },
+    computing,
     options: {
       image: 'adapter:1',
       podSecurity: 'restricted' as const,
@@ -97,6 +100,7 @@ export function startController(
     async [Symbol.asyncDispose]() {
       await adapters.controller.stop();
       await adapters[Symbol.asyncDispose]();
+      await computing[Symbol.asyncDispose]();
       await events.flush();
       await caches.stop();
       await namespaces.stop();
