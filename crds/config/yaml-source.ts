@@ -164,7 +164,7 @@ function refuseRepetition(contents: Node | null, { targets }: Aliases): void {
       const target = targets.get(node);
       return target === undefined ? 1 : sizeOf(target);
     }
-    if (!isMap<unknown>(node) && !isSeq(node)) return 1;
+    if (!isMap(node) && !isSeq(node)) return 1;
     const before = known.get(node);
     if (before !== undefined) return before;
     if (open.has(node)) throw new Error('an anchor contains an alias of itself');
