@@ -21,7 +21,7 @@ export interface ComputingLimits {
   readonly heapMb: number;
 }
 
-const LIMITS: ComputingLimits = { smallQuestion: 16_384, taskMs: 5000, heapMb: 128 };
+const LIMITS: ComputingLimits = { smallQuestion: 16_384, taskMs: 10_000, heapMb: 128 };
 const PROGRAM = new URL(
   import.meta.url.endsWith('.ts') ? './computing-worker.ts' : './computing-worker.js',
   import.meta.url,
@@ -127,6 +127,7 @@ export class WorkerComputing implements Computing, AsyncDisposable {
       };
       signal.addEventListener('abort', onAbort);
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
       worker.postMessage(asked);
     });
     this.#idle = setTimeout(() => void this.#end(), IDLE_MS).unref();
