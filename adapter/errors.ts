@@ -66,6 +66,7 @@ export const ERRORS = {
     detail: 'Prompts of this server have changed since this session saw them first.',
   },
   unknown_prompt: { status: 200, rpc: -32602, detail: 'Unknown prompt.' },
+  unknown_task: { status: 200, rpc: -32602, detail: 'Unknown task.' },
   unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
   upstream_session_terminated: {
     status: 200,

@@ -4,7 +4,8 @@ import { type Body, isResponseTo, type Message, type Request, toolName } from '.
 import type { SessionRecord } from '../state/state-store.ts';
 import { refuseDisabled } from './admission.ts';
 import { stepOf } from './call-tool.ts';
-import { checked, eachMessage } from './lists.ts';
+import { checked } from './checked.ts';
+import { eachMessage } from './each-message.ts';
 import { TurnTools } from './turn-tools.ts';
 import type { Turn } from './turn.ts';
 

@@ -64,7 +64,7 @@ export async function eventStream(turn: Turn): Promise<void> {
     timeoutMs: null,
     onTimeout: () => new AdapterError('upstream_timeout'),
     // The answer to a list or a call may be taken up again here.
-    onResponse: calls === undefined ? stray : async (text) => (await calls.answer(text)) ?? stray?.(text) ?? text,
+    onResponse: calls === undefined ? stray : async (text) => (await calls.answer(text)) ?? stray(text),
     takesArrays: true,
     onListChanged: mount.lists.enabled ? () => parts.store.dropLists(record) : undefined,
     again: async (status) => {

@@ -17,6 +17,7 @@ import { ownUpstreamOf } from './own-upstream.ts';
 import { planOf } from './plan-of.ts';
 import { answerOwnResource, ownResource } from './resources.ts';
 import { remembering } from './remembered.ts';
+import { requireOwnTasks, withTasks } from './session-tasks.ts';
 import { renew } from './session-upstream.ts';
 import { longest, requestTimeout, timeoutResults } from './time-limits.ts';
 import { TurnTools } from './turn-tools.ts';
@@ -53,7 +54,10 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (!body.batch && mount.surface.checksCalls) {
       await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
     }
-    if (calls.length < body.messages.length) await checkPrompts(turn, record, body.messages);
+    if (calls.length < body.messages.length) {
+      await requireOwnTasks(parts.store, record, body.messages);
+      await checkPrompts(turn, record, body.messages);
+    }
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;
@@ -174,8 +178,13 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
       void cancelUpstream(turn, current, unanswered);
       return timeoutResults(mount.serverId, open, limitsOf(mount, open));
     },
-    onResponse: own === undefined ? ownAnswer(turn, asked, session) : own.onResponse,
-    onStray: strayAnswer(turn, session) ?? asItIs,
+    onResponse: withTasks(
+      parts.store,
+      record,
+      body,
+      own === undefined ? ownAnswer(turn, asked, session) : own.onResponse,
+    ),
+    onStray: strayAnswer(turn, session),
     // Only the revision with batches has them, and clients of others read them all the same.
     takesArrays: true,
     // A client goes on when it has its result: the place must be free by then, not only when the stream ends.
@@ -191,8 +200,6 @@ function sessionPlan(turn: Turn, asked: SessionExchange, own: ForwardedCall | un
         : (outcome, goesOn) => endCall(turn, leases, own.onEnd?.(outcome, goesOn)),
   });
 }
-
-const asItIs = (text: string): string => text;
 
 /** What is done with the answer where no step of a call does it. */
 function ownAnswer(

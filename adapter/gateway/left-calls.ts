@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Answer } from '../exchange/answer.ts';
 import { locate } from '../exchange/json-scan.ts';
 import type { SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
+import { keepTask } from './session-tasks.ts';
 import type { LeftCall, TakenUpCall, Turn } from './turn.ts';
 
 type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
@@ -40,6 +41,7 @@ export class LeftCalls {
     const taken = this.#turn.mount.steps.get(left.tool)?.takeUp?.(this.#turn, this.#record(), left);
     if (taken === undefined) return undefined;
     this.#taken.push(taken);
+    await keepTask(this.#turn.parts.store, this.#record(), text);
     return taken.onResponse(text);
   }
 

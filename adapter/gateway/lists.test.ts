@@ -187,12 +187,10 @@ describe('what the adapter adds', () => {
   test('stands in an answer that is taken up again', async () => {
     listed = ['{"uri":"1"}'];
     const mount = adding();
-    expect(await strayAnswer(turnOn(mount), () => record)?.(ONE_TOOL)).toBe(
-      ONE_TOOL.replace('}]', '},{"name":"help"}]'),
-    );
-    expect(await strayAnswer(turnOn(mount), () => record)?.(RESOURCES)).toBe(RESOURCES.replace(' ]', ' ,{"uri":"1"}]'));
+    expect(await strayAnswer(turnOn(mount), () => record)(ONE_TOOL)).toBe(ONE_TOOL.replace('}]', '},{"name":"help"}]'));
+    expect(await strayAnswer(turnOn(mount), () => record)(RESOURCES)).toBe(RESOURCES.replace(' ]', ' ,{"uri":"1"}]'));
     const result = '{"jsonrpc":"2.0","id":1,"result":{"content":[],"tools":[],"resources":[]}}';
-    expect(await strayAnswer(turnOn(mount), () => record)?.(result)).toBe(result);
-    expect(strayAnswer(turnOn(plain()), () => record)).toBeUndefined();
+    expect(await strayAnswer(turnOn(mount), () => record)(result)).toBe(result);
+    expect(await strayAnswer(turnOn(plain()), () => record)(TOOLS)).toBe(TOOLS);
   });
 });

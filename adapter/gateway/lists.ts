@@ -1,13 +1,16 @@
 import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
-import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { folded, locate, members, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { checked, isJson } from './checked.ts';
+import { eachMessage, isArray } from './each-message.ts';
 import { LISTS, type ListName } from './list-of.ts';
 import { otherList } from './other-list.ts';
 import type { OwnResources } from './own-resources.ts';
+import { ownTasks } from './session-tasks.ts';
 import type { Page } from './tool-surface.ts';
 import { TurnTools } from './turn-tools.ts';
 import type { Mount, Turn } from './turn.ts';
@@ -77,28 +80,31 @@ export function cachedList(
 
 /**
  * A response that is taken up again on another stream, or comes where it was not asked for; what had been asked is not
- * known here. Undefined: such responses pass as they are.
+ * known here.
  */
-export function strayAnswer(
-  turn: Turn,
-  record: () => SessionRecord,
-): ((text: string) => string | Promise<string>) | undefined {
-  const { surface, texts, resources } = turn.mount;
-  if (!surface.any && !texts.any && resources === undefined) return undefined;
+export function strayAnswer(turn: Turn, record: () => SessionRecord): (text: string) => string | Promise<string> {
   return (text) => resumedAnswer(turn, record(), text);
 }
 
 function resumedAnswer(turn: Turn, record: SessionRecord, text: string): string | Promise<string> {
   return eachMessage(checked(text), (message) => {
-    const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
-    const kind = (['tools', 'resources', 'prompts', 'templates'] as const).find((one) => has(LISTS[one].member));
-    if (kind === undefined) return message;
-    // The result of a call or a read may have members of these names; then there is nothing to add to them.
-    const page = has('content') || has('contents') ? 'later' : 'unknown';
-    const shown = shownMessage(turn, record, message, { kind, page });
+    const shown = resumedMessage(turn, record, message);
     if (typeof shown === 'string') return shown;
     return shown.catch((error: unknown) => refused(turn, error, idOf(message)));
   });
+}
+
+function resumedMessage(turn: Turn, record: SessionRecord, message: string): string | Promise<string> {
+  const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
+  const kind = (['tools', 'resources', 'prompts', 'templates'] as const).find((one) => has(LISTS[one].member));
+  // The result of a call or a read may have members of these names; then there is nothing to add to them.
+  const isContent = has('content') || has('contents');
+  if (kind !== undefined) {
+    const listing = { kind, page: isContent ? 'later' : 'unknown' } as const;
+    return changes(turn.mount, listing) ? shownMessage(turn, record, message, listing) : message;
+  }
+  const isOfTasks = !isContent && (has('task') || has('tasks'));
+  return isOfTasks ? ownTasks(turn.parts.store, record, message) : message;
 }
 
 /** Whether an upstream without sessions has nothing to say about a list, so that all of it is the adapter's own. */
@@ -262,40 +268,4 @@ function keep(mount: Mount, record: SessionRecord, text: string, list: string, i
       ? isValid()
       : mount.lists.set(record, list, text.slice(result.start, result.end), Date.now(), isValid);
   if (!isKept) throw upstreamNotJson();
-}
-
-const isArray = (text: string): boolean => text.trimStart().startsWith('[');
-
-/** A message, or each of an array of them, after an edit. */
-export function eachMessage(
-  text: string,
-  edit: (message: string) => string | Promise<string>,
-): string | Promise<string> {
-  if (!isArray(text)) return edit(text);
-  const spans = [...elements(text)];
-  const edited = spans.map(({ start, end }) => edit(text.slice(start, end)));
-  if (edited.every((one) => typeof one === 'string')) return together(text, spans, edited);
-  return Promise.all(edited.map(async (one) => one)).then((all) => together(text, spans, all));
-}
-
-function together(text: string, spans: readonly Span[], edited: readonly string[]): string {
-  return splice(
-    text,
-    spans.map((span, i) => ({ ...span, with: edited[i] ?? '' })),
-  );
-}
-
-/** Where something stands in a text can be said of JSON only. */
-export function checked(text: string): string {
-  if (!isJson(text)) throw upstreamNotJson();
-  return text;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }

@@ -1,0 +1,94 @@
+import { hash } from 'node:crypto';
+
+import { AdapterError } from '../errors.ts';
+import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
+import type { Body, Message } from '../exchange/message.ts';
+import type { Plan } from '../exchange/plan.ts';
+import type { FirstTextTime } from '../state/first-texts.ts';
+import type { SessionKey, StateStore } from '../state/state-store.ts';
+import { checked } from './checked.ts';
+import { eachMessage } from './each-message.ts';
+
+type Store = Pick<StateStore, 'firstTexts' | 'now'>;
+
+const ABOUT_ONE: ReadonlySet<string> = new Set(['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update']);
+const LIST = 'tasks/list';
+/** How long a task is known after it was made or asked for last. */
+const KEPT_MS = 86_400_000;
+/** Of one list. */
+const LOOKS_AT_ONCE = 100;
+
+/**
+ * Throws for messages about tasks that were not made for this session, whether another one has them or nobody: many
+ * servers know a task by nothing but its id.
+ */
+export async function requireOwnTasks(store: Store, session: SessionKey, messages: readonly Message[]): Promise<void> {
+  for (const message of messages) {
+    if (message.kind === 'response' || !ABOUT_ONE.has(message.method)) continue;
+    // oxlint-disable-next-line no-await-in-loop -- Hardly ever more than one.
+    if (!(await isOwn(store, session, message.params['taskId']))) throw new AdapterError('unknown_task');
+  }
+}
+
+/** The work on an answer, with that on tasks before it where the body asks for some. */
+export function withTasks(
+  store: Store,
+  session: SessionKey,
+  body: Body,
+  onResponse: Plan['onResponse'],
+): Plan['onResponse'] {
+  if (!body.messages.some(asksForTasks)) return onResponse;
+  return async (text, head) => {
+    const shown = await eachMessage(checked(text), (message) => ownTasks(store, session, message));
+    return onResponse === undefined ? shown : onResponse(shown, head);
+  };
+}
+
+/** A response message as the session may see it: its task is remembered, and its list has only those that are. */
+export async function ownTasks(store: Store, session: SessionKey, message: string): Promise<string> {
+  await keepTask(store, session, message);
+  const list = locate(message, ['result', 'tasks']);
+  return list === undefined ? message : ownListed(store, session, message, list);
+}
+
+/** Remembers the task that a response message brings, if it does. */
+export async function keepTask(store: Store, session: SessionKey, message: string): Promise<void> {
+  const made = valueAt(message, locate(message, ['result', 'task', 'taskId']));
+  if (typeof made === 'string') await store.firstTexts.keep(nameOf(session, made), '', time(store));
+}
+
+async function ownListed(store: Store, session: SessionKey, message: string, list: Span): Promise<string> {
+  const listed = [...elements(message, list.start)].map(({ start, end }) => message.slice(start, end));
+  const own: string[] = [];
+  for (let i = 0; i < listed.length; i += LOOKS_AT_ONCE) {
+    const some = listed.slice(i, i + LOOKS_AT_ONCE);
+    const ids = some.map((task) => valueAt(task, locate(task, ['taskId'])));
+    // oxlint-disable-next-line no-await-in-loop -- The store has others to serve.
+    const isKept = await Promise.all(ids.map((id) => isOwn(store, session, id)));
+    own.push(...some.filter((_, at) => isKept[at]));
+  }
+  return own.length === listed.length ? message : splice(message, [{ ...list, with: `[${own.join(',')}]` }]);
+}
+
+function asksForTasks(message: Message): boolean {
+  return message.kind === 'request' && (message.params['task'] !== undefined || message.method === LIST);
+}
+
+async function isOwn(store: Store, session: SessionKey, taskId: unknown): Promise<boolean> {
+  if (typeof taskId !== 'string') return false;
+  return (await store.firstTexts.find(nameOf(session, taskId), time(store))) !== undefined;
+}
+
+/** Ids are as long as servers like. A server may number the tasks of each session for itself. */
+function nameOf({ serverId, sessionId }: SessionKey, taskId: string): string {
+  return `task:${hash('sha256', JSON.stringify([serverId, sessionId, taskId]), 'base64url')}`;
+}
+
+function time(store: Store): FirstTextTime {
+  const now = store.now();
+  return { now, expiresAt: now + KEPT_MS };
+}
+
+function valueAt(text: string, span: Span | undefined): unknown {
+  return span === undefined ? undefined : JSON.parse(text.slice(span.start, span.end));
+}
