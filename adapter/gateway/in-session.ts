@@ -12,6 +12,7 @@ import { sendResult, sendShared } from './answers.ts';
 import { BatchRefusals } from './batch-refusals.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { checkPrompts } from './check-prompts.ts';
+import { hiddenUse } from './hidden-ui.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { ownUpstreamOf } from './own-upstream.ts';
 import { planOf } from './plan-of.ts';
@@ -53,7 +54,11 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (!body.batch && mount.surface.checksCalls) {
       await mount.surface.checkCalls(new TurnTools(turn), record, calls.map(toolName));
     }
-    if (calls.length < body.messages.length) await checkPrompts(turn, record, body.messages);
+    if (calls.length < body.messages.length) {
+      await checkPrompts(turn, record, body.messages);
+      const hidden = await hiddenUse(turn, record, body.messages);
+      if (hidden !== undefined) throw new AdapterError('unknown_resource', undefined, { data: { ...hidden } });
+    }
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);
     if (list !== undefined && (await answerFromCache(turn, record, list, first as Request))) return;

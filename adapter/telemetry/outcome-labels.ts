@@ -53,6 +53,7 @@ const REJECTIONS: Partial<Record<ErrorCode, RejectionReason>> = {
   unknown_tool: 'other',
   prompt_definition_drift: 'other',
   unknown_prompt: 'other',
+  unknown_resource: 'other',
   draining: 'other',
   reconciling: 'other',
 };
