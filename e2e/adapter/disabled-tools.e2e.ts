@@ -116,7 +116,10 @@ test.for([
   async ({ mode, revision }) => {
     await using upstream = await startRawUpstream(({ json }, res) => {
       const { id, method, params } = asObject(json);
-      if (id === undefined) return void res.writeHead(202).end();
+      if (id === undefined) {
+        res.writeHead(202).end();
+        return;
+      }
       const result = RESULTS[String(method)]?.(asObject(params));
       const body =
         result === undefined
