@@ -68,6 +68,7 @@ export const ERRORS = {
   unknown_prompt: { status: 200, rpc: -32602, detail: 'Unknown prompt.' },
   unknown_task: { status: 200, rpc: -32602, detail: 'Unknown task.' },
   unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
+  unknown_resource: { status: 200, rpc: -32002, detail: 'There is no such resource.' },
   upstream_session_terminated: {
     status: 200,
     rpc: -32001,

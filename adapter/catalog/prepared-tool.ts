@@ -1,6 +1,7 @@
 import { locate } from '../exchange/json-scan.ts';
 import { type Pin, pinOf } from './baseline.ts';
 import { type Catalog, isOwnTool } from './catalog.ts';
+import { uiOf } from './ui-resources.ts';
 
 /** What becomes of one definition (JSON text) of an upstream; it depends on nothing but the definition. */
 export interface PreparedTool {
@@ -16,6 +17,8 @@ export interface PreparedTool {
   readonly pin: Pin | undefined;
   /** Where its text was, or would have to be, cleaned: paths in the definition; or that it is too long. */
   readonly cleaned: readonly string[];
+  /** The `ui://` resources that it names. */
+  readonly ui: readonly string[];
 }
 
 /** It is worked on in one go, and no model reads that much about one tool. */
@@ -26,7 +29,8 @@ const TOO_LONG: readonly string[] = [`longer than ${MAX_DEFINITION_CHARS} charac
 
 export function prepareTool(definition: string, catalog: Catalog, isPinned: boolean): PreparedTool {
   const name = nameOf(definition);
-  const hidden = { name, clean: undefined, shown: undefined, pin: undefined, cleaned: NOTHING_CLEANED };
+  const ui = uiOf(definition);
+  const hidden = { name, clean: undefined, shown: undefined, pin: undefined, cleaned: NOTHING_CLEANED, ui };
   // Whatever it is, it is no tool.
   if (name === undefined) return { ...hidden, fate: 'blocked', cleaned: NO_NAME };
   if (catalog.disabled.matches(name) || isOwnTool(catalog, name)) return { ...hidden, fate: 'disabled' };
@@ -41,6 +45,7 @@ export function prepareTool(definition: string, catalog: Catalog, isPinned: bool
     shown: shown === undefined || shown === text ? undefined : copied(shown),
     pin: isPinned ? pinOf(text) : undefined,
     cleaned: modified,
+    ui,
   };
 }
 

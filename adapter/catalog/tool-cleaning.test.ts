@@ -36,7 +36,7 @@ describe('definitions are cleaned', () => {
 
 describe('of the tools that were cleaned', () => {
   const prepared = (name: string | undefined, ...cleaned: string[]): PreparedTool => {
-    return { name, fate: 'shown', clean: undefined, shown: undefined, pin: undefined, cleaned };
+    return { name, fate: 'shown', clean: undefined, shown: undefined, pin: undefined, cleaned, ui: [] };
   };
 
   test('ten are named, the others counted', () => {

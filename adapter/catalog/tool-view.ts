@@ -16,6 +16,8 @@ export interface ViewedTool {
   readonly clean: string;
   /** As clients see it to whom nothing is to be said about changes. */
   readonly shown: string;
+  /** The `ui://` resources that it names. */
+  readonly ui: readonly string[];
 }
 
 /** The list of a tools/list result of an upstream, and which tools of it clients may see. */
@@ -27,6 +29,8 @@ export interface ToolView {
   readonly isShorter: boolean;
   /** Names of tools that are hidden because of what they say. */
   readonly blocked: ReadonlySet<string>;
+  /** The `ui://` resources that tools name which are missing in `tools`. */
+  readonly hiddenUi: readonly string[];
   /** Of the definitions that are shown in another way than the upstream's. */
   readonly ownChars: number;
 }
@@ -41,19 +45,23 @@ export function listIn(result: string): Span | undefined {
 export function* toolView(list: string, prepare: (definition: string) => PreparedTool): Generator<void, ToolView> {
   const tools: ViewedTool[] = [];
   const blocked = new Set<string>();
+  const hiddenUi: string[] = [];
   let count = 0;
   let ownChars = 0;
   for (const span of elements(list)) {
     count++;
     const definition = list.slice(span.start, span.end);
-    const { name, fate, clean, shown, pin } = prepare(definition);
+    const { name, fate, clean, shown, pin, ui } = prepare(definition);
     const own = shown ?? clean;
     ownChars += own?.length ?? 0;
-    if (fate === 'shown') tools.push({ span, name, pin, clean: clean ?? definition, shown: own ?? definition });
-    else if (fate === 'blocked' && name !== undefined) blocked.add(name);
+    if (fate === 'shown') tools.push({ span, name, pin, clean: clean ?? definition, shown: own ?? definition, ui });
+    else {
+      hiddenUi.push(...ui);
+      if (fate === 'blocked' && name !== undefined) blocked.add(name);
+    }
     yield;
   }
-  return { list, tools, isShorter: tools.length < count, blocked, ownChars };
+  return { list, tools, isShorter: tools.length < count, blocked, hiddenUi, ownChars };
 }
 
 /**

@@ -12,6 +12,7 @@ import { sendResult, sendShared } from './answers.ts';
 import { BatchRefusals } from './batch-refusals.ts';
 import { callTool, type ForwardedCall, stepOf, toolCall } from './call-tool.ts';
 import { checkPrompts } from './check-prompts.ts';
+import { hiddenUse } from './hidden-ui.ts';
 import { cachedList, listAnswer, strayAnswer } from './lists.ts';
 import { ownUpstreamOf } from './own-upstream.ts';
 import { planOf } from './plan-of.ts';
@@ -57,6 +58,8 @@ export async function inSession(turn: Turn, body: Body, idTexts: readonly string
     if (calls.length < body.messages.length) {
       await requireOwnTasks(parts.store, record, body.messages);
       await checkPrompts(turn, record, body.messages);
+      const hidden = await hiddenUse(turn, record, body.messages);
+      if (hidden !== undefined) throw new AdapterError('unknown_resource', undefined, { data: { ...hidden } });
     }
     const first = body.messages[0] as Message;
     const list = cachedUnder(turn, body);

@@ -133,8 +133,13 @@ function listingOf(message: Message): Listing | undefined {
 }
 
 function changes(mount: Mount, listing: Listing | undefined): boolean {
-  if (listing?.kind === 'tools') return mount.surface.any;
-  return listing !== undefined && (mount.texts.any || (listing.kind !== 'prompts' && mount.resources !== undefined));
+  if (listing === undefined) return false;
+  return looksAt(mount, listing.kind) || (listing.kind !== 'prompts' && mount.resources !== undefined);
+}
+
+/** Whether a list of this kind is not just the upstream's, beside what is added to it. */
+function looksAt({ surface, texts }: Mount, kind: ListName): boolean {
+  return kind === 'tools' ? surface.any : texts.any || (kind === 'resources' && surface.hidesTools);
 }
 
 function hasOwnResources(mount: Mount, listing: Listing | undefined): mount is Mount & { resources: OwnResources } {
@@ -193,7 +198,7 @@ function sameForSession(
   if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, record, text, listing) : text;
   if (listing === undefined) return text;
   const { kind } = listing;
-  if (kind !== 'tools' && !mount.texts.any) return text;
+  if (kind !== 'tools' && !looksAt(mount, kind)) return text;
   if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, [LISTS[kind].member, 'nextCursor'])) {
     throw new AdapterError(
       'upstream_failed',

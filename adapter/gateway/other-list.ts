@@ -3,6 +3,7 @@ import type { SessionRecord } from '../state/state-store.ts';
 import { askList } from './ask-list.ts';
 import { firstSeen } from './first-seen.ts';
 import { LISTS, type ListName } from './list-of.ts';
+import { withoutHiddenUi } from './hidden-ui.ts';
 import { hasMore, wholeList } from './list-tools.ts';
 import { listingFor } from './listing-for.ts';
 import { listingLimit } from './listing-limit.ts';
@@ -23,6 +24,17 @@ const ENTRIES = { prompts: 'prompt', resources: 'resource', templates: 'template
  * it yet is pinned to all of it, whichever page comes first.
  */
 export async function otherList(
+  turn: Turn,
+  record: SessionRecord,
+  name: OtherList,
+  result: string,
+  page: Page,
+): Promise<string> {
+  const shown = turn.mount.texts.any ? await cleanAndPinned(turn, record, name, result, page) : result;
+  return name === 'resources' ? withoutHiddenUi(turn, record, shown) : shown;
+}
+
+async function cleanAndPinned(
   turn: Turn,
   record: SessionRecord,
   name: OtherList,

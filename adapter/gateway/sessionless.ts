@@ -1,5 +1,5 @@
 import { listedOwn } from '../catalog/catalog.ts';
-import { AdapterError } from '../errors.ts';
+import { AdapterError, type ErrorCode, ERRORS } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
 import type { Body, Message, Request } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
@@ -8,6 +8,7 @@ import { sendJson, sendResult } from './answers.ts';
 import { checkPrompts } from './check-prompts.ts';
 import { firstSeen } from './first-seen.ts';
 import { withGreeting } from './greeting.ts';
+import { hiddenUse } from './hidden-ui.ts';
 import { sessionlessListing } from './listing-for.ts';
 import { isOwnListOnly, listAnswer, ownList } from './lists.ts';
 import { completeResult } from './own-result.ts';
@@ -42,6 +43,8 @@ export async function sessionless(turn: Turn, body: Body, idTexts: readonly stri
       if (message.method === 'tools/call') return callSessionless(turn, body, message, listing);
       if (await answerHere(turn, body, message)) return;
       await checkPrompts(turn, noWorkspace(turn), [message]);
+      const hidden = await hiddenUse(turn, noWorkspace(turn), [message]);
+      if (hidden !== undefined) return noSuchResource(turn, message, 'unknown_resource', hidden.uri);
     }
   } else if (message.kind === 'request' && message.method === 'tools/call') refuseDisabled(mount, message);
   const plan = planOf(turn, {
@@ -88,15 +91,20 @@ async function answerHere(turn: Turn, body: Body, request: Request): Promise<boo
   const isAllowed = sessionId === undefined || (await mayUse(parts.sessions, caller, sessionId));
   const record = sessionId === undefined ? caller : { ...caller, sessionId };
   const result = isAllowed ? await own.resources.read(record, own.uri) : undefined;
-  admitted.finished('ok');
   if (result === undefined) {
-    incoming.facts.outcome = 'artifact_not_found';
-    // -32002 belongs to the revisions with sessions.
-    const error = { code: INVALID_PARAMS, message: 'There is no such resource.', data: { uri: own.uri } };
-    sendJson(incoming, 200, `{"jsonrpc":"2.0","id":${request.idText},"error":${JSON.stringify(error)}}`, undefined);
+    noSuchResource(turn, request, 'artifact_not_found', own.uri);
     return true;
   }
+  admitted.finished('ok');
   incoming.facts.outcome = 'answered';
   await sendResult(incoming, request.idText, completeResult(result), undefined);
   return true;
+}
+
+function noSuchResource({ incoming, admitted }: Turn, { idText }: Request, outcome: ErrorCode, uri: unknown): void {
+  admitted.finished('ok');
+  incoming.facts.outcome = outcome;
+  // -32002 belongs to the revisions with sessions.
+  const error = { code: INVALID_PARAMS, message: ERRORS.unknown_resource.detail, data: { code: outcome, uri } };
+  sendJson(incoming, 200, `{"jsonrpc":"2.0","id":${idText},"error":${JSON.stringify(error)}}`, undefined);
 }

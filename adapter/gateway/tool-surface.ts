@@ -9,6 +9,7 @@ import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { joinedPages, listIn, shownList } from '../catalog/tool-view.ts';
+import { type HiddenUi, NOTHING_HIDDEN } from '../catalog/ui-resources.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
@@ -135,6 +136,12 @@ export class ToolSurface {
     return this.#pinning.mode === 'block';
   }
 
+  /** Whether clients may have to do without tools that the upstream has. */
+  get hidesTools(): boolean {
+    const { disabled, clean, own, instead } = this.catalog;
+    return disabled.any || clean !== undefined || own.length > 0 || instead !== undefined || this.isStrict;
+  }
+
   /** Whether a call has to be checked at all. */
   get checksCalls(): boolean {
     return this.isStrict || this.#blocks;
@@ -187,7 +194,7 @@ export class ToolSurface {
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
   async checkCalls(source: ToolSource, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
-    const isPinned = this.isStrict && (isWorkspace(record) || record.baseline !== null);
+    const isPinned = this.#isPinned(record);
     if (!isPinned && !this.#blocks) return;
     const asked: string[] = [];
     for (const name of names) {
@@ -213,6 +220,24 @@ export class ToolSurface {
     this.#tell(source, record, list, drift);
     if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
     throw await this.#refusal(source, record, drift);
+  }
+
+  /** The user interfaces of tools that the session must not see. */
+  async hiddenUi(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<HiddenUi> {
+    try {
+      const list = await this.#current(source, record, signal);
+      const pinned = this.#isPinned(record) ? await this.#pinned(source, record, list, true, signal) : undefined;
+      const drifted = pinned && (await this.#drifts.of(list, pinned, list));
+      return list.hiddenUi(drifted?.shown);
+    } catch (error) {
+      if (error instanceof NoToolsError && record.baseline === null) return NOTHING_HIDDEN;
+      throw error;
+    }
+  }
+
+  /** Whether what the session saw first counts for what it may use now. */
+  #isPinned(record: SessionRecord): boolean {
+    return this.isStrict && (isWorkspace(record) || record.baseline !== null);
   }
 
   /** Upstreams say the same again and again: that is quicker to see than to read. */

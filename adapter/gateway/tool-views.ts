@@ -6,6 +6,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { copied, type PreparedTool, prepareTool } from '../catalog/prepared-tool.ts';
 import { cleaningEvents, type CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { type ToolView, toolView } from '../catalog/tool-view.ts';
+import { HiddenUi } from '../catalog/ui-resources.ts';
 import { AdapterError } from '../errors.ts';
 import { inTurns } from './in-turns.ts';
 
@@ -27,6 +28,7 @@ export class PreparedList {
   readonly size: number;
   #baseline: Baseline | undefined;
   #earlier: Promise<Baseline> | undefined;
+  #hiddenUi: HiddenUi | undefined;
 
   constructor(key: string, view: ToolView) {
     this.key = key;
@@ -44,6 +46,19 @@ export class PreparedList {
   baselineLike(pinned: Pick<Baseline, 'fingerprint'>): Baseline | Promise<Baseline> {
     if (formOf(pinned) === 'current') return this.baseline;
     return (this.#earlier ??= inTurns(earlierPins(this.view)).then((pins) => baselineOf(pins, 'earlier')));
+  }
+
+  /** @param shown what a session sees, undefined for what is hidden from it; without it, what anybody may see */
+  hiddenUi(shown?: readonly (string | undefined)[]): HiddenUi {
+    const { hiddenUi, tools } = this.view;
+    if (shown === undefined)
+      return (this.#hiddenUi ??= new HiddenUi(
+        hiddenUi,
+        tools.flatMap(({ ui }) => ui),
+      ));
+    const of = (isShown: boolean): string[] =>
+      tools.flatMap(({ ui }, i) => ((shown[i] !== undefined) === isShown ? ui : []));
+    return new HiddenUi([...hiddenUi, ...of(false)], of(true));
   }
 }
 
@@ -124,8 +139,8 @@ export class ToolViews {
   }
 }
 
-function sizeOf({ name, clean, shown, pin, cleaned }: PreparedTool): number {
-  const texts = [name, clean, shown, pin?.name, ...cleaned];
+function sizeOf({ name, clean, shown, pin, cleaned, ui }: PreparedTool): number {
+  const texts = [name, clean, shown, pin?.name, ...cleaned, ...ui];
   return texts.reduce((sum, text) => sum + (text?.length ?? 0), 0);
 }
 

@@ -70,7 +70,8 @@ export const ServerConfig = z.strictObject({
     ),
   ).describe(
     'Tools that are hidden: exact names, or regular expressions that match the whole name. An invalid expression is ' +
-      'skipped with a warning. `<server_id>_get_upload_url` can be hidden too.',
+      'skipped with a warning. `<server_id>_get_upload_url` can be hidden too. A `ui://` resource that only hidden tools ' +
+      'name is neither listed nor read.',
   ),
   upstream_ping: maybeEmpty(inherit(UpstreamPing, 'core.upstream_ping').prefault({})).describe(
     'Health checks of this upstream and its circuit breaker.',

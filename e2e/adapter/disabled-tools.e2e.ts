@@ -1,4 +1,6 @@
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { describe, expect, test } from 'vitest';
+import { startRawUpstream } from '../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../support/scripted-upstream/json-rpc.ts';
 import { startScriptedUpstream } from '../support/scripted-upstream/scripted-upstream.ts';
 import { mounted } from './kit/deployment.ts';
@@ -77,3 +79,85 @@ describe('a disabled tool', () => {
     expect(textOf(await door.tool('echo', { a: 1 }))).toBe('{"a":1}');
   });
 });
+
+const tool = (name: string, uri: string): JsonObject => ({
+  name,
+  inputSchema: { type: 'object' },
+  _meta: { ui: { resourceUri: uri } },
+});
+const TOOLS = [tool('echo', 'ui://shared'), tool('bare', 'ui://shared'), tool('slow', 'ui://slow/panel')];
+const URIS = ['ui://slow/panel', 'ui://shared', 'test://one'];
+const RESULTS: Record<string, (params: JsonObject) => JsonObject> = {
+  'server/discover': () => ({
+    supportedVersions: ['2026-07-28'],
+    capabilities: { tools: {}, resources: {} },
+    serverInfo: { name: 'up', version: '1.0.0' },
+  }),
+  initialize: ({ protocolVersion }) => ({
+    protocolVersion,
+    capabilities: { tools: {}, resources: { subscribe: true } },
+    serverInfo: { name: 'up', version: '1.0.0' },
+  }),
+  'tools/list': () => ({ tools: TOOLS, ttlMs: 60_000, cacheScope: 'public' }),
+  'resources/list': () => ({
+    resources: URIS.map((uri) => ({ uri, name: uri })),
+    ttlMs: 0,
+    cacheScope: 'public',
+  }),
+  'resources/read': ({ uri }) => ({ contents: [{ uri, text: 'content' }], ttlMs: 0, cacheScope: 'public' }),
+  'resources/subscribe': () => ({}),
+};
+
+test.for([
+  { mode: 'auto', revision: '2026-07-28' },
+  { mode: 'legacy', revision: '2025-11-25' },
+] as const)(
+  'T11: the ui:// resource of a disabled tool is neither listed nor read by a client of $revision',
+  async ({ mode, revision }) => {
+    await using upstream = await startRawUpstream(({ json }, res) => {
+      const { id, method, params } = asObject(json);
+      if (id === undefined) {
+        res.writeHead(202).end();
+        return;
+      }
+      const result = RESULTS[String(method)]?.(asObject(params));
+      const body =
+        result === undefined
+          ? { error: { code: -32_601, message: 'Method not found' } }
+          : { result: { resultType: 'complete', ...result } };
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...body }));
+    });
+    const server = mounted('up', `${upstream.url}/mcp`, { disabled_tools: HIDDEN });
+    await using adapter = await startInProcess({ servers: [server] });
+    await using opened = new AsyncDisposableStack();
+    const client = new Client({ name: 'e2e', version: '1.0.0' }, { versionNegotiation: { mode } });
+    await client.connect(new StreamableHTTPClientTransport(new URL(`${adapter.url}/mcp/up`)));
+    opened.defer(() => client.close());
+    expect(client.getNegotiatedProtocolVersion()).toBe(revision);
+
+    const { resources } = await client.listResources();
+    expect(resources.map(({ uri }) => uri).filter((uri) => URIS.includes(uri))).toEqual(['ui://shared', 'test://one']);
+    // The client makes one code of those of both revisions.
+    const unknown = { code: -32_602, message: 'There is no such resource.' };
+    for (const uri of ['ui://slow/panel', 'UI://slow/%70anel']) {
+      await expect(client.readResource({ uri })).rejects.toMatchObject(unknown);
+    }
+    if (mode === 'legacy') {
+      const uri = 'ui://slow/panel';
+      await expect(client.subscribeResource({ uri })).rejects.toMatchObject({ message: unknown.message });
+      const door = (await openSession(adapter)).at(adapter);
+      expect(await door.call('resources/read', { uri })).toMatchObject({
+        error: { code: -32_002, data: { code: 'unknown_resource', uri } },
+      });
+      await client.subscribeResource({ uri: 'ui://shared' });
+    }
+    for (const uri of ['ui://shared', 'test://one']) {
+      expect(await client.readResource({ uri })).toMatchObject({ contents: [{ uri, text: 'content' }] });
+    }
+    const read = upstream.requests.flatMap(({ json }) => {
+      const { method, params } = asObject(json);
+      return method === 'resources/read' ? [asObject(params).uri] : [];
+    });
+    expect(read).toEqual(['ui://shared', 'test://one']);
+  },
+);
