@@ -147,7 +147,22 @@ export function readFrame(raw: string): Frame {
   let id: string | undefined;
   let event: string | undefined;
   let retry: number | undefined;
-  for (const line of lines(raw)) {
+  const hasCr = raw.includes('\r');
+  for (let at = 0, next = 0; at < raw.length; at = next) {
+    let end = raw.length;
+    if (hasCr) {
+      LINE_END.lastIndex = at;
+      next = LINE_END.test(raw) ? LINE_END.lastIndex : raw.length + 1;
+      end = next - 1;
+      if (raw.charCodeAt(end) === LF && end > at && raw.charCodeAt(end - 1) === CR) end--;
+    } else {
+      const lf = raw.indexOf('\n', at);
+      if (lf !== -1) end = lf;
+      next = end + 1;
+    }
+    // Comments have no name before their colon, and empty lines nothing at all.
+    if (end === at || raw.charCodeAt(at) === COLON) continue;
+    const line = raw.slice(at, end);
     const colon = line.indexOf(':');
     const field = colon === -1 ? line : line.slice(0, colon);
     const value = colon === -1 ? '' : line.slice(line.charAt(colon + 1) === ' ' ? colon + 2 : colon + 1);
@@ -159,9 +174,8 @@ export function readFrame(raw: string): Frame {
   return { raw, data, id, event, retry };
 }
 
+const LINE_END = /\r\n|\n|\r/g;
 const DIGITS = /^\d+$/;
-
-const lines = (raw: string): readonly string[] => raw.split(raw.includes('\r') ? /\r\n|\n|\r/ : '\n');
 
 /** A frame of our own. Without an id, so that the client's resumption cursor stays the upstream's. */
 export function messageFrame(data: string, id?: string): string {
