@@ -10,7 +10,7 @@ import { startSearch } from './suite/secrets-in-output.ts';
 import { readSelection, USAGE } from './suite/selection.ts';
 import { runVitest } from './suite/vitest-run.ts';
 
-const VITEST_TIMEOUT_MS = 45 * 60_000;
+const VITEST_TIMEOUT_MS = 75 * 60_000;
 /** Shorter and successful files get no line of their own. */
 const WORTH_A_LINE_MS = 2000;
 const HEARTBEAT_MS = 30_000;

@@ -112,7 +112,7 @@ describe('what an upstream sends that is no message', () => {
     const got = await answer();
     expect(got.status).toBe(status === 200 ? 502 : status);
     const whole = await got.whole();
-    expect(whole).toContain('no response of MCP');
+    expect(whole).toContain(reason === 'malformed' ? 'not valid JSON' : 'no response of MCP');
     expect(whole).not.toContain('evil');
     expect(dropped).toEqual([reason]);
   });

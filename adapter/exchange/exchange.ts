@@ -413,7 +413,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#plan.dropped(refusal);
     this.#control?.abort();
     if (!this.isGet && this.#plan.idTexts.length === 0) return this.#endWith(head, []);
-    const { error, status } = refusedError(head);
+    const { error, status } = refusedError(refusal, head);
     this.#answerError(error, error.code, status);
   }
 

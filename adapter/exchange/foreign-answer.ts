@@ -1,5 +1,6 @@
-import { AdapterError } from '../errors.ts';
+import { AdapterError, upstreamNotJson } from '../errors.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
+import type { Refusal } from './refusal.ts';
 
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */
 const PASSED_STATUS = new Set([400, 401, 403, 405, 429, 503]);
@@ -21,8 +22,10 @@ export function foreignError({ status, headers }: ResponseHead): { error: Adapte
   return { error, status: PASSED_STATUS.has(status) ? status : 502 };
 }
 
-/** The same for JSON that is no message which may pass. */
-export function refusedError({ status }: ResponseHead): { error: AdapterError; status: number } {
-  const error = new AdapterError('upstream_failed', 'The upstream server answered with what is no response of MCP.');
+const NO_RESPONSE = 'The upstream server answered with what is no response of MCP.';
+
+/** The same for a body that is no message which may pass. */
+export function refusedError(refusal: Refusal, { status }: ResponseHead): { error: AdapterError; status: number } {
+  const error = refusal === 'malformed' ? upstreamNotJson() : new AdapterError('upstream_failed', NO_RESPONSE);
   return { error, status: PASSED_STATUS.has(status) ? status : 502 };
 }
