@@ -24,11 +24,22 @@ export class BatchRefusals {
   /** Undefined where all may go. */
   static async of(turn: Turn, record: SessionRecord, body: Body): Promise<BatchRefusals | undefined> {
     const errors = new Map<string, AdapterError>();
+    const allowed: Request[] = [];
     for (const call of body.messages) {
       if (call.kind !== 'request' || call.method !== 'tools/call') continue;
-      // oxlint-disable-next-line no-await-in-loop -- A list that is asked for may end the session.
-      const error = await refusalOf(turn, record, body, call);
-      if (error !== undefined) errors.set(call.idText, error);
+      const error = refusalOf(turn, body, call);
+      if (error === undefined) allowed.push(call);
+      else errors.set(call.idText, error);
+    }
+    const { surface } = turn.mount;
+    if (surface.checksCalls && allowed.length > 0) {
+      const refused = await surface.refusals(new TurnTools(turn), record, allowed.map(toolName));
+      for (const call of allowed) {
+        const error = refused.get(toolName(call));
+        if (error === undefined) continue;
+        if (!OF_ONE_CALL.has(error.code)) throw error;
+        errors.set(call.idText, error);
+      }
     }
     return errors.size === 0 ? undefined : new BatchRefusals(errors);
   }
@@ -63,17 +74,10 @@ export class BatchRefusals {
   }
 }
 
-async function refusalOf(
-  turn: Turn,
-  record: SessionRecord,
-  body: Body,
-  call: Request,
-): Promise<AdapterError | undefined> {
-  const { surface } = turn.mount;
+function refusalOf(turn: Turn, body: Body, call: Request): AdapterError | undefined {
   try {
     refuseDisabled(turn.mount, call);
     stepOf(turn.mount, body, [call]);
-    if (surface.checksCalls) await surface.checkCalls(new TurnTools(turn), record, [toolName(call)]);
     return undefined;
   } catch (error) {
     if (error instanceof AdapterError && OF_ONE_CALL.has(error.code)) return error;

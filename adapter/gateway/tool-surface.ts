@@ -194,32 +194,45 @@ export class ToolSurface {
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
   async checkCalls(source: ToolSource, record: SessionRecord, names: readonly (string | undefined)[]): Promise<void> {
+    for (const refusal of (await this.refusals(source, record, names)).values()) throw refusal;
+  }
+
+  /** Why some of these tools must not be called, by their names. The upstream is asked for its tools once. */
+  async refusals(
+    source: ToolSource,
+    record: SessionRecord,
+    names: readonly (string | undefined)[],
+  ): Promise<Map<string | undefined, AdapterError>> {
+    const refused = new Map<string | undefined, AdapterError>();
     const isPinned = this.#isPinned(record);
-    if (!isPinned && !this.#blocks) return;
+    if (!isPinned && !this.#blocks) return refused;
     const asked: string[] = [];
     for (const name of names) {
       // Other parsers might find one.
-      if (name === undefined) throw new AdapterError('unknown_tool', 'The tool call names no tool.');
-      if (!isOwnTool(this.catalog, name)) asked.push(name);
+      if (name === undefined) refused.set(name, new AdapterError('unknown_tool', 'The tool call names no tool.'));
+      else if (!isOwnTool(this.catalog, name)) asked.push(name);
     }
-    if (asked.length === 0) return;
+    if (asked.length === 0) return refused;
     using limit = listingLimit(source.reply, longest(asked.map((name) => source.timeoutOf(name))));
     const { signal } = limit;
     const list = await this.#current(source, record, signal);
-    for (const name of asked) if (list.view.blocked.has(name)) throw unknownTool(name);
-    if (!isPinned) return;
+    for (const name of asked) if (list.view.blocked.has(name)) refused.set(name, unknownTool(name));
+    if (!isPinned) return refused;
     const pinned = await this.#pinned(source, record, list, false, signal);
     const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, list)) ?? {};
-    const drifted = drift === undefined ? undefined : asked.find((name) => concerns(drift, name));
-    if (drift === undefined || drifted === undefined) {
-      // An upstream may know more tools than it lists, or know one by several spellings of its name.
-      const unlisted = asked.find((name) => !list.view.tools.some((tool) => tool.name === name));
-      if (unlisted !== undefined) throw unknownTool(unlisted);
-      return;
+    const drifted = drift === undefined ? [] : asked.filter((name) => !refused.has(name) && concerns(drift, name));
+    if (drift !== undefined && drifted.length > 0) {
+      this.#tell(source, record, list, drift);
+      const isHidden = this.#pinning.block_strategy === 'baseline_subset';
+      const refusal = isHidden ? undefined : await this.#refusal(source, record, drift);
+      for (const name of drifted) refused.set(name, refusal ?? unknownTool(name));
     }
-    this.#tell(source, record, list, drift);
-    if (this.#pinning.block_strategy === 'baseline_subset') throw unknownTool(drifted);
-    throw await this.#refusal(source, record, drift);
+    for (const name of asked) {
+      // An upstream may know more tools than it lists, or know one by several spellings of its name.
+      const isListed = list.view.tools.some((tool) => tool.name === name);
+      if (!isListed && !refused.has(name)) refused.set(name, unknownTool(name));
+    }
+    return refused;
   }
 
   /** The user interfaces of tools that the session must not see. */

@@ -24,6 +24,13 @@ const ODD_STREAM = [
   'data:{"jsonrpc":"2.0","id":"odd","result":{"content":[],"tools":[],"big":9007199254740993 }}\nid: é/3\n\n',
   ': the end, without a blank line',
 ].join('');
+/** What leaves of it: the messages as they came, in events that are written anew. */
+const LEAVING_STREAM = [
+  'id: 1\nretry: 1000\ndata:\n\n',
+  'event: message\nid: 2\ndata: {"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1.0}}\n\n',
+  'data: {"jsonrpc":"2.0",\ndata: "method":"notifications/progress","params":{"progressToken":9007199254740993,"progress":1}}\n\n',
+  'id: é/3\ndata: {"jsonrpc":"2.0","id":"odd","result":{"content":[],"tools":[],"big":9007199254740993 }}\n\n',
+].join('');
 
 describe('messages through either replica', { timeout: 30_000 }, () => {
   let upstream: ScriptedUpstream;
@@ -80,15 +87,18 @@ describe('messages through either replica', { timeout: 30_000 }, () => {
     }
   });
 
-  test.for(['tools/call', 'tools/list'])('reach the client byte for byte, as an event stream (%s)', async (method) => {
-    for (const place of places()) {
-      answerWith(method, 'text/event-stream; charset=utf-8', ODD_STREAM);
-      const params = method === 'tools/call' ? { name: 'echo' } : {};
-      const response = await session.at(place).send({ jsonrpc: '2.0', id: 'odd', method, params });
-      expect(await response.text()).toBe(ODD_STREAM);
-      expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-    }
-  });
+  test.for(['tools/call', 'tools/list'])(
+    'H3: reach the client byte for byte, in events written anew (%s)',
+    async (method) => {
+      for (const place of places()) {
+        answerWith(method, 'text/event-stream; charset=utf-8', ODD_STREAM);
+        const params = method === 'tools/call' ? { name: 'echo' } : {};
+        const response = await session.at(place).send({ jsonrpc: '2.0', id: 'odd', method, params });
+        expect(await response.text()).toBe(LEAVING_STREAM);
+        expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+      }
+    },
+  );
 
   test('reach both sides byte for byte also when a session is opened', async () => {
     const params =

@@ -199,7 +199,7 @@ describe('an upstream', () => {
     const session = await openSession(at.adapter);
     const door = session.at(at.adapter);
     const body = (name: string, file: string): string =>
-      `{ "jsonrpc":"2.0","id":12345678901234567890,"method":"tools/call","params":{"arguments":{"n":1e2, "file" :"${file}"},"name":"${name}"} }`;
+      `{ "jsonrpc":"2.0","id":12345678901234567890,"method":"tools/call","params":{"arguments":{"n":1e2, "result":"{}", "file" :"${file}"},"name":"${name}"} }`;
     const sent = (): string => at.upstream.requestsOf('tools/call').at(-1)?.text ?? '';
     expect((await door.send(body('echo', '/etc/passwd'))).status).toBe(200);
     expect(sent()).toBe(body('echo', '/etc/passwd'));
@@ -219,10 +219,13 @@ describe('an upstream', () => {
       [HELPER, 'cannot be part of a batch'],
     ] as const) {
       const response = await door.send([call('echo'), call(wrapped)]);
-      expect(response.status).toBe(400);
-      expect(JSON.stringify(await response.json())).toContain(expected);
+      expect(response.status).toBe(200);
+      const answers = new Map(((await response.json()) as JsonObject[]).map((one) => [one.id, one]));
+      expect(answers.get('echo')).toHaveProperty('result');
+      expect(answers.get(wrapped)).toHaveProperty('error.message', expect.stringContaining(expected));
+      const { text } = at.upstream.requestsOf('tools/call').at(-1) ?? {};
+      expect(text).not.toContain(JSON.stringify({ name: wrapped }));
     }
-    expect(at.upstream.requestsOf('tools/call')).toHaveLength(0);
     expect((await door.send([call('echo'), call('echo')])).status).toBe(200);
   });
 
