@@ -1,5 +1,5 @@
 import { FILE_BYTES } from './traffic.ts';
-import { PICTURE } from './watched.ts';
+import { DROPPED, PICTURE } from './watched.ts';
 
 /** What a counter, or the count of a histogram, comes to over all series that have these attributes. */
 export interface Count {
@@ -51,6 +51,7 @@ export const COUNTS: readonly Count[] = [
   // It found no place.
   ...toolCalls('echo', 'error', 1),
   ...toolCalls('fails', 'error', 1),
+  ...toolCalls('odd', 'success', 1),
   ...toolCalls('_other', 'error', 1),
   ...toolCalls('slow', 'success', 1),
   ...toolCalls('slow', 'timeout', 1, 'hurried'),
@@ -101,6 +102,7 @@ export const COUNTS: readonly Count[] = [
   count('artifact_bytes_total', up, PICTURE.length),
   count('artifact_failures_total', { ...up, reason: 'artifact_limit' }, 1),
   count('files_removed_total', { kind: 'uploads', reason: 'expired' }, 3),
+  ...Object.keys(DROPPED).map((reason) => count('upstream_messages_dropped_total', { ...up, reason }, 1)),
   count('upstream_ping_total', { ...up, result: 'success', state_before_probe: 'closed' }),
   count('upstream_ping_latency_seconds', { server_id: 'down', result: 'failure', state_before_probe: 'closed' }, 2),
   count('adapter_wiring_runs_total', { result: 'ready' }),

@@ -32,6 +32,7 @@ async function calls({ upstream }: Watched, door: Door): Promise<void> {
   await door.call('tools/list');
   for (let i = 0; i < 3; i += 1) await door.tool('echo', { i });
   await door.tool('fails');
+  await door.tool('odd');
   await door.tool('no-such-tool');
   // While it runs there is no place for another.
   const slow = door.tool('slow', { key: 'long' });

@@ -13,6 +13,12 @@ const TOKEN = secret('token of the clients');
 export const AUTHORIZED = { 'x-mcp-adapter-auth-token': TOKEN };
 /** What the tool `embed` gives to the client. */
 export const PICTURE = Buffer.from('bytes of a picture');
+/** Messages that reach no client, by the reason: what the tool `odd` sends before its answer. */
+export const DROPPED = {
+  malformed: 'no JSON',
+  member: '{"jsonrpc":"2.0","method":"notifications/message","method":"notifications/progress"}',
+  kind: '{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}',
+};
 /** Time limit of tool calls of one server, and how long uploads are kept. */
 const SHORT_SECONDS = 0.5;
 
@@ -42,6 +48,13 @@ export async function startWatched(
   upstream.tools.set('embed', {
     definition: { description: 'Gives bytes', inputSchema: { type: 'object' } },
     call: () => ({ content: [{ type: 'image', mimeType: 'image/png', data: PICTURE.toString('base64') }] }),
+  });
+  upstream.tools.set('odd', {
+    definition: { description: 'Sends what no client may get', inputSchema: { type: 'object' } },
+    call(call) {
+      for (const message of Object.values(DROPPED)) call.stream().send(message);
+      return { content: [] };
+    },
   });
   const root = await mkdtemp(join(tmpdir(), 'watched-'));
   started.defer(() => rm(root, { recursive: true, force: true, maxRetries: 5 }));
