@@ -114,7 +114,7 @@ describe('the event stream of a session, at one of two replicas', () => {
     const running = await session.at(a).request('tools/call', { name: 'slow', arguments: { key: 'killed' } });
     const call = new EventReader(running);
     const priming = await call.event();
-    expect(priming).toMatchObject({ retry: '100', data: '' });
+    expect(priming).toMatchObject({ retry: '1000', data: '' });
     expect([stream.lastEventId, call.lastEventId]).not.toContain(undefined);
 
     a.kill('SIGKILL');

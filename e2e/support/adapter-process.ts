@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { describe, type Exit, type RunningProcess, startProcess } from './processes.ts';
 
 const MAIN = fileURLToPath(new URL('../../adapter/main.ts', import.meta.url));
-const START_TIMEOUT_MS = 20_000;
+const START_TIMEOUT_MS = 60_000;
 const POLL_MS = 20;
 
 export interface AdapterOptions {
@@ -47,7 +47,7 @@ export async function startAdapter(options: AdapterOptions): Promise<RunningAdap
   }
 }
 
-/** Runs the adapter until it ends by itself, for configurations that it must refuse. Rejects after 20 s. */
+/** Runs the adapter until it ends by itself, for configurations that it must refuse. Rejects after a minute. */
 export async function runAdapter(options: AdapterOptions): Promise<Exit & { stdout: string; stderr: string }> {
   const running = await launch(options);
   const exit = await running.exitsWithin(START_TIMEOUT_MS);
