@@ -96,6 +96,8 @@ export class FrameAnswer {
     const { data, event } = frame;
     // An event without data tells where the stream is, or only that it is there.
     if (data === undefined || data === '') return this.#write(eventText(frame, data));
+    // Event stores of the TypeScript SDK keep such a one for the first id of a stream.
+    if (data === '{}') return this.#write(eventText(frame, ''));
     if (!isMessageEvent(event)) return this.#plan.dropped('event');
     const scan = new EnvelopeScan();
     scan.push(data);

@@ -1,7 +1,7 @@
 import { removals } from '../catalog/removals.ts';
 import { type HiddenUi, isUi } from '../catalog/ui-resources.ts';
 import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
-import type { Message } from '../exchange/message.ts';
+import { type Message, MODERN_REVISION } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { inTurns } from './in-turns.ts';
 import { LISTS } from './list-of.ts';
@@ -27,7 +27,8 @@ export function hiddenUse(
   if (!turn.mount.surface.hidesTools) return undefined;
   let used: unknown[] | undefined;
   for (const message of messages) {
-    for (const uri of urisIn(message)) if (typeof uri !== 'string' || isUi(uri)) (used ??= []).push(uri);
+    for (const uri of urisIn(message, record.protocolVersion !== MODERN_REVISION))
+      if (typeof uri !== 'string' || isUi(uri)) (used ??= []).push(uri);
   }
   return used && firstHidden(turn, record, used);
 }
@@ -62,10 +63,11 @@ async function hiddenUi(turn: Turn, record: SessionRecord): Promise<HiddenUi> {
 }
 
 /** What stands where the resources belong that a request reads or wants to hear of. */
-function urisIn(message: Message): readonly unknown[] {
+function urisIn(message: Message, isInSession: boolean): readonly unknown[] {
   if (message.kind !== 'request') return [];
   const { method, params } = message;
-  if (method === 'resources/read' || method === 'resources/subscribe') return [params['uri']];
+  // Without sessions there is no such method, and the upstream says so.
+  if (method === 'resources/read' || (isInSession && method === 'resources/subscribe')) return [params['uri']];
   if (method !== 'subscriptions/listen') return [];
   const { resourceSubscriptions: uris } = Object(params['notifications']) as { resourceSubscriptions?: unknown };
   return Array.isArray(uris) ? uris : [];
