@@ -66,8 +66,11 @@ async function hiddenUi(turn: Turn, record: SessionRecord): Promise<HiddenUi> {
 function urisIn(message: Message, isInSession: boolean): readonly unknown[] {
   if (message.kind !== 'request') return [];
   const { method, params } = message;
-  // Without sessions there is no such method, and the upstream says so.
-  if (method === 'resources/read' || (isInSession && method === 'resources/subscribe')) return [params['uri']];
+  if (method === 'resources/read') return [params['uri']];
+  if (method === 'resources/subscribe') {
+    // Without sessions there is no such method, and the upstream says so.
+    return isInSession || typeof params['uri'] === 'string' ? [params['uri']] : [];
+  }
   if (method !== 'subscriptions/listen') return [];
   const { resourceSubscriptions: uris } = Object(params['notifications']) as { resourceSubscriptions?: unknown };
   return Array.isArray(uris) ? uris : [];
