@@ -135,6 +135,10 @@ export class AdapterError extends Error {
   }
 }
 
+/** No room is left for what waits of answers. */
+export const answersOverloaded = (): AdapterError =>
+  new AdapterError('overloaded', 'Too many bytes of answers are under way; try again.', { retryAfter: 1 });
+
 /** An answer that cannot be worked on. */
 export const upstreamNotJson = (): AdapterError =>
   new AdapterError('upstream_failed', 'The upstream server answered with text that is not valid JSON.');

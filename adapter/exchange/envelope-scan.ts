@@ -1,5 +1,6 @@
 import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
-import { closingQuote, endsEscaped, KINDS, CLOSE, OPEN, SCALAR, scalarEnd, SPACE } from './json-parts.ts';
+import { closingQuote } from '../../crds/runtime/json-string.ts';
+import { endsEscaped, KINDS, CLOSE, OPEN, SCALAR, scalarEnd, SPACE } from './json-parts.ts';
 import { folded } from './json-scan.ts';
 import type { Refusal } from './refusal.ts';
 import { isReserved } from './reserved-meta.ts';

@@ -1,7 +1,7 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
 import { ANSWER_LIMITS, JsonLimitError } from '../../crds/runtime/json-limits.ts';
-import { AdapterError, type ErrorCode, rpcErrorText } from '../errors.ts';
+import { AdapterError, answersOverloaded, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { addPart } from './add-part.ts';
@@ -271,8 +271,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#kept ??= this.#plan.holder.share('answers');
     if (this.#kept.set(bytes)) return true;
     this.#control?.abort();
-    const detail = 'Too many bytes of answers are under way; try again.';
-    this.#answerError(new AdapterError('overloaded', detail, { retryAfter: 1 }), 'overloaded');
+    this.#answerError(answersOverloaded(), 'overloaded');
     return false;
   }
 

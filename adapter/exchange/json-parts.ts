@@ -1,9 +1,6 @@
 /** JSON text that comes in parts: what its characters are, and where strings and scalars end. */
 
-const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
-/** How far behind an escaped quote the next one is looked for character by character. */
-const NEAR = 64;
 
 /** What a character outside of strings may be; all that is left out no JSON has there. */
 export const SPACE = 1;
@@ -21,25 +18,6 @@ for (const [chars, kind] of [
   ['",:', OTHER],
 ] as const) {
   for (const char of chars) KINDS[char.charCodeAt(0)] = kind;
-}
-
-/** Index of the quote that closes a string of which the rest begins at `from`; -1 without one. */
-export function closingQuote(text: string, from: number): number {
-  let at = from;
-  for (;;) {
-    const end = text.indexOf('"', at);
-    if (end === -1) return -1;
-    let before = end;
-    while (before > from && text.charCodeAt(before - 1) === BACKSLASH) before--;
-    if ((end - before) % 2 === 0) return end;
-    // Where one quote is escaped others are near, and a search for each costs more than a look at what lies between.
-    const near = Math.min(end + NEAR, text.length);
-    for (at = end + 1; at < near; at++) {
-      const c = text.charCodeAt(at);
-      if (c === QUOTE) return at;
-      if (c === BACKSLASH) at++;
-    }
-  }
 }
 
 /** Whether the text ends with a backslash that the next character belongs to, in a string whose rest begins at `from`. */

@@ -1,4 +1,4 @@
-import { AdapterError, rpcErrorText } from '../errors.ts';
+import { type AdapterError, answersOverloaded, rpcErrorText } from '../errors.ts';
 import { type Answer, surround } from '../exchange/answer.ts';
 import { endWhole } from '../exchange/end-whole.ts';
 import { streamAnswer } from '../exchange/stream-answer.ts';
@@ -53,8 +53,7 @@ function sendParts(
   for (const part of parts) size += part.length;
   const kept = holder.share('answers');
   if (!kept.take(size)) {
-    const detail = 'Too many bytes of answers are under way; try again.';
-    sendError(incoming, new AdapterError('overloaded', detail, { retryAfter: 1 }), idTexts);
+    sendError(incoming, answersOverloaded(), idTexts);
     return;
   }
   reply.writeHead(status, { ...headersOf(incoming, sessionId), 'content-length': size });
