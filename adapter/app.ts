@@ -225,7 +225,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       const url = ({ request }: Incoming): string => reachedBy(request);
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });
       const post: Post = (...call) => gateway.post(...call);
-      return codeTools(server, additions, { disabled, sandbox, bus, post, logger, telemetry });
+      return codeTools(server, additions, { disabled, caches, sandbox, bus, post, logger, telemetry });
     },
   });
   const pings = new UpstreamPings(mounts, {

@@ -72,11 +72,11 @@ function* listTools({ detail }: CodeArguments<'list_tools'>, index: ToolIndex): 
 function* tags({ detail }: CodeArguments<'tags'>, index: ToolIndex): Answering {
   if (index.tools.length === 0) return right('This server has no tools.');
   const groups = tagGroups(index.tools);
-  const lines = groups.flatMap(([tag, tools]) => {
+  const lines = groups.flatMap(([tag, tools]): (string | ListedTool)[] => {
     const count = `${shownTag(tag)} (${tools.length})`;
-    return detail === 'brief' ? [`- ${count}`] : [`\n### ${count}`, ...tools.map(briefLine)];
+    return detail === 'brief' ? [`- ${count}`] : [`\n### ${count}`, ...tools];
   });
-  const { text, shown } = yield* bounded(lines, (line) => line, '\n');
+  const { text, shown } = yield* bounded(lines, (line) => (typeof line === 'string' ? line : briefLine(line)), '\n');
   return right(together([index.warning ?? '', text.trimStart(), ...leftOut(lines.length - shown, 'lines')]));
 }
 

@@ -1,18 +1,24 @@
 import { isObject, type Json, own, ownList, ownText } from './schema-view.ts';
 
-/** The definition of a tool, as far as discovery reads it. */
+/** What discovery keeps of a tool. */
 export interface ListedTool {
   readonly name: string;
-  /** Of the tool itself or of its annotations. */
-  readonly title: string | undefined;
-  readonly description: string;
   /** What the adapter has to say about this tool: that it has changed. */
   readonly warning: string | undefined;
   /** In the order of the definition, each once. */
   readonly tags: readonly string[];
-  readonly definition: Json;
   /** The definition as it stands in tools/list. */
   readonly text: string;
+  /** Reads the definition again each time: its values take many times the memory of its text. */
+  details(): ToolDetails;
+}
+
+/** The definition of a tool, as far as discovery reads it. */
+export interface ToolDetails {
+  /** Of the tool itself or of its annotations. */
+  readonly title: string | undefined;
+  readonly description: string;
+  readonly definition: Json;
 }
 
 /** What the descriptions of tools begin with that have changed since a session saw them first, each on a line. */
@@ -25,20 +31,29 @@ export interface ToolWarnings {
 const MAX_TAGS = 50;
 const MAX_TAG = 100;
 
-/** Undefined for what cannot be called: no object, or without a name. Warnings are taken out of the description. */
-export function listedTool(text: string, warnings?: ToolWarnings): ListedTool | undefined {
+/**
+ * Undefined for what cannot be called: no object, or without a name. Warnings are taken out of the description.
+ * @param mostTags how many tags there is room for
+ */
+export function listedTool(text: string, warnings?: ToolWarnings, mostTags = MAX_TAGS): ListedTool | undefined {
   const definition = parsed(text);
   const name = own(definition, 'name');
   if (!isObject(definition) || typeof name !== 'string') return undefined;
   const warning = warnings?.ofTool.get(name);
   return {
     name,
-    title: ownText(definition, 'title') ?? ownText(own(definition, 'annotations'), 'title'),
-    description: withoutLine(withoutLine(ownText(definition, 'description') ?? '', warnings?.ofAll), warning),
     warning,
-    tags: tagsOf(own(definition, '_meta')),
-    definition,
+    tags: tagsOf(own(definition, '_meta')).slice(0, mostTags),
     text,
+    details: () => detailsOf(parsed(text) as Json, [warnings?.ofAll, warning]),
+  };
+}
+
+function detailsOf(definition: Json, warnings: readonly (string | undefined)[]): ToolDetails {
+  return {
+    title: ownText(definition, 'title') ?? ownText(own(definition, 'annotations'), 'title'),
+    description: warnings.reduce<string>(withoutLine, ownText(definition, 'description') ?? ''),
+    definition,
   };
 }
 

@@ -1,5 +1,5 @@
 import type { ListedTool } from './listed-tool.ts';
-import { own, ownList, ownText, SchemaView, variantsOf } from './schema-view.ts';
+import { type Json, own, ownList, ownText, SchemaView, variantsOf } from './schema-view.ts';
 
 const MAX_PARAMETERS = 200;
 const MAX_VARIANTS = 6;
@@ -16,10 +16,10 @@ export interface SearchEntry {
 }
 
 export function searchEntry(tool: ListedTool): SearchEntry {
-  const { name, title = '', description } = tool;
-  const parameters = parametersOf(tool);
+  const { title = '', description, definition } = tool.details();
+  const parameters = parametersOf(definition);
   return {
-    name,
+    name: tool.name,
     title,
     tags: tool.tags.join(' '),
     parameters: parameters.map((parameter) => parameter.name).join(' '),
@@ -29,7 +29,7 @@ export function searchEntry(tool: ListedTool): SearchEntry {
 }
 
 /** The parameters, and what the objects among them hold, with what is said about them. */
-function parametersOf({ definition }: ListedTool): readonly { readonly name: string; readonly details: string }[] {
+function parametersOf(definition: Json): readonly { readonly name: string; readonly details: string }[] {
   const view = new SchemaView(own(definition, 'inputSchema'), MAX_STEPS);
   const { root } = view;
   const whole = [root, ...variantsOf(root).slice(0, MAX_VARIANTS)];

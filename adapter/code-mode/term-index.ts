@@ -12,37 +12,55 @@ const D = 0.5;
 /** Steps for the place of a document among those that are found. */
 const STEPS_OF_PLACE = 10;
 
-/** Where a term stands in one field. */
-interface Postings {
-  readonly documents: number[];
-  readonly counts: number[];
-}
+/** About what they take up: a term that stands nowhere else in its field, and each document that it stands in. */
+const TERM_BYTES = 250;
+const POSTING_BYTES = 16;
+
+/** Documents in their order, each followed by how often a term stands in it. */
+type Postings = number[];
 
 /** By document. */
 export type Scores = Map<number, number>;
 
 /**
  * Terms, and in which fields of which documents they stand. Searches are generators which stop when their budget is spent:
- * whatever the terms are, which somebody else chose, a search takes no longer and holds up nobody.
+ * whatever the terms are, which somebody else chose, a search takes no longer and holds up nobody. An index that is full
+ * takes no more of them.
  */
 export class TermIndex<Field extends string> {
   readonly #fields: readonly Field[];
   readonly #weights: readonly number[];
-  /** By term, then by field. */
-  readonly #terms = new Map<string, (Postings | undefined)[]>();
+  readonly #maxBytes: number;
+  /** By field, then by term. */
+  readonly #terms: readonly Map<string, Postings>[];
   readonly #byStart = new Map<string, string[]>();
   readonly #byLength: (string[] | undefined)[] = [];
   /** By field, then by document: how many different terms it has. */
   readonly #lengths: readonly number[][];
   readonly #totals: number[];
   #size = 0;
+  #bytes = 0;
 
-  /** @param weights what a term counts by its field */
-  constructor(weights: Readonly<Record<Field, number>>) {
+  /**
+   * @param weights what a term counts by its field
+   * @param maxBytes of memory, about
+   */
+  constructor(weights: Readonly<Record<Field, number>>, maxBytes: number) {
     this.#fields = Object.keys(weights) as Field[];
     this.#weights = this.#fields.map((field) => weights[field]);
+    this.#maxBytes = maxBytes;
+    this.#terms = this.#fields.map(() => new Map());
     this.#lengths = this.#fields.map(() => []);
     this.#totals = this.#fields.map(() => 0);
+  }
+
+  /** What it takes up in memory, about. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get isFull(): boolean {
+    return this.#bytes >= this.#maxBytes;
   }
 
   /** Documents are numbered in the order in which they come. */
@@ -50,11 +68,10 @@ export class TermIndex<Field extends string> {
     const document = this.#size++;
     for (const [field, name] of this.#fields.entries()) {
       const counts = new Map<string, number>();
-      for (const term of termsIn(name)) counts.set(term, (counts.get(term) ?? 0) + 1);
+      if (!this.isFull) for (const term of termsIn(name)) counts.set(term, (counts.get(term) ?? 0) + 1);
       for (const [term, count] of counts) {
-        const { documents, counts: all } = this.#postings(term, field);
-        documents.push(document);
-        all.push(count);
+        this.#postings(term, field).push(document, count);
+        this.#bytes += POSTING_BYTES;
       }
       this.#lengths[field]?.push(counts.size);
       this.#totals[field] = (this.#totals[field] ?? 0) + counts.size;
@@ -62,7 +79,7 @@ export class TermIndex<Field extends string> {
   }
 
   has(term: string): boolean {
-    return this.#terms.has(term);
+    return this.#terms.some((ofField) => ofField.has(term));
   }
 
   /** What has this term. */
@@ -100,10 +117,9 @@ export class TermIndex<Field extends string> {
   }
 
   #postings(term: string, field: number): Postings {
-    let fields = this.#terms.get(term);
-    if (fields === undefined) {
-      fields = [];
-      this.#terms.set(term, fields);
+    const known = this.#terms[field]?.get(term);
+    if (known !== undefined) return known;
+    if (!this.has(term)) {
       (this.#byLength[term.length] ??= []).push(term);
       if (term.length >= MIN_PREFIX) {
         const start = term.slice(0, MIN_PREFIX);
@@ -112,23 +128,25 @@ export class TermIndex<Field extends string> {
         else same.push(term);
       }
     }
-    return (fields[field] ??= { documents: [], counts: [] });
+    const added: Postings = [];
+    this.#terms[field]?.set(term, added);
+    this.#bytes += TERM_BYTES;
+    return added;
   }
 
   /** BM25+, which says how much a term tells about a document. */
   #score(term: string, weight: number, scores: Scores, budget: SearchBudget): void {
-    const fields = this.#terms.get(term);
-    if (fields === undefined) return;
-    for (const [field, postings] of fields.entries()) {
+    for (const [field, ofField] of this.#terms.entries()) {
+      const postings = ofField.get(term);
       if (postings === undefined) continue;
-      const { documents, counts } = postings;
+      const found = postings.length / 2;
       const lengths = this.#lengths[field] ?? [];
       const average = (this.#totals[field] ?? 0) / this.#size;
-      const rarity = Math.log(1 + (this.#size - documents.length + 0.5) / (documents.length + 0.5));
+      const rarity = Math.log(1 + (this.#size - found + 0.5) / (found + 0.5));
       const factor = weight * (this.#weights[field] ?? 1) * rarity;
-      for (const [i, document] of documents.entries()) {
+      for (let i = 0; i < postings.length; i += 2) {
         if (budget.isSpent) return;
-        const count = counts[i] ?? 0;
+        const [document = 0, count = 0] = [postings[i], postings[i + 1]];
         const share = (count * (K + 1)) / (count + K * (1 - B + (B * (lengths[document] ?? 0)) / average));
         const before = scores.get(document);
         budget.spend(before === undefined ? 1 + STEPS_OF_PLACE : 1);

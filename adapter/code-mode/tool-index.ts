@@ -29,6 +29,17 @@ const MIN_SHARE = 0.05;
 /** So many are shown in any case. */
 const ALTERNATIVES = 5;
 const NEAREST = 3;
+/**
+ * Bytes of an index, about: some thousand usual tools take fewer. Words that come after that find nothing; names have
+ * room of their own, and every tool is found by its whole name.
+ */
+const MAX_WORDS = 4 << 20;
+const MAX_NAMES = 1 << 20;
+/** Of all tools together; those that come later have none. */
+const MAX_TAGS = 10_000;
+/** Bytes of a tool and of a tag, about, beside the text. */
+const TOOL_BYTES = 500;
+const TAG_BYTES = 400;
 /** UTF-16 units of definitions that are read before others get their turn. */
 const STEP_CHARS = 10_000;
 
@@ -52,9 +63,11 @@ export class ToolIndex {
   /** Places in the list, by the name without what spellings differ in. */
   readonly #bySquashed = new Map<string, number[]>();
   readonly #byTag = new Map<string, Set<ListedTool>>();
-  readonly #words = new TermIndex(WEIGHTS);
+  readonly #words = new TermIndex(WEIGHTS, MAX_WORDS);
   /** Names alone: only there, where words are few and chosen, a word with a typing error is looked for. */
-  readonly #names = new TermIndex({ name: WEIGHTS.name });
+  readonly #names = new TermIndex({ name: WEIGHTS.name }, MAX_NAMES);
+  #tags = 0;
+  #chars = 0;
 
   /** Takes definitions (JSON texts) as they are shown to clients, warnings included. What has no name is left out. */
   constructor(tools: readonly string[], warnings?: ToolWarnings) {
@@ -79,6 +92,12 @@ export class ToolIndex {
       chars += tool.length;
     }
     return index;
+  }
+
+  /** What it takes up in memory with the texts of the tools, in bytes, about. */
+  get size(): number {
+    const beside = this.#tools.length * TOOL_BYTES + this.#tags * TAG_BYTES;
+    return this.#chars + beside + this.#words.bytes + this.#names.bytes;
   }
 
   /** In the order of the upstream. */
@@ -168,8 +187,11 @@ export class ToolIndex {
   }
 
   #add(text: string, warnings: ToolWarnings | undefined): void {
-    const tool = listedTool(text, warnings);
+    const tool = listedTool(text, warnings, MAX_TAGS - this.#tags);
     if (tool === undefined) return;
+    this.#tags += tool.tags.length;
+    // A name stands in it once more, and as what is left of it when spellings do not count.
+    this.#chars += text.length + 2 * tool.name.length;
     put(this.#byName, tool.name, tool);
     put(this.#bySquashed, squashed(tool.name), this.#tools.length);
     this.#tools.push(tool);
@@ -178,9 +200,10 @@ export class ToolIndex {
       if (group === undefined) this.#byTag.set(tag, new Set([tool]));
       else group.add(tool);
     }
-    const entry = searchEntry(tool);
-    const names = termsOf(entry.name.slice(0, MAX_TEXT));
+    const names = termsOf(tool.name.slice(0, MAX_TEXT));
     this.#names.add(() => names);
+    if (this.#words.isFull) return;
+    const entry = searchEntry(tool);
     this.#words.add((field) => (field === 'name' ? names : termsOf(entry[field].slice(0, MAX_TEXT))));
   }
 }

@@ -20,7 +20,8 @@ const HINTS = [
 
 /** `- name: what it does`. */
 export function briefLine(tool: ListedTool): string {
-  const what = oneLine(opening(tool.description), MAX_BRIEF) || oneLine(tool.title ?? '', MAX_BRIEF);
+  const { description, title = '' } = tool.details();
+  const what = oneLine(opening(description), MAX_BRIEF) || oneLine(title, MAX_BRIEF);
   const about = [tool.warning ?? '', what].filter((part) => part !== '').join(' ');
   return `- ${shownName(tool.name)}${about === '' ? '' : `: ${about}`}`;
 }
@@ -33,7 +34,8 @@ export interface DetailedText {
 
 /** A section in Markdown: what the tool does, takes and returns. */
 export function detailedText(tool: ListedTool): DetailedText {
-  const { name, title, description, warning, definition } = tool;
+  const { name, warning } = tool;
+  const { title, description, definition } = tool.details();
   const head = [`### ${shownName(name)}`];
   if (warning !== undefined) head.push(warning);
   const known = [name, description].map(squashed);

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
+import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
@@ -58,6 +59,7 @@ function scene(
   const effective = effectiveServer(config, first);
   const all = withCodeMode(effective, additions, {
     disabled: disabledTools(effective.disabled_tools),
+    caches: new Caches(),
     sandbox,
     bus,
     post,

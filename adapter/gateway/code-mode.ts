@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import type { Caches } from '../caches.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { warningOf } from '../catalog/drift.ts';
 import { readCodeArguments } from '../code-mode/code-arguments.ts';
@@ -23,6 +25,7 @@ import { toolPrefix } from './upload-url-tool.ts';
 export interface CodeModeParts {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
+  readonly caches: Caches;
   readonly sandbox: Sandbox;
   readonly bus: Pick<MessageBus, 'onControl'>;
   readonly post: Post;
@@ -54,11 +57,12 @@ export interface CallOfCode {
  */
 export function withCodeMode(server: EffectiveServer, additions: MountAdditions, parts: CodeModeParts): MountAdditions {
   const prefix = toolPrefix(server.id);
-  const { disabled, sandbox } = parts;
+  const { disabled, sandbox, caches } = parts;
   const { limits } = sandbox;
   const totalMs = timeOf(toolTimeouts(server)(codeToolName(prefix, 'execute')), limits.totalMs);
   const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !disabled.matches(name));
-  const indexOf = toolIndexes(additions.own.map(({ definition }) => definition));
+  const own = additions.own.map(({ definition }) => definition);
+  const indexOf = toolIndexes(own, caches);
   const steps = new Map(additions.steps);
   for (const { tool, name } of instead) {
     steps.set(
@@ -72,18 +76,26 @@ export function withCodeMode(server: EffectiveServer, additions: MountAdditions,
 type IndexOf = (call: ToolCall) => Promise<ToolIndex>;
 
 /** Indexes of what a session sees; sessions that see the same share one. */
-function toolIndexes(own: readonly string[]): IndexOf {
-  const indexes = new WeakMap<readonly (string | undefined)[], Promise<ToolIndex>>();
+function toolIndexes(own: readonly string[], caches: Caches): IndexOf {
+  const names = new WeakMap<readonly (string | undefined)[], string>();
+  const indexes = caches.region<ToolIndex>(({ size }) => size);
+  const making = new Map<string, Promise<ToolIndex>>();
   return async ({ turn, record, timeoutMs }) => {
     const { shown, drift } = await turn.mount.surface.tools(new TurnTools(turn), record, timeoutMs);
-    let index = indexes.get(shown);
-    if (index === undefined) {
-      const all = [...shown.filter((tool) => tool !== undefined), ...own];
-      index = ToolIndex.of(all, drift && warningOf(drift), nextTurn);
-      indexes.set(shown, index);
-      index.catch(() => indexes.delete(shown));
+    let name = names.get(shown);
+    if (name === undefined) names.set(shown, (name = randomUUID()));
+    const key = name;
+    const known = indexes.get(key) ?? making.get(key);
+    if (known !== undefined) return known;
+    const all = [...shown.filter((tool) => tool !== undefined), ...own];
+    const made = ToolIndex.of(all, drift && warningOf(drift), nextTurn);
+    making.set(key, made);
+    try {
+      indexes.set(key, await made);
+    } finally {
+      making.delete(key);
     }
-    return index;
+    return made;
   };
 }
 

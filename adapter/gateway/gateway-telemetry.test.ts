@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { effectiveServer } from '../../crds/config/effective-server.ts';
 import { load } from '../../crds/config/testing.ts';
+import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox } from '../code-mode/sandbox.ts';
@@ -175,6 +176,7 @@ describe('a tool call tells telemetry how it ended', () => {
     await start(CALM, (gateway, bus) =>
       withCodeMode(effective, nothing, {
         disabled: disabledTools(effective.disabled_tools),
+        caches: new Caches(),
         sandbox,
         bus,
         post: (...one) => gateway().post(...one),
