@@ -87,15 +87,21 @@ test.each([
   ['names', (i: number) => ({ name: words(180, '').replaceAll(' ', '_'), description: `${i}` })],
   ['tags', (i: number) => ({ name: `tool_${i}`, _meta: { tags: words(50, '').split(' ') } })],
   ['values', (i: number) => ({ name: `tool_${i}`, inputSchema: { x: Array.from({ length: 500 }, () => [i]) } })],
-])('H4: an index of 3,000 tools takes little memory beside the texts of their different %s', async (_, tool) => {
-  const texts = Array.from({ length: 3_000 }, (_tool, i) => JSON.stringify(tool(i)));
-  const chars = texts.reduce((sum, { length }) => sum + length, 0);
-  const before = inUse();
-  const index = await ToolIndex.of(texts, undefined, nextTurn);
-  const took = inUse() - before;
-  expect(took).toBeLessThan(16 << 20);
-  // What caches count it for.
-  expect(took).toBeLessThan(index.size);
-  expect(index.size).toBeLessThan(3 * chars + (10 << 20));
-  expect(run(answerDiscovery('get_schema', { tools: [index.tools.at(-1)?.name] }, index)).text).not.toContain('Not found');
-}, 60_000);
+])(
+  'H4: an index of 3,000 tools takes little memory beside the texts of their different %s',
+  async (_, tool) => {
+    const texts = Array.from({ length: 3_000 }, (_tool, i) => JSON.stringify(tool(i)));
+    const chars = texts.reduce((sum, { length }) => sum + length, 0);
+    const before = inUse();
+    const index = await ToolIndex.of(texts, undefined, nextTurn);
+    const took = inUse() - before;
+    expect(took).toBeLessThan(16 << 20);
+    // What caches count it for.
+    expect(took).toBeLessThan(index.size);
+    expect(index.size).toBeLessThan(3 * chars + (10 << 20));
+    expect(run(answerDiscovery('get_schema', { tools: [index.tools.at(-1)?.name] }, index)).text).not.toContain(
+      'Not found',
+    );
+  },
+  60_000,
+);

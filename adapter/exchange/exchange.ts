@@ -1,10 +1,10 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
+import { addPart } from '../../crds/runtime/add-part.ts';
 import { ANSWER_LIMITS, JsonLimitError } from '../../crds/runtime/json-limits.ts';
 import { AdapterError, answersOverloaded, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ByteShare } from '../byte-account.ts';
-import { addPart } from './add-part.ts';
 import { AnswerWatch, noteBytes } from './answer-watch.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';

@@ -171,6 +171,19 @@ describe('what goes wrong', () => {
     await failed;
   });
 
+  test('T17: with thousands of single bytes is told, and no more is read', async () => {
+    let read = 0;
+    const bytes = function* (): Generator<Buffer> {
+      yield Buffer.from(HEAD);
+      while (++read < 100_000) yield Buffer.from('x');
+    };
+    await expect(readForm(Readable.from(bytes()), TYPE, handlers(), NEVER)).rejects.toMatchObject({
+      code: 'invalid_multipart',
+      message: expect.stringContaining('too many parts'),
+    });
+    expect(read).toBeLessThan(5_000);
+  });
+
   test('before it began is told at once', async () => {
     const gone = new PassThrough();
     gone.destroy();

@@ -2,6 +2,7 @@ import type { Readable } from 'node:stream';
 
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 
+import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-parts.ts';
 import { AdapterError } from '../errors.ts';
 import { FormContent } from './form-content.ts';
 
@@ -61,6 +62,7 @@ export function readForm(
   let useful = 0;
   /** Since the client was last given its time. */
   let recent = 0;
+  const small = new SmallParts(MOST_OF_A_BODY);
   /** The chunk that the parser has. */
   let parsed: Buffer | undefined;
   /** Files wait for each other here: a chunk of the body may hold many small ones. */
@@ -95,6 +97,7 @@ export function readForm(
     else fail(new AdapterError('request_timeout'));
   }, PATIENCE_MS);
   const onData = (chunk: Buffer): void => {
+    if (small.reached(chunk.length)) return malformed(TOO_SMALL);
     received += chunk.length;
     recent += chunk.length;
     if (recent >= LEAST_BYTES) {

@@ -1,8 +1,9 @@
 import type { IncomingMessage } from 'node:http';
 
+import { addPart } from '../../crds/runtime/add-part.ts';
+import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-parts.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
-import { addPart } from '../exchange/add-part.ts';
 import { LARGE_BYTES } from './large-body.ts';
 
 /** Longest pause between two parts of a body. */
@@ -19,7 +20,7 @@ export interface BodyReceiver {
   /** The client is to be told that its body is wanted. */
   ask(): void;
   received(body: Buffer): void;
-  /** `body_too_large`, `request_timeout`, `overloaded`, `cancelled` (the client has gone), or what `largest` rejects with. */
+  /** `body_too_large`, `invalid_request` (single bytes), `request_timeout`, `overloaded`, `cancelled` (the client has gone), or what `largest` rejects with. */
   failed(error: unknown): void;
 }
 
@@ -54,6 +55,7 @@ class BodyRead {
   readonly #request: IncomingMessage;
   readonly #receiver: BodyReceiver;
   readonly #chunks: Buffer[] = [];
+  readonly #small = new SmallParts(MOST_OF_A_BODY);
   readonly #timer: NodeJS.Timeout;
   #mayBeLarge: boolean;
   #maxBytes: number;
@@ -87,11 +89,21 @@ class BodyRead {
     this.#receiver.failed(error);
   }
 
+  /** Nothing more is read of this connection, not even to be dropped: that costs as much. */
+  #failForGood(): void {
+    const { socket } = this.#request;
+    const hold = (): void => void socket.pause();
+    socket.on('resume', hold);
+    hold();
+    this.fail(new AdapterError('invalid_request', TOO_SMALL));
+  }
+
   #take(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#timer.refresh();
     this.#length += chunk.length;
     if (this.#length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
+    else if (this.#small.reached(chunk.length)) this.#failForGood();
     else if (!this.#receiver.share.take(chunk.length)) this.fail(noRoom());
     else {
       addPart(this.#chunks, chunk);

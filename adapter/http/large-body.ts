@@ -1,11 +1,14 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
+import { SmallParts } from '../../crds/runtime/small-parts.ts';
+
 /** Beyond it a body is large: who sends it is looked at before it is read. */
 export const LARGE_BYTES = 64 * 1024;
 /** How long, and how much, is read from a client that is still sending when it has its answer already. */
 const LINGER_MS = 5_000;
 const LINGER_BYTES = 16 * 1024 * 1024;
+const LINGER_SMALL_PARTS = 256;
 
 const slow = new WeakSet<Socket>();
 
@@ -67,9 +70,10 @@ function hasBody({ headers }: IncomingMessage): boolean {
 function drained(request: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let dropped = 0;
+  const small = new SmallParts(LINGER_SMALL_PARTS);
   const onData = (chunk: Buffer): void => {
     dropped += chunk.length;
-    if (dropped > LINGER_BYTES) resolve();
+    if (dropped > LINGER_BYTES || small.reached(chunk.length)) resolve();
   };
   const end = (): void => resolve();
   const timer = setTimeout(end, LINGER_MS);

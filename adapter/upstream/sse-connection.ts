@@ -1,6 +1,12 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 import type { Dispatcher } from 'undici';
 
+import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
+
+/** Of single bytes, each takes two hundred. */
+const READ_AHEAD_BYTES = 16 << 10;
 
 interface Callbacks {
   /** One at a time, in order: the next is delivered when this one's promise has settled. */
@@ -43,6 +49,7 @@ export class SseConnection {
         method: 'GET',
         headers: streamHeaders(headers),
         signal: this.#abort.signal,
+        highWaterMark: READ_AHEAD_BYTES,
       });
       const type = response.headers['content-type'];
       if (response.statusCode !== 200 || !String(type).startsWith('text/event-stream')) {
@@ -68,8 +75,10 @@ export class SseConnection {
     endpoint: PromiseWithResolvers<string>,
   ): Promise<void> {
     const frames = new FrameSplitter();
+    const small = new SmallParts(MOST_OF_A_TURN);
     try {
       for await (const chunk of body) {
+        if (small.reached(chunk.length)) await delay(PAUSE_MS);
         for (const { event, data } of frames.push(chunk)) {
           if (data === undefined) continue;
           if (event === 'endpoint') endpoint.resolve(sameOrigin(data, origin, path));

@@ -258,6 +258,30 @@ describe('an upstream of Streamable HTTP', () => {
     expect(size).toBe(total);
   });
 
+  test('T17: single bytes come in many turns, so that others have theirs, and all of them arrive', async () => {
+    const count = 20_000;
+    http.handler = (_request, res) => {
+      res.writeHead(200, { 'transfer-encoding': 'chunked' }).flushHeaders();
+      res.socket?.write(`${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`);
+    };
+    const recorder = new Recorder();
+    let [ofTurn, most, size] = [0, 0, 0];
+    recorder.onData = (chunk) => {
+      if (ofTurn++ === 0) setImmediate(() => (ofTurn = 0));
+      most = Math.max(most, ofTurn);
+      size += chunk.length;
+      // Whoever takes what comes may hold it up, too.
+      if (size % 3000 === 0) {
+        recorder.control?.pause();
+        setTimeout(() => recorder.control?.resume(), 5);
+      }
+    };
+    upstream.send({ method: 'GET', session: undefined, headers: [], body: undefined }, recorder);
+    await recorder.ended;
+    expect(size).toBe(count);
+    expect(most).toBeLessThanOrEqual(1024);
+  });
+
   describe('that fails', () => {
     test('before it was reached says that nothing was sent', async () => {
       await http.close();

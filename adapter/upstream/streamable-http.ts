@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { type Dispatcher, Pool } from 'undici';
 
 import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
+import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
 import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
 import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
@@ -143,6 +144,10 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   /** Who carries on after a redirect. */
   #next: Relay | undefined;
   #aborted = false;
+  #paused = false;
+  /** Small parts, once there is one. */
+  #small: SmallParts | undefined;
+  #yielding = false;
 
   constructor(follow: Follow, request: UpstreamRequest, sink: ResponseSink, path: string, redirects: number) {
     this.#follow = follow;
@@ -153,13 +158,15 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   }
 
   pause(): void {
-    if (this.#next !== undefined) this.#next.pause();
-    else this.#controller?.pause();
+    if (this.#next !== undefined) return this.#next.pause();
+    this.#paused = true;
+    this.#controller?.pause();
   }
 
   resume(): void {
-    if (this.#next !== undefined) this.#next.resume();
-    else this.#controller?.resume();
+    if (this.#next !== undefined) return this.#next.resume();
+    this.#paused = false;
+    if (!this.#yielding) this.#controller?.resume();
   }
 
   abort(): void {
@@ -187,7 +194,19 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // A parser that is resumed before more has come reports an empty part; pausing it for that would never end.
-    if (chunk.length > 0 && !this.#aborted && this.#next === undefined) this.sink.onData(chunk);
+    if (chunk.length === 0 || this.#aborted || this.#next !== undefined) return;
+    if ((this.#small ??= new SmallParts(MOST_OF_A_TURN)).reached(chunk.length)) this.#yield();
+    this.sink.onData(chunk);
+  }
+
+  /** Others get their turn before it goes on. */
+  #yield(): void {
+    this.#yielding = true;
+    this.#controller?.pause();
+    setTimeout(() => {
+      this.#yielding = false;
+      if (!this.#paused && !this.#aborted) this.#controller?.resume();
+    }, PAUSE_MS);
   }
 
   onResponseEnd(): void {

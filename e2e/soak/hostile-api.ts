@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
+import { singleBytes } from './hostile-upstream.ts';
 
 const MIB = 1 << 20;
 /** 57 MiB of empty objects, as 58 KB. */
@@ -32,6 +33,7 @@ export const HOSTILE_PAGES: Readonly<Record<string, (reply: ServerResponse) => v
   /** Each page leads to the next. */
   pages: (reply) => void reply.writeHead(200, { ...json, link: `</pages?${(pages += 1)}>; rel="next"` }).end(PAGE),
   ...Object.fromEntries(Array.from({ length: 12 }, (_, count) => [`drip-${count}`, drip])),
+  crumbs: (reply) => void singleBytes(reply, 'application/json', 4 * MIB),
   half: (reply) => void reply.writeHead(200, { ...json, 'content-length': '1000' }).write('['),
   silent: () => undefined,
 };

@@ -23,6 +23,16 @@ async function forever(reply: ServerResponse, chunk: string): Promise<void> {
   }
 }
 
+/** An answer of which each byte is a part of its own. */
+export async function singleBytes(reply: ServerResponse, type: string, count: number): Promise<void> {
+  reply.writeHead(200, { 'content-type': type, 'transfer-encoding': 'chunked' });
+  reply.flushHeaders();
+  const parts = '1\r\n \r\n'.repeat(10_000);
+  for (let sent = 0; sent < count && !reply.destroyed; sent += 10_000)
+    if (reply.socket?.write(parts) === false)
+      await new Promise<void>((resolve) => reply.socket?.once('drain', resolve).once('close', resolve));
+}
+
 /** What a hostile upstream answers to a tool of this name. */
 export const HOSTILE_TOOLS: Readonly<Record<string, Answer>> = {
   'comments-with-crlf': (id, reply) => {
@@ -52,6 +62,8 @@ export const HOSTILE_TOOLS: Readonly<Record<string, Answer>> = {
     void asEvents(reply).end(
       `data: {"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":"${'x'.repeat(8 * MIB)}","result":{}}\n\n`,
     ),
+  'single-bytes': (_, reply) => singleBytes(reply, 'application/json', 4 * MIB),
+  'single-bytes-of-events': (_, reply) => singleBytes(reply, 'text/event-stream', 4 * MIB),
   silent: () => undefined,
   'informational-answers': (id, reply) => {
     for (let i = 0; i < 100; i++) reply.writeEarlyHints({ link: '</x>; rel=preload' });

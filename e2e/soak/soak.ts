@@ -5,6 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { collectGarbage, inspectorUrl } from '../../bench/harness/collect-garbage.ts';
 import { residentKib } from '../../bench/harness/proc.ts';
+import { heapOptions } from '../../operator/pods/heap.ts';
 import { Workshop } from '../scraper/kit/workshop.ts';
 import { startAdapter } from '../support/adapter-process.ts';
 import { listen } from '../support/ports.ts';
@@ -20,8 +21,8 @@ const ALLOCATOR = Object.fromEntries(
     (one) => [one[1], one[2]],
   ),
 ) as NodeJS.ProcessEnv;
-/** What Node takes in a container of 512 MiB; the inspector lets memory be looked at without garbage. */
-const LIKE_512_MIB = { ...ALLOCATOR, NODE_OPTIONS: '--max-old-space-size=256 --inspect-port=0' };
+/** As the operator starts it in a container of 512 MiB; the inspector lets memory be looked at without garbage. */
+const LIKE_512_MIB = { ...ALLOCATOR, NODE_OPTIONS: `${heapOptions(512 << 20)} --inspect-port=0` };
 const HOSTILE = fileURLToPath(new URL('hostile.ts', import.meta.url));
 const CLIENTS = 4;
 const BETWEEN_CALLS_MS = 50;

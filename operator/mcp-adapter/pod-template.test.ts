@@ -63,7 +63,7 @@ describe('the container', () => {
     const set = [
       { name: 'BLOCK_LOOPBACK', value: 'true' },
       { name: 'BLOCK_API_SERVER', value: 'kubernetes.default.svc,10.96.0.1' },
-      { name: 'NODE_OPTIONS', value: '--max-old-space-size=307' },
+      { name: 'NODE_OPTIONS', value: '--max-old-space-size=256 --max-semi-space-size=8' },
     ];
     expect(container(template(), 'env')).toEqual([{ name, value: '60' }, ...set]);
     const env = [{ name, value: '7' }];
@@ -125,9 +125,9 @@ describe('T17: the heap', () => {
   };
 
   test.each([
-    [undefined, '--max-old-space-size=307'],
-    [{ limits: { memory: '1Gi' } }, '--max-old-space-size=614'],
-    [{ limits: { memory: 268_435_456 } }, '--max-old-space-size=153'],
+    [undefined, '--max-old-space-size=256 --max-semi-space-size=8'],
+    [{ limits: { memory: '1Gi' } }, '--max-old-space-size=512 --max-semi-space-size=16'],
+    [{ limits: { memory: 268_435_456 } }, '--max-old-space-size=128 --max-semi-space-size=4'],
     [{ requests: { memory: '1Gi' } }, undefined],
     [{ limits: { memory: '1' } }, undefined],
   ])('with %j is told by %j', (resources, expected) => {
@@ -136,7 +136,9 @@ describe('T17: the heap', () => {
 
   test('follows the limit of the overlay, and leaves what the overlay says of it alone', () => {
     const adapter = (more: object) => ({ spec: { containers: [{ name: 'adapter', ...more }] } });
-    expect(options(undefined, adapter({ resources: { limits: { memory: '2Gi' } } }))).toBe('--max-old-space-size=1228');
+    expect(options(undefined, adapter({ resources: { limits: { memory: '2Gi' } } }))).toBe(
+      '--max-old-space-size=1024 --max-semi-space-size=16',
+    );
     expect(options(undefined, adapter({ env: [{ name: 'NODE_OPTIONS', value: '--x' }] }))).toBe('--x');
   });
 });

@@ -1,6 +1,9 @@
 import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
+import { addPart } from '../../crds/runtime/add-part.ts';
+import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
 import { RequestFailure } from './failure.ts';
 
 /** Why a body cannot be read; the caller adds which. */
@@ -39,12 +42,14 @@ const DECOMPRESS: Readonly<Record<string, (bytes: Buffer) => Transform>> = {
 /** Reads a stream to its end, but no more than so many bytes. */
 export async function readBytes(body: AsyncIterable<Buffer>, { maxBytes, take }: BodyLimits): Promise<Buffer> {
   const chunks: Buffer[] = [];
+  const small = new SmallParts(MOST_OF_A_TURN);
   let total = 0;
   for await (const chunk of body) {
     total += chunk.length;
     if (total > maxBytes) throw tooLarge(maxBytes);
+    if (small.reached(chunk.length)) await delay(PAUSE_MS);
     await take(chunk.length);
-    chunks.push(chunk);
+    addPart(chunks, chunk);
   }
   const [only] = chunks;
   return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, total);

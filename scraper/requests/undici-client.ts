@@ -185,6 +185,9 @@ function dispatcherWith(
   return new EnvHttpProxyAgent({ ...options, ...proxies, connect, requestTls: connectOptions, proxyTls });
 }
 
+/** Of single bytes, each takes two hundred. */
+const READ_AHEAD_BYTES = 16 << 10;
+
 async function exchange(
   dispatcher: Dispatcher,
   { method, url, headers, body, maxBytes, memory, minBytesPerSecond = 0 }: HttpRequest,
@@ -200,6 +203,7 @@ async function exchange(
     headers: withDefaults(headers, { accept: '*/*', 'accept-encoding': ACCEPT_ENCODING, 'user-agent': userAgent }),
     body: body ?? null,
     signal,
+    highWaterMark: READ_AHEAD_BYTES,
   });
   // A body that is left destroys itself, and says so with an event that nobody waits for.
   answer.body.on('error', () => {});
