@@ -19,14 +19,25 @@ test('T17: windows that run at the same time share the memory: who finds none wa
   const [a, b, c] = shares(100);
   await a.take(60, never);
   const second = b.take(50, never);
-  const third = c.take(10, never);
+  const third = c.take(20, never);
   expect(await isGranted(second)).toBe(false);
   // Who came later does not get past who waits.
   expect(await isGranted(third)).toBe(false);
   a[Symbol.dispose]();
   expect(await isGranted(second)).toBe(true);
   expect(await isGranted(third)).toBe(true);
-  expect([a.held, b.held, c.held]).toEqual([0, 50, 10]);
+  expect([a.held, b.held, c.held]).toEqual([0, 50, 20]);
+});
+
+test('H6 T17: who needs little waits for nobody, up to an eighth of all beside it', async () => {
+  const [a, b, c] = shares(80 * 2 ** 20);
+  await a.take(80 * 2 ** 20, never);
+  const large = b.take(2 ** 21, never);
+  expect(await isGranted(large)).toBe(false);
+  expect(c.takeNow(2 ** 20)).toBe(true);
+  expect(c.takeNow(1)).toBe(false);
+  a[Symbol.dispose]();
+  expect(await isGranted(large)).toBe(true);
 });
 
 test('T17: a window that alone needs more than there is fails at once', async () => {
@@ -51,7 +62,7 @@ test('T17: who holds something already comes before who does not, and nobody get
   const [a, b, c] = shares(100);
   await a.take(60, never);
   await c.take(30, never);
-  const newcomer = b.take(11, never);
+  const newcomer = b.take(13, never);
   const holder = a.take(25, never);
   c.keep(25);
   expect([await isGranted(holder), await isGranted(newcomer)]).toEqual([false, false]);

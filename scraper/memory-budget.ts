@@ -12,6 +12,11 @@ interface Waiting {
   readonly refused: (error: unknown) => void;
 }
 
+/** Who holds less waits for nobody: windows that need little are no slower because others need more than there is. */
+const SMALL_BYTES = 1 << 20;
+/** What there is for those beside everything else, as a share of it. */
+const FOR_SMALL = 1 / 8;
+
 /** What windows may hold at a time of what APIs have answered, until it is delivered, all together; who wants more waits. */
 export class MemoryBudget {
   readonly #total: number;
@@ -51,10 +56,16 @@ export class MemoryBudget {
 
   /** False: it would have to wait. */
   takeNow(share: MemoryShare, bytes: number): boolean {
-    const isFree = share.held > 0 || this.#waiting.length === 0;
-    if (!isFree || this.#used + bytes > this.#total) return false;
+    const isSmall = share.held + bytes <= Math.min(SMALL_BYTES, this.#total * FOR_SMALL);
+    const isFree = isSmall || share.held > 0 || this.#waiting.length === 0;
+    if (!isFree || this.#used + bytes > this.#total * (isSmall ? 1 + FOR_SMALL : 1)) return false;
     this.set(share, share.held + bytes);
     return true;
+  }
+
+  /** What there is for all. */
+  get total(): number {
+    return this.#total;
   }
 
   /** Without asking: what is there already, or not any more. */
@@ -127,6 +138,11 @@ export class MemoryShare implements Disposable {
 
   constructor(budget: MemoryBudget) {
     this.#budget = budget;
+  }
+
+  /** The most that it can have. */
+  get most(): number {
+    return this.#budget.total;
   }
 
   /** Waits until there is room. @throws NoMemory; the reason of `signal` when that aborted */

@@ -61,11 +61,19 @@ export function exceeded(text: string, limits: JsonLimits): keyof JsonLimits | u
   return undefined;
 }
 
-/** How many lists and objects the text opens, and how many commas part their values; counted as `exceeded` counts. */
-export function countValues(text: string): { readonly lists: number; readonly commas: number } {
+export interface Counted {
+  readonly lists: number;
+  readonly commas: number;
+}
+
+/**
+ * How many lists and objects the text opens, and how many commas part their values, as `exceeded` counts. Nobody reads on
+ * where there are more than `most` of one of them.
+ */
+export function countValues(text: string, most: Counted = { lists: Infinity, commas: Infinity }): Counted {
   let lists = 0;
   let commas = 0;
-  for (let i = 0; i < text.length; i++) {
+  for (let i = 0; i < text.length && lists <= most.lists && commas <= most.commas; i++) {
     const c = text.charCodeAt(i);
     if (c === QUOTE) i = stringEnd(text, i) - 1;
     else if (c === COMMA) commas++;

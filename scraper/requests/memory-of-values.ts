@@ -24,7 +24,8 @@ export async function takeForValues(
 ): Promise<number> {
   const isThere = memory.takeNow(text.length * COST_OF_A_LIST);
   if (isThere && !isKept) return 0;
-  const { lists, commas } = countValues(text);
+  const { most } = memory;
+  const { lists, commas } = countValues(text, { lists: most / COST_OF_A_LIST, commas: most / COST_OF_A_VALUE });
   const bytes = lists * COST_OF_A_LIST + commas * COST_OF_A_VALUE;
   try {
     if (!isThere) await memory.take(bytes, signal);
