@@ -1,6 +1,6 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-import { addPart } from '../../crds/runtime/add-part.ts';
+import { KeptParts } from '../../crds/runtime/kept-parts.ts';
 import { ANSWER_LIMITS, JsonLimitError } from '../../crds/runtime/json-limits.ts';
 import { AdapterError, answersOverloaded, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
@@ -53,8 +53,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   #control: ResponseControl | undefined;
   #head: ResponseHead | undefined;
   #eventStream = false;
-  #chunks: Buffer[] = [];
-  #size = 0;
+  readonly #parts = new KeptParts();
   #timer: NodeJS.Timeout | undefined;
   #isAfterLimit = false;
   /** Reasons to hold the upstream's data back: a slow client, asynchronous work. */
@@ -359,13 +358,12 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   }
 
   #collect(chunk: Buffer): void {
-    addPart(this.#chunks, chunk);
-    this.#size += chunk.length;
-    if (this.#size > UNCOUNTED_BYTES && !this.count(this.#size)) return;
+    this.#parts.push(chunk);
+    if (this.#parts.size > UNCOUNTED_BYTES && !this.count(this.#parts.size)) return;
     const wanted = this.#plan.onResponse !== undefined || this.#state === 'inspect' || this.#isReadWhole;
-    if (!wanted && this.#size > WHOLE_BYTES && this.#startsPassing()) return;
+    if (!wanted && this.#parts.size > WHOLE_BYTES && this.#startsPassing()) return;
     const limit = this.#state === 'inspect' ? INSPECT_LIMIT_BYTES : MAX_ANSWER_BYTES;
-    if (this.#size > limit) {
+    if (this.#parts.size > limit) {
       this.#control?.abort();
       this.#answerError(
         new AdapterError('upstream_failed', 'The answer of the upstream server is too large.'),
@@ -378,7 +376,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   #startsPassing(): boolean {
     if (this.#head === undefined) return false;
     const scan = new EnvelopeScan(true);
-    for (const chunk of this.#chunks) {
+    for (const chunk of this.#parts.all) {
       scan.push(chunk.toString('latin1'));
       if (scan.reserved !== undefined) this.#isReadWhole = true;
     }
@@ -395,8 +393,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#stream = new ReplyStream(this.#res, this, false, this.#plan.holder);
     this.#state = 'pass';
     this.#scan = scan;
-    const chunks = this.#chunks;
-    this.#chunks = [];
+    const chunks = this.#parts.all;
+    this.#parts.clear();
     this.#uncount();
     for (const chunk of chunks) {
       this.#looksInto(chunk);
@@ -417,23 +415,21 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   }
 
   #collected(encoding: 'utf8' | 'latin1'): string {
-    const [first] = this.#chunks;
-    const whole = this.#chunks.length === 1 && first !== undefined ? first : Buffer.concat(this.#chunks);
-    return whole.toString(encoding);
+    return this.#parts.whole().toString(encoding);
   }
 
   #endCollect(): void | Promise<void> {
     const head = this.#head;
     if (head === undefined) return;
     const isText = this.#plan.idTexts.length === 0 && head.headers['content-type']?.startsWith('text/') === true;
-    if (this.#size === 0 || isText) return this.#endWith(head, this.#chunks);
+    if (this.#parts.size === 0 || isText) return this.#endWith(head, this.#parts.all);
     const { onResponse, onStray } = this.#plan;
     const isBytes = onResponse === undefined;
     const text = isBytes ? this.#collected('latin1') : this.#collected('utf8');
     const scan = new EnvelopeScan(isBytes);
     scan.push(text);
     const verdict = this.#verdictOf(scan);
-    if (verdict === 'pass') return this.#endWith(head, this.#chunks);
+    if (verdict === 'pass') return this.#endWith(head, this.#parts.all);
     // A session is opened by an answer that says so with its status as well.
     const isOdd = (this.#plan.holdHead && head.status >= 300) || (scan.isArray && !this.#plan.takesArrays);
     if (verdict !== 'answer' && verdict !== 'stray') return this.#refuse(verdict);
@@ -443,7 +439,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#awaited.seeAll();
     const cleared = scan.reserved === undefined ? text : withoutReserved(text);
     if (isBytes && verdict === 'answer') {
-      return this.#endWith(head, cleared === text ? this.#chunks : [Buffer.from(cleared, 'latin1')]);
+      return this.#endWith(head, cleared === text ? this.#parts.all : [Buffer.from(cleared, 'latin1')]);
     }
     const exceeded = scan.exceeded(ANSWER_LIMITS);
     if (exceeded !== undefined) throw new JsonLimitError(exceeded, ANSWER_LIMITS);
@@ -457,12 +453,12 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   #endWithAnswer(head: ResponseHead, text: string | undefined, answer: Answer): void | Promise<void> {
     if (typeof answer === 'object') return this.#endWithParts(head, answer);
     // What was left as it came leaves as the bytes that came.
-    return this.#endWith(head, answer === text ? this.#chunks : [Buffer.from(answer)]);
+    return this.#endWith(head, answer === text ? this.#parts.all : [Buffer.from(answer)]);
   }
 
   async #endWithParts(head: ResponseHead, answer: StreamedAnswer): Promise<void> {
     if (this.isDone()) return;
-    this.#chunks = [];
+    this.#parts.clear();
     this.#res.writeHead(head.status, this.#headers(head, answer.bytes));
     this.#stream = new ReplyStream(this.#res, this, false, this.#plan.holder);
     const last = await this.sendParts(answer, (part) => part);
@@ -493,8 +489,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
   #sendAgain(status: number): void {
     this.#control?.abort();
     this.#state = 'waiting';
-    this.#chunks = [];
-    this.#size = 0;
+    this.#parts.clear();
     this.#uncount();
     this.#plan.again?.(status).then(
       (request) => {
@@ -548,7 +543,7 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     clearTimeout(this.#timer);
     if (this.#eventStream) this.#plan.keepAlive.delete(this);
     this.#plan.running.delete(this);
-    this.#chunks = [];
+    this.#parts.clear();
     this.#uncount();
     const { noted } = this.#plan;
     if (noted !== undefined) {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 
-import { addPart } from '../../crds/runtime/add-part.ts';
+import { KeptParts } from '../../crds/runtime/kept-parts.ts';
 import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-parts.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
@@ -54,7 +54,7 @@ const gone = (): AdapterError => new AdapterError('cancelled', 'The client has g
 class BodyRead {
   readonly #request: IncomingMessage;
   readonly #receiver: BodyReceiver;
-  readonly #chunks: Buffer[] = [];
+  readonly #parts = new KeptParts();
   readonly #small = new SmallParts(MOST_OF_A_BODY);
   readonly #timer: NodeJS.Timeout;
   #mayBeLarge: boolean;
@@ -85,7 +85,7 @@ class BodyRead {
     if (this.#isOver) return;
     this.#stop();
     this.#request.pause();
-    this.#chunks.length = 0;
+    this.#parts.clear();
     this.#receiver.failed(error);
   }
 
@@ -106,7 +106,7 @@ class BodyRead {
     else if (this.#small.reached(chunk.length)) this.#failForGood();
     else if (!this.#receiver.share.take(chunk.length)) this.fail(noRoom());
     else {
-      addPart(this.#chunks, chunk);
+      this.#parts.push(chunk);
       if (!this.#mayBeLarge && this.#length > LARGE_BYTES) this.#askForMore();
     }
   }
@@ -115,7 +115,7 @@ class BodyRead {
     if (this.#isOver) return;
     this.#stop();
     // A copy also of a single part: that is a view of the connection's buffer.
-    this.#receiver.received(Buffer.concat(this.#chunks, this.#length));
+    this.#receiver.received(Buffer.concat(this.#parts.all, this.#length));
   }
 
   #askForMore(): void {

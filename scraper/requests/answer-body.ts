@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
-import { addPart } from '../../crds/runtime/add-part.ts';
+import { KeptParts } from '../../crds/runtime/kept-parts.ts';
 import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
 import { RequestFailure } from './failure.ts';
 
@@ -41,18 +41,15 @@ const DECOMPRESS: Readonly<Record<string, (bytes: Buffer) => Transform>> = {
 
 /** Reads a stream to its end, but no more than so many bytes. */
 export async function readBytes(body: AsyncIterable<Buffer>, { maxBytes, take }: BodyLimits): Promise<Buffer> {
-  const chunks: Buffer[] = [];
+  const parts = new KeptParts();
   const small = new SmallParts(MOST_OF_A_TURN);
-  let total = 0;
   for await (const chunk of body) {
-    total += chunk.length;
-    if (total > maxBytes) throw tooLarge(maxBytes);
+    if (parts.size + chunk.length > maxBytes) throw tooLarge(maxBytes);
     if (small.reached(chunk.length)) await delay(PAUSE_MS);
     await take(chunk.length);
-    addPart(chunks, chunk);
+    parts.push(chunk);
   }
-  const [only] = chunks;
-  return chunks.length === 1 && only !== undefined ? only : Buffer.concat(chunks, total);
+  return parts.whole();
 }
 
 /** The text of a body: decompressed, within the limit, and UTF-8. */
