@@ -162,3 +162,12 @@ describe('reserved members of a result', () => {
     expect(found(text)).toEqual(expected);
   });
 });
+
+test('T17: whitespace without an end is no message', () => {
+  const scan = new EnvelopeScan();
+  for (let i = 0; i < 16; i++) scan.push(' '.repeat(1 << 16));
+  expect(scan.problem).toBeUndefined();
+  scan.push(' ');
+  expect(scan.problem).toBe('malformed');
+  expect(scan.isHarmless).toBe(false);
+});

@@ -48,8 +48,10 @@ const OF_RESULT = 3;
 const OF_META = 4;
 
 const NUMBER = /^-?\d/;
-/** What begins so is an object to no parser. */
-const NO_OBJECT = /^\s*["\w]/;
+/** What begins so, or with a quotation mark, is an object to no parser. */
+const WORD = /\w/;
+/** Whitespace before a message; nobody waits for what comes after more of it. */
+const MAX_LEADING = 1 << 20;
 
 /**
  * Reads from JSON text what kind of message it is, in one pass forward that builds nothing, and takes the text in parts. It
@@ -93,6 +95,8 @@ export class EnvelopeScan {
   #kept = '';
   #isEscaped = false;
   #isNoObject = false;
+  /** Whitespace before everything. */
+  #leading = 0;
 
   constructor(isBytes = false) {
     this.#isBytes = isBytes;
@@ -129,7 +133,6 @@ export class EnvelopeScan {
     this.reserved = undefined;
     if (this.problem !== undefined) return;
     const { length } = text;
-    if (this.#expected === START) this.#isNoObject = NO_OBJECT.test(text);
     let i = this.#role === -1 ? 0 : this.#resume(text);
     let depth = this.#depth;
     let begun = this.#isBegun;
@@ -140,6 +143,7 @@ export class EnvelopeScan {
         i++;
         continue;
       }
+      if (this.#expected === START) this.#isNoObject = c === QUOTE || WORD.test(text.charAt(i));
       if (c === QUOTE) {
         const level = depth - this.#base;
         const role =
@@ -189,6 +193,7 @@ export class EnvelopeScan {
     }
     this.#depth = depth;
     this.#isBegun = begun;
+    if (this.#expected === START && (this.#leading += length) > MAX_LEADING) this.#refuse('malformed');
   }
 
   #refuse(problem: Refusal): void {

@@ -259,7 +259,7 @@ describe('an upstream of Streamable HTTP', () => {
   });
 
   test('T17: single bytes come in many turns, so that others have theirs, and all of them arrive', async () => {
-    const count = 20_000;
+    const count = 30_000;
     http.handler = (_request, res) => {
       res.writeHead(200, { 'transfer-encoding': 'chunked' }).flushHeaders();
       res.socket?.write(`${'1\r\nx\r\n'.repeat(count)}0\r\n\r\n`);
@@ -279,7 +279,7 @@ describe('an upstream of Streamable HTTP', () => {
     upstream.send({ method: 'GET', session: undefined, headers: [], body: undefined }, recorder);
     await recorder.ended;
     expect(size).toBe(count);
-    expect(most).toBeLessThanOrEqual(1024);
+    expect(most).toBeLessThanOrEqual(8192);
   });
 
   describe('that fails', () => {

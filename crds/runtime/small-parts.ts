@@ -22,5 +22,5 @@ export class SmallParts {
 export const MOST_OF_A_BODY = 4096;
 export const TOO_SMALL = 'The body comes in too many parts of a few bytes; send it in larger ones.';
 /** Of an answer; it then waits so long, since servers that write event by event may have cause to send many. */
-export const MOST_OF_A_TURN = 1024;
-export const PAUSE_MS = 20;
+export const MOST_OF_A_TURN = 8192;
+export const PAUSE_MS = 100;
