@@ -271,17 +271,19 @@ test('emitting the same contribution again starts behind the log records that we
 });
 
 test('what is refused behind a part that has arrived may come again', async () => {
+  const patient = await open({}, {});
   const points = contribution(Array.from({ length: 5001 }, (_, a) => ({ v: 1, a })));
   receiver.always = (response, { points: { length } }) => void response.writeHead(length < 5000 ? 400 : 200).end();
-  await expect(emit(points)).rejects.toMatchObject({ retryable: false, mayHaveArrived: true });
-  emitter.giveUp(points);
+  await expect(patient.emit([points], never)).rejects.toMatchObject({ retryable: false, mayHaveArrived: true });
+  patient.giveUp(points);
 
   const logs = contribution(
     Array.from({ length: 600 }, (_, i) => ({ i })),
     { emitLogs: true },
   );
   receiver.always = (response, { logs: { length } }) => void response.writeHead(length === 512 ? 400 : 200).end();
-  await expect(emit(logs)).rejects.toMatchObject({ retryable: false, mayHaveArrived: true });
+  await expect(patient.emit([logs], never)).rejects.toMatchObject({ retryable: false, mayHaveArrived: true });
+  await patient.close();
 });
 
 test('what waits goes together, and what the collector refuses takes nothing else along', async () => {
