@@ -4,6 +4,7 @@ import { KeptParts } from '../../crds/runtime/kept-parts.ts';
 import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-parts.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
+import { holdSocket } from './hold-socket.ts';
 import { LARGE_BYTES } from './large-body.ts';
 
 /** Longest pause between two parts of a body. */
@@ -20,7 +21,10 @@ export interface BodyReceiver {
   /** The client is to be told that its body is wanted. */
   ask(): void;
   received(body: Buffer): void;
-  /** `body_too_large`, `invalid_request` (single bytes), `request_timeout`, `overloaded`, `cancelled` (the client has gone), or what `largest` rejects with. */
+  /**
+   * `body_too_large`, `invalid_request` (single bytes), `request_timeout`, `overloaded`, `cancelled` (the client has gone),
+   * or what `largest` rejects with.
+   */
   failed(error: unknown): void;
 }
 
@@ -59,7 +63,6 @@ class BodyRead {
   readonly #timer: NodeJS.Timeout;
   #mayBeLarge: boolean;
   #maxBytes: number;
-  #length = 0;
   #isOver = false;
 
   constructor(request: IncomingMessage, receiver: BodyReceiver, maxBytes: number, mayBeLarge: boolean) {
@@ -91,23 +94,19 @@ class BodyRead {
 
   /** Nothing more is read of this connection, not even to be dropped: that costs as much. */
   #failForGood(): void {
-    const { socket } = this.#request;
-    const hold = (): void => void socket.pause();
-    socket.on('resume', hold);
-    hold();
+    holdSocket(this.#request.socket);
     this.fail(new AdapterError('invalid_request', TOO_SMALL));
   }
 
   #take(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#timer.refresh();
-    this.#length += chunk.length;
-    if (this.#length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
+    if (this.#parts.size + chunk.length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
     else if (this.#small.reached(chunk.length)) this.#failForGood();
     else if (!this.#receiver.share.take(chunk.length)) this.fail(noRoom());
     else {
       this.#parts.push(chunk);
-      if (!this.#mayBeLarge && this.#length > LARGE_BYTES) this.#askForMore();
+      if (!this.#mayBeLarge && this.#parts.size > LARGE_BYTES) this.#askForMore();
     }
   }
 
@@ -115,7 +114,7 @@ class BodyRead {
     if (this.#isOver) return;
     this.#stop();
     // A copy also of a single part: that is a view of the connection's buffer.
-    this.#receiver.received(Buffer.concat(this.#parts.all, this.#length));
+    this.#receiver.received(Buffer.concat(this.#parts.all, this.#parts.size));
   }
 
   #askForMore(): void {
@@ -124,7 +123,7 @@ class BodyRead {
     this.#receiver.largest?.().then(
       (maxBytes) => {
         this.#maxBytes = Math.min(this.#maxBytes, maxBytes);
-        if (this.#length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
+        if (this.#parts.size > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
         else if (!this.#isOver) this.#request.resume();
       },
       (error: unknown) => this.fail(error),

@@ -1,6 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { BlockList, isIPv6, type Socket } from 'node:net';
 
+import { holdSocket } from './hold-socket.ts';
+
 /** Requests of one connection that may be unanswered at once; what a client sends on top of them waits, unread. */
 const MAX_PIPELINED = 8;
 /**
@@ -44,8 +46,8 @@ interface Waiting {
   readonly requests: [IncomingMessage, ServerResponse][];
   /** Ends the connection. */
   readonly timer: NodeJS.Timeout;
-  /** Holds the connection where something else wants to read on. */
-  readonly hold: () => void;
+  /** The connection may be read on. */
+  readonly release: () => void;
 }
 
 /**
@@ -116,24 +118,20 @@ export class Connections {
   #wait(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     const { socket } = connection;
     if (connection.waiting === undefined) {
-      const hold = (): void => void socket.pause();
       const timer = setTimeout(() => void socket.destroy(), this.#pipelining.maxUnreadMs).unref();
-      connection.waiting = { requests: [], timer, hold };
-      // Requests whose body is read, or dropped, let the socket read on.
-      socket.on('resume', hold);
-      socket.pause();
+      connection.waiting = { requests: [], timer, release: holdSocket(socket) };
     }
     connection.waiting.requests.push([request, response]);
     this.#waiting++;
   }
 
   #endWait(connection: Connection): void {
-    const { waiting, socket } = connection;
+    const { waiting } = connection;
     if (waiting === undefined) return;
     connection.waiting = undefined;
     this.#waiting -= waiting.requests.length;
     clearTimeout(waiting.timer);
-    socket.off('resume', waiting.hold);
+    waiting.release();
   }
 
   #start(connection: Connection, request: IncomingMessage, response: ServerResponse): void {

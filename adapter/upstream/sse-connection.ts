@@ -2,11 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import type { Dispatcher } from 'undici';
 
-import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
+import { MOST_OF_A_TURN, PAUSE_MS, READ_AHEAD_BYTES, SmallParts } from '../../crds/runtime/small-parts.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
-
-/** Of single bytes, each takes two hundred. */
-const READ_AHEAD_BYTES = 16 << 10;
 
 interface Callbacks {
   /** One at a time, in order: the next is delivered when this one's promise has settled. */

@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { PAUSE_MS } from '../../crds/runtime/small-parts.ts';
 import { StreamableHttpUpstream } from './streamable-http.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from './upstream.ts';
@@ -280,6 +281,18 @@ describe('an upstream of Streamable HTTP', () => {
     await recorder.ended;
     expect(size).toBe(count);
     expect(most).toBeLessThanOrEqual(8192);
+  });
+
+  test('that breaks off among single bytes says so, once', async () => {
+    http.handler = (_request, res) => {
+      res.writeHead(200, { 'transfer-encoding': 'chunked' }).flushHeaders();
+      res.socket?.write('1\r\nx\r\n'.repeat(9_000), () => res.socket?.resetAndDestroy());
+    };
+    const recorder = send({ body: undefined, method: 'GET' });
+    await recorder.ended;
+    // It would be read on by now.
+    await new Promise((resolve) => setTimeout(resolve, 2 * PAUSE_MS));
+    expect(recorder.events).toEqual(['start', 'head', 'error']);
   });
 
   describe('that fails', () => {

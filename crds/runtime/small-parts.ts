@@ -24,3 +24,5 @@ export const TOO_SMALL = 'The body comes in too many parts of a few bytes; send 
 /** Of an answer; it then waits so long, since servers that write event by event may have cause to send many. */
 export const MOST_OF_A_TURN = 8192;
 export const PAUSE_MS = 100;
+/** What is read of an answer before somebody takes it; of single bytes, each takes two hundred. */
+export const READ_AHEAD_BYTES = 16 << 10;

@@ -237,8 +237,8 @@ describe('the name by which it is called', () => {
       const refused = await open(host);
       expect([host, refused.status, refused.body]).toEqual([host, 403, expect.stringContaining('core.allowed_hosts')]);
       expect((await send(at.adapter, '/healthz', { host })).status).toBe(403);
-      // Whether it is ready says nothing about the name.
-      expect([200, 503]).toContain((await send(at.adapter, '/readyz', { host })).status);
+      // A busy machine may be late to answer its own probe of the upstream.
+      await expect.poll(async () => (await send(at.adapter, '/readyz', { host })).status).toBe(200);
     }
   });
 

@@ -7,6 +7,7 @@ import {
   guardedLookup,
   refusal,
 } from '../../crds/runtime/guarded-connect.ts';
+import { READ_AHEAD_BYTES } from '../../crds/runtime/small-parts.ts';
 import { NoMemory } from '../memory-budget.ts';
 import { ACCEPT_ENCODING, decodeBody, readBytes, tooLarge, UnreadableBody } from './answer-body.ts';
 import { type Deadline, deadline } from './deadline.ts';
@@ -184,9 +185,6 @@ function dispatcherWith(
   const proxyTls = { lookup: guardedLookup(ANYWHERE) };
   return new EnvHttpProxyAgent({ ...options, ...proxies, connect, requestTls: connectOptions, proxyTls });
 }
-
-/** Of single bytes, each takes two hundred. */
-const READ_AHEAD_BYTES = 16 << 10;
 
 async function exchange(
   dispatcher: Dispatcher,

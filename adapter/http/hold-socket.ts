@@ -1,0 +1,12 @@
+import type { Socket } from 'node:net';
+
+/**
+ * Keeps a connection unread, also where something else wants to read on: requests whose body is read, or dropped, resume
+ * their socket. It is read on only after the returned function was called.
+ */
+export function holdSocket(socket: Socket): () => void {
+  const hold = (): void => void socket.pause();
+  socket.on('resume', hold);
+  hold();
+  return () => void socket.off('resume', hold);
+}
