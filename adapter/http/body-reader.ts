@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 
 import { KeptParts } from '../../crds/runtime/kept-parts.ts';
 import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-parts.ts';
+import { turnBudget } from '../../crds/runtime/turn-budget.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
 import { holdSocket } from './hold-socket.ts';
@@ -107,7 +108,15 @@ class BodyRead {
     else {
       this.#parts.push(chunk);
       if (!this.#mayBeLarge && this.#parts.size > LARGE_BYTES) this.#askForMore();
+      else if (turnBudget.isSpentBy(chunk.length)) this.#waitForTurn();
     }
+  }
+
+  #waitForTurn(): void {
+    this.#request.pause();
+    setImmediate(() => {
+      if (!this.#isOver) this.#request.resume();
+    });
   }
 
   #end(): void {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 import { SmallParts } from '../../crds/runtime/small-parts.ts';
+import { turnBudget } from '../../crds/runtime/turn-budget.ts';
 
 /** Beyond it a body is large: who sends it is looked at before it is read. */
 export const LARGE_BYTES = 64 * 1024;
@@ -70,12 +71,22 @@ function hasBody({ headers }: IncomingMessage): boolean {
 function drained(request: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let dropped = 0;
+  let isOver = false;
   const small = new SmallParts(LINGER_SMALL_PARTS);
+  const end = (): void => {
+    isOver = true;
+    resolve();
+  };
   const onData = (chunk: Buffer): void => {
     dropped += chunk.length;
-    if (dropped > LINGER_BYTES || small.reached(chunk.length)) resolve();
+    if (dropped > LINGER_BYTES || small.reached(chunk.length)) end();
+    else if (turnBudget.isSpentBy(chunk.length)) {
+      request.pause();
+      setImmediate(() => {
+        if (!isOver) request.resume();
+      });
+    }
   };
-  const end = (): void => resolve();
   const timer = setTimeout(end, LINGER_MS);
   request.on('data', onData).once('end', end).once('error', end).once('close', end);
   request.resume();

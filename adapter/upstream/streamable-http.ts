@@ -4,6 +4,7 @@ import { type Dispatcher, Pool } from 'undici';
 
 import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
 import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
+import { turnBudget } from '../../crds/runtime/turn-budget.ts';
 import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
 import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
@@ -195,18 +196,19 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // A parser that is resumed before more has come reports an empty part; pausing it for that would never end.
     if (chunk.length === 0 || this.#aborted || this.#next !== undefined) return;
-    if ((this.#small ??= new SmallParts(MOST_OF_A_TURN)).reached(chunk.length)) this.#yield();
+    if ((this.#small ??= new SmallParts(MOST_OF_A_TURN)).reached(chunk.length)) setTimeout(this.#yield(), PAUSE_MS);
+    else if (turnBudget.isSpentBy(chunk.length) && !this.#yielding) setImmediate(this.#yield());
     this.sink.onData(chunk);
   }
 
-  /** Others get their turn before it goes on. */
-  #yield(): void {
+  /** Others get their turn before it goes on. @returns what goes on */
+  #yield(): () => void {
     this.#yielding = true;
     this.#controller?.pause();
-    setTimeout(() => {
+    return () => {
       this.#yielding = false;
       if (!this.#paused && !this.#aborted) this.#controller?.resume();
-    }, PAUSE_MS);
+    };
   }
 
   onResponseEnd(): void {

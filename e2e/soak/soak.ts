@@ -10,7 +10,7 @@ import { Workshop } from '../scraper/kit/workshop.ts';
 import { startAdapter } from '../support/adapter-process.ts';
 import { listen } from '../support/ports.ts';
 import { type RunningProcess, startProcess } from '../support/processes.ts';
-import { openRawClient } from '../support/raw-client.ts';
+import { openRawClient, type RawClient } from '../support/raw-client.ts';
 import { HOSTILE_PAGES } from './hostile-api.ts';
 import { Stopwatch, type Times } from './stopwatch.ts';
 
@@ -218,16 +218,15 @@ function watch(programs: Readonly<Record<ProgramName, RunningProcess & { readonl
 async function goodClients(url: string): Promise<AsyncDisposable & { take(): Times }> {
   const stop = new AbortController();
   const calls = new Stopwatch();
-  const one = async (): Promise<void> => {
-    const client = await openRawClient(url);
+  const one = async (client: RawClient): Promise<void> => {
     while (!stop.signal.aborted) {
       const said = crypto.randomUUID();
       await calls.time(async () => JSON.stringify(await client.callTool('echo', { text: said })).includes(said));
       await delay(BETWEEN_CALLS_MS);
     }
   };
-  const all = Array.from({ length: CLIENTS }, one);
-  for (const client of all) client.catch(() => undefined);
+  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => openRawClient(url)));
+  const all = clients.map(one);
   return {
     take: () => calls.take(),
     async [Symbol.asyncDispose]() {
