@@ -102,21 +102,15 @@ class BodyRead {
   #take(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#timer.refresh();
+    // The one part of a small body is not worth it.
+    if (this.#parts.size > 0) turnBudget.count(chunk.length);
     if (this.#parts.size + chunk.length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
     else if (this.#small.reached(chunk.length)) this.#failForGood();
     else if (!this.#receiver.share.take(chunk.length)) this.fail(noRoom());
     else {
       this.#parts.push(chunk);
       if (!this.#mayBeLarge && this.#parts.size > LARGE_BYTES) this.#askForMore();
-      else if (turnBudget.isSpentBy(chunk.length)) this.#waitForTurn();
     }
-  }
-
-  #waitForTurn(): void {
-    this.#request.pause();
-    setImmediate(() => {
-      if (!this.#isOver) this.#request.resume();
-    });
   }
 
   #end(): void {

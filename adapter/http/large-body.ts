@@ -71,22 +71,13 @@ function hasBody({ headers }: IncomingMessage): boolean {
 function drained(request: IncomingMessage): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let dropped = 0;
-  let isOver = false;
   const small = new SmallParts(LINGER_SMALL_PARTS);
-  const end = (): void => {
-    isOver = true;
-    resolve();
-  };
   const onData = (chunk: Buffer): void => {
     dropped += chunk.length;
-    if (dropped > LINGER_BYTES || small.reached(chunk.length)) end();
-    else if (turnBudget.isSpentBy(chunk.length)) {
-      request.pause();
-      setImmediate(() => {
-        if (!isOver) request.resume();
-      });
-    }
+    turnBudget.count(chunk.length);
+    if (dropped > LINGER_BYTES || small.reached(chunk.length)) resolve();
   };
+  const end = (): void => resolve();
   const timer = setTimeout(end, LINGER_MS);
   request.on('data', onData).once('end', end).once('error', end).once('close', end);
   request.resume();

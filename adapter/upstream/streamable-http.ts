@@ -146,7 +146,7 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   #next: Relay | undefined;
   #aborted = false;
   #paused = false;
-  /** Small parts, once there is one. */
+  /** Of its parts; undefined before the first, which alone is most answers. */
   #small: SmallParts | undefined;
   #yielding = false;
 
@@ -196,8 +196,12 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // A parser that is resumed before more has come reports an empty part; pausing it for that would never end.
     if (chunk.length === 0 || this.#aborted || this.#next !== undefined) return;
-    if ((this.#small ??= new SmallParts(MOST_OF_A_TURN)).reached(chunk.length)) setTimeout(this.#yield(), PAUSE_MS);
-    else if (turnBudget.isSpentBy(chunk.length) && !this.#yielding) setImmediate(this.#yield());
+    if (this.#small === undefined) this.#small = new SmallParts(MOST_OF_A_TURN);
+    else {
+      const isSpent = turnBudget.count(chunk.length);
+      if (this.#small.reached(chunk.length)) setTimeout(this.#yield(), PAUSE_MS);
+      else if (isSpent && !this.#yielding) setImmediate(this.#yield());
+    }
     this.sink.onData(chunk);
   }
 
