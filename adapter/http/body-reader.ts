@@ -5,7 +5,7 @@ import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-
 import { turnBudget } from '../../crds/runtime/turn-budget.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
-import { holdSocket } from './hold-socket.ts';
+import { holdForTurn, holdSocket } from './hold-socket.ts';
 import { LARGE_BYTES } from './large-body.ts';
 
 /** Longest pause between two parts of a body. */
@@ -87,29 +87,36 @@ class BodyRead {
 
   fail(error: unknown): void {
     if (this.#isOver) return;
-    this.#stop();
     this.#request.pause();
-    this.#parts.clear();
-    this.#receiver.failed(error);
+    this.#failed(error);
   }
 
-  /** Nothing more is read of this connection, not even to be dropped: that costs as much. */
+  /**
+   * Nothing more is read of this connection, not even to be dropped: that costs as much. What has come already goes at once.
+   */
   #failForGood(): void {
     holdSocket(this.#request.socket);
-    this.fail(new AdapterError('invalid_request', TOO_SMALL));
+    this.#request.push = dropped;
+    this.#failed(new AdapterError('invalid_request', TOO_SMALL));
+  }
+
+  #failed(error: unknown): void {
+    this.#stop();
+    this.#parts.clear();
+    this.#receiver.failed(error);
   }
 
   #take(chunk: Buffer): void {
     if (this.#isOver) return;
     this.#timer.refresh();
-    // The one part of a small body is not worth it.
-    if (this.#parts.size > 0) turnBudget.count(chunk.length);
     if (this.#parts.size + chunk.length > this.#maxBytes) this.fail(new AdapterError('body_too_large'));
     else if (this.#small.reached(chunk.length)) this.#failForGood();
     else if (!this.#receiver.share.take(chunk.length)) this.fail(noRoom());
     else {
       this.#parts.push(chunk);
       if (!this.#mayBeLarge && this.#parts.size > LARGE_BYTES) this.#askForMore();
+      // The one part of a small body is not worth being counted.
+      else if (this.#parts.size > chunk.length && turnBudget.isSpentBy(chunk.length)) holdForTurn(this.#request.socket);
     }
   }
 
@@ -139,4 +146,5 @@ class BodyRead {
   }
 }
 
+const dropped = (): boolean => true;
 const stalled = (read: BodyRead): void => read.fail(new AdapterError('request_timeout'));

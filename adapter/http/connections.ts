@@ -115,18 +115,6 @@ export class Connections {
     return undefined;
   };
 
-  /** Reads nothing more in this turn of the event loop. */
-  readonly holdForTurn = (): void => {
-    const held: [Socket, () => void][] = [];
-    for (const { socket } of this.#open) if (!socket.isPaused()) held.push([socket, holdSocket(socket)]);
-    setImmediate(() => {
-      for (const [socket, release] of held) {
-        release();
-        socket.resume();
-      }
-    });
-  };
-
   #wait(connection: Connection, request: IncomingMessage, response: ServerResponse): void {
     const { socket } = connection;
     if (connection.waiting === undefined) {

@@ -10,3 +10,17 @@ export function holdSocket(socket: Socket): () => void {
   hold();
   return () => void socket.off('resume', hold);
 }
+
+const heldForTurn = new Set<Socket>();
+
+/** The same until the next turn of the event loop. A paused request would read on up to what its stream may keep. */
+export function holdForTurn(socket: Socket): void {
+  if (heldForTurn.has(socket)) return;
+  heldForTurn.add(socket);
+  const release = holdSocket(socket);
+  setImmediate(() => {
+    heldForTurn.delete(socket);
+    release();
+    socket.resume();
+  });
+}

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 
 import { SmallParts } from '../../crds/runtime/small-parts.ts';
 import { turnBudget } from '../../crds/runtime/turn-budget.ts';
+import { holdForTurn } from './hold-socket.ts';
 
 /** Beyond it a body is large: who sends it is looked at before it is read. */
 export const LARGE_BYTES = 64 * 1024;
@@ -74,8 +75,8 @@ function drained(request: IncomingMessage): Promise<void> {
   const small = new SmallParts(LINGER_SMALL_PARTS);
   const onData = (chunk: Buffer): void => {
     dropped += chunk.length;
-    turnBudget.count(chunk.length);
     if (dropped > LINGER_BYTES || small.reached(chunk.length)) resolve();
+    else if (turnBudget.isSpentBy(chunk.length)) holdForTurn(request.socket);
   };
   const end = (): void => resolve();
   const timer = setTimeout(end, LINGER_MS);

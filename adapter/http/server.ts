@@ -4,7 +4,6 @@ import type { Socket } from 'node:net';
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
-import { turnBudget } from '../../crds/runtime/turn-budget.ts';
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import type { Authenticate } from './auth.ts';
@@ -70,7 +69,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
         { keepAliveTimeout: KEEP_ALIVE_MS, requestTimeout: REQUEST_RECEIVE_TIMEOUT_MS },
         connections.serve,
       );
-      server.once('close', turnBudget.onSpent(connections.holdForTurn));
       return server.on('connection', connections.accept).setTimeout(0);
     },
     trustProxy: [...options.trustedProxies],

@@ -198,7 +198,7 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
     if (chunk.length === 0 || this.#aborted || this.#next !== undefined) return;
     if (this.#small === undefined) this.#small = new SmallParts(MOST_OF_A_TURN);
     else {
-      const isSpent = turnBudget.count(chunk.length);
+      const isSpent = turnBudget.isSpentBy(chunk.length);
       if (this.#small.reached(chunk.length)) setTimeout(this.#yield(), PAUSE_MS);
       else if (isSpent && !this.#yielding) setImmediate(this.#yield());
     }

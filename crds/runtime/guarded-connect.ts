@@ -1,5 +1,5 @@
 import { lookup as lookupName, type LookupAddress } from 'node:dns';
-import { isIP, type LookupFunction } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { buildConnector } from 'undici';
 import { anyOf, blockedReason, isLoopbackAddress } from './blocked-addresses.ts';
 
@@ -96,7 +96,21 @@ export function guardedConnector(
   return (target, done) => {
     const host = target.hostname.replace(/^\[|\]$/g, '');
     const refused = isIP(host) === 0 ? undefined : refusal(host, host, rules);
-    if (refused === undefined) connect(target, done);
-    else done(refused, null);
+    if (refused !== undefined) return done(refused, null);
+    connect(target, (...made) => {
+      if (made[0] === null) readInSteps(made[1]);
+      done(...made);
+    });
   };
+}
+
+const STEP_BYTES = 64 << 10;
+
+/**
+ * undici takes all that a connection has kept, joined, whenever it goes on with a paused answer, and puts back what it
+ * does not need: of single bytes, each step would copy more than the one before.
+ */
+function readInSteps(socket: Socket): void {
+  const read = socket.read.bind(socket) as (size?: number) => unknown;
+  socket.read = (size) => read(size ?? (socket.readableLength > STEP_BYTES ? STEP_BYTES : undefined));
 }

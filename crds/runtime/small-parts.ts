@@ -19,10 +19,10 @@ export class SmallParts {
 }
 
 /** Of one body of a client, which is refused then. */
-export const MOST_OF_A_BODY = 4096;
+export const MOST_OF_A_BODY = 1024;
 export const TOO_SMALL = 'The body comes in too many parts of a few bytes; send it in larger ones.';
 /** Of an answer; it then waits so long, since servers that write event by event may have cause to send many. */
-export const MOST_OF_A_TURN = 8192;
-export const PAUSE_MS = 100;
+export const MOST_OF_A_TURN = 2048;
+export const PAUSE_MS = 25;
 /** What is read of an answer before somebody takes it; of single bytes, each takes two hundred. */
 export const READ_AHEAD_BYTES = 16 << 10;

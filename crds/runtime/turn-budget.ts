@@ -7,34 +7,24 @@ const PART_BYTES = 1 << 10;
  */
 export class TurnBudget {
   readonly #mostBytes: number;
-  readonly #listeners = new Set<() => void>();
   #bytes = 0;
-  /** Of the next turn; undefined while nothing was counted in this one. */
-  #reset: NodeJS.Immediate | undefined;
+  /** When the next turn begins; undefined while nothing was counted in this one. */
+  #next: NodeJS.Immediate | undefined;
 
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
   }
 
-  /** `listener` holds connections until the next turn. @returns what takes it off */
-  onSpent(listener: () => void): () => void {
-    this.#listeners.add(listener);
-    return () => void this.#listeners.delete(listener);
-  }
-
-  /** Counts a part that was read. @returns whether this turn has had enough */
-  count(partBytes: number): boolean {
-    const wasSpent = this.#bytes > this.#mostBytes;
+  /** Counts a part that was read. @returns whether its reader has to wait for the next turn (`setImmediate`) */
+  isSpentBy(partBytes: number): boolean {
     this.#bytes += partBytes + PART_BYTES;
-    this.#reset ??= setImmediate(this.#begin);
-    if (wasSpent || this.#bytes <= this.#mostBytes) return wasSpent;
-    for (const listener of this.#listeners) listener();
-    return true;
+    this.#next ??= setImmediate(this.#begin);
+    return this.#bytes > this.#mostBytes;
   }
 
   readonly #begin = (): void => {
     this.#bytes = 0;
-    this.#reset = undefined;
+    this.#next = undefined;
   };
 }
 
