@@ -5,6 +5,7 @@ import { METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
 import { LISTS, type ListOf } from './list-of.ts';
+import { ownTurn } from './own-turn.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
@@ -94,14 +95,18 @@ export async function wholeList(
   let count = start === undefined || maxEntries === Infinity ? 0 : entriesOf(start, of).length;
   if (start !== undefined && count >= maxEntries) return start;
   const further: string[] = [];
+  let chars = 0;
   for await (const page of listTools(request, signal, first, of)) {
     const entries = entriesOf(page, of);
     count += entries.length;
+    chars += page.length;
     if (start === undefined) start = page;
     else for (const entry of entries) further.push(entry);
     if (count >= maxEntries) break;
   }
-  return further.length === 0 ? (start ?? '') : joinedPages(start ?? '', of.member, further);
+  if (further.length === 0) return start ?? '';
+  await ownTurn(chars);
+  return joinedPages(start ?? '', of.member, further);
 }
 
 function entriesOf(page: string, { member }: ListOf): string[] {

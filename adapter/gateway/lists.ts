@@ -9,6 +9,7 @@ import { checked, isJson } from './checked.ts';
 import { eachMessage, isArray } from './each-message.ts';
 import { LISTS, type ListName } from './list-of.ts';
 import { otherList } from './other-list.ts';
+import { inOwnTurn } from './own-turn.ts';
 import type { OwnResources } from './own-resources.ts';
 import { ownTasks } from './session-tasks.ts';
 import type { Page } from './tool-surface.ts';
@@ -44,20 +45,22 @@ export function listAnswer(
   if (!isKept) {
     if (isPassed) return (text) => passed(mount, text);
     if (!isChanged) return undefined;
-    return (text) =>
+    const shown = (text: string): string | Promise<string> =>
       isArray(text) ? resumedAnswer(turn, record(), text) : shownMessage(turn, record(), checked(text), listing);
+    return (text) => inOwnTurn(text, shown);
   }
   const finish = (out: string): string | Promise<string> => {
     keep(mount, record(), out, list, isChanged);
     if (isPassed) passed(mount, out);
     return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record(), out) : out;
   };
-  return (text) => {
+  const shown = (text: string): string | Promise<string> => {
     // No answer to one request; clients take the one in it all the same.
     if (isArray(text)) return resumedAnswer(turn, record(), text);
     const out = isChanged ? sameForSession(turn, record(), checked(text), listing) : text;
-    return typeof out === 'string' ? finish(out) : out.then(finish);
+    return typeof out === 'string' ? finish(out) : out.then((own) => inOwnTurn(own, finish));
   };
+  return (text) => inOwnTurn(text, shown);
 }
 
 /** A list that nothing is to be done to, but to read the names in it. */

@@ -21,6 +21,7 @@ import { listingLimit } from './listing-limit.ts';
 import { seenBy } from './seen-by.ts';
 import { SessionDrifts } from './session-drifts.ts';
 import { SharedWork } from './shared-work.ts';
+import { ownTurn } from './own-turn.ts';
 import { longest, REQUEST_TIMEOUT_MS } from './time-limits.ts';
 import type { Listed } from './tool-inventory.ts';
 import type { ToolSource } from './tool-source.ts';
@@ -156,6 +157,7 @@ export class ToolSurface {
     const isWhole = page === 'first' && needsWhole;
     using limit = needsWhole ? listingLimit(source.reply, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
+    await ownTurn(result.length);
     const first = this.#pageOf(result);
     const { span } = first;
     if (span === undefined) {
@@ -168,6 +170,7 @@ export class ToolSurface {
     const list = isPart ? await this.#listed(text) : await this.#prepared(first, span, text);
     if (isPart || (page === 'first' && !first.hasMore)) this.#saw(source, record, list, text);
     const { shown } = await this.#forSession(source, record, list, isWhole, signal);
+    await ownTurn(result.length);
     // The pages stay the upstream's, with its cursors.
     const view = isPart ? firstPage(list.view, result.slice(span.start, span.end)) : list.view;
     const own = shownList(view, shown.slice(0, view.tools.length), this.catalog, page !== 'later');
@@ -267,6 +270,7 @@ export class ToolSurface {
   async #prepared(page: ReadPage, span: Span, result: string): Promise<PreparedList> {
     const known = this.#views.known(page.list);
     if (known !== undefined) return known;
+    await ownTurn(result.length);
     const list = await this.#views.of(result.slice(span.start, span.end));
     page.list = list.key;
     return list;
@@ -416,6 +420,7 @@ export class ToolSurface {
   }
 
   async #listed(result: string): Promise<PreparedList> {
+    await ownTurn(result.length);
     const page = this.#pageOf(result);
     if (page.span === undefined) throw noList();
     return this.#prepared(page, page.span, result);
