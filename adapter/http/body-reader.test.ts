@@ -4,6 +4,8 @@ import { type AddressInfo, connect } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
+import { countingTurns } from '../../crds/runtime/testing/counting-turns.ts';
+import { turnBudget } from '../../crds/runtime/turn-budget.ts';
 import type { ByteAccount } from '../byte-account.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 import { type BodyReceiver, readBody } from './body-reader.ts';
@@ -151,4 +153,24 @@ describe('M1 T17: a large body', () => {
     await send(['x'.repeat(65_536)]);
     expect(await outcomes[0]).toHaveLength(65_536);
   });
+});
+
+test('T17: what others have brought in a turn leaves one part to a body', async () => {
+  const counted = countingTurns();
+  const parts: number[] = [];
+  const share = {
+    take: () => {
+      turnBudget.isSpentBy(1 << 20);
+      return parts.push(counted.turns) > 0;
+    },
+    fits: () => true,
+    giveBack: () => undefined,
+  };
+  await start({ share });
+  await send(['x'.repeat(400_000)], { length: 400_000 });
+  expect(await outcomes[0]).toHaveLength(400_000);
+  counted.stop();
+  expect(parts.length).toBeGreaterThanOrEqual(7);
+  // The first part is not counted.
+  expect(new Set(parts).size).toBeGreaterThanOrEqual(parts.length - 1);
 });

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import { Pool } from 'undici';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { countingTurns } from '../../crds/runtime/testing/counting-turns.ts';
 
 import { SseConnection } from './sse-connection.ts';
 import { type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';
@@ -64,6 +65,21 @@ describe('the stream of an sse upstream', () => {
       res.write(`event: endpoint\ndata: ${data.replace('ORIGIN', http.origin)}\n\n`);
     };
     expect(await open()).toEqual({ endpoint: http.origin + path });
+  });
+
+  test('M1 T17: lets others have their turn among many short messages', async () => {
+    await open();
+    const counted = countingTurns();
+    const perTurn = new Map<number, number>();
+    onMessage = async (message) => {
+      messages.push(message);
+      perTurn.set(counted.turns, (perTurn.get(counted.turns) ?? 0) + 1);
+    };
+    // 54,000 bytes come in one part, so that reading them takes no turns.
+    stream.write('data: 1\n\n'.repeat(6000));
+    await expect.poll(() => messages).toHaveLength(6000);
+    counted.stop();
+    expect(Math.max(...perTurn.values())).toBeLessThanOrEqual(512);
   });
 
   test.each(['http://evil.example/m', '//evil.example/m', 'https://127.0.0.1/m', 'http://[', 'http://localhost:1/m'])(

@@ -280,7 +280,7 @@ describe('an upstream of Streamable HTTP', () => {
     upstream.send({ method: 'GET', session: undefined, headers: [], body: undefined }, recorder);
     await recorder.ended;
     expect(size).toBe(count);
-    expect(most).toBeLessThanOrEqual(8192);
+    expect(most).toBeLessThanOrEqual(2048);
   });
 
   test('that breaks off among single bytes says so, once', async () => {

@@ -1,6 +1,6 @@
 import type { LookupAddress } from 'node:dns';
 import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ANYWHERE, type ConnectRules, connectRulesFrom, guardedConnector, guardedLookup } from './guarded-connect.ts';
@@ -179,4 +179,18 @@ describe('O17 T5: the API server', () => {
     expect(allowed).toEqual(ANYWHERE);
     expect(await get('127.0.0.1', allowed)).toBe('reached');
   });
+});
+
+test('T17: what a connection has kept is read in steps, not joined each time', async () => {
+  const { promise, resolve: made } = Promise.withResolvers<Socket>();
+  const target = { hostname: '127.0.0.1', protocol: 'http:', port: String(port) };
+  guardedConnector({}, ANYWHERE)(target, (error, socket) =>
+    error === null ? made(socket) : expect.fail(String(error)),
+  );
+  const socket = await promise;
+  socket.unshift(Buffer.alloc(300_000));
+  const steps: number[] = [];
+  for (let part; (part = socket.read() as Buffer | null) !== null;) steps.push(part.length);
+  socket.destroy();
+  expect(steps).toEqual([65_536, 65_536, 65_536, 65_536, 37_856]);
 });

@@ -8,8 +8,6 @@ const PART_BYTES = 1 << 10;
 export class TurnBudget {
   readonly #mostBytes: number;
   #bytes = 0;
-  /** When the next turn begins; undefined while nothing was counted in this one. */
-  #next: NodeJS.Immediate | undefined;
 
   constructor(mostBytes: number) {
     this.#mostBytes = mostBytes;
@@ -17,14 +15,13 @@ export class TurnBudget {
 
   /** Counts a part that was read. @returns whether its reader has to wait for the next turn (`setImmediate`) */
   isSpentBy(partBytes: number): boolean {
+    if (this.#bytes === 0) setImmediate(this.#begin);
     this.#bytes += partBytes + PART_BYTES;
-    this.#next ??= setImmediate(this.#begin);
     return this.#bytes > this.#mostBytes;
   }
 
   readonly #begin = (): void => {
     this.#bytes = 0;
-    this.#next = undefined;
   };
 }
 

@@ -259,7 +259,8 @@ describe('at the start', () => {
     const core = { max_start_wait_seconds: 60, upstream_ping: ping };
     await using adapter = await startInProcess({ core, servers: [mounted('up', upstream.url)] });
     expect(await drain(fetch(`${adapter.url}/livez`))).toBe(200);
-    expect(await drain(fetch(`${adapter.url}/readyz`))).toBe(200);
+    // Files are looked through before a replica is ready.
+    await eventually(() => drain(fetch(`${adapter.url}/readyz`))).toBe(200);
     await eventually(async () => (await health(adapter)).status).toBe(503);
     const waiting = await health(adapter);
     expect(waiting.body).not.toHaveProperty('startup');
