@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, request, type Server } from 'node:http';
 import { type AddressInfo, connect } from 'node:net';
 
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { countingTurns } from '../../crds/runtime/testing/counting-turns.ts';
 import { turnBudget } from '../../crds/runtime/turn-budget.ts';
@@ -158,14 +158,11 @@ describe('M1 T17: a large body', () => {
 test('T17: what others have brought in a turn leaves one part to a body', async () => {
   const counted = countingTurns();
   const parts: number[] = [];
-  const share = {
-    take: () => {
-      turnBudget.isSpentBy(1 << 20);
-      return parts.push(counted.turns) > 0;
-    },
-    fits: () => true,
-    giveBack: () => undefined,
-  };
+  const share = account.share('bodies', { server: 's' });
+  vi.spyOn(share, 'take').mockImplementation(() => {
+    turnBudget.isSpentBy(1 << 20);
+    return parts.push(counted.turns) > 0;
+  });
   await start({ share });
   await send(['x'.repeat(400_000)], { length: 400_000 });
   expect(await outcomes[0]).toHaveLength(400_000);

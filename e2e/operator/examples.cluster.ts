@@ -31,10 +31,10 @@ describe('after helm install and kubectl apply -f examples/', () => {
       // Each call may be served by another pod, because a client may use several connections.
       await Promise.all(Array.from({ length: 12 }, () => expectTwoWords(client)));
     }
-    const serving = await podsThatServed(operated, namespace.name);
-    expect(serving.size).toBeGreaterThan(1);
-    // Prometheus finds each pod behind the Service for metrics, and in them every call.
     const counted = { timeout: 30_000, interval: 500 };
+    // What a pod logs is there to be read a moment later.
+    await expect.poll(async () => (await podsThatServed(operated, namespace.name)).size, counted).toBeGreaterThan(1);
+    // Prometheus finds each pod behind the Service for metrics, and in them every call.
     await expect
       .poll(() => callsInMetrics(operated, namespace.name, 'demo-replicas'), counted)
       .toEqual({ pods: 3, calls: 24 });

@@ -80,7 +80,9 @@ test('a collector that hangs: sums never fall, and what may come twice is known 
   const burst = records(600, new Date(), 1, 100_000);
   api.records = [...api.records, ...burst].sort((a, b) => a.at.localeCompare(b.at));
   collector.freeze();
-  await delay(4000);
+  for (const source of ['events', 'logs only']) {
+    await scraper.waitForStdout(new RegExp(`"source":"${source}".*"msg":"window failed"`), 30_000);
+  }
   collector.thaw();
   const back = new Date();
   await caughtUp(workshop, scraper, ['events', 'logs only'], back);
