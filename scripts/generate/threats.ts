@@ -102,7 +102,7 @@ export const THREATS: readonly Threat[] = [
     id: 'T17',
     threat: 'Anybody takes a program down',
     defence:
-      'Values are counted before anything is parsed; bytes of bodies and of kept answers have budgets for the process; frames are searched forward only; connections, pipelined requests, parameters, pages and windows are bounded. A window under way at two crashes is set aside.',
+      'Values are counted before anything is parsed; bytes of bodies and of kept answers have budgets for the process; frames are searched forward only; connections, pipelined requests, parameters, pages and windows are bounded; one turn of the event loop takes a bounded part of all bytes, and large lists come one after another. A window under way at two crashes is set aside.',
   },
   {
     id: 'T18',
