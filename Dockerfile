@@ -11,6 +11,7 @@ COPY package.json package-lock.json ./
 RUN npm ci --ignore-scripts --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json LICENSE ./
 COPY scripts scripts
+COPY lib lib
 COPY crds crds
 COPY operator operator
 COPY adapter adapter
@@ -26,8 +27,9 @@ RUN node scripts/image/assemble.ts /image/app \
 FROM ${BASE}
 COPY --from=build /image /
 ENV PATH=/usr/local/bin:/usr/bin:/bin NODE_ENV=production
-# glibc gives large buffers back when they are freed, instead of keeping them between small ones for ever.
-ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=131072 MALLOC_TRIM_THRESHOLD_=131072
+# glibc gives buffers from 64 KiB on back when they are freed, instead of keeping them between small ones for ever; what
+# smaller ones would cost stands in bench/RESULTS.md.
+ENV MALLOC_ARENA_MAX=2 MALLOC_MMAP_THRESHOLD_=65536 MALLOC_TRIM_THRESHOLD_=131072
 # Nothing is written but to volumes and /tmp: the root file system can be read-only.
 USER 65532:65532
 WORKDIR /app

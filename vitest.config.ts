@@ -20,7 +20,7 @@ export default defineConfig({
         test: {
           ...node,
           name: 'unit',
-          include: ['{crds,adapter,operator,scraper,scripts,bench}/**/*.test.ts'],
+          include: ['{lib,crds,adapter,operator,scraper,scripts,bench}/**/*.test.ts'],
           // Other suites run at the same time.
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -32,7 +32,7 @@ export default defineConfig({
         test: {
           ...node,
           name: 'contract',
-          include: ['{crds,adapter,operator,scraper}/**/*.contract.ts'],
+          include: ['{lib,crds,adapter,operator,scraper}/**/*.contract.ts'],
           testTimeout: 30_000,
           hookTimeout: 30_000,
           sequence: { groupOrder: 2 },

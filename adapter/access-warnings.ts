@@ -1,4 +1,4 @@
-import type { Core } from '../crds/config/core.ts';
+import type { Core } from '../crds/config/adapter-file/core.ts';
 import { isLoopback } from './http/host-names.ts';
 
 /** Shorter secrets can be guessed; with letters and digits, 16 characters are more than 80 bits. */

@@ -3,21 +3,20 @@ import { getHeapStatistics } from 'node:v8';
 
 import type { FastifyInstance } from 'fastify';
 
-import type { AdapterConfig } from '../crds/config/adapter.ts';
-import type { Environment } from '../crds/config/reference.ts';
-import type { Redaction } from '../crds/config/redact.ts';
-import { ignoredVariables } from '../crds/runtime/ignored-variables.ts';
-import { watchReferences } from '../crds/runtime/references.ts';
+import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
+import type { Environment } from '../lib/references/reference.ts';
+import type { Redaction } from '../lib/redaction/redact.ts';
+import { ignoredVariables } from '../crds/v1alpha1/ignored-variables.ts';
+import { watchReferences } from '../lib/references/watch-references.ts';
 import { type AccessWarning, accessWarnings } from './access-warnings.ts';
 import { accountLimits, ByteAccount } from './byte-account.ts';
 import { Caches } from './caches.ts';
 import { createSandbox } from './code-mode/create-sandbox.ts';
 import { codeTools } from './code-tools.ts';
-import { connectRulesFrom } from '../crds/runtime/guarded-connect.ts';
+import { connectRulesFrom } from '../lib/net/guarded-connect.ts';
 import { createMounts } from './create-mounts.ts';
 import { drain } from './drain.ts';
 import { type AdapterError, knownError } from './errors.ts';
-import { MAX_ANSWER_BYTES } from './exchange/answer-limits.ts';
 import { KeepAlive } from './exchange/keep-alive.ts';
 import { RunningExchanges } from './exchange/running.ts';
 import { fileRoutes } from './file-routes.ts';
@@ -60,6 +59,7 @@ import { telemetrySources } from './telemetry-sources.ts';
 import { NO_BYTES, Upkeep } from './upkeep.ts';
 import { toleratedPatterns } from './unusable-patterns.ts';
 import { UpstreamPings } from './upstream-pings.ts';
+import { MAX_ANSWER_BYTES } from './limits.ts';
 
 /** What keeps the state of each `state_persistence.type`. */
 const BACKENDS = { memory: 'memory', disk: 'sqlite', redis: 'redis' } as const;

@@ -40,7 +40,6 @@ describe('M1 T17: the account of what waits', () => {
       answers: 0,
       unread: 70 * KIB + 5,
       logs: 0,
-      control: 0,
     });
   });
 

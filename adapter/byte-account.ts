@@ -1,8 +1,8 @@
 /**
  * What is held: bodies that are read; answers that are kept until they may leave; what clients have not taken of answers
- * that have left; logs of event streams; messages between replicas; and a little for each request under way.
+ * that have left; logs of event streams; and a little for each request under way.
  */
-export type HeldKind = 'requests' | 'bodies' | 'answers' | 'unread' | 'logs' | 'control';
+export type HeldKind = 'requests' | 'bodies' | 'answers' | 'unread' | 'logs';
 
 /** Whom bytes are held for. Each has a limit of its own, so that nobody takes the room of all others. */
 export interface HeldFor {
@@ -34,7 +34,7 @@ export interface AccountLimits {
   readonly kinds?: Partial<Record<HeldKind, number>>;
 }
 
-const KINDS: readonly HeldKind[] = ['requests', 'bodies', 'answers', 'unread', 'logs', 'control'];
+const KINDS: readonly HeldKind[] = ['requests', 'bodies', 'answers', 'unread', 'logs'];
 /** These are ended where there is no room, in this order, the oldest first. */
 const ENDED_FIRST: readonly HeldKind[] = ['unread', 'logs'];
 /** Who holds no more is counted in the total and for the server only: nearly all requests are that small. */
@@ -53,7 +53,7 @@ interface Tally {
 export class ByteAccount {
   readonly limits: AccountLimits;
   #held = 0;
-  readonly #kinds: Record<HeldKind, number> = { requests: 0, bodies: 0, answers: 0, unread: 0, logs: 0, control: 0 };
+  readonly #kinds: Record<HeldKind, number> = { requests: 0, bodies: 0, answers: 0, unread: 0, logs: 0 };
   readonly #servers = new Map<string, Tally>();
   /** Of those that hold more than a little. */
   readonly #clients = new Map<string | object, Tally>();
@@ -79,7 +79,7 @@ export class ByteAccount {
 
   /** What is held of one thing; nothing at first. Of the kinds `unread` and `logs` it may be endable. */
   share(kind: HeldKind, owner: HeldFor, endable?: Endable): ByteShare {
-    return new ByteShare(this, kind, owner, endable);
+    return new ByteShare(this, kind, owner, this.#tallyOf(owner.server), endable);
   }
 
   /** Whether there is room for so many more, as far as one can say beforehand. */
@@ -102,10 +102,9 @@ export class ByteAccount {
     const after = before + bytes;
     this.#held += bytes;
     this.#kinds[share.kind] += bytes;
-    this.#serverOf(share).held += bytes;
-    const [small, large] = [before <= SMALL_BYTES, after <= SMALL_BYTES];
-    if (!small || !large) {
-      const change = (large ? 0 : after) - (small ? 0 : before);
+    share.ofServer.held += bytes;
+    if (before > SMALL_BYTES || after > SMALL_BYTES) {
+      const change = (after > SMALL_BYTES ? after : 0) - (before > SMALL_BYTES ? before : 0);
       this.#countFor(share.owner.session, change);
       this.#countFor(share.owner.connection, change);
     }
@@ -127,12 +126,12 @@ export class ByteAccount {
   }
 
   /** Whose bytes would make room; undefined where there is enough. */
-  #lack({ kind, owner, held }: ByteShare, bytes: number): ((other: ByteShare) => boolean) | undefined {
+  #lack({ kind, owner, held, ofServer }: ByteShare, bytes: number): ((other: ByteShare) => boolean) | undefined {
     const { total, perServer, perClient, kinds } = this.limits;
     if (this.#held + bytes > total) return () => true;
     if (this.#kinds[kind] + bytes > (kinds?.[kind] ?? total)) return (other) => other.kind === kind;
     const { server, session, connection } = owner;
-    if ((this.#servers.get(server)?.held ?? 0) + bytes > perServer) return (other) => other.owner.server === server;
+    if (ofServer.held + bytes > perServer) return (other) => other.owner.server === server;
     if (held + bytes <= SMALL_BYTES) return undefined;
     const more = held > SMALL_BYTES ? bytes : held + bytes;
     const isFull = (client: string | object | undefined): boolean =>
@@ -150,7 +149,7 @@ export class ByteAccount {
     return undefined;
   }
 
-  #serverOf({ owner: { server } }: ByteShare): Tally {
+  #tallyOf(server: string): Tally {
     let tally = this.#servers.get(server);
     if (tally === undefined) this.#servers.set(server, (tally = { held: 0 }));
     return tally;
@@ -188,6 +187,8 @@ export class Holder implements HeldFor {
 /** Must be given back, once or more often, however what it was held for ends. */
 export class ByteShare {
   readonly owner: HeldFor;
+  /** What is held for all of its server, for the account. */
+  readonly ofServer: Tally;
   readonly #account: ByteAccount;
   #kind: HeldKind;
   #endable: Endable | undefined;
@@ -196,10 +197,11 @@ export class ByteShare {
   #progress: number | undefined;
   #movedAt = 0;
 
-  constructor(account: ByteAccount, kind: HeldKind, owner: HeldFor, endable: Endable | undefined) {
+  constructor(account: ByteAccount, kind: HeldKind, owner: HeldFor, ofServer: Tally, endable: Endable | undefined) {
     this.#account = account;
     this.#kind = kind;
     this.owner = owner;
+    this.ofServer = ofServer;
     this.#endable = endable;
   }
 

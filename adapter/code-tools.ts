@@ -1,4 +1,4 @@
-import type { EffectiveServer } from '../crds/config/effective-server.ts';
+import type { EffectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { type CodeModeParts, withCodeMode } from './gateway/code-mode.ts';
 import type { MountAdditions } from './gateway/create-mount.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';

@@ -1,7 +1,7 @@
-import type { ConnectRules } from '../crds/runtime/guarded-connect.ts';
-import type { AdapterConfig } from '../crds/config/adapter.ts';
-import { type EffectiveServer, effectiveServer } from '../crds/config/effective-server.ts';
-import type { Redact } from '../crds/config/redact.ts';
+import type { ConnectRules } from '../lib/net/guarded-connect.ts';
+import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
+import { type EffectiveServer, effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
+import type { Redact } from '../lib/redaction/redact.ts';
 import type { Caches } from './caches.ts';
 import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
 import type { DefinitionKind } from './catalog/text-meanings.ts';

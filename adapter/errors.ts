@@ -1,4 +1,4 @@
-import { JsonLimitError } from '../crds/runtime/json-limits.ts';
+import { JsonLimitError } from '../lib/json/json-limits.ts';
 import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
 
 /**

@@ -1,4 +1,4 @@
-import type { AdapterConfig } from '../crds/config/adapter.ts';
+import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import type { ClientNotices } from './gateway/client-notices.ts';
 import type { OpenedFiles } from './open-files.ts';
 import type { SessionRegistry } from './sessions/session-registry.ts';

@@ -1,5 +1,5 @@
-import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-entry.ts';
-import type { EffectiveServer } from '../crds/config/effective-server.ts';
+import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-file/entry.ts';
+import type { EffectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import type { DisabledTools } from './catalog/disabled-tools.ts';
 import { AdapterError } from './errors.ts';
 import type { FileParts } from './file-parts.ts';

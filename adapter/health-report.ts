@@ -1,7 +1,7 @@
-import type { ServerConfig } from '../crds/config/adapter.ts';
-import type { Redact } from '../crds/config/redact.ts';
-import { redactUrl } from '../crds/config/redact-url.ts';
-import type { ReferencesWatch } from '../crds/runtime/references.ts';
+import type { ServerConfig } from '../crds/config/adapter-file/adapter.ts';
+import type { Redact } from '../lib/redaction/redact.ts';
+import { redactUrl } from '../lib/redaction/redact-url.ts';
+import type { ReferencesWatch } from '../lib/references/watch-references.ts';
 import type { RunningExchanges } from './exchange/running.ts';
 import type { Mount } from './gateway/turn.ts';
 import { healthObject, publicHealth, serverHealth, unreachedServers, type HealthObject } from './health.ts';

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFileSync } from 'node:fs';
 import { enableCompileCache } from 'node:module';
-import { packageVersion } from '../crds/runtime/package-version.ts';
+import { packageVersion } from '../lib/package-version.ts';
 
 enableCompileCache();
 
@@ -28,8 +28,8 @@ async function main(): Promise<number> {
     return 0;
   }
 
-  const { loadAdapterFile } = await import('../crds/config/load.ts');
-  const { ConfigError, formatProblems } = await import('../crds/config/problem.ts');
+  const { loadAdapterFile } = await import('../crds/config/load/load.ts');
+  const { ConfigError, formatProblems } = await import('../crds/config/load/problem.ts');
   let loaded;
   try {
     loaded = loadAdapterFile(readFileSync(options.config, 'utf8'), process.env);
@@ -45,7 +45,7 @@ async function main(): Promise<number> {
   }
   const { config } = loaded;
   if (options.action === 'check-config') {
-    const { redactedConfig } = await import('../crds/config/redact-config.ts');
+    const { redactedConfig } = await import('../crds/config/adapter-file/redact-config.ts');
     const { stringify } = await import('yaml');
     const { unusablePatterns } = await import('./unusable-patterns.ts');
     process.stdout.write(stringify(redactedConfig(config, process.env)));
@@ -59,14 +59,18 @@ async function main(): Promise<number> {
 }
 
 async function run(
-  { config, places }: import('../crds/config/load.ts').Loaded<import('../crds/config/adapter.ts').AdapterConfig>,
+  {
+    config,
+    places,
+  }: import('../crds/config/load/load.ts').Loaded<import('../crds/config/adapter-file/adapter.ts').AdapterConfig>,
   options: import('./options.ts').Options,
 ): Promise<number> {
   const { createAdapter } = await import('./app.ts');
   const { createLogger } = await import('./telemetry/logger.ts');
   const { LogOutput } = await import('./telemetry/log-output.ts');
-  const { redactionOf } = await import('../crds/config/redact-config.ts');
-  const { timerMs } = await import('../crds/config/timer-ms.ts');
+  const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
+  const { timerMs } = await import('../lib/timer-ms.ts');
+  const { releaseMemory } = await import('../lib/memory/release-memory.ts');
   const redaction = redactionOf(config, process.env, places);
   const logOutput = new LogOutput();
   const logger = createLogger(options.logLevel ?? config.core.log_level, redaction, logOutput);
@@ -92,6 +96,7 @@ async function run(
     await adapter?.terminate();
     return 1;
   }
+  using _memory = releaseMemory();
   const running = adapter;
   const exitNow = async (): Promise<void> => {
     await running.terminate();

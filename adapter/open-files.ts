@@ -1,4 +1,4 @@
-import type { AdapterConfig } from '../crds/config/adapter.ts';
+import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { chooseLocks } from './files/choose-locks.ts';
 import { DiskStage } from './files/disk-stage.ts';
 import type { FileTimes } from './files/expire-files.ts';

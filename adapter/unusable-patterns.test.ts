@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { load } from '../crds/config/testing.ts';
+import { load } from '../crds/config/testing/adapter-config.ts';
 import { toleratedPatterns, unusablePatterns } from './unusable-patterns.ts';
 
 const config = (invalid_patterns?: string) =>

@@ -1,5 +1,5 @@
-import type { AdapterConfig } from '../crds/config/adapter.ts';
-import { dottedPath } from '../crds/config/problem.ts';
+import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
+import { dottedPath } from '../crds/config/load/problem.ts';
 import { patternOf } from './catalog/pattern.ts';
 
 /** A regular expression of the configuration that cannot be compiled, and is therefore skipped. */

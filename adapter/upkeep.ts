@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { AdapterConfig } from '../crds/config/adapter.ts';
-import { timerMs } from '../crds/config/timer-ms.ts';
+import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
+import { timerMs } from '../lib/timer-ms.ts';
 import { ReconciliationAtStart } from './files/reconcile-at-start.ts';
 import { isUnreconciled } from './files/reconcile-marker.ts';
 import { type ReconcileResult, reconcileStorage } from './files/reconcile-storage.ts';

@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
-import { createRedaction } from '../crds/config/redact.ts';
-import { escapeLine } from '../crds/runtime/escape-line.ts';
+import { createRedaction } from '../lib/redaction/redact.ts';
+import { escapeLine } from '../lib/redaction/escape-line.ts';
 import type { Options } from './options.ts';
 
 export type Logger = pino.Logger;

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
-import { packageVersion } from '../crds/runtime/package-version.ts';
+import { packageVersion } from '../lib/package-version.ts';
 import { setFlagsFromString } from 'node:v8';
 
 enableCompileCache();

@@ -1,4 +1,4 @@
-import { valueAt } from '../crds/config/tree.ts';
+import { valueAt } from '../lib/json/tree.ts';
 import { apiScrapeSourceCrd } from '../crds/generate/api-scrape-source-crd.ts';
 import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
 import { VERSION } from '../crds/v1alpha1/api.ts';

@@ -1,5 +1,5 @@
 import { Worker } from 'node:worker_threads';
-import type { Problem } from '../crds/config/problem.ts';
+import type { Problem } from '../crds/config/load/problem.ts';
 import { BudgetError } from './pods/budget.ts';
 import { RefusedError, problemOf } from './pods/refused-error.ts';
 import type { Computing, Subject, Task } from './pods/task.ts';

@@ -1,7 +1,7 @@
-import { withPlaceholders } from '../crds/config/hidden-places.ts';
-import type { Redact } from '../crds/config/redact.ts';
-import type { Environment } from '../crds/config/reference.ts';
-import { watchReferences } from '../crds/runtime/references.ts';
+import { withPlaceholders } from '../lib/redaction/hidden-places.ts';
+import type { Redact } from '../lib/redaction/redact.ts';
+import type { Environment } from '../lib/references/reference.ts';
+import { watchReferences } from '../lib/references/watch-references.ts';
 import { ConfigFile, type LoadedConfig } from './config-file.ts';
 import { createScraping } from './create-scraping.ts';
 import { healthObject, sourceHealth, type HealthObject } from './health.ts';

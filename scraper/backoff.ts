@@ -1,4 +1,4 @@
-import type { Source } from '../crds/config/scraper.ts';
+import type { Source } from '../crds/config/scraper-file/scraper.ts';
 
 export interface FailedAttempt {
   /** Failed attempts of the window, this one included, without those that were the collector's fault. */

@@ -2,13 +2,13 @@ import { createHash } from 'node:crypto';
 import { type FSWatcher, watch } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import type { HiddenPlace } from '../crds/config/hidden-places.ts';
-import { loadScraperFile, loadUsableSources } from '../crds/config/load.ts';
-import { ConfigError, type Problem, formatProblems } from '../crds/config/problem.ts';
-import type { Environment } from '../crds/config/reference.ts';
-import { scraperWarnings } from '../crds/config/scraper-warnings.ts';
-import type { ScraperConfig } from '../crds/config/scraper.ts';
-import { saveMemory } from './tidy-memory.ts';
+import type { HiddenPlace } from '../lib/redaction/hidden-places.ts';
+import { loadScraperFile, loadUsableSources } from '../crds/config/load/load.ts';
+import { ConfigError, type Problem, formatProblems } from '../crds/config/load/problem.ts';
+import type { Environment } from '../lib/references/reference.ts';
+import { scraperWarnings } from '../crds/config/scraper-file/warnings.ts';
+import type { ScraperConfig } from '../crds/config/scraper-file/scraper.ts';
+import { saveMemory } from '../lib/memory/tidy-memory.ts';
 
 /** Where the file system reports no changes, as on some network file systems. */
 const POLL_MS = 3_000;

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withPlaceholders } from '../crds/config/hidden-places.ts';
+import { withPlaceholders } from '../lib/redaction/hidden-places.ts';
 import { healthObject, sourceHealth } from './health.ts';
 import { statusOf } from './http/testing/scraping-double.ts';
 

@@ -1,5 +1,5 @@
-import type { Redact } from '../crds/config/redact.ts';
-import type { Problem } from '../crds/config/problem.ts';
+import type { Redact } from '../lib/redaction/redact.ts';
+import type { Problem } from '../crds/config/load/problem.ts';
 import type { SourceStatus } from './status.ts';
 
 /** What is known of one source. Times are ISO 8601; null: not yet. */

@@ -1,6 +1,6 @@
 import type { Slots } from './slots.ts';
 import type { MemoryBudget } from './memory-budget.ts';
-import type { ScraperConfig } from '../crds/config/scraper.ts';
+import type { ScraperConfig } from '../crds/config/scraper-file/scraper.ts';
 import type { KeptWindows } from './gathered.ts';
 import type { Logger } from './logger.ts';
 import type { Emitter } from './output/emitter.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
-import { answer } from '../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { answer } from '../lib/otlp/testing/otlp-receiver.ts';
 import { inTurn, json } from './requests/testing/test-server.ts';
 import { SqliteLedger } from './state/sqlite-ledger.ts';
 import { lockStateFile } from './state/sqlite-lock.ts';

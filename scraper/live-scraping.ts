@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { ScraperConfig } from '../crds/config/scraper.ts';
+import type { ScraperConfig } from '../crds/config/scraper-file/scraper.ts';
 import type { LoadedConfig } from './config-file.ts';
 import { type PreparedSource, prepareSource } from './prepared-source.ts';
 import type { LiveScrapingParts } from './live-scraping-parts.ts';
@@ -10,13 +10,10 @@ import { SourceEntry } from './source-entry.ts';
 import { SourceRunner } from './source-runner.ts';
 import { type LedgerWindow, type WindowRange } from './state/ledger.ts';
 import { Refused, type RunRecord, type SourceStatus, type TriggerResult } from './status.ts';
-import { tidyMemory } from './tidy-memory.ts';
 
 /** Most windows that are opened at a time: by a backfill, or by another try of what was set aside. */
 const MAX_WINDOWS = 10_000;
 const CLOSE_MS = 5_000;
-/** After a start or a change everything runs at once; then it is quiet. */
-const TIDY_MS = 10_000;
 const MAX_REASON_CHARS = 300;
 
 export class LiveScraping implements Scraping {
@@ -172,9 +169,8 @@ export class LiveScraping implements Scraping {
   }
 
   #take(config: ScraperConfig): void {
-    const { emitter, kept, onConfig, scheduler, now } = this.#parts;
+    const { emitter, kept, onConfig } = this.#parts;
     onConfig(config);
-    scheduler.set('memory', now().getTime() + TIDY_MS, tidyMemory);
     const before = this.#entries;
     this.#entries = new Map();
     for (const source of config.sources) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { withPlaceholders } from '../crds/config/hidden-places.ts';
+import { withPlaceholders } from '../lib/redaction/hidden-places.ts';
 import { createLogger } from './logger.ts';
 
 function logged(

@@ -1,8 +1,8 @@
 import { type DestinationStream, pino } from 'pino';
-import type { ScraperSettings } from '../crds/config/scraper.ts';
-import type { Redact } from '../crds/config/redact.ts';
-import { createScrubber } from '../crds/config/scrubber.ts';
-import { escapeLine } from '../crds/runtime/escape-line.ts';
+import type { ScraperSettings } from '../crds/config/scraper-file/scraper.ts';
+import type { Redact } from '../lib/redaction/redact.ts';
+import { createScrubber } from '../lib/redaction/scrubber.ts';
+import { escapeLine } from '../lib/redaction/escape-line.ts';
 
 export type Logger = pino.Logger;
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { readFile } from 'node:fs/promises';
 import { enableCompileCache } from 'node:module';
-import { packageVersion } from '../crds/runtime/package-version.ts';
+import { packageVersion } from '../lib/package-version.ts';
 import type { LoadedConfig } from './config-file.ts';
 import type { Options } from './options.ts';
 
@@ -44,8 +44,8 @@ async function main(): Promise<number> {
 }
 
 async function validate({ config, warnings }: LoadedConfig, path: string): Promise<number> {
-  const { redactedScraperConfig } = await import('../crds/config/scraper-redact.ts');
-  const { ConfigError } = await import('../crds/config/problem.ts');
+  const { redactedScraperConfig } = await import('../crds/config/scraper-file/redact.ts');
+  const { ConfigError } = await import('../crds/config/load/problem.ts');
   const { describeProblem } = await import('./config-file.ts');
   const { unusableSources } = await import('./unusable-sources.ts');
   const { stringify } = await import('yaml');
@@ -64,7 +64,7 @@ async function validate({ config, warnings }: LoadedConfig, path: string): Promi
 async function explained(loaded: LoadedConfig, options: NonNullable<Options['explain']>): Promise<number> {
   const { explain } = await import('./explain/explain.ts');
   const { UnknownSource } = await import('./explain/known-source.ts');
-  const { connectRulesFrom } = await import('../crds/runtime/guarded-connect.ts');
+  const { connectRulesFrom } = await import('../lib/net/guarded-connect.ts');
   const { proxiesFrom, UndiciClient } = await import('./requests/undici-client.ts');
   const http = new UndiciClient({
     proxies: proxiesFrom(process.env),
@@ -101,8 +101,9 @@ async function once(loaded: LoadedConfig): Promise<number> {
 async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   const { createScraper } = await import('./app.ts');
   const { createLogger } = await import('./logger.ts');
-  const { scraperSecrets } = await import('../crds/config/scraper-redact.ts');
-  const { withPlaceholders } = await import('../crds/config/hidden-places.ts');
+  const { scraperSecrets } = await import('../crds/config/scraper-file/redact.ts');
+  const { withPlaceholders } = await import('../lib/redaction/hidden-places.ts');
+  const { releaseMemory } = await import('../lib/memory/release-memory.ts');
   const { logLevel, servicePort, enableAdminApi } = loaded.config.scraper;
   const configured = scraperSecrets(loaded.config);
   let secrets = (): readonly string[] => configured;
@@ -144,6 +145,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     logger.warn({ err: error }, 'the port for health checks cannot be opened; set scraper.servicePort or --port');
   }
   await scraper.start();
+  using _memory = releaseMemory();
 
   const { promise: signalled, resolve } = Promise.withResolvers<string>();
   process.once('SIGTERM', resolve);

@@ -1,7 +1,7 @@
 import { pino } from 'pino';
-import { withPlaceholders } from '../crds/config/hidden-places.ts';
-import type { Environment } from '../crds/config/reference.ts';
-import { scraperSecrets } from '../crds/config/scraper-redact.ts';
+import { withPlaceholders } from '../lib/redaction/hidden-places.ts';
+import type { Environment } from '../lib/references/reference.ts';
+import { scraperSecrets } from '../crds/config/scraper-file/redact.ts';
 import type { LoadedConfig } from './config-file.ts';
 import { createScraping } from './create-scraping.ts';
 import { createLogger } from './logger.ts';

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ClientTls } from '../crds/config/scraper-tls.ts';
+import { ClientTls } from '../crds/config/scraper-file/tls.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { limited, Places } from './places.ts';
 import type { HttpAnswer, HttpClient, HttpRequest } from './requests/http-client.ts';

@@ -1,4 +1,4 @@
-import type { ScraperSettings, Source } from '../crds/config/scraper.ts';
+import type { ScraperSettings, Source } from '../crds/config/scraper-file/scraper.ts';
 import type { AddReadings } from './output/add-readings.ts';
 import { compileReadings } from './output/compile-readings.ts';
 import { compileDataKey, type RecordsOf } from './records/data-key.ts';

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Source } from '../crds/config/scraper.ts';
+import type { Source } from '../crds/config/scraper-file/scraper.ts';
 import { cronTimes } from './cron-times.ts';
 
 /** When a source is scraped. */

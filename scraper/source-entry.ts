@@ -1,4 +1,4 @@
-import type { Source } from '../crds/config/scraper.ts';
+import type { Source } from '../crds/config/scraper-file/scraper.ts';
 import type { PreparedSource } from './prepared-source.ts';
 import { type Schedule, scheduleOf } from './schedule.ts';
 import type { Scheduler } from './scheduler.ts';

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { answer, type ReceivedRequest } from '../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { answer, type ReceivedRequest } from '../lib/otlp/testing/otlp-receiver.ts';
 import { inTurn, json } from './requests/testing/test-server.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { type RunObserver, unobserved } from './run-observer.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { loadScraperConfig } from '../crds/config/load.ts';
+import { loadScraperConfig } from '../crds/config/load/load.ts';
 import { unusableSources } from './unusable-sources.ts';
 
 const fileWith = (settings: string): string => `

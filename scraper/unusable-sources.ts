@@ -1,7 +1,7 @@
-import { type Problem, dottedPath } from '../crds/config/problem.ts';
-import type { ScraperConfig, Source } from '../crds/config/scraper.ts';
-import type { Path } from '../crds/config/tree.ts';
-import { readYaml } from '../crds/config/yaml-source.ts';
+import { type Problem, dottedPath } from '../crds/config/load/problem.ts';
+import type { ScraperConfig, Source } from '../crds/config/scraper-file/scraper.ts';
+import type { Path } from '../lib/json/tree.ts';
+import { readYaml } from '../crds/config/load/yaml-source.ts';
 import { prepareSource } from './prepared-source.ts';
 import { InvalidSetting } from './records/invalid-setting.ts';
 import { TokenCache } from './requests/token-cache.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
-import { loadScraperConfig } from '../crds/config/load.ts';
+import { loadScraperConfig } from '../crds/config/load/load.ts';
 import { ApiScrapeSourceSpec } from '../crds/v1alpha1/api-scrape-source.ts';
 import { check } from '../operator/mcp-adapter/check.ts';
 import type { KubernetesObject } from '../operator/runtime/kubernetes.ts';

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ERRORS } from '../adapter/errors.ts';
-import { loadAdapterConfig } from '../crds/config/load.ts';
+import { loadAdapterConfig } from '../crds/config/load/load.ts';
 
 const ROOT = join(import.meta.dirname, '..');
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');

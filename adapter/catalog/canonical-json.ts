@@ -1,4 +1,4 @@
-import { stringEnd } from '../../crds/runtime/json-string.ts';
+import { stringEnd } from '../../lib/json/json-string.ts';
 import { hash } from 'node:crypto';
 import {
   CLOSE_ARRAY,

@@ -1,4 +1,4 @@
-import { stringEnd } from '../../crds/runtime/json-string.ts';
+import { stringEnd } from '../../lib/json/json-string.ts';
 import {
   CLOSE_ARRAY,
   CLOSE_OBJECT,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { ToolDescriptionPolicy } from '../../crds/config/core.ts';
+import { ToolDescriptionPolicy } from '../../crds/config/adapter-file/core.ts';
 import { seededRandom } from '../exchange/testing/generate-json.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
 import { generateTool } from './testing/generate-tool.ts';

@@ -1,4 +1,4 @@
-import type { ToolDescriptionPolicy } from '../../crds/config/core.ts';
+import type { ToolDescriptionPolicy } from '../../crds/config/adapter-file/core.ts';
 import { type Span, splice } from '../exchange/json-scan.ts';
 import { type DefinitionText, definitionTexts, type TextEdit } from './definition-texts.ts';
 import { removals } from './removals.ts';

@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 
-import { ToolDescriptionPolicy, ToolMetadataSanitization } from '../../crds/config/core.ts';
+import { ToolDescriptionPolicy, ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
 import { sanitizeDefinition } from './sanitization.ts';
 import { cpuMillis } from './testing/cpu-millis.ts';

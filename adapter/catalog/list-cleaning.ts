@@ -1,4 +1,4 @@
-import type { ToolMetadataSanitization } from '../../crds/config/core.ts';
+import type { ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
 import { elements, locate, type Span } from '../exchange/json-scan.ts';
 import { MAX_DEFINITION_CHARS } from './prepared-tool.ts';
 import { sanitizeDefinition } from './sanitization.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { ToolMetadataSanitization } from '../../crds/config/core.ts';
+import { ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
 import { sanitizeDefinition } from './sanitization.ts';
 import { dialectTool, everyKeyword } from './testing/schema-keywords.ts';
 

@@ -1,4 +1,4 @@
-import type { ToolMetadataSanitization } from '../../crds/config/core.ts';
+import type { ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
 import { splice } from '../exchange/json-scan.ts';
 import { type DefinitionText, definitionTexts, type TextEdit } from './definition-texts.ts';
 import type { DefinitionKind } from './text-meanings.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
-import { effectiveServer } from '../../crds/config/effective-server.ts';
-import { load, sampleWith } from '../../crds/config/testing.ts';
+import { effectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { load, sampleWith } from '../../crds/config/testing/adapter-config.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
 import { sanitizeDefinition } from './sanitization.ts';
 

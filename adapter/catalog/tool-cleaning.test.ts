@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { effectiveServer } from '../../crds/config/effective-server.ts';
-import { load } from '../../crds/config/testing.ts';
+import { effectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { load } from '../../crds/config/testing/adapter-config.ts';
 import type { PreparedTool } from './prepared-tool.ts';
 import { cleaningEvents, toolCleaning } from './tool-cleaning.ts';
 

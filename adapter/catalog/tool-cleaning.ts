@@ -1,4 +1,4 @@
-import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import type { CleanTool } from './catalog.ts';
 import { applyDescriptionPolicy } from './description-policy.ts';
 import type { PreparedTool } from './prepared-tool.ts';

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 
-import { MAX_ANSWER_BYTES } from './bounded.ts';
 import { readCodeArguments } from './code-arguments.ts';
 import { answerDiscovery } from './discovery.ts';
 import { finished } from './testing/finished.ts';
 import { sampleTools } from './testing/sample-tools.ts';
 import { ToolIndex } from './tool-index.ts';
+import { MAX_ANSWER_BYTES } from './bounded.ts';
 
 type Discovery = Parameters<typeof answerDiscovery>[0];
 

@@ -1,9 +1,10 @@
-import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
-import { closingQuote } from '../../crds/runtime/json-string.ts';
+import type { JsonLimits } from '../../lib/json/json-limits.ts';
+import { closingQuote } from '../../lib/json/json-string.ts';
 import { endsEscaped, KINDS, CLOSE, OPEN, SCALAR, scalarEnd, SPACE } from './json-parts.ts';
 import { folded } from './json-scan.ts';
 import type { Refusal } from './refusal.ts';
 import { isReserved } from './reserved-meta.ts';
+import { MAX_LEADING_CHARS } from '../limits.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -50,8 +51,6 @@ const OF_META = 4;
 const NUMBER = /^-?\d/;
 /** What begins so, or with a quotation mark, is an object to no parser. */
 const WORD = /\w/;
-/** Whitespace before a message; nobody waits for what comes after more of it. */
-const MAX_LEADING = 1 << 20;
 
 /**
  * Reads from JSON text what kind of message it is, in one pass forward that builds nothing, and takes the text in parts. It
@@ -193,7 +192,7 @@ export class EnvelopeScan {
     }
     this.#depth = depth;
     this.#isBegun = begun;
-    if (this.#expected === START && (this.#leading += length) > MAX_LEADING) this.#refuse('malformed');
+    if (this.#expected === START && (this.#leading += length) > MAX_LEADING_CHARS) this.#refuse('malformed');
   }
 
   #refuse(problem: Refusal): void {
@@ -299,9 +298,13 @@ export class EnvelopeScan {
       }
       return;
     }
+    if (role === OF_RESULT) {
+      // Only escapes make another text of it: no letter outside of ASCII folds to one of these.
+      this.#isInMeta = raw.length === 5 ? folded(raw) === '_meta' : raw.includes('\\') && this.#nameOf(raw) === '_meta';
+      return;
+    }
     const name = this.#nameOf(raw);
-    if (role === OF_RESULT) this.#isInMeta = name === '_meta';
-    else if (name !== undefined && isReserved(name)) {
+    if (name !== undefined && isReserved(name)) {
       if (start < 0) this.#refuse('member');
       else (this.reserved ??= []).push({ start, end: start + raw.length + 2 });
     }

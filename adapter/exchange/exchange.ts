@@ -1,12 +1,11 @@
 import type { OutgoingHttpHeaders, ServerResponse } from 'node:http';
 
-import { KeptParts } from '../../crds/runtime/kept-parts.ts';
-import { ANSWER_LIMITS, JsonLimitError } from '../../crds/runtime/json-limits.ts';
+import { KeptParts } from '../../lib/stream/kept-parts.ts';
+import { ANSWER_LIMITS, JsonLimitError } from '../../lib/json/json-limits.ts';
 import { AdapterError, answersOverloaded, type ErrorCode, rpcErrorText } from '../errors.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { AnswerWatch, noteBytes } from './answer-watch.ts';
-import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { Answer, StreamedAnswer } from './answer.ts';
 import { AwaitedResponses } from './awaited-responses.ts';
 import { sendEndedStream } from './ended-stream.ts';
@@ -25,14 +24,11 @@ import { renameReserved, withoutReserved } from './reserved-meta.ts';
 import { type Part, sendParts } from './stream-answer.ts';
 import { whileLeaving } from './unread.ts';
 import { isUnknownSession } from './unknown-session.ts';
+import { MAX_ANSWER_BYTES, WHOLE_ANSWER_BYTES, INSPECTED_BYTES, UNCOUNTED_BYTES } from '../limits.ts';
 
 export type { Outcome, Plan } from './plan.ts';
 
 type State = 'waiting' | 'collect' | 'inspect' | 'pass' | 'frames' | 'done';
-
-/** Answers up to this size get a Content-Length and one write; larger ones are streamed. */
-const WHOLE_BYTES = 256 << 10;
-const INSPECT_LIMIT_BYTES = 64 << 10;
 
 /**
  * One HTTP exchange with the client, carried by one HTTP exchange with the upstream. Bytes pass as they are once it is
@@ -361,8 +357,8 @@ export class Exchange implements ResponseSink, QuietStream, Running, Flow, Frame
     this.#parts.push(chunk);
     if (this.#parts.size > UNCOUNTED_BYTES && !this.count(this.#parts.size)) return;
     const wanted = this.#plan.onResponse !== undefined || this.#state === 'inspect' || this.#isReadWhole;
-    if (!wanted && this.#parts.size > WHOLE_BYTES && this.#startsPassing()) return;
-    const limit = this.#state === 'inspect' ? INSPECT_LIMIT_BYTES : MAX_ANSWER_BYTES;
+    if (!wanted && this.#parts.size > WHOLE_ANSWER_BYTES && this.#startsPassing()) return;
+    const limit = this.#state === 'inspect' ? INSPECTED_BYTES : MAX_ANSWER_BYTES;
     if (this.#parts.size > limit) {
       this.#control?.abort();
       this.#answerError(

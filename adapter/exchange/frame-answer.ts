@@ -1,8 +1,7 @@
-import { ANSWER_LIMITS, JsonLimitError } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, JsonLimitError } from '../../lib/json/json-limits.ts';
 import { AdapterError, upstreamNotJson } from '../errors.ts';
 import type { ResponseHead } from '../upstream/upstream.ts';
 import { noteAnswer } from './answer-watch.ts';
-import { MAX_HELD_CHARS, MAX_HELD_FRAMES, UNCOUNTED_BYTES } from './answer-limits.ts';
 import type { StreamedAnswer } from './answer.ts';
 import type { AwaitedResponses } from './awaited-responses.ts';
 import { EnvelopeScan } from './envelope-scan.ts';
@@ -14,9 +13,8 @@ import type { Refusal } from './refusal.ts';
 import { withoutReserved } from './reserved-meta.ts';
 import { type Frame, FrameSplitter } from './sse-frames.ts';
 import type { Part } from './stream-answer.ts';
+import { LARGE_FRAME_CHARS, MAX_HELD_CHARS, MAX_HELD_FRAMES, UNCOUNTED_BYTES } from '../limits.ts';
 
-/** A frame that grows larger is not kept in memory where nobody wants to see it. */
-const LARGE_FRAME_CHARS = 256 << 10;
 const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB or 100 messages before its answer.';
 const FRAME_TAIL = Buffer.from('\n\n');
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
-import { stringEnd } from '../../crds/runtime/json-string.ts';
+import type { JsonLimits } from '../../lib/json/json-limits.ts';
+import { stringEnd } from '../../lib/json/json-string.ts';
 import { elements, locate, members, shapeProblem, splice } from './json-scan.ts';
 import { generateJson, seededRandom } from './testing/generate-json.ts';
 

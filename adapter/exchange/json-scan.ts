@@ -4,8 +4,8 @@
  * positions mean nothing, but every search ends.
  */
 
-import type { JsonLimits } from '../../crds/runtime/json-limits.ts';
-import { stringEnd } from '../../crds/runtime/json-string.ts';
+import type { JsonLimits } from '../../lib/json/json-limits.ts';
+import { stringEnd } from '../../lib/json/json-string.ts';
 
 export const QUOTE = 0x22;
 export const COMMA = 0x2c;

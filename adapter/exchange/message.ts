@@ -1,16 +1,13 @@
 import { isUtf8 } from 'node:buffer';
 
-import { ANSWER_LIMITS, JsonLimitError, parseJson, REQUEST_LIMITS } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, JsonLimitError, parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
 import { elements, locate, shapeProblem, type ShapeProblem } from './json-scan.ts';
+import { MAX_BATCH, MAX_ID_CHARS } from '../limits.ts';
 
 /** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
-
-const MAX_BATCH = 100;
-/** Of the id of a request, and of a progress token. */
-export const MAX_ID_CHARS = 256;
 
 /** The revision that speaks without sessions; everything before it is opened by `initialize`. */
 export const MODERN_REVISION = '2026-07-28';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 
 import { cpuMillis } from '../catalog/testing/cpu-millis.ts';
-import { MAX_ANSWER_BYTES } from './answer-limits.ts';
 import { type Frame, FrameSplitter, messageFrame, readFrame } from './sse-frames.ts';
+import { MAX_ANSWER_BYTES } from '../limits.ts';
 
 /** A third of it where the machine has nothing else to do; the square of the length would be seconds. */
 const MOST_MILLIS = 60;

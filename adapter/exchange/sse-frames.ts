@@ -1,4 +1,4 @@
-import { MAX_ANSWER_BYTES } from './answer-limits.ts';
+import { MAX_ANSWER_BYTES } from '../limits.ts';
 
 /** One frame of an event stream (HTML standard, section 9.2.6), with its fields as clients read them. */
 export interface Frame {

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import type { Storage } from '../../crds/config/storage.ts';
+import type { Storage } from '../../crds/config/adapter-file/storage.ts';
 import { FileLock } from './file-lock.ts';
 import type { Locks } from './locks.ts';
 import { NoLocks } from './no-lock.ts';

@@ -1,4 +1,7 @@
 import { createHash } from 'node:crypto';
+
+import { LRUCache } from 'lru-cache';
+
 import type { FileRecord } from '../state/file-records.ts';
 import { FileRefused, type OpenedFile } from './places.ts';
 
@@ -19,8 +22,8 @@ const CLOCK_STEP_MS = 2_500;
  * change of a file (ctime) is set by the system and cannot be set back, unlike that of its content (mtime).
  */
 export class ContentChecks {
-  /** File id → the version that was right, the one that was used last at the end. */
-  readonly #right = new Map<string, string>();
+  /** File id → the version that was right. */
+  readonly #right = new LRUCache<string, string>({ max: REMEMBERED });
   readonly #now: () => number;
 
   constructor(now: () => number = Date.now) {
@@ -44,16 +47,7 @@ export class ContentChecks {
       }
       if (changedAt + CLOCK_STEP_MS > openedAt) return;
     }
-    this.#remember(fileId, id);
-  }
-
-  #remember(fileId: string, id: string): void {
     this.#right.set(fileId, id);
-    if (this.#right.size <= REMEMBERED) return;
-    for (const [oldest] of this.#right) {
-      this.#right.delete(oldest);
-      break;
-    }
   }
 }
 

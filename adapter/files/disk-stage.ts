@@ -1,7 +1,7 @@
 import { constants, existsSync } from 'node:fs';
 import { access as checkAccess, mkdir, realpath } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
-import type { Storage } from '../../crds/config/storage.ts';
+import type { Storage } from '../../crds/config/adapter-file/storage.ts';
 import type { FileKind } from '../state/file-records.ts';
 import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
 import { emptyFolder, removeEmpty, removeEntry } from './anchored-removal.ts';

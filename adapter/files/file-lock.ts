@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
-import { NotPrivate, privateFolder, tightenDatabase } from '../../crds/runtime/private-files.ts';
+import { NotPrivate, privateFolder, tightenDatabase } from '../../lib/files/private-files.ts';
 import { fileIdentity } from '../state/sqlite-database.ts';
 import { StorageFault } from './places.ts';
 import type { PolledLock, TakenLock } from './polled-lock.ts';

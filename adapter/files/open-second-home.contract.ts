@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { S3 } from '../../crds/config/storage.ts';
+import type { S3 } from '../../crds/config/adapter-file/storage.ts';
 import { openSecondHome } from './open-second-home.ts';
 import { SecondHomeFailed } from './second-home.ts';
 import { S3_START_MS, startS3, type TestS3, whyNoS3Server } from './testing/s3-server.ts';

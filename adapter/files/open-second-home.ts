@@ -1,4 +1,4 @@
-import type { S3 } from '../../crds/config/storage.ts';
+import type { S3 } from '../../crds/config/adapter-file/storage.ts';
 import { type SecondHome, SecondHomeFailed } from './second-home.ts';
 
 /** How long the start waits for an answer. */

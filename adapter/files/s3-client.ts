@@ -1,5 +1,5 @@
 import { S3Client } from '@aws-sdk/client-s3';
-import type { S3 } from '../../crds/config/storage.ts';
+import type { S3 } from '../../crds/config/adapter-file/storage.ts';
 
 const CONNECT_MS = 5_000;
 /** How long nothing may move on a connection. */

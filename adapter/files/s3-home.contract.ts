@@ -2,7 +2,7 @@ import { mkdir, readFile, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { S3 } from '../../crds/config/storage.ts';
+import type { S3 } from '../../crds/config/adapter-file/storage.ts';
 import { FileRefused, type FilePlace } from './places.ts';
 import { s3Client } from './s3-client.ts';
 import { S3Home } from './s3-home.ts';

@@ -7,7 +7,7 @@ import {
   type S3Client,
 } from '@aws-sdk/client-s3';
 import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
-import type { S3 } from '../../crds/config/storage.ts';
+import type { S3 } from '../../crds/config/adapter-file/storage.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { contentDisposition } from './content-disposition.ts';
 import { FileRefused, type FilePlace } from './places.ts';

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
-import { serverFolder, SHARED_FOLDER } from '../../crds/config/server-folder.ts';
-import type { Storage } from '../../crds/config/storage.ts';
+import { serverFolder, SHARED_FOLDER } from '../../crds/config/adapter-file/server-folder.ts';
+import type { Storage } from '../../crds/config/adapter-file/storage.ts';
 import type { FileKind } from '../state/file-records.ts';
 
 /**

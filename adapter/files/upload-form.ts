@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 
 import { Busboy, type BusboyFileStream } from '@fastify/busboy';
 
-import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-parts.ts';
+import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../lib/stream/small-parts.ts';
 import { AdapterError } from '../errors.ts';
 import { FormContent } from './form-content.ts';
 

@@ -1,5 +1,5 @@
-import type { AdapterEntry, ArtifactProducer, UploadConsumer } from '../../crds/config/adapter-entry.ts';
-import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import type { AdapterEntry, ArtifactProducer, UploadConsumer } from '../../crds/config/adapter-file/entry.ts';
+import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { withGuidance } from '../catalog/consumer-guidance.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { MountAdditions } from './create-mount.ts';

@@ -6,7 +6,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../exchange/exchange.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
-import { createRedaction } from '../../crds/config/redact.ts';
+import { createRedaction } from '../../lib/redaction/redact.ts';
 import { refuseDisabled, rejectedHead, requireHeaders, requireRevision, requireSession } from './admission.ts';
 import { admit } from './admitted.ts';
 import type { Incoming } from './incoming.ts';

@@ -1,4 +1,4 @@
-import { redactUrl } from '../../crds/config/redact-url.ts';
+import { redactUrl } from '../../lib/redaction/redact-url.ts';
 import { hasInvisible } from '../catalog/visible-text.ts';
 import { AdapterError } from '../errors.ts';
 import { type Message, MODERN_REVISION, toolName } from '../exchange/message.ts';

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
+import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
 import { AFTER_LIMIT_MS } from '../exchange/plan.ts';

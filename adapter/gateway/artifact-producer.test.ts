@@ -3,8 +3,8 @@ import { dirname, join } from 'node:path';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
-import { Artifacts } from '../../crds/config/artifacts.ts';
+import { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
+import { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
 import { knownError } from '../errors.ts';
 import { parseBody, type Request } from '../exchange/message.ts';
 import { AFTER_LIMIT_MS } from '../exchange/plan.ts';

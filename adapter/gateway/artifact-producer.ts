@@ -1,4 +1,4 @@
-import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
+import type { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { AdapterError } from '../errors.ts';
 import { safeFilename } from '../files/paths.ts';
 import { newSessionId } from '../sessions/session-registry.ts';

@@ -1,4 +1,4 @@
-import type { Artifacts } from '../../crds/config/artifacts.ts';
+import type { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
 import type { Answer } from '../exchange/answer.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';

@@ -2,8 +2,8 @@ import { EventEmitter } from 'node:events';
 
 import { describe, expect, test } from 'vitest';
 
-import { effectiveServer } from '../../crds/config/effective-server.ts';
-import { load } from '../../crds/config/testing.ts';
+import { effectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { load } from '../../crds/config/testing/adapter-config.ts';
 import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import type { EffectiveServer } from '../../crds/config/effective-server.ts';
+import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import type { Caches } from '../caches.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { warningOf } from '../catalog/drift.ts';

@@ -1,11 +1,11 @@
-import type { EffectiveServer } from '../../crds/config/effective-server.ts';
-import { timerMs } from '../../crds/config/timer-ms.ts';
+import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { timerMs } from '../../lib/timer-ms.ts';
 import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
 import type { Refusal } from '../exchange/refusal.ts';
-import type { Redact } from '../../crds/config/redact.ts';
+import type { Redact } from '../../lib/redaction/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import { EraProbe } from '../upstream/era.ts';

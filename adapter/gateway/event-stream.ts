@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 
 import { AdapterError } from '../errors.ts';
 import { Exchange } from '../exchange/exchange.ts';
@@ -111,7 +112,5 @@ async function isLost(turn: Turn, record: SessionRecord): Promise<boolean> {
 /** The upstream allows one stream at a time: the latest wins, wherever the other one is held. */
 async function dropOtherStreams({ parts, mount }: Turn, sessionId: string, id: string, attempt: number): Promise<void> {
   await parts.bus.publish({ type: 'drop-get', serverId: mount.serverId, sessionId, except: id });
-  const pause = Promise.withResolvers<void>();
-  setTimeout(pause.resolve, 50 * 2 ** attempt);
-  await pause.promise;
+  await delay(50 * 2 ** attempt);
 }

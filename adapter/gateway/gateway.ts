@@ -18,11 +18,10 @@ import type { RequestTrace } from './request-trace.ts';
 import { tellAndEndUpstream } from './session-upstream.ts';
 import { sessionless } from './sessionless.ts';
 import type { GatewayParts, Mount, Turn } from './turn.ts';
+import { WITHOUT_SESSION_BYTES } from '../limits.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;
-/** Outside of sessions, clients of the revisions that have them may only open one. */
-const WITHOUT_SESSION_BYTES = 512 * 1024;
 
 /**
  * What happens to a request on a mount, up to the exchange with the upstream:

@@ -1,4 +1,4 @@
-import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 import { upstreamNotJson } from '../errors.ts';
 import { locate, splice } from '../exchange/json-scan.ts';
 import { type OwnCapabilities, withCapabilities } from './capabilities.ts';

@@ -1,4 +1,4 @@
-import type { Redact } from '../../crds/config/redact.ts';
+import type { Redact } from '../../lib/redaction/redact.ts';
 import { AdapterError } from '../errors.ts';
 import { elements, locate } from '../exchange/json-scan.ts';
 import { METHOD_NOT_FOUND } from '../exchange/message.ts';
@@ -9,10 +9,8 @@ import { ownTurn } from './own-turn.ts';
 import { MODERN_META, modernHeaders } from '../upstream/era.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { Upstream, UpstreamSession } from '../upstream/upstream.ts';
+import { MAX_LIST_CHARS, MAX_LIST_PAGES } from '../limits.ts';
 
-const MAX_PAGES = 1_000;
-/** Of all pages together; whatever is done to a list is done to all of it. */
-const MAX_CHARS = 16 << 20;
 /** The signal usually ends it earlier. */
 const LONGEST_MS = 300_000;
 
@@ -54,7 +52,7 @@ async function* listTools(
   let next = earlier === undefined ? undefined : nextCursor(earlier);
   if (earlier !== undefined && next === undefined) return;
   let chars = earlier?.length ?? 0;
-  for (let page = 0; page < MAX_PAGES; page++) {
+  for (let page = 0; page < MAX_LIST_PAGES; page++) {
     const { status, body, text, message } = await ownRequest(upstream, {
       session: inSession?.session,
       headers: inSession?.headers ?? [...base, ...modernHeaders(of.method)],
@@ -74,13 +72,13 @@ async function* listTools(
       throw message?.error?.code === METHOD_NOT_FOUND ? new NoToolsError(error.code, error.message) : error;
     }
     chars += result.end - result.start;
-    if (chars > MAX_CHARS) throw failed(of, redact, `the list is longer than ${MAX_CHARS} characters`);
+    if (chars > MAX_LIST_CHARS) throw failed(of, redact, `the list is longer than ${MAX_LIST_CHARS} characters`);
     yield text.slice(result.start, result.end);
     const { nextCursor } = message.result;
     if (!isCursor(nextCursor)) return;
     next = nextCursor;
   }
-  throw failed(of, redact, `it has more than ${MAX_PAGES} pages`);
+  throw failed(of, redact, `it has more than ${MAX_LIST_PAGES} pages`);
 }
 
 /** The whole list as one page. `first`: its first page, where it is there already. */

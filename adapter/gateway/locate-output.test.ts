@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
+import { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { type LocateOutput, locateOutput, pathsIn } from './locate-output.ts';
 
 const text = (...texts: string[]): { content: object[] } => ({

@@ -1,6 +1,6 @@
 import type { RE2JS } from 're2js';
 
-import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
+import type { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { patternOf } from '../catalog/pattern.ts';
 import { cleanedPaths, pathOf, pathsInText } from './paths-in-text.ts';
 

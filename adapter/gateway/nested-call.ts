@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { inject } from 'light-my-request';
 
-import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import { argumentAt } from '../exchange/modern-headers.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';

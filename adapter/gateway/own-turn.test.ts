@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { countingTurns } from '../../crds/runtime/testing/counting-turns.ts';
+import { countingTurns } from '../../lib/stream/testing/counting-turns.ts';
 import { inOwnTurn } from './own-turn.ts';
 
 test('T17: large texts are worked on one after another, each in a turn of its own; a small one does not wait', async () => {

@@ -1,5 +1,5 @@
-import type { ArtifactProducer } from '../../crds/config/adapter-entry.ts';
-import type { Artifacts } from '../../crds/config/artifacts.ts';
+import type { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
+import type { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
 import type { FileStore } from '../files/file-store.ts';
 import type { Locks } from '../files/locks.ts';
 import type { Quotas } from '../files/quotas.ts';

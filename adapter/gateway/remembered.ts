@@ -2,9 +2,7 @@ import { AdapterError } from '../errors.ts';
 import { locate } from '../exchange/json-scan.ts';
 import type { Body, Request } from '../exchange/message.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
-
-/** Every request of the session reads them. Clients that describe themselves with icons need some space. */
-const MAX_PARAMS = 16 << 10;
+import { MAX_KEPT_PARAMS_CHARS } from '../limits.ts';
 
 /**
  * Keeps what a new upstream session would have to be told again, once the upstream has agreed to it: gets the response
@@ -30,8 +28,8 @@ export function remembering(
 export function keptParams(body: Body, request: Request): string {
   const span = body.batch ? undefined : locate(body.text, ['params']);
   const text = span === undefined ? JSON.stringify(request.params) : body.text.slice(span.start, span.end);
-  if (text.length <= MAX_PARAMS) return text;
-  const detail = `The parameters of ${request.method} are longer than ${MAX_PARAMS} characters; sessions keep no more.`;
+  if (text.length <= MAX_KEPT_PARAMS_CHARS) return text;
+  const detail = `The parameters of ${request.method} are longer than ${MAX_KEPT_PARAMS_CHARS} characters; sessions keep no more.`;
   throw new AdapterError('invalid_request', detail);
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { Caches } from '../caches.ts';
-import { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/core.ts';
+import { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
 import type { CleaningEvent } from '../catalog/tool-cleaning.ts';
 import { type FirstSeen, ServerTexts } from './server-texts.ts';
 

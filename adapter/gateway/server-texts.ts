@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import type { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/core.ts';
+import type { ToolDefinitionPinning, ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
 import type { Cache, Caches } from '../caches.ts';
 import { type Drift, withWarningText } from '../catalog/drift.ts';
 import { rowOf, rowsOf, type Since, since } from '../catalog/first-seen.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { effectiveServer, type EffectiveServer } from '../../crds/config/effective-server.ts';
-import { load } from '../../crds/config/testing.ts';
+import { effectiveServer, type EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { load } from '../../crds/config/testing/adapter-config.ts';
 import { toolTimeouts } from './settings.ts';
 
 /** Seconds at the three levels; undefined is left out of the file. */

@@ -1,6 +1,6 @@
-import type { AdapterEntry } from '../../crds/config/adapter-entry.ts';
-import type { EffectiveServer } from '../../crds/config/effective-server.ts';
-import { timerMs } from '../../crds/config/timer-ms.ts';
+import type { AdapterEntry } from '../../crds/config/adapter-file/entry.ts';
+import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { timerMs } from '../../lib/timer-ms.ts';
 
 /** The entry of each tool that something is configured for: the first that names it. */
 export function toolEntries(server: Pick<EffectiveServer, 'adapters'>): Map<string, AdapterEntry> {

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 import { type Message, toolName } from '../exchange/message.ts';
 import {
   type ParameterHeader,

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import type { ToolDefinitionPinning } from '../../crds/config/core.ts';
+import type { ToolDefinitionPinning } from '../../crds/config/adapter-file/core.ts';
 import type { Cache, Caches } from '../caches.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Catalog, isOwnTool } from '../catalog/catalog.ts';

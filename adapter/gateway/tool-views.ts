@@ -9,10 +9,7 @@ import { type ToolView, toolView } from '../catalog/tool-view.ts';
 import { HiddenUi } from '../catalog/ui-resources.ts';
 import { AdapterError } from '../errors.ts';
 import { inTurns } from './in-turns.ts';
-
-/** Of one list. What no session uses serves nobody, and costs the adapter time and memory. */
-const MAX_TOOLS = 20_000;
-const MAX_LIST_CHARS = 16 << 20;
+import { MAX_LIST_CHARS, MAX_LIST_TOOLS } from '../limits.ts';
 
 /** About what a tool takes up beside its texts. */
 const TOOL_OVERHEAD = 400;
@@ -121,7 +118,7 @@ export class ToolViews {
     const added: PreparedTool[] = [];
     let count = 0;
     const steps = toolView(text, (definition) => {
-      if (++count > MAX_TOOLS) throw tooLong(`has more than ${MAX_TOOLS} tools`);
+      if (++count > MAX_LIST_TOOLS) throw tooLong(`has more than ${MAX_LIST_TOOLS} tools`);
       const hashed = hash('sha256', definition, 'base64');
       let tool = this.#tools.get(hashed);
       if (tool === undefined) {

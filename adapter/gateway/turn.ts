@@ -1,4 +1,4 @@
-import type { Redact } from '../../crds/config/redact.ts';
+import type { Redact } from '../../lib/redaction/redact.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { AdapterError } from '../errors.ts';
 import type { Answer } from '../exchange/answer.ts';

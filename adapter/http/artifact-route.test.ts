@@ -11,7 +11,7 @@ import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-fi
 import { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { createRedaction } from '../../crds/config/redact.ts';
+import { createRedaction } from '../../lib/redaction/redact.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';

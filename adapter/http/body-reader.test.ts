@@ -4,8 +4,8 @@ import { type AddressInfo, connect } from 'node:net';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { countingTurns } from '../../crds/runtime/testing/counting-turns.ts';
-import { turnBudget } from '../../crds/runtime/turn-budget.ts';
+import { countingTurns } from '../../lib/stream/testing/counting-turns.ts';
+import { turnBudget } from '../../lib/stream/turn-budget.ts';
 import type { ByteAccount } from '../byte-account.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 import { type BodyReceiver, readBody } from './body-reader.ts';

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 
-import { KeptParts } from '../../crds/runtime/kept-parts.ts';
-import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../crds/runtime/small-parts.ts';
-import { turnBudget } from '../../crds/runtime/turn-budget.ts';
+import { KeptParts } from '../../lib/stream/kept-parts.ts';
+import { MOST_OF_A_BODY, SmallParts, TOO_SMALL } from '../../lib/stream/small-parts.ts';
+import { turnBudget } from '../../lib/stream/turn-budget.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { AdapterError } from '../errors.ts';
 import { holdForTurn, holdSocket } from './hold-socket.ts';
-import { LARGE_BYTES } from './large-body.ts';
+import { LARGE_BODY_BYTES } from '../limits.ts';
 
 /** Longest pause between two parts of a body. */
 const STALL_MS = 30_000;
@@ -33,7 +33,7 @@ export interface BodyReceiver {
 export function readBody(request: IncomingMessage, receiver: BodyReceiver): void {
   const declared = Number(request.headers['content-length'] ?? 0);
   if (declared > receiver.maxBytes) receiver.failed(new AdapterError('body_too_large'));
-  else if (declared > LARGE_BYTES && receiver.largest !== undefined) {
+  else if (declared > LARGE_BODY_BYTES && receiver.largest !== undefined) {
     receiver.largest().then(
       (maxBytes) => {
         if (declared > maxBytes) receiver.failed(new AdapterError('body_too_large'));
@@ -114,7 +114,7 @@ class BodyRead {
     else if (!this.#receiver.share.take(chunk.length)) this.fail(noRoom());
     else {
       this.#parts.push(chunk);
-      if (!this.#mayBeLarge && this.#parts.size > LARGE_BYTES) this.#askForMore();
+      if (!this.#mayBeLarge && this.#parts.size > LARGE_BODY_BYTES) this.#askForMore();
       // The one part of a small body is not worth being counted.
       else if (this.#parts.size > chunk.length && turnBudget.isSpentBy(chunk.length)) holdForTurn(this.#request.socket);
     }

@@ -1,15 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
-import { SmallParts } from '../../crds/runtime/small-parts.ts';
-import { turnBudget } from '../../crds/runtime/turn-budget.ts';
+import { SmallParts } from '../../lib/stream/small-parts.ts';
+import { turnBudget } from '../../lib/stream/turn-budget.ts';
 import { holdForTurn } from './hold-socket.ts';
+import { LARGE_BODY_BYTES, LINGER_BYTES } from '../limits.ts';
 
-/** Beyond it a body is large: who sends it is looked at before it is read. */
-export const LARGE_BYTES = 64 * 1024;
 /** How long, and how much, is read from a client that is still sending when it has its answer already. */
 const LINGER_MS = 5_000;
-const LINGER_BYTES = 16 * 1024 * 1024;
 const LINGER_SMALL_PARTS = 256;
 
 const slow = new WeakSet<Socket>();
@@ -62,7 +60,7 @@ export async function answerEarly(
 /** Whether what is still to come of this request is too much to be read and dropped beside its answer. */
 export function bringsLargeBody({ headers, complete }: IncomingMessage): boolean {
   if (complete) return false;
-  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LARGE_BYTES;
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > LARGE_BODY_BYTES;
 }
 
 function hasBody({ headers }: IncomingMessage): boolean {

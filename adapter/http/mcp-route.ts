@@ -6,13 +6,12 @@ import type { Gateway } from '../gateway/gateway.ts';
 import type { Incoming } from '../gateway/incoming.ts';
 import type { Mount } from '../gateway/turn.ts';
 import { type BodyReceiver, readBody } from './body-reader.ts';
-import { answerEarly, askForBody, bringsLargeBody, LARGE_BYTES } from './large-body.ts';
+import { answerEarly, askForBody, bringsLargeBody } from './large-body.ts';
+import { LARGE_BODY_BYTES, REQUEST_BYTES } from '../limits.ts';
 
 const JSON_TYPE = /^application\/json\s*(;|$)/i;
 const METHODS: HTTPMethods[] = ['POST', 'GET', 'DELETE', 'PUT', 'PATCH', 'HEAD', 'OPTIONS'];
 const EMPTY = Buffer.alloc(0);
-/** What a request that is under way takes, about: connection, headers, exchange, what is kept for its end. */
-const REQUEST_BYTES = 32 * 1024;
 /** Who is refused anyway has so long for what little is read of it. */
 const REFUSED_STALL_MS = 2_000;
 
@@ -77,7 +76,7 @@ class PostExchange implements BodyReceiver {
 
   constructor(mount: Mount, gateway: Gateway, options: McpRouteOptions, request: FastifyRequest, reply: FastifyReply) {
     const isRefused = request.refusal !== undefined;
-    this.maxBytes = isRefused ? LARGE_BYTES : options.maxBodyBytes;
+    this.maxBytes = isRefused ? LARGE_BODY_BYTES : options.maxBodyBytes;
     this.stallMs = isRefused ? REFUSED_STALL_MS : undefined;
     this.#mount = mount;
     this.#gateway = gateway;

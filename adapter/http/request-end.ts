@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 
 import { UNMATCHED } from '../telemetry/labels.ts';
 import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
-import { maskIds } from '../../crds/config/redact.ts';
+import { maskIds } from '../../lib/redaction/redact.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { pathOf, PUBLIC_PATHS } from './request-path.ts';
 

@@ -5,8 +5,8 @@ import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
-import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
-import { createRedaction } from '../../crds/config/redact.ts';
+import { holdConnections } from '../../lib/net/testing/hold-connections.ts';
+import { createRedaction } from '../../lib/redaction/redact.ts';
 import { createLogger, type LogLevel } from '../telemetry/logger.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';

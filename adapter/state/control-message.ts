@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AdapterError } from '../errors.ts';
 import type { ControlMessage } from './message-bus.ts';
+import { MAX_CONTROL_CHARS } from '../limits.ts';
 
 const session = { serverId: z.string(), sessionId: z.string() };
 
@@ -20,12 +21,6 @@ const schema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('cancelled'), ...session, requestId: z.string() }),
   z.object({ type: z.literal('notify'), ...session, text: z.string() }),
 ]) satisfies z.ZodType<ControlMessage>;
-
-/**
- * In characters: each goes to every replica, and Redis cuts off whom it owes 32 MiB. Only what a server asks while code runs
- * is not small.
- */
-const MAX_CONTROL_CHARS = 256 << 10;
 
 /** The message as other replicas get it. Throws when it is too large for them. */
 export function controlText(message: ControlMessage): string {

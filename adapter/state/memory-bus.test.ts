@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { MemoryBus } from './memory-bus.ts';
-import { ENTRY_BYTES, LOG_BYTES, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import { MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey } from './message-bus.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 import type { ByteAccount } from '../byte-account.ts';
+import { LOG_BYTES, ENTRY_BYTES } from '../limits.ts';
 
 const key: BusKey = { serverId: 'files', sessionId: 'session', generation: 0 };
 const other: BusKey = { ...key, sessionId: 'other' };

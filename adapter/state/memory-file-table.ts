@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache';
+
 import { DueQueue } from './due-queue.ts';
 import type { FileKey, FileKind, FilePage, FileRecord, FileTotals } from './file-records.ts';
 import type { FileTable, StoredFile } from './file-table.ts';
@@ -33,7 +35,7 @@ export class MemoryFileTable implements FileTable {
   #totals = newTotals();
   #queues = newQueues();
   /** By the cursor that leads on. */
-  readonly #readers = new Map<string, Generator<FileRecord, void>>();
+  readonly #readers = new LRUCache<string, Generator<FileRecord, void>>({ max: READERS });
   #pages = 0;
 
   /** `isAlive`: whether a session is there and was not invalidated. */
@@ -101,7 +103,6 @@ export class MemoryFileTable implements FileTable {
     this.#pages += 1;
     const next = String(this.#pages);
     this.#readers.set(next, reader);
-    for (const oldest of this.#readers.keys()) if (this.#readers.size > READERS) this.#readers.delete(oldest);
     return { files, next };
   }
 

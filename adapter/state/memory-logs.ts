@@ -1,17 +1,7 @@
 import type { ByteAccount, ByteShare } from '../byte-account.ts';
 import { logIdAfter, nextLogId } from './log-id.ts';
-import {
-  type BusKey,
-  busKeyText,
-  ENTRY_BYTES,
-  LOG_BYTES,
-  LOG_LENGTH,
-  type LogEntry,
-  LOGS_BYTES,
-  MAX_EXPECTED,
-  MESSAGE_LOG_TTL_MS,
-  type NewEntry,
-} from './message-bus.ts';
+import { type BusKey, busKeyText, type LogEntry, MESSAGE_LOG_TTL_MS, type NewEntry } from './message-bus.ts';
+import { LOG_LENGTH, LOG_BYTES, LOGS_BYTES, ENTRY_BYTES, MAX_EXPECTED } from '../limits.ts';
 
 interface Log {
   readonly entries: (LogEntry & { readonly carrier: string; readonly bytes: number })[];

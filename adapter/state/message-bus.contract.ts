@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { ENTRY_BYTES, LOG_BYTES, LOG_LENGTH, LOGS_BYTES } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, RunningCall } from './message-bus.ts';
 import { messageBuses } from './testing/message-buses.ts';
 import type { BusClients } from './testing/message-buses.ts';
+import { LOG_LENGTH, LOG_BYTES, LOGS_BYTES, ENTRY_BYTES } from '../limits.ts';
 
 const newKey = (generation = 0): BusKey => ({ serverId: 'files', sessionId: randomUUID(), generation });
 

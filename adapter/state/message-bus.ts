@@ -49,17 +49,6 @@ export interface MessageBus {
 export const MESSAGE_LOG_TTL_MS = 10 * 60_000;
 export const CALL_LEASE_MS = 30_000;
 
-/** How many messages a session's log keeps, so that a client that reconnects finds what it missed. */
-export const LOG_LENGTH = 500;
-/** Large messages make the log shorter, and a message that is larger itself is delivered but not kept. */
-export const LOG_BYTES = 1 << 20;
-/** The logs of all sessions together: in Redis those of one server, in memory those of all. */
-export const LOGS_BYTES = 32 << 20;
-/** What an entry takes beside its message: its id, its carrier, and what holds them. */
-export const ENTRY_BYTES = 256;
-/** Of one session, those expected last; what broken connections have left is forgotten before its time then. */
-export const MAX_EXPECTED = 1000;
-
 /** Session and upstream generation: messages of a closed upstream session never reach the next one. */
 export interface BusKey {
   readonly serverId: string;

@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { dirname } from 'node:path';
-import type { StatePersistence } from '../../crds/config/state-persistence.ts';
+import type { StatePersistence } from '../../crds/config/adapter-file/state-persistence.ts';
 import type { Availability } from './store-health.ts';
 import type { SnapshotStatus } from './snapshot.ts';
 

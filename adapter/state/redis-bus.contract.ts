@@ -1,11 +1,12 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type BusKey, CALL_LEASE_MS, type ControlMessage, ENTRY_BYTES } from './message-bus.ts';
+import { type BusKey, CALL_LEASE_MS, type ControlMessage } from './message-bus.ts';
 import type { RedisBus } from './redis-bus.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { StoreUnavailable } from './state-store.ts';
 import { connectRedisBus } from './testing/message-buses.ts';
 import { startRedis } from './testing/redis-server.ts';
 import type { TestRedis } from './testing/redis-server.ts';
+import { ENTRY_BYTES } from '../limits.ts';
 
 const KEY_BASE = 'adapter:tests';
 const key: BusKey = { serverId: 'files', sessionId: 'session', generation: 0 };

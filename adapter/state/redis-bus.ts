@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import { controlText, parseControlMessage } from './control-message.ts';
 import { isLogId, logIdAfter } from './log-id.ts';
-import { CALL_LEASE_MS, ENTRY_BYTES, LOG_BYTES, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import { CALL_LEASE_MS, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import type { BusKey, ControlMessage, LogEntry, MessageBus, NewEntry, RunningCall } from './message-bus.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';
 import { APPEND, DROP, EXPECT } from './redis-log-scripts.ts';
 import { repeatableScript } from './repeatable.ts';
+import { LOG_BYTES, ENTRY_BYTES } from '../limits.ts';
 
 /** calls · carrier, call, ttl */
 const ADD_CALL = repeatableScript(`

@@ -1,33 +1,22 @@
-import { isIP } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { RedisOptions } from 'ioredis';
-import { type RedisReply, reply, replyCode } from '../../crds/runtime/redis-script.ts';
+import { redisOptions, type RedisServer } from '../../lib/redis/redis-options.ts';
+import { evaluate, type RedisReply, replyCode } from '../../lib/redis/redis-script.ts';
 import type { StoreScript } from './repeatable.ts';
 import { StoreUnavailable } from './state-store.ts';
 import { WaitingRoom } from './waiting-room.ts';
 
-/** Where Redis or Valkey is (specification 2.3, `redis`). */
-export interface RedisServer {
-  readonly host: string;
-  readonly port: number;
-  readonly db: number;
-  readonly username: string | null;
-  readonly password: string | null;
-  /** `verified` checks the server's certificate against the system's authorities; `insecure` takes any. */
-  readonly tls: 'off' | 'verified' | 'insecure';
-}
-
-/** Short, since an attempt at an address where Redis is no more holds up the next one. */
-const CONNECT_TIMEOUT_MS = 2_000;
-const COMMAND_TIMEOUT_MS = 2_000;
+const TIMES = {
+  // Short, since an attempt at an address where Redis is no more holds up the next one.
+  connect: 2_000,
+  command: 2_000,
+  silence: 5_000,
+};
 /** Between two attempts to connect, but for the first one, which comes at once. */
 const RETRY_MS = 100;
 /** The same once Redis has been away for long. */
 const LATE_RETRY_MS = 500;
 const LATE_ATTEMPT = 100;
-/** A connection that answers nothing for so long while a command waits is given up for a new one. */
-const SILENCE_TIMEOUT_MS = 5_000;
 
 /** Replies by which the server says that it cannot serve now, whatever the command. */
 const UNAVAILABLE_REPLIES = new Set([
@@ -79,7 +68,8 @@ export class RedisConnection {
     this.#waitMs = waitMs;
     this.#mayWait = mayWait;
     // At once, unless the connection ends before it is of use, again and again.
-    this.redis = new Redis(redisOptions(server, (attempt) => (this.#isUsable ? 0 : retryMs(attempt))));
+    const retry = (attempt: number): number => (this.#isUsable ? 0 : retryMs(attempt));
+    this.redis = new Redis(redisOptions(server, { ...TIMES, retry }));
     this.redis.on('error', (error: Error) => {
       this.#lastError = error;
     });
@@ -114,26 +104,14 @@ export class RedisConnection {
     }
   }
 
-  /** Runs a script in one round trip, or two when the server has forgotten it. */
-  async script(
+  /** Runs a script, as often as it may be. */
+  script(
     script: StoreScript,
     keys: readonly string[],
     values: readonly (string | number)[],
     attempts: Attempts = script.isRepeatable === true ? 'again' : 'once',
   ): Promise<RedisReply> {
-    if (this.#mustWait(attempts)) {
-      return reply(await this.#later((redis) => evaluated(redis, script, keys, values), attempts));
-    }
-    this.#cork();
-    try {
-      return reply(await this.redis.evalsha(script.sha1, keys.length, ...keys, ...values));
-    } catch (error) {
-      if (replyCode(error) !== 'NOSCRIPT') {
-        if (!this.#mayRepeat(error, attempts)) throw this.#asStoreError(error);
-        return reply(await this.#later((redis) => evaluated(redis, script, keys, values), attempts));
-      }
-    }
-    return reply(await this.run((redis) => redis.eval(script.source, keys.length, ...keys, ...values), attempts));
+    return this.run((redis) => evaluate(redis, script, keys, values), attempts);
   }
 
   /** What waits for the connection fails now; what comes later may wait again. */
@@ -224,20 +202,6 @@ export class RedisConnection {
   }
 }
 
-async function evaluated(
-  redis: Redis,
-  script: StoreScript,
-  keys: readonly string[],
-  values: readonly (string | number)[],
-): Promise<unknown> {
-  try {
-    return await redis.evalsha(script.sha1, keys.length, ...keys, ...values);
-  } catch (error) {
-    if (replyCode(error) !== 'NOSCRIPT') throw error;
-    return redis.eval(script.source, keys.length, ...keys, ...values);
-  }
-}
-
 /** ioredis found no connection to send it over. */
 const wasNotSent = (error: unknown): boolean =>
   error instanceof Error && error.message.startsWith("Stream isn't writeable");
@@ -251,30 +215,3 @@ const isBroken = (error: unknown): boolean =>
 /** Before the next attempt to connect. Spread, so that not all replicas come back in the same moment. */
 const retryMs = (attempt: number): number =>
   (attempt < LATE_ATTEMPT ? RETRY_MS : LATE_RETRY_MS) * (0.75 + Math.random() / 4);
-
-function redisOptions(server: RedisServer, retryStrategy: (attempt: number) => number): RedisOptions {
-  const { host, port, db } = server;
-  // RFC 6066, section 3: an address is no server name; the certificate is checked against it all the same.
-  const servername = isIP(host) === 0 ? host : undefined;
-  return {
-    host,
-    port,
-    db,
-    username: server.username ?? undefined,
-    password: server.password ?? undefined,
-    tls: server.tls === 'off' ? undefined : { rejectUnauthorized: server.tls === 'verified', servername },
-    lazyConnect: true,
-    connectTimeout: CONNECT_TIMEOUT_MS,
-    commandTimeout: COMMAND_TIMEOUT_MS,
-    socketTimeout: SILENCE_TIMEOUT_MS,
-    retryStrategy,
-    // A server that still loads says so to the first command; asking with INFO takes a right that nothing else needs.
-    enableReadyCheck: false,
-    // What waits is ours to decide: how many, how long, and what is sent again.
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 0,
-    autoResendUnfulfilledCommands: false,
-    // RedisBus subscribes again by itself, because it must also fetch what it missed.
-    autoResubscribe: false,
-  };
-}

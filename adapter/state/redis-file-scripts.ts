@@ -1,4 +1,4 @@
-import { redisScript } from '../../crds/runtime/redis-script.ts';
+import { redisScript } from '../../lib/redis/redis-script.ts';
 import { MAX_SESSION_FILES } from './file-records.ts';
 import { CHANGE, FILE, FILES, noteServer, SESSION } from './redis-file-lua.ts';
 import { repeatableScript } from './repeatable.ts';

@@ -1,4 +1,4 @@
-import type { RedisReply } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply } from '../../lib/redis/redis-script.ts';
 import type { FileKey } from './file-records.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { fileField } from './redis-file.ts';

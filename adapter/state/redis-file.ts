@@ -1,4 +1,4 @@
-import type { RedisReply } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply } from '../../lib/redis/redis-script.ts';
 import type { FileKey, FileKind, FileRecord, FileTotals } from './file-records.ts';
 import type { SessionKey } from './session-key.ts';
 

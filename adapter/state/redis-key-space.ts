@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { redisScript } from '../../crds/runtime/redis-script.ts';
+import { redisScript } from '../../lib/redis/redis-script.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import { StoreUnavailable } from './state-store.ts';
 

@@ -1,6 +1,7 @@
-import { redisScript } from '../../crds/runtime/redis-script.ts';
-import { ENTRY_BYTES, LOG_BYTES, LOG_LENGTH, LOGS_BYTES, MAX_EXPECTED, MESSAGE_LOG_TTL_MS } from './message-bus.ts';
+import { redisScript } from '../../lib/redis/redis-script.ts';
+import { MESSAGE_LOG_TTL_MS } from './message-bus.ts';
 import { repeatableScript } from './repeatable.ts';
+import { LOG_LENGTH, LOG_BYTES, LOGS_BYTES, ENTRY_BYTES, MAX_EXPECTED } from '../limits.ts';
 
 /** How many logs that have expired are taken out of the account at once. */
 const EXPIRED_AT_ONCE = 100;

@@ -1,4 +1,4 @@
-import { redisScript, type RedisReply } from '../../crds/runtime/redis-script.ts';
+import { redisScript, type RedisReply } from '../../lib/redis/redis-script.ts';
 import { valid } from './nonce-table.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';

@@ -1,4 +1,4 @@
-import { redisScript } from '../../crds/runtime/redis-script.ts';
+import { redisScript } from '../../lib/redis/redis-script.ts';
 import { noteServer } from './redis-file-lua.ts';
 import { repeatableScript } from './repeatable.ts';
 

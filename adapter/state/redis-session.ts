@@ -1,4 +1,4 @@
-import type { RedisReply } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply } from '../../lib/redis/redis-script.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { SESSION_FIELDS } from './redis-scripts.ts';
 import type { SessionKey, SessionRecord } from './state-store.ts';

@@ -1,4 +1,4 @@
-import type { RedisReply } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply } from '../../lib/redis/redis-script.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';

@@ -1,7 +1,8 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { fileFailed } from './commit-queue.ts';
 import type { Transactions } from './commit-queue.ts';
-import { fileIdentity, openDatabase, sqliteFault } from './sqlite-database.ts';
+import { sqliteFault } from '../../lib/sqlite/sqlite-fault.ts';
+import { fileIdentity, openDatabase } from './sqlite-database.ts';
 import type { SqliteFile } from './sqlite-database.ts';
 import { SqliteFileTable } from './sqlite-file-table.ts';
 import { SqliteFirstTexts } from './sqlite-first-texts.ts';

@@ -1,4 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
+
+import { LRUCache } from 'lru-cache';
+
 import type { Baseline } from '../catalog/baseline.ts';
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import { number, text } from './sqlite-columns.ts';
@@ -30,13 +33,13 @@ const SHARED_TEXTS = 1_000;
  */
 export class SqliteSessionTable implements SessionTable {
   readonly #sql: ReturnType<typeof sessionStatements>;
-  readonly #rows = new Map<string, Row>();
+  readonly #rows = new LRUCache<string, Row>({ max: CACHED_ROWS });
   /** Row id → activity that is not in the file yet. Survives `forget`: the file does not know it. */
   readonly #activity: Map<number, number>;
   /** Row id → activity that this transaction writes. */
   readonly #written = new Map<number, number>();
   /** One copy of each text that many cached rows carry. */
-  readonly #shared = new Map<string, string>();
+  readonly #shared = new LRUCache<string, string>({ max: SHARED_TEXTS });
   readonly #onEnded: (key: SessionKey) => void;
   #activeRows: number | undefined;
   #dataVersion: unknown;
@@ -301,10 +304,6 @@ export class SqliteSessionTable implements SessionTable {
       leases: new Map(this.#sql.selectLeases.all(id).map((lease) => [text(lease['id']), number(lease['until'])])),
       savedActiveAt: record.lastActiveAt,
     };
-    if (this.#rows.size >= CACHED_ROWS) {
-      const [oldest] = this.#rows.keys();
-      if (oldest !== undefined) this.#rows.delete(oldest);
-    }
     this.#rows.set(key, row);
     return row;
   }
@@ -312,7 +311,6 @@ export class SqliteSessionTable implements SessionTable {
   #share(text: string): string {
     const shared = this.#shared.get(text);
     if (shared !== undefined) return shared;
-    if (this.#shared.size >= SHARED_TEXTS) this.#shared.clear();
     this.#shared.set(text, text);
     return text;
   }

@@ -9,7 +9,7 @@ import { newSecret } from './secret.ts';
 import * as rules from './session-rules.ts';
 import { SqliteConnection } from './sqlite-connection.ts';
 import type { SqliteTables } from './sqlite-connection.ts';
-import { sqliteFault } from './sqlite-database.ts';
+import { sqliteFault } from '../../lib/sqlite/sqlite-fault.ts';
 import type { SqliteFile } from './sqlite-database.ts';
 import type { SqliteSessionTable } from './sqlite-session-table.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from './state-store.ts';

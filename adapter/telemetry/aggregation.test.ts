@@ -7,8 +7,8 @@ import {
   type ResourceMetrics,
 } from '@opentelemetry/sdk-metrics';
 import { describe, expect, test } from 'vitest';
-import { decode } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
-import { metricsMessage } from '../../crds/runtime/otlp/otlp-protobuf.ts';
+import { decode } from '../../lib/otlp/testing/otlp-receiver.ts';
+import { metricsMessage } from '../../lib/otlp/otlp-protobuf.ts';
 import { Aggregation } from './aggregation.ts';
 
 const resource = resourceFromAttributes({ 'service.name': 'adapter' });

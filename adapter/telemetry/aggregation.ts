@@ -7,7 +7,7 @@ import {
   DataPointType,
   type MetricData,
 } from '@opentelemetry/sdk-metrics';
-import type { MetricDefinition } from '../../crds/runtime/metric-definition.ts';
+import type { MetricDefinition } from '../../lib/metrics/metric-definition.ts';
 import {
   attributesOf,
   type Counter,

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
-import { createRedaction } from '../../crds/config/redact.ts';
+import { createRedaction } from '../../lib/redaction/redact.ts';
 import type { RequestFacts } from '../gateway/incoming.ts';
 import { AuditLog } from './audit-log.ts';
 import type { RequestObservation } from './telemetry.ts';

@@ -1,5 +1,5 @@
-import { maskIds, type Redact, type Redaction } from '../../crds/config/redact.ts';
-import { escapeLine } from '../../crds/runtime/escape-line.ts';
+import { maskIds, type Redact, type Redaction } from '../../lib/redaction/redact.ts';
+import { escapeLine } from '../../lib/redaction/escape-line.ts';
 import { callsOf, type RequestFacts } from '../gateway/incoming.ts';
 import { AuditFile } from './audit-file.ts';
 import { shorten } from './logger.ts';

@@ -2,11 +2,9 @@ import type { LogRecordExporter } from '@opentelemetry/sdk-logs';
 import type { PushMetricExporter } from '@opentelemetry/sdk-metrics';
 import type { SpanExporter } from '@opentelemetry/sdk-trace';
 
-import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
-import { timerMs } from '../../crds/config/timer-ms.ts';
-import { logsMessage, metricsMessage } from '../../crds/runtime/otlp/otlp-protobuf.ts';
-import { spansMessage } from '../../crds/runtime/otlp/otlp-spans.ts';
-import { withSerializer } from '../../crds/runtime/otlp/own-serializer.ts';
+import type { Telemetry as TelemetrySettings } from '../../crds/config/adapter-file/telemetry.ts';
+import type { Exporters } from '../../lib/otlp/exporters.ts';
+import { timerMs } from '../../lib/timer-ms.ts';
 
 type Signal = 'metrics' | 'logs' | 'traces';
 type Endpoints = Pick<TelemetrySettings, 'transport' | 'endpoint' | 'logs_endpoint' | 'insecure' | 'traces'>;
@@ -28,52 +26,27 @@ export function endpointOf(settings: Endpoints, signal: Signal): string {
   return `${insecure ? 'http' : 'https'}://${own.replace(/^https?:\/\//i, '')}`;
 }
 
-/*
- * OpenTelemetry's exporters. What the settings have no field for (certificates, compression) they take from the variables
- * OTEL_EXPORTER_OTLP_*. Each is loaded only where it is wanted: they cost memory and time at the start.
- */
+export const createMetricExporter = async (settings: TelemetrySettings): Promise<PushMetricExporter> =>
+  (await exporters(settings, 'metrics')).metrics();
 
-export async function createMetricExporter(settings: TelemetrySettings): Promise<PushMetricExporter> {
-  if (settings.transport === 'http') {
-    const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-proto');
-    return withSerializer(new OTLPMetricExporter(overHttp(settings, 'metrics')), metricsMessage);
-  }
-  const { OTLPMetricExporter } = await import('@opentelemetry/exporter-metrics-otlp-grpc');
-  return withSerializer(new OTLPMetricExporter(await overGrpc(settings, 'metrics')), metricsMessage);
-}
+export const createLogExporter = async (settings: TelemetrySettings): Promise<LogRecordExporter> =>
+  (await exporters(settings, 'logs')).logs();
 
-export async function createLogExporter(settings: TelemetrySettings): Promise<LogRecordExporter> {
-  if (settings.transport === 'http') {
-    const { OTLPLogExporter } = await import('@opentelemetry/exporter-logs-otlp-proto');
-    return withSerializer(new OTLPLogExporter(overHttp(settings, 'logs')), logsMessage);
-  }
-  const { OTLPLogExporter } = await import('@opentelemetry/exporter-logs-otlp-grpc');
-  return withSerializer(new OTLPLogExporter(await overGrpc(settings, 'logs')), logsMessage);
-}
+export const createTraceExporter = async (settings: TelemetrySettings): Promise<SpanExporter> =>
+  (await exporters(settings, 'traces')).traces();
 
-export async function createTraceExporter(settings: TelemetrySettings): Promise<SpanExporter> {
-  if (settings.transport === 'http') {
-    const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-proto');
-    return withSerializer(new OTLPTraceExporter(overHttp(settings, 'traces')), spansMessage);
-  }
-  const { OTLPTraceExporter } = await import('@opentelemetry/exporter-trace-otlp-grpc');
-  return withSerializer(new OTLPTraceExporter(await overGrpc(settings, 'traces')), spansMessage);
-}
-
-const shared = (settings: TelemetrySettings, signal: Signal) => ({
-  url: endpointOf(settings, signal),
-  timeoutMillis: timerMs(settings.export_timeout_seconds),
-  concurrencyLimit: CONCURRENT,
-});
-
-const overHttp = (settings: TelemetrySettings, signal: Signal) => ({
-  ...shared(settings, signal),
-  headers: settings.headers,
-});
-
-async function overGrpc(settings: TelemetrySettings, signal: Signal) {
+async function exporters(settings: TelemetrySettings, signal: Signal): Promise<Exporters> {
+  // Loaded only where something is exported: it costs memory and time at the start.
+  const { overGrpc, overHttp } = await import('../../lib/otlp/exporters.ts');
+  const { transport, headers, export_timeout_seconds } = settings;
+  const options = {
+    url: endpointOf(settings, signal),
+    timeoutMillis: timerMs(export_timeout_seconds),
+    concurrencyLimit: CONCURRENT,
+  };
+  if (transport === 'http') return overHttp({ ...options, headers });
   const { Metadata } = await import('@grpc/grpc-js');
   const metadata = new Metadata();
-  for (const [name, value] of Object.entries(settings.headers)) metadata.set(name, value);
-  return { ...shared(settings, signal), metadata };
+  for (const [name, value] of Object.entries(headers)) metadata.set(name, value);
+  return overGrpc({ ...options, metadata });
 }

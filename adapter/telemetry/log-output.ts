@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 
-import { escapeLine } from '../../crds/runtime/escape-line.ts';
+import { escapeLine } from '../../lib/redaction/escape-line.ts';
 
 export interface LineSink {
   /** A line of the log: pino's number of the level, and what the line was made of, all of which has been redacted. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { createRedaction } from '../../crds/config/redact.ts';
+import { createRedaction } from '../../lib/redaction/redact.ts';
 import { LogOutput } from './log-output.ts';
 import { createLogger, isInfoEnabled, type LogLevel, shorten } from './logger.ts';
 

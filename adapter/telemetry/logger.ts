@@ -1,6 +1,6 @@
 import { type DestinationStream, pino } from 'pino';
 
-import { maskIds, type Redaction } from '../../crds/config/redact.ts';
+import { maskIds, type Redaction } from '../../lib/redaction/redact.ts';
 
 /** Without children: what is bound to them would not be redacted. */
 export type Logger = Pick<pino.Logger, 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'level' | 'isLevelEnabled'>;

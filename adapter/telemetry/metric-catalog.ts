@@ -1,5 +1,5 @@
-import type { MetricDefinition } from '../../crds/runtime/metric-definition.ts';
-import { NODE_METRICS } from '../../crds/runtime/node-metrics.ts';
+import type { MetricDefinition } from '../../lib/metrics/metric-definition.ts';
+import { NODE_METRICS } from '../../lib/metrics/node-metrics.ts';
 
 /** Answers from memory take milliseconds, tools that think take minutes. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300];
@@ -290,8 +290,7 @@ export const ADAPTER_METRICS = {
     unit: 'By',
     description:
       'Bytes that this replica holds for others: requests (a little for each that is under way), bodies, answers (read ' +
-      'before they may leave), unread (what clients have not taken), logs (of event streams), control (messages between ' +
-      'replicas).',
+      'before they may leave), unread (what clients have not taken), logs (of event streams).',
     attributes: ['kind'],
   },
   heldBytesLimit: {

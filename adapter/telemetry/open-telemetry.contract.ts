@@ -1,10 +1,10 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
-import { loadAdapterConfig } from '../../crds/config/load.ts';
-import { redactionOf } from '../../crds/config/redact-config.ts';
-import { GrpcReceiver } from '../../crds/runtime/otlp/testing/grpc-receiver.ts';
-import { answer, hang, OtlpReceiver, type ReceivedRequest } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { loadAdapterConfig } from '../../crds/config/load/load.ts';
+import { redactionOf } from '../../crds/config/adapter-file/redact-config.ts';
+import { GrpcReceiver } from '../../lib/otlp/testing/grpc-receiver.ts';
+import { answer, hang, OtlpReceiver, type ReceivedRequest } from '../../lib/otlp/testing/otlp-receiver.ts';
 import { LogOutput } from './log-output.ts';
 import { createLogger } from './logger.ts';
 import { openTelemetry } from './open-telemetry.ts';

@@ -2,7 +2,7 @@ import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import type { LogRecordExporter, ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import { expect, test, vi } from 'vitest';
-import { createRedaction } from '../../crds/config/redact.ts';
+import { createRedaction } from '../../lib/redaction/redact.ts';
 import { LogOutput } from './log-output.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { OtelLogs, type OtelLogsOptions } from './otel-logs.ts';

@@ -7,7 +7,7 @@ import {
   type ReadableLogRecord,
   type ReadWriteLogRecord,
 } from '@opentelemetry/sdk-logs';
-import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
+import type { Telemetry as TelemetrySettings } from '../../crds/config/adapter-file/telemetry.ts';
 import type { LineFields, LineSink } from './log-output.ts';
 
 export interface OtelLogsOptions {

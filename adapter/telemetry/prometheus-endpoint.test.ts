@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers';
 
 import { emptyResource } from '@opentelemetry/resources';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
+import { holdConnections } from '../../lib/net/testing/hold-connections.ts';
 import { Aggregation } from './aggregation.ts';
 import { ADAPTER_METRICS } from './metric-catalog.ts';
 import { PrometheusEndpoint } from './prometheus-endpoint.ts';

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 
-import { createServerForFew } from '../../crds/runtime/few-connections.ts';
+import { createServerForFew } from '../../lib/net/few-connections.ts';
 
 const REQUEST_MS = 5_000;
 /** Prometheus, perhaps twice, and a human; nobody else has a reason to hold connections. */

@@ -4,11 +4,11 @@ import { diag, DiagLogLevel } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics';
 
-import { maskIds } from '../../crds/config/redact.ts';
-import type { Telemetry as TelemetrySettings } from '../../crds/config/telemetry.ts';
-import { timerMs } from '../../crds/config/timer-ms.ts';
-import { observeNode } from '../../crds/runtime/node-metrics.ts';
-import { createResource } from '../../crds/runtime/otlp/resource.ts';
+import { maskIds } from '../../lib/redaction/redact.ts';
+import type { Telemetry as TelemetrySettings } from '../../crds/config/adapter-file/telemetry.ts';
+import { timerMs } from '../../lib/timer-ms.ts';
+import { observeNode } from '../../lib/metrics/node-metrics.ts';
+import { createResource } from '../../lib/otlp/resource.ts';
 import { Aggregation } from './aggregation.ts';
 import { createLogExporter, createMetricExporter, createTraceExporter } from './exporters.ts';
 import type { Logger } from './logger.ts';

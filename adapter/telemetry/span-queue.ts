@@ -2,7 +2,7 @@ import { TraceFlags } from '@opentelemetry/api';
 import { type ExportResult, ExportResultCode } from '@opentelemetry/core';
 import { BatchSpanProcessor, type ReadableSpan, type SpanExporter, type SpanProcessor } from '@opentelemetry/sdk-trace';
 
-import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
+import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 
 export interface SpanQueueOptions {
   readonly exporter: SpanExporter;

@@ -1,6 +1,6 @@
-import type { AdapterConfig } from '../../crds/config/adapter.ts';
-import type { Environment } from '../../crds/config/reference.ts';
-import type { Redaction } from '../../crds/config/redact.ts';
+import type { AdapterConfig } from '../../crds/config/adapter-file/adapter.ts';
+import type { Environment } from '../../lib/references/reference.ts';
+import type { Redaction } from '../../lib/redaction/redact.ts';
 import type { LogOutput } from './log-output.ts';
 import type { Logger } from './logger.ts';
 import type { ToolNames } from './tool-names.ts';

@@ -1,4 +1,6 @@
-import { packageVersion } from '../../crds/runtime/package-version.ts';
+import { LRUCache } from 'lru-cache';
+
+import { packageVersion } from '../../lib/package-version.ts';
 import { MODERN_REVISION } from '../exchange/message.ts';
 import { ownRequest } from './own-request.ts';
 import type { Upstream } from './upstream.ts';
@@ -38,8 +40,10 @@ export class EraProbe {
   readonly #upstream: Upstream;
   readonly #timeoutMs: number;
   #modernUntil = 0;
-  /** By the keys of clients, the oldest first. */
-  readonly #without = new Map<string, { readonly era: 'declined' | 'legacy'; readonly until: number }>();
+  /** By the keys of clients. */
+  readonly #without = new LRUCache<string, { readonly era: 'declined' | 'legacy'; readonly until: number }>({
+    max: MAX_WITHOUT,
+  });
   #capabilities: Readonly<Record<string, unknown>> | undefined;
   readonly #running = new Map<string, Promise<Era>>();
 
@@ -91,10 +95,7 @@ export class EraProbe {
   }
 
   #remember(client: string, era: 'declined' | 'legacy'): Era {
-    this.#without.delete(client);
     this.#without.set(client, { era, until: Date.now() + WITHOUT_TTL_MS });
-    const [oldest] = this.#without.keys();
-    if (this.#without.size > MAX_WITHOUT && oldest !== undefined) this.#without.delete(oldest);
     return era;
   }
 }

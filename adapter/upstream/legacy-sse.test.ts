@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import { MemoryBus } from '../state/memory-bus.ts';
-import { LOG_BYTES, type RunningCall } from '../state/message-bus.ts';
+import { type RunningCall } from '../state/message-bus.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { LegacySseUpstream } from './legacy-sse.ts';
 import { ownBody } from './own-request.ts';
@@ -13,6 +13,7 @@ import { type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamSession } from './upstream.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 import type { ByteAccount } from '../byte-account.ts';
+import { LOG_BYTES } from '../limits.ts';
 
 const KEY = { serverId: 'up', sessionId: 's', generation: 0 };
 const note = (data: unknown, method = 'notifications/message'): object => ({

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 
 import { Pool } from 'undici';
-import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
+import { ANYWHERE, type ConnectRules, guardedConnector } from '../../lib/net/guarded-connect.ts';
 
-import { ANSWER_LIMITS, requireReadable } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, requireReadable } from '../../lib/json/json-limits.ts';
 import { rpcErrorText } from '../errors.ts';
-import { MAX_ID_CHARS, type Message, parseBody, progressToken } from '../exchange/message.ts';
+import { type Message, parseBody, progressToken } from '../exchange/message.ts';
 import {
   type BusKey,
   busKeyText,
@@ -22,6 +22,7 @@ import { messageFrame } from '../exchange/sse-frames.ts';
 import { SseConnection } from './sse-connection.ts';
 import { SseExchange } from './sse-exchange.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
+import { MAX_ID_CHARS } from '../limits.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 const KEEP_ALIVE_MS = 2_000;

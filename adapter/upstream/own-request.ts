@@ -1,13 +1,13 @@
 import { randomUUID } from 'node:crypto';
 
-import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../lib/json/json-limits.ts';
 import { type Body, isResponseTo, type Request } from '../exchange/message.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamSession } from './upstream.ts';
+import { OWN_ANSWER_BYTES } from '../limits.ts';
 
 /** Ids of the adapter's own requests, so that clients' ids pass unchanged and never meet them. */
 const ID_PREFIX = 'mcpa-';
-const LIMIT_BYTES = 16 << 20;
 
 export interface OwnAnswer {
   readonly status: number;
@@ -123,7 +123,7 @@ class Collector implements ResponseSink {
 
   onData(chunk: Buffer): void {
     this.#size += chunk.length;
-    if (this.#size > LIMIT_BYTES) {
+    if (this.#size > OWN_ANSWER_BYTES) {
       this.abort();
       this.#reject(new Error('the answer of the upstream server is too large'));
       return;

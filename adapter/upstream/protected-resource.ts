@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
 
-import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
+import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 
 const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 64 << 10;

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import { Pool } from 'undici';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { countingTurns } from '../../crds/runtime/testing/counting-turns.ts';
+import { countingTurns } from '../../lib/stream/testing/counting-turns.ts';
 
 import { SseConnection } from './sse-connection.ts';
 import { type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';

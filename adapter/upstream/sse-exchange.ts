@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
-import { MAX_HELD_CHARS, MAX_HELD_FRAMES } from '../exchange/answer-limits.ts';
-import { LOG_BYTES } from '../state/message-bus.ts';
 import type { ResponseHead, ResponseSink } from './upstream.ts';
+import { MAX_HELD_CHARS, MAX_HELD_FRAMES, LOG_BYTES } from '../limits.ts';
 
 /** The client's side of one exchange: keeps the order head, data, end, waits for a slow client, and cleans up once. */
 export class SseExchange {

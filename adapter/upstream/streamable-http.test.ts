@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { PAUSE_MS } from '../../crds/runtime/small-parts.ts';
+import { PAUSE_MS } from '../../lib/stream/small-parts.ts';
 import { StreamableHttpUpstream } from './streamable-http.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from './upstream.ts';

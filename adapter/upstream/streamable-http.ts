@@ -2,9 +2,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import { type Dispatcher, Pool } from 'undici';
 
-import { ANYWHERE, type ConnectRules, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
-import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
-import { turnBudget } from '../../crds/runtime/turn-budget.ts';
+import { ANYWHERE, type ConnectRules, guardedConnector } from '../../lib/net/guarded-connect.ts';
+import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../lib/stream/small-parts.ts';
+import { turnBudget } from '../../lib/stream/turn-budget.ts';
 import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
 import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
 
@@ -146,9 +146,11 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   #next: Relay | undefined;
   #aborted = false;
   #paused = false;
-  /** Of its parts; undefined before the first, which alone is most answers. */
+  /** Most answers are one part. */
+  #hasBegun = false;
   #small: SmallParts | undefined;
-  #yielding = false;
+  /** How many wait for others to have their turn. */
+  #yields = 0;
 
   constructor(follow: Follow, request: UpstreamRequest, sink: ResponseSink, path: string, redirects: number) {
     this.#follow = follow;
@@ -167,7 +169,7 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   resume(): void {
     if (this.#next !== undefined) return this.#next.resume();
     this.#paused = false;
-    if (!this.#yielding) this.#controller?.resume();
+    if (this.#yields === 0) this.#controller?.resume();
   }
 
   abort(): void {
@@ -196,22 +198,23 @@ class Relay implements Dispatcher.DispatchHandler, ResponseControl {
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
     // A parser that is resumed before more has come reports an empty part; pausing it for that would never end.
     if (chunk.length === 0 || this.#aborted || this.#next !== undefined) return;
-    if (this.#small === undefined) this.#small = new SmallParts(MOST_OF_A_TURN);
+    if (!this.#hasBegun) this.#hasBegun = true;
     else {
       const isSpent = turnBudget.isSpentBy(chunk.length);
+      this.#small ??= new SmallParts(MOST_OF_A_TURN);
       if (this.#small.reached(chunk.length)) setTimeout(this.#yield(), PAUSE_MS);
-      else if (isSpent && !this.#yielding) setImmediate(this.#yield());
+      else if (isSpent && this.#yields === 0) setImmediate(this.#yield());
     }
     this.sink.onData(chunk);
   }
 
   /** Others get their turn before it goes on. @returns what goes on */
   #yield(): () => void {
-    this.#yielding = true;
+    this.#yields += 1;
     this.#controller?.pause();
     return () => {
-      this.#yielding = false;
-      if (!this.#paused && !this.#aborted) this.#controller?.resume();
+      this.#yields -= 1;
+      if (this.#yields === 0 && !this.#paused && !this.#aborted) this.#controller?.resume();
     };
   }
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Source } from '../../crds/config/scraper.ts';
+import type { Source } from '../../crds/config/scraper-file/scraper.ts';
 import { scheduleOf } from '../../scraper/schedule.ts';
 import { collectGarbage, inspectorFlag, inspectorUrl } from '../harness/collect-garbage.ts';
 import { freePort } from '../harness/bench.ts';

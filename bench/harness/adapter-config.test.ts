@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadAdapterConfig } from '../../crds/config/load.ts';
+import { loadAdapterConfig } from '../../crds/config/load/load.ts';
 import { adapterConfig } from './adapter-config.ts';
 
 const options = { port: 4001, storage: '/tmp/storage', redisPort: 4002, upstream: 'http://127.0.0.1:4000' };

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { loadScraperConfig } from '../../crds/config/load.ts';
+import { loadScraperConfig } from '../../crds/config/load/load.ts';
 import { fleetConfig, scraperConfig } from './scraper-config.ts';
 
 const sink = 'http://127.0.0.1:4000';

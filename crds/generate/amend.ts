@@ -1,4 +1,4 @@
-import { stepsOf } from '../config/tree.ts';
+import { stepsOf } from '../../lib/json/tree.ts';
 import type { StructuralSchema } from './structural-schema.ts';
 
 /** What is added to the fields of a schema, by their paths: `config.servers[].id`. */

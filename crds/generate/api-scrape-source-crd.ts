@@ -1,4 +1,4 @@
-import { ScraperSettings, Source } from '../config/scraper.ts';
+import { ScraperSettings, Source } from '../config/scraper-file/scraper.ts';
 import { ApiScrapeSourceSpec, ApiScrapeSourceStatus } from '../v1alpha1/api-scrape-source.ts';
 import { SOURCE_LIMITS } from '../v1alpha1/limits.ts';
 import { amend } from './amend.ts';

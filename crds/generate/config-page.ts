@@ -1,5 +1,5 @@
-import { AdapterConfig } from '../config/adapter.ts';
-import { ScraperConfig } from '../config/scraper.ts';
+import { AdapterConfig } from '../config/adapter-file/adapter.ts';
+import { ScraperConfig } from '../config/scraper-file/scraper.ts';
 import { fieldTables, sectionsIn } from './field-table.ts';
 import { type JsonSchema, inputSchema, isSchema } from './json-schema.ts';
 

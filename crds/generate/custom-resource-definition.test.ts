@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { valueAt } from '../config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { amend } from './amend.ts';
 import { chartCopy, manifest, optionalChartCopy } from './custom-resource-definition.ts';
 import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AdapterConfig } from '../config/adapter.ts';
-import { bytes } from '../config/bytes.ts';
-import { maybeEmpty, flag, integer, oneOf, oneOfAnyCase, seconds, text, trimmed } from '../config/values.ts';
+import { AdapterConfig } from '../config/adapter-file/adapter.ts';
+import { bytes } from '../config/values/bytes.ts';
+import { maybeEmpty, flag, integer, oneOf, oneOfAnyCase, seconds, text, trimmed } from '../config/values/values.ts';
 import { fieldTables } from './field-table.ts';
 import { inputSchema } from './json-schema.ts';
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { bytes } from '../config/bytes.ts';
-import { NULL_AS_TEXT, flag, integer, oneOf, orNull, seconds, text } from '../config/values.ts';
+import { bytes } from '../config/values/bytes.ts';
+import { NULL_AS_TEXT, flag, integer, oneOf, orNull, seconds, text } from '../config/values/values.ts';
 import { acceptReferences, inputSchema } from './json-schema.ts';
 
 const Sample = z.strictObject({

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { NULL_AS_TEXT } from '../config/values.ts';
+import { NULL_AS_TEXT } from '../config/values/values.ts';
 
 /** A piece of a JSON Schema. */
 export type JsonSchema = z.core.JSONSchema.BaseSchema;

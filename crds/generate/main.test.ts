@@ -14,7 +14,7 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
 
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generate-'));
-    await cp(join(root, 'crds'), join(folder, 'crds'), { recursive: true });
+    for (const part of ['lib', 'crds']) await cp(join(root, part), join(folder, part), { recursive: true });
     for (const chart of ['helm/mcp-operator-crds/templates', 'helm/mcp-operator/templates/crds']) {
       await cp(join(root, chart), join(folder, chart), { recursive: true });
     }

@@ -1,7 +1,7 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import type { z } from 'zod';
-import { AdapterConfig } from '../config/adapter.ts';
-import { ScraperConfig } from '../config/scraper.ts';
+import { AdapterConfig } from '../config/adapter-file/adapter.ts';
+import { ScraperConfig } from '../config/scraper-file/scraper.ts';
 import { apiScrapeSourceCrd } from './api-scrape-source-crd.ts';
 import { chartCopy, manifest, optionalChartCopy } from './custom-resource-definition.ts';
 import { acceptReferences, inputSchema } from './json-schema.ts';

@@ -1,4 +1,4 @@
-import { AdapterConfig } from '../config/adapter.ts';
+import { AdapterConfig } from '../config/adapter-file/adapter.ts';
 import { CONFIG_LIMITS } from '../v1alpha1/limits.ts';
 import { McpAdapterSpec, McpAdapterStatus } from '../v1alpha1/mcp-adapter.ts';
 import { type Amendments, amend } from './amend.ts';

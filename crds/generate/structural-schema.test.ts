@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { AdapterConfig } from '../config/adapter.ts';
-import { bytes } from '../config/bytes.ts';
-import { ScraperSettings, Source } from '../config/scraper.ts';
+import { AdapterConfig } from '../config/adapter-file/adapter.ts';
+import { bytes } from '../config/values/bytes.ts';
+import { ScraperSettings, Source } from '../config/scraper-file/scraper.ts';
 import {
   flag,
   integer,
@@ -14,7 +14,7 @@ import {
   seconds,
   text,
   trimmed,
-} from '../config/values.ts';
+} from '../config/values/values.ts';
 import { type JsonSchema, inputSchema } from './json-schema.ts';
 import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 

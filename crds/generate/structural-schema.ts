@@ -1,4 +1,4 @@
-import { NULL_AS_TEXT } from '../config/values.ts';
+import { NULL_AS_TEXT } from '../config/values/values.ts';
 import { BOOLEAN, type JsonSchema, NULL, NUMBER, isSchema } from './json-schema.ts';
 import { describe } from './value-words.ts';
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { ScraperSettings, Source } from '../config/scraper.ts';
+import { ScraperSettings, Source } from '../config/scraper-file/scraper.ts';
 import { kubernetes, newClaim, type ObjectMeta, podFields } from './api.ts';
 import { Condition } from './conditions.ts';
 

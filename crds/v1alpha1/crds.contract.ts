@@ -3,11 +3,11 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 // oxlint-disable-next-line no-restricted-imports -- only a real API server knows what it makes of a CustomResourceDefinition
 import { type ApiServer, startApiServer } from '../../e2e/cluster/api-server.ts';
-import { AdapterConfig } from '../config/adapter.ts';
-import { loadAdapterConfig } from '../config/load.ts';
-import { get, sampleWith } from '../config/testing.ts';
+import { AdapterConfig } from '../config/adapter-file/adapter.ts';
+import { loadAdapterConfig } from '../config/load/load.ts';
+import { get, sampleWith } from '../config/testing/adapter-config.ts';
 import { leaves } from '../config/testing/schema-leaves.ts';
-import { NULL_AS_TEXT } from '../config/values.ts';
+import { NULL_AS_TEXT } from '../config/values/values.ts';
 import { inputSchema } from '../generate/json-schema.ts';
 import { type Manifest, invalidResources, programProblems, validResources } from './testing.ts';
 import { ResourceApi } from './testing-api.ts';

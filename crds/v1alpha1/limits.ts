@@ -3,8 +3,8 @@
  * in the operator for everybody, so what one author may ask for is bounded. Files of a program are not: they belong to
  * whoever runs it.
  */
-import { type Problem, dottedPath } from '../config/problem.ts';
-import { type Path, stepsOf } from '../config/tree.ts';
+import { type Problem, dottedPath } from '../config/load/problem.ts';
+import { type Path, stepsOf } from '../../lib/json/tree.ts';
 
 /** `entries` of a list, `characters` of a text or of each text of a list. */
 export interface Limit {

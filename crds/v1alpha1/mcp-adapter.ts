@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AdapterConfig, type AdapterConfigInput } from '../config/adapter.ts';
+import { AdapterConfig, type AdapterConfigInput } from '../config/adapter-file/adapter.ts';
 import { annotations, kubernetes, labels, newClaim, objectName, podFields, quantity, type ObjectMeta } from './api.ts';
 import { Condition } from './conditions.ts';
 

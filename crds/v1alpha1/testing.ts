@@ -1,10 +1,10 @@
 import { readFileSync, readdirSync } from 'node:fs';
 import { parse, parseAllDocuments } from 'yaml';
 import { z } from 'zod';
-import { checkAdapterConfig } from '../config/load.ts';
-import { dottedPath } from '../config/problem.ts';
-import { interpolateAll } from '../config/reference.ts';
-import { readYaml } from '../config/yaml-source.ts';
+import { checkAdapterConfig } from '../config/load/load.ts';
+import { dottedPath } from '../config/load/problem.ts';
+import { interpolateAll } from '../../lib/references/reference.ts';
+import { readYaml } from '../config/load/yaml-source.ts';
 import { API_VERSION } from './api.ts';
 import { ApiScrapeSourceSpec } from './api-scrape-source.ts';
 import { McpAdapterSpec } from './mcp-adapter.ts';

@@ -1,7 +1,7 @@
 /** Every series that the programs can make, by its name in Prometheus, with its labels. */
 import { METRIC_CATALOG } from '../../adapter/telemetry/metric-catalog.ts';
-import { type MetricDefinition, prometheusLabel, prometheusNames } from '../../crds/runtime/metric-definition.ts';
-import { NODE_METRICS } from '../../crds/runtime/node-metrics.ts';
+import { type MetricDefinition, prometheusLabel, prometheusNames } from '../../lib/metrics/metric-definition.ts';
+import { NODE_METRICS } from '../../lib/metrics/node-metrics.ts';
 import { OPERATOR_METRICS } from '../../operator/runtime/metric-catalog.ts';
 import { SCRAPER_METRICS } from '../../scraper/output/metric-catalog.ts';
 

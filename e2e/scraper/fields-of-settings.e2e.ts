@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ScraperConfig } from '../../crds/config/scraper.ts';
+import { ScraperConfig } from '../../crds/config/scraper-file/scraper.ts';
 import { allFields } from '../../crds/config/testing/all-fields.ts';
 import { inputSchema } from '../../crds/generate/json-schema.ts';
-import { GrpcReceiver } from '../../crds/runtime/otlp/testing/grpc-receiver.ts';
+import { GrpcReceiver } from '../../lib/otlp/testing/grpc-receiver.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { OwnRun } from './fields/own-run.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { ScraperConfig } from '../../crds/config/scraper.ts';
+import { ScraperConfig } from '../../crds/config/scraper-file/scraper.ts';
 import { allFields } from '../../crds/config/testing/all-fields.ts';
 import { inputSchema } from '../../crds/generate/json-schema.ts';
 import { authFields, tlsFields } from './fields/credentials.ts';

@@ -2,12 +2,8 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { GrpcReceiver } from '../../crds/runtime/otlp/testing/grpc-receiver.ts';
-import {
-  OtlpReceiver,
-  type ReceivedPoint,
-  type ReceivedRequest,
-} from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { GrpcReceiver } from '../../lib/otlp/testing/grpc-receiver.ts';
+import { OtlpReceiver, type ReceivedPoint, type ReceivedRequest } from '../../lib/otlp/testing/otlp-receiver.ts';
 import { type SeenRequest, TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { runScraper } from '../support/scraper-process.ts';
 import { ago, HOUR } from './fields/field-case.ts';

@@ -21,9 +21,9 @@ else if (!(minutes > 0 && minutes <= 600)) {
   try {
     const hostileMs = minutes * 60_000;
     const times = { calmMs: Math.min(hostileMs / 3, 60_000), hostileMs, afterMs: Math.min(hostileMs / 3, 300_000) };
-    const { attacks, ...programs } = await soak(times, (line) => console.log(line));
-    const shown = ({ count, failed, p50, p99, max }: Times): string =>
-      `${count} (${failed} failed), p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, longest ${max.toFixed(0)} ms`;
+    const { attacks, direct, ...programs } = await soak(times, (line) => console.log(line));
+    const shown = ({ count, failed, reason, p50, p99, max }: Times): string =>
+      `${count} (${failed} failed${reason === undefined ? '' : `, first: ${reason}`}), p50 ${p50.toFixed(1)}, p99 ${p99.toFixed(1)}, longest ${max.toFixed(0)} ms`;
     for (const [name, { calm, hostile, livez, memory }] of Object.entries(programs)) {
       console.log(`\n${name}`);
       console.log(`  calm     ${shown(calm)}`);
@@ -35,6 +35,9 @@ else if (!(minutes > 0 && minutes <= 600)) {
       );
       console.log(`  in use   ${used.before.toFixed(0)} before, ${used.after.toFixed(0)} after`);
     }
+    console.log('\nthe same calls without the adapter');
+    console.log(`  calm     ${shown(direct.calm)}`);
+    console.log(`  hostile  ${shown(direct.hostile)}: p99 ${(direct.hostile.p99 / direct.calm.p99).toFixed(2)} x`);
     const runs = Object.values(attacks).reduce((sum, count) => sum + count, 0);
     console.log(`\n${runs} attacks of ${Object.keys(attacks).length} kinds`);
   } catch (error) {

@@ -4,6 +4,7 @@ import { text } from 'node:stream/consumers';
 import { constants, setPriority } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { request } from 'undici';
 import { collectGarbage, inspectorUrl } from '../../bench/harness/collect-garbage.ts';
 import { residentKib } from '../../bench/harness/proc.ts';
 import { heapOptions } from '../../operator/pods/heap.ts';
@@ -56,6 +57,8 @@ interface Program {
   readonly memory: Memory;
 }
 export interface SoakReport {
+  /** How long the same calls took that did not pass the adapter: what the machine, which all share, has to do with it. */
+  readonly direct: Pick<Program, 'calm' | 'hostile'>;
   readonly adapter: Program;
   readonly scraper: Program;
   /** How often each attack was run. */
@@ -109,14 +112,16 @@ export async function soak(
 
   const programs = { adapter, scraper };
   using watching = watch(programs);
-  await using clients = await goodClients(`${adapter.url}/mcp/good`);
+  await using clients = await goodClients(`${adapter.url}/mcp/good`, CLIENTS);
+  await using directly = await goodClients(`${good.url}/mcp`, 1);
   const phase = async (name: string, ms: number): Promise<Phase> => {
     log(`${name}: ${ms / 1000} s`);
     await lasts(ms, programs);
-    return { calls: clients.take(), scrapes: good.take(), ...watching.take() };
+    return { calls: clients.take(), direct: directly.take(), scrapes: good.take(), ...watching.take() };
   };
   await lasts(WARM_UP_MS, programs);
   clients.take();
+  directly.take();
   good.take();
   const used = { adapter: await clean(adapter), scraper: await clean(scraper) };
   watching.take();
@@ -145,11 +150,17 @@ export async function soak(
     };
   };
   log('settling');
-  return { adapter: await report('adapter', 'calls'), scraper: await report('scraper', 'scrapes'), attacks };
+  return {
+    direct: { calm: calm.direct, hostile: rough.direct },
+    adapter: await report('adapter', 'calls'),
+    scraper: await report('scraper', 'scrapes'),
+    attacks,
+  };
 }
 
 interface Phase {
   readonly calls: Times;
+  readonly direct: Times;
   readonly scrapes: Times;
   readonly livez: Readonly<Record<ProgramName, Times>>;
   readonly highest: Readonly<Record<ProgramName, number>>;
@@ -197,9 +208,11 @@ function watch(programs: Readonly<Record<ProgramName, RunningProcess & { readonl
   const look = async (name: ProgramName): Promise<void> => {
     while (!stop.signal.aborted) {
       await livez[name].time(async () => {
-        const response = await fetch(`${programs[name].url}/livez`, { signal: AbortSignal.timeout(PATIENCE_MS) });
-        await response.text();
-        return response.ok;
+        // As the kubelet does: each on a connection of its own.
+        const options = { reset: true, signal: AbortSignal.timeout(PATIENCE_MS) };
+        const { statusCode, body } = await request(`${programs[name].url}/livez`, options);
+        await body.dump();
+        return statusCode === 200;
       });
       highest[name] = Math.max(highest[name], residentMib(programs[name]));
       await delay(SAMPLE_MS, undefined, { signal: stop.signal }).catch(() => undefined);
@@ -218,7 +231,7 @@ function watch(programs: Readonly<Record<ProgramName, RunningProcess & { readonl
 }
 
 /** Clients that call a tool of the good upstream again and again, each in a session of its own. */
-async function goodClients(url: string): Promise<AsyncDisposable & { take(): Times }> {
+async function goodClients(url: string, count: number): Promise<AsyncDisposable & { take(): Times }> {
   const stop = new AbortController();
   const calls = new Stopwatch();
   const one = async (client: RawClient): Promise<void> => {
@@ -228,7 +241,7 @@ async function goodClients(url: string): Promise<AsyncDisposable & { take(): Tim
       await delay(BETWEEN_CALLS_MS);
     }
   };
-  const clients = await Promise.all(Array.from({ length: CLIENTS }, () => openRawClient(url)));
+  const clients = await Promise.all(Array.from({ length: count }, () => openRawClient(url)));
   const all = clients.map(one);
   return {
     take: () => calls.take(),

@@ -2,6 +2,8 @@
 export interface Times {
   readonly count: number;
   readonly failed: number;
+  /** Why the first one did. */
+  readonly reason: string | undefined;
   readonly p50: number;
   readonly p99: number;
   readonly max: number;
@@ -11,6 +13,7 @@ export interface Times {
 export class Stopwatch {
   #times: number[] = [];
   #failed = 0;
+  #reason: string | undefined;
 
   add(ms: number): void {
     this.#times.push(ms);
@@ -19,7 +22,11 @@ export class Stopwatch {
   /** Work that rejects, or says false, has failed; it counts with its time. */
   async time(work: () => Promise<boolean>): Promise<void> {
     const began = performance.now();
-    if (!(await work().catch(() => false))) this.#failed++;
+    const failure = await work().then((isFine) => (isFine ? undefined : 'wrong answer'), reasonOf);
+    if (failure !== undefined) {
+      this.#failed += 1;
+      this.#reason ??= failure;
+    }
     this.add(performance.now() - began);
   }
 
@@ -27,9 +34,22 @@ export class Stopwatch {
   take(): Times {
     const sorted = this.#times.toSorted((a, b) => a - b);
     const at = (share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    const times = { count: sorted.length, failed: this.#failed, p50: at(0.5), p99: at(0.99), max: at(1) };
+    const times = {
+      count: sorted.length,
+      failed: this.#failed,
+      reason: this.#reason,
+      p50: at(0.5),
+      p99: at(0.99),
+      max: at(1),
+    };
     this.#times = [];
     this.#failed = 0;
+    this.#reason = undefined;
     return times;
   }
+}
+
+function reasonOf(error: unknown): string {
+  const { message, cause } = error instanceof Error ? error : { message: String(error), cause: undefined };
+  return cause instanceof Error ? `${message}: ${cause.message}` : message;
 }

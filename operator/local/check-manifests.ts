@@ -1,4 +1,4 @@
-import type { Problem } from '../../crds/config/problem.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
 import { API_VERSION } from '../../crds/v1alpha1/api.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';

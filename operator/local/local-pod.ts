@@ -1,6 +1,6 @@
-import { BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
+import { BLOCK_LOOPBACK } from '../../lib/net/guarded-connect.ts';
 import { isAbsolute, join } from 'node:path';
-import { withoutEndSlashes } from '../../crds/config/slashes.ts';
+import { withoutEndSlashes } from '../../lib/slashes.ts';
 import { parse, stringify } from 'yaml';
 import { FOLDERS_CONTAINER } from '../mcp-adapter/defaults.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';

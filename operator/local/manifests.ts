@@ -1,8 +1,8 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Problem } from '../../crds/config/problem.ts';
-import type { Path } from '../../crds/config/tree.ts';
-import { type Position, readYaml } from '../../crds/config/yaml-source.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
+import type { Path } from '../../lib/json/tree.ts';
+import { type Position, readYaml } from '../../crds/config/load/yaml-source.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 
 /** One resource of a file. */

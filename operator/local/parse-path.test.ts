@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { dottedPath } from '../../crds/config/problem.ts';
+import { dottedPath } from '../../crds/config/load/problem.ts';
 import { parsePath } from './parse-path.ts';
 
 test.each([

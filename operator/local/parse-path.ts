@@ -1,4 +1,4 @@
-import type { Path } from '../../crds/config/tree.ts';
+import type { Path } from '../../lib/json/tree.ts';
 
 /** The inverse of `dottedPath`: `servers[0]["a b"].url` → `['servers', 0, 'a b', 'url']`. */
 export function parsePath(text: string): Path {

@@ -1,5 +1,5 @@
 /** Pure: where clients and the operator reach an adapter. */
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { PORT_NAME } from './defaults.ts';

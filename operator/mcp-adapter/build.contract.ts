@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { type ApiServer, startApiServer } from '../../e2e/cluster/api-server.ts';
 import { HTTP_ROUTES, SERVICE_MONITORS } from '../runtime/resources.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';

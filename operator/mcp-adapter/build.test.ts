@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { AdapterConfig } from '../../crds/config/adapter.ts';
-import { checkAdapterConfig, loadAdapterConfig } from '../../crds/config/load.ts';
-import { interpolateAll } from '../../crds/config/reference.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import { AdapterConfig } from '../../crds/config/adapter-file/adapter.ts';
+import { checkAdapterConfig, loadAdapterConfig } from '../../crds/config/load/load.ts';
+import { interpolateAll } from '../../lib/references/reference.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { build, type Child } from './build.ts';
 import { settled } from './settled-config.ts';

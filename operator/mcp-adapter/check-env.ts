@@ -1,4 +1,4 @@
-import type { Problem } from '../../crds/config/problem.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
 import { isCodeVariable } from '../../crds/v1alpha1/code-variables.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
 

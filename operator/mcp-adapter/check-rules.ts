@@ -1,6 +1,6 @@
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { withoutEndSlashes } from '../../crds/config/slashes.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
+import { withoutEndSlashes } from '../../lib/slashes.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import { MAX_PATTERN } from '../../crds/v1alpha1/limits.ts';
 import type { Budget } from '../pods/budget.ts';
 import { type Blocking, blockedFields } from '../pods/blocked.ts';

@@ -1,4 +1,4 @@
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
 import { CONTAINER, STATE_SUBPATH } from './defaults.ts';
 import { folderIn, storageVolumes } from './storage-folders.ts';

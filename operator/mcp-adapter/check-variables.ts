@@ -1,6 +1,6 @@
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { interpolateAll } from '../../crds/config/reference.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
+import { interpolateAll } from '../../lib/references/reference.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
 
 /**

@@ -1,10 +1,10 @@
 import { z } from 'zod';
-import { checkAdapterConfig } from '../../crds/config/load.ts';
-import type { Problem } from '../../crds/config/problem.ts';
-import { schemaProblems } from '../../crds/config/schema-problems.ts';
-import { withoutEndSlashes } from '../../crds/config/slashes.ts';
-import { Storage } from '../../crds/config/storage.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import { checkAdapterConfig } from '../../crds/config/load/load.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
+import { schemaProblems } from '../../crds/config/load/schema-problems.ts';
+import { withoutEndSlashes } from '../../lib/slashes.ts';
+import { Storage } from '../../crds/config/adapter-file/storage.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { configLimitProblems } from '../../crds/v1alpha1/limits.ts';
 import { type McpAdapter, McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { type Budget, ownFilesBudget } from '../pods/budget.ts';

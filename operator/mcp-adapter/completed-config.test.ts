@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { checkAdapterConfig } from '../../crds/config/load.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { checkAdapterConfig } from '../../crds/config/load/load.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import { completedConfig } from './completed-config.ts';
 import { adapterWith } from './golden-resources.ts';
 

@@ -1,4 +1,4 @@
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import type { McpAdapter, McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { bytesOf } from '../pods/grown-claims.ts';
 import { isObject } from '../runtime/raw.ts';

@@ -1,7 +1,7 @@
 /** Where an adapter connects to, as far as its configuration says it. */
-import { StatePersistence } from '../../crds/config/state-persistence.ts';
-import { Telemetry } from '../../crds/config/telemetry.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { StatePersistence } from '../../crds/config/adapter-file/state-persistence.ts';
+import { Telemetry } from '../../crds/config/adapter-file/telemetry.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import { type Connection, hostname, targetOfUrl } from '../pods/connections.ts';
 import { isUnknown } from '../pods/known-values.ts';
 

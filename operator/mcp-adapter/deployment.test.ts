@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { deployment } from './deployment.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { adapterWith, contextOf } from './golden-resources.ts';

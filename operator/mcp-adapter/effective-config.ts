@@ -1,13 +1,13 @@
 /** What of a resource's configuration the operator can know: values hold `${NAME}`, whose values only the pods see. */
 import { posix } from 'node:path';
 import type { z } from 'zod';
-import { Core, ToolDefaults } from '../../crds/config/core.ts';
-import { withoutOuterSlashes } from '../../crds/config/slashes.ts';
-import { StatePersistence } from '../../crds/config/state-persistence.ts';
-import { Storage } from '../../crds/config/storage.ts';
-import { Telemetry } from '../../crds/config/telemetry.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
-import { nullOfText } from '../../crds/config/values.ts';
+import { Core, ToolDefaults } from '../../crds/config/adapter-file/core.ts';
+import { withoutOuterSlashes } from '../../lib/slashes.ts';
+import { StatePersistence } from '../../crds/config/adapter-file/state-persistence.ts';
+import { Storage } from '../../crds/config/adapter-file/storage.ts';
+import { Telemetry } from '../../crds/config/adapter-file/telemetry.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
+import { nullOfText } from '../../crds/config/values/values.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { Connection } from '../pods/connections.ts';
 import { isUnknown, resolver, withoutUnknown } from '../pods/known-values.ts';

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { type Environment, interpolateAll } from '../../crds/config/reference.ts';
+import { type Environment, interpolateAll } from '../../lib/references/reference.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import type { BuildContext } from './build-context.ts';

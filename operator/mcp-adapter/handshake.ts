@@ -1,7 +1,7 @@
-import { ANYWHERE, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
+import { ANYWHERE, guardedConnector } from '../../lib/net/guarded-connect.ts';
 import { Agent, request } from 'undici';
-import { valueAt } from '../../crds/config/tree.ts';
-import { ANSWER_LIMITS, parseJson } from '../../crds/runtime/json-limits.ts';
+import { valueAt } from '../../lib/json/tree.ts';
+import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 import { bodyText } from '../pods/http-body.ts';
 import { textAt } from '../runtime/raw.ts';
 

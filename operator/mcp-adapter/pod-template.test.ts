@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { describe, expect, test } from 'vitest';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import type { BuildContext } from './build-context.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { adapterWith, contextOf } from './golden-resources.ts';

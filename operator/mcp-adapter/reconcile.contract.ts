@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { type RunningAdapter, startAdapter } from '../../e2e/support/adapter-process.ts';
 import { type RunningFixture, startFixture } from '../../e2e/support/fixture-process.ts';
 import { listen } from '../../e2e/support/ports.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
 import { textAt } from '../runtime/raw.ts';
 import {

@@ -1,5 +1,5 @@
 /** Pure: what was observed of a McpAdapter → its status. */
-import type { Problem } from '../../crds/config/problem.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
 import type { Condition } from '../../crds/v1alpha1/conditions.ts';
 import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { podProblem } from '../pods/pod-problems.ts';

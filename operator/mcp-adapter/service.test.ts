@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { effectiveConfig } from './effective-config.ts';
 import { adapterWith } from './golden-resources.ts';
 import { service } from './service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { adapterWith } from './golden-resources.ts';
 import { settled } from './settled-config.ts';

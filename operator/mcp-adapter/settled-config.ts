@@ -1,5 +1,5 @@
 /** Pure: what a resource's configuration has as its default since it was made, so that no upgrade moves its data. */
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { KubernetesObject, Metadata } from '../runtime/kubernetes.ts';
 import { isObject, listAt } from '../runtime/raw.ts';

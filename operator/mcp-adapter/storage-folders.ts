@@ -1,6 +1,6 @@
 /** Pure: which folders of the storage the containers of a pod see. */
 import { posix } from 'node:path';
-import { serverFolder } from '../../crds/config/server-folder.ts';
+import { serverFolder } from '../../crds/config/adapter-file/server-folder.ts';
 import { RefusedError } from '../pods/refused-error.ts';
 import { isObject, listAt, textAt } from '../runtime/raw.ts';
 import { CONTAINER, FOLDERS_CONTAINER, STATE_SUBPATH, STORAGE_VOLUME } from './defaults.ts';

@@ -1,5 +1,5 @@
 /** What is decided from a McpAdapter alone, as tasks for any thread. */
-import type { Problem } from '../../crds/config/problem.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { Permissions } from '../pods/permissions.ts';
 import type { Task } from '../pods/task.ts';

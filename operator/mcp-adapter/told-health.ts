@@ -1,4 +1,4 @@
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { toldError } from '../pods/told-errors.ts';
 import { listAt, textAt } from '../runtime/raw.ts';

@@ -1,6 +1,6 @@
 /** What of a specification works, but perhaps not as meant. */
-import { withoutEndSlashes } from '../../crds/config/slashes.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import { withoutEndSlashes } from '../../lib/slashes.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { RESOURCES } from '../pods/default-resources.ts';
 import { overlay } from '../pods/overlay.ts';

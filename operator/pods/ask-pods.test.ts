@@ -2,7 +2,7 @@ import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { createServer, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { isObject, textAt } from '../runtime/raw.ts';
 import { type HealthSource, PodClient, askable } from './ask-pods.ts';

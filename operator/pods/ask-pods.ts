@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
-import { ANYWHERE, guardedConnector } from '../../crds/runtime/guarded-connect.ts';
-import { parseJson, REQUEST_LIMITS } from '../../crds/runtime/json-limits.ts';
+import { ANYWHERE, guardedConnector } from '../../lib/net/guarded-connect.ts';
+import { parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { listAt, numberAt, textAt } from '../runtime/raw.ts';
 import { bodyText } from './http-body.ts';

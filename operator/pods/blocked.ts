@@ -1,5 +1,5 @@
 /** Hosts that no pod may connect to: addresses of `blocked-addresses.ts`, and the API server. */
-import { blockedReason } from '../../crds/runtime/blocked-addresses.ts';
+import { blockedReason } from '../../lib/net/blocked-addresses.ts';
 import type { Connection } from './connections.ts';
 
 /** Whose connections are looked at. */

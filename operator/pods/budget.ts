@@ -1,4 +1,4 @@
-import type { Problem } from '../../crds/config/problem.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
 import { RefusedError, problemOf } from './refused-error.ts';
 
 /** What one resource may take of the operator's computing time in one reconcile, in milliseconds. */

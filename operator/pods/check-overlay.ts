@@ -1,7 +1,7 @@
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { withoutEndSlashes } from '../../crds/config/slashes.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
+import { withoutEndSlashes } from '../../lib/slashes.ts';
 import { GROUP } from '../../crds/v1alpha1/api.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import { isObject, listAt, textAt } from '../runtime/raw.ts';
 
 const OVERLAY = ['spec', 'podOverlay'] as const;

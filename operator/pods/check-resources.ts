@@ -1,5 +1,5 @@
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import { isObject, listAt } from '../runtime/raw.ts';
 
 /** Source: Kubernetes, "Quantity". The API server does not say which field has a wrong one, only that it could not read it. */

@@ -3,8 +3,8 @@
  * Pod Security Standard "restricted" is part of it, because not every namespace has it. Whoever may write a resource has
  * not for that reason the right to make any pod.
  */
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 import type { PodOverlay } from './permissions.ts';
 import { type Violation, securityViolations } from './check-security-context.ts';

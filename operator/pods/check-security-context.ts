@@ -1,5 +1,5 @@
 /** Source: Kubernetes, "Pod Security Standards", restricted. */
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import { isObject, listAt, textAt } from '../runtime/raw.ts';
 
 /** What is wrong with an overlay, with its path. */

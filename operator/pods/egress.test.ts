@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { BLOCKED_CIDRS } from '../../crds/runtime/blocked-addresses.ts';
+import { BLOCKED_CIDRS } from '../../lib/net/blocked-addresses.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { egressRules, unknownConnections, widePorts } from './egress.ts';
 

@@ -1,8 +1,8 @@
 /** Where the pods of an adapter may connect to: rules of a NetworkPolicy from the connections of its configuration. */
 import { isIP } from 'node:net';
-import { BLOCKED_CIDRS, blockedReason, isLoopbackAddress } from '../../crds/runtime/blocked-addresses.ts';
+import { BLOCKED_CIDRS, blockedReason, isLoopbackAddress } from '../../lib/net/blocked-addresses.ts';
 import { GROUP } from '../../crds/v1alpha1/api.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
 import type { Connection, Target } from './connections.ts';

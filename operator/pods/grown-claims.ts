@@ -1,4 +1,4 @@
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { Desired, Existing } from '../runtime/apply.ts';
 import { STORAGE_CLAIMS } from '../runtime/resources.ts';
 

@@ -1,4 +1,4 @@
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { listAt, textAt } from '../runtime/raw.ts';
 import { bytesOf } from './grown-claims.ts';
 

@@ -1,8 +1,8 @@
 /** What `${NAME}` in a resource's configuration stands for, as far as the resource itself says it. */
-import type { Problem } from '../../crds/config/problem.ts';
-import { hasReference, interpolate } from '../../crds/config/reference.ts';
-import { type LengthLimits, lengthProblems } from '../../crds/config/resolved-length.ts';
-import type { Path } from '../../crds/config/tree.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
+import { hasReference, interpolate } from '../../lib/references/reference.ts';
+import { type LengthLimits, lengthProblems } from '../../crds/config/load/resolved-length.ts';
+import type { Path } from '../../lib/json/tree.ts';
 import { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { McpAdapterSpec } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { listAt, textAt } from '../runtime/raw.ts';

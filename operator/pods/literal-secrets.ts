@@ -1,9 +1,9 @@
 /** Secrets that stand in a resource as they are: whoever may read resources, ConfigMaps or a Git repository has them. */
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import { hasRandomWord } from '../../crds/config/random-word.ts';
-import { hasReference, interpolate } from '../../crds/config/reference.ts';
-import { isSecretName, isSecretPath, looksSecret } from '../../crds/config/secret-names.ts';
-import type { Path } from '../../crds/config/tree.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
+import { hasRandomWord } from '../../lib/random-word.ts';
+import { hasReference, interpolate } from '../../lib/references/reference.ts';
+import { isSecretName, isSecretPath, looksSecret } from '../../lib/redaction/secret-names.ts';
+import type { Path } from '../../lib/json/tree.ts';
 
 /**
  * Texts of a document that are secrets: in fields that hold one, in headers and parameters, and in URLs. The problems say

@@ -1,5 +1,5 @@
 /** Pure: why pods do not serve, from their status. */
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { isObject, listAt, numberAt, textAt } from '../runtime/raw.ts';
 

@@ -1,4 +1,4 @@
-import type { Problem } from '../../crds/config/problem.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
 
 /** A resource that cannot be worked on; `problem` says why to its author. */
 export class RefusedError extends Error {

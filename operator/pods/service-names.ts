@@ -1,5 +1,5 @@
 /** Which Service of the cluster a host name means. */
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 
 /** RFC 1123. What is none names nothing in a cluster. */

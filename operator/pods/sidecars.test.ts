@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { BLOCK_API_SERVER, BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
+import { BLOCK_API_SERVER, BLOCK_LOOPBACK } from '../../lib/net/guarded-connect.ts';
 import { withConnectRules, withSidecarDefaults } from './sidecars.ts';
 
 const unprivileged = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };

@@ -1,6 +1,6 @@
 /** What containers that the overlay adds need not say, and what follows from there being any. */
 
-import { BLOCK_API_SERVER, BLOCK_LOOPBACK } from '../../crds/runtime/guarded-connect.ts';
+import { BLOCK_API_SERVER, BLOCK_LOOPBACK } from '../../lib/net/guarded-connect.ts';
 
 interface Container {
   readonly restartPolicy?: string;

@@ -1,5 +1,5 @@
-import { type Problem, dottedPath } from '../../crds/config/problem.ts';
-import type { Path } from '../../crds/config/tree.ts';
+import { type Problem, dottedPath } from '../../crds/config/load/problem.ts';
+import type { Path } from '../../lib/json/tree.ts';
 
 /** Most fields, entries and values of a resource's configuration; it is what 256 servers have, each with forty of its fields. */
 const MAX_VALUES = 10_000;

@@ -1,5 +1,5 @@
 import { getSystemErrorMap } from 'node:util';
-import { redactUrl } from '../../crds/config/redact-url.ts';
+import { redactUrl } from '../../lib/redaction/redact-url.ts';
 
 const SYSTEM_ERRORS: ReadonlySet<string> = new Set([...getSystemErrorMap().values()].map(([name]) => name));
 const CODE = /\b(?:HTTP \d{3}|[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)*)\b/g;

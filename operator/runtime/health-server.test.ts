@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
+import { holdConnections } from '../../lib/net/testing/hold-connections.ts';
 import { HealthServer, type HealthSources } from './health-server.ts';
 
 let server: HealthServer | undefined;

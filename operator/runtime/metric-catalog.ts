@@ -1,9 +1,9 @@
-import type { MetricDefinition } from '../../crds/runtime/metric-definition.ts';
+import type { MetricDefinition } from '../../lib/metrics/metric-definition.ts';
 
 /** Reconciles take milliseconds when nothing is to do, and seconds when they wait for pods to answer. */
 const SECONDS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
 
-/** Every metric of the operator but those of its process, which all programs have (crds/runtime/node-metrics.ts). */
+/** Every metric of the operator but those of its process, which all programs have (lib/metrics/node-metrics.ts). */
 export const OPERATOR_METRICS = {
   reconciles: {
     name: 'mcp_operator_reconciles_total',

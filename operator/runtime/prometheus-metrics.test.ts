@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { prometheusLabel, prometheusNames } from '../../crds/runtime/metric-definition.ts';
-import { NODE_METRICS } from '../../crds/runtime/node-metrics.ts';
+import { prometheusLabel, prometheusNames } from '../../lib/metrics/metric-definition.ts';
+import { NODE_METRICS } from '../../lib/metrics/node-metrics.ts';
 import type { KubernetesApi, KubernetesObject } from './kubernetes.ts';
 import { ApiError } from './kubernetes.ts';
 import { measuredApi } from './measured-api.ts';

@@ -1,8 +1,8 @@
 import type { Counter, Gauge, Histogram, Meter } from '@opentelemetry/api';
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus';
 import { MeterProvider } from '@opentelemetry/sdk-metrics';
-import type { MetricDefinition } from '../../crds/runtime/metric-definition.ts';
-import { type ObservationTarget, observeNode } from '../../crds/runtime/node-metrics.ts';
+import type { MetricDefinition } from '../../lib/metrics/metric-definition.ts';
+import { type ObservationTarget, observeNode } from '../../lib/metrics/node-metrics.ts';
 import { OPERATOR_METRICS } from './metric-catalog.ts';
 import type { ConditionCount, Metrics, MetricSources } from './metrics.ts';
 

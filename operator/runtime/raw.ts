@@ -1,4 +1,4 @@
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 
 /** Reading members of JSON whose shape nobody has checked. */
 

@@ -1,4 +1,4 @@
-import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
+import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 
 export interface WorkQueueOptions {
   /**

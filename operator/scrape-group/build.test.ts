@@ -1,10 +1,10 @@
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { Source } from '../../crds/config/scraper.ts';
-import { loadScraperConfig } from '../../crds/config/load.ts';
-import { type Environment, interpolateAll } from '../../crds/config/reference.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import { Source } from '../../crds/config/scraper-file/scraper.ts';
+import { loadScraperConfig } from '../../crds/config/load/load.ts';
+import { type Environment, interpolateAll } from '../../lib/references/reference.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import type { KubernetesObject } from '../runtime/kubernetes.ts';
 import { build } from './build.ts';

@@ -1,7 +1,7 @@
-import { checkUnresolved } from '../../crds/config/load.ts';
-import type { Problem } from '../../crds/config/problem.ts';
-import { hasReference, resolvedLength } from '../../crds/config/reference.ts';
-import { ScraperConfig } from '../../crds/config/scraper.ts';
+import { checkUnresolved } from '../../crds/config/load/load.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
+import { hasReference, resolvedLength } from '../../lib/references/reference.ts';
+import { ScraperConfig } from '../../crds/config/scraper-file/scraper.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import { ApiScrapeSourceSpec } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { sourceLimitProblems } from '../../crds/v1alpha1/limits.ts';

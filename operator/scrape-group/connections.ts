@@ -1,4 +1,4 @@
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import { type Connection, type Target, hostname, targetOfUrl } from '../pods/connections.ts';
 import { isUnknown } from '../pods/known-values.ts';
 import { textAt } from '../runtime/raw.ts';

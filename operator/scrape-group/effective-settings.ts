@@ -1,5 +1,5 @@
 import { posix } from 'node:path';
-import { ScraperSettings } from '../../crds/config/scraper.ts';
+import { ScraperSettings } from '../../crds/config/scraper-file/scraper.ts';
 import type { Connection } from '../pods/connections.ts';
 import { resolver, withoutUnknown } from '../pods/known-values.ts';
 import { connectionsOf, placesOf } from './connections.ts';

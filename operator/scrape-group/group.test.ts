@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadScraperConfig } from '../../crds/config/load.ts';
+import { loadScraperConfig } from '../../crds/config/load/load.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { STATE_FOLDER } from './defaults.ts';
 import { type Group, type GroupContext, groupOf } from './group.ts';

@@ -1,6 +1,6 @@
-import type { Problem } from '../../crds/config/problem.ts';
-import { dottedPath } from '../../crds/config/problem.ts';
-import { valueAt } from '../../crds/config/tree.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
+import { dottedPath } from '../../crds/config/load/problem.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { RESTARTED_AT } from '../pods/annotations.ts';
 import { checkGroupSettings } from './check.ts';

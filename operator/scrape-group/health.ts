@@ -1,4 +1,4 @@
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { HealthSource } from '../pods/ask-pods.ts';
 import { isObject, numberAt, textAt } from '../runtime/raw.ts';
 import { CONTAINER, PORT_NAME } from './defaults.ts';

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
-import type { Problem } from '../../crds/config/problem.ts';
+import type { Problem } from '../../crds/config/load/problem.ts';
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { Budget, RESOURCE_MS, ownFilesBudget, withinBudget } from '../pods/budget.ts';

@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { valueAt } from '../../crds/config/tree.ts';
+import { valueAt } from '../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { createCaches } from '../caches.ts';
 import type { Controller } from '../runtime/controller.ts';

@@ -1,8 +1,8 @@
-import { REDACTED, looksSecret } from '../../crds/config/secret-names.ts';
-import { dottedPath } from '../../crds/config/problem.ts';
-import { redactUrl } from '../../crds/config/redact-url.ts';
-import { hasReference } from '../../crds/config/reference.ts';
-import { type Path, valueAt } from '../../crds/config/tree.ts';
+import { REDACTED, looksSecret } from '../../lib/redaction/secret-names.ts';
+import { dottedPath } from '../../crds/config/load/problem.ts';
+import { redactUrl } from '../../lib/redaction/redact-url.ts';
+import { hasReference } from '../../lib/references/reference.ts';
+import { type Path, valueAt } from '../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { comparable, renamedReferences, variablePrefix } from './variables.ts';
 

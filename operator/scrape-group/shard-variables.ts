@@ -1,6 +1,6 @@
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
-import { dottedPath } from '../../crds/config/problem.ts';
-import { renameReferences } from '../../crds/config/reference.ts';
+import { dottedPath } from '../../crds/config/load/problem.ts';
+import { renameReferences } from '../../lib/references/reference.ts';
 import type { Member } from './prepare.ts';
 import { NAMES_VARIABLE, type Settings } from './settings.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { interpolateAll } from '../../crds/config/reference.ts';
+import { interpolateAll } from '../../lib/references/reference.ts';
 import { comparable, podVariables, renamedReferences, undeclaredVariables, variablePrefix } from './variables.ts';
 
 const secret = (name: string, key: string) => ({ valueFrom: { secretKeyRef: { name, key } } });

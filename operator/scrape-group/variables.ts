@@ -1,6 +1,6 @@
 import type { EnvFrom, EnvVar } from '../../crds/v1alpha1/api.ts';
-import { dottedPath } from '../../crds/config/problem.ts';
-import { interpolateAll, renameReferences } from '../../crds/config/reference.ts';
+import { dottedPath } from '../../crds/config/load/problem.ts';
+import { interpolateAll, renameReferences } from '../../lib/references/reference.ts';
 import { hashOf } from '../runtime/content-hash.ts';
 
 /**

@@ -1,5 +1,5 @@
-import { scraperSecrets } from '../../crds/config/scraper-redact.ts';
-import type { ScraperConfig, Source } from '../../crds/config/scraper.ts';
+import { scraperSecrets } from '../../crds/config/scraper-file/redact.ts';
+import type { ScraperConfig, Source } from '../../crds/config/scraper-file/scraper.ts';
 import { Contribution } from '../output/contribution.ts';
 import { show } from '../output/dry-run-emitter.ts';
 import { type PreparedSource, prepareSource } from '../prepared-source.ts';

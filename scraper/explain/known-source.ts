@@ -1,5 +1,5 @@
-import { nearest } from '../../crds/config/nearest.ts';
-import type { ScraperConfig, Source } from '../../crds/config/scraper.ts';
+import { nearest } from '../../crds/config/load/nearest.ts';
+import type { ScraperConfig, Source } from '../../crds/config/scraper-file/scraper.ts';
 
 /** The configuration has no such source; the message says which ones may be meant. */
 export class UnknownSource extends Error {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { readable } from './readable.ts';
 
 test('a value is YAML, in its order', () => {

@@ -1,6 +1,6 @@
 import { Scalar, stringify } from 'yaml';
-import { createScrubber } from '../../crds/config/scrubber.ts';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { createScrubber } from '../../lib/redaction/scrubber.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { secretForms } from '../requests/excerpt.ts';
 
 /** Shorter values occur by chance in ordinary text. */

@@ -1,5 +1,5 @@
-import { redactUrl } from '../../crds/config/redact-url.ts';
-import { looksSecret, REDACTED } from '../../crds/config/secret-names.ts';
+import { redactUrl } from '../../lib/redaction/redact-url.ts';
+import { looksSecret, REDACTED } from '../../lib/redaction/secret-names.ts';
 import { type HttpClient, type HttpRequest, nameOf } from '../requests/http-client.ts';
 
 /** One exchange for people to look at, without credentials. */

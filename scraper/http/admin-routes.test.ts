@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { loadScraperConfig } from '../../crds/config/load.ts';
-import type { ScraperConfig } from '../../crds/config/scraper.ts';
+import { loadScraperConfig } from '../../crds/config/load/load.ts';
+import type { ScraperConfig } from '../../crds/config/scraper-file/scraper.ts';
 import { healthObject } from '../health.ts';
 import { createLogger } from '../logger.ts';
 import { StateUnavailable } from '../state/ledger.ts';

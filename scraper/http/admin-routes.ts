@@ -1,4 +1,4 @@
-import type { ScraperConfig, Source } from '../../crds/config/scraper.ts';
+import type { ScraperConfig, Source } from '../../crds/config/scraper-file/scraper.ts';
 import type { Scraping } from '../scraping.ts';
 import { StateUnavailable } from '../state/ledger.ts';
 import { podOf } from '../state/rendezvous.ts';

@@ -1,6 +1,6 @@
 import { hash, timingSafeEqual } from 'node:crypto';
-import type { Environment } from '../../crds/config/reference.ts';
-import type { ScraperSettings } from '../../crds/config/scraper.ts';
+import type { Environment } from '../../lib/references/reference.ts';
+import type { ScraperSettings } from '../../crds/config/scraper-file/scraper.ts';
 
 /**
  * The token of the admin API, from the variable that `adminSecretEnv` names, which is set when the configuration is valid;

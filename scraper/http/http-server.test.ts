@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { holdConnections } from '../../crds/runtime/testing/hold-connections.ts';
+import { holdConnections } from '../../lib/net/testing/hold-connections.ts';
 import { healthObject } from '../health.ts';
 import { createLogger } from '../logger.ts';
 import { ok } from './answer.ts';

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createServerForFew } from '../../crds/runtime/few-connections.ts';
+import { createServerForFew } from '../../lib/net/few-connections.ts';
 import type { Logger } from '../logger.ts';
 import { type Answer, Refusal } from './answer.ts';
 import { discardBody, readBody } from './request-body.ts';

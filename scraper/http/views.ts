@@ -1,6 +1,6 @@
-import { formatDuration } from '../../crds/config/duration.ts';
-import { redactedScraperConfig } from '../../crds/config/scraper-redact.ts';
-import type { ScraperConfig, Source } from '../../crds/config/scraper.ts';
+import { formatDuration } from '../../crds/config/values/duration.ts';
+import { redactedScraperConfig } from '../../crds/config/scraper-file/redact.ts';
+import type { ScraperConfig, Source } from '../../crds/config/scraper-file/scraper.ts';
 import type { LedgerWindow } from '../state/ledger.ts';
 import type { RunRecord, SourceStatus } from '../status.ts';
 

@@ -1,4 +1,4 @@
-import type { Source } from '../../crds/config/scraper-source.ts';
+import type { Source } from '../../crds/config/scraper-file/source.ts';
 import type { Contribution } from './contribution.ts';
 
 /** What of a source says which readings it has. */

@@ -1,5 +1,5 @@
 import type { AnyValue } from '@opentelemetry/api';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { cutText, MOST_CHARS } from './cut-text.ts';
 
 export type Scalar = string | number | boolean;

@@ -1,4 +1,4 @@
-import type { MetricDefinition } from '../../crds/runtime/metric-definition.ts';
+import type { MetricDefinition } from '../../lib/metrics/metric-definition.ts';
 
 /** The bounds that the original's library uses where none are given. */
 const BOUNDS = [0, 5, 10, 25, 50, 75, 100, 250, 500, 750, 1000, 2500, 5000, 7500, 10_000];

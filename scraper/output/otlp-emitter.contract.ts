@@ -5,7 +5,7 @@ import { compileReadings } from './compile-readings.ts';
 import { Contribution } from './contribution.ts';
 import { OtlpEmitter } from './otlp-emitter.ts';
 import { createExporters, type OtlpSettings } from './otlp-exporters.ts';
-import { createResource } from '../../crds/runtime/otlp/resource.ts';
+import { createResource } from '../../lib/otlp/resource.ts';
 import { SelfTelemetry } from './self-telemetry.ts';
 import { measuredSource } from './testing/measured-source.ts';
 import {
@@ -17,8 +17,8 @@ import {
   type ReceivedPoint,
   type ReceivedRequest,
   reset,
-} from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
-import { ClientTls } from '../../crds/config/scraper-tls.ts';
+} from '../../lib/otlp/testing/otlp-receiver.ts';
+import { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 
 const START = Date.parse('2025-01-01T00:00:00Z');
 const OBSERVED = 1_700_000_000_000_000_123n;

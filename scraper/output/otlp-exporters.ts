@@ -2,10 +2,9 @@ import { checkServerIdentity } from 'node:tls';
 import type { ReadableLogRecord } from '@opentelemetry/sdk-logs';
 import type { AggregationTemporality, InstrumentType, ResourceMetrics } from '@opentelemetry/sdk-metrics';
 import { CompressionAlgorithm } from '@opentelemetry/otlp-exporter-base';
-import type { ScraperSettings } from '../../crds/config/scraper-settings.ts';
-import type { Environment } from '../../crds/config/reference.ts';
-import { logsMessage, metricsMessage } from '../../crds/runtime/otlp/otlp-protobuf.ts';
-import { withSerializer } from '../../crds/runtime/otlp/own-serializer.ts';
+import type { ScraperSettings } from '../../crds/config/scraper-file/settings.ts';
+import type { Environment } from '../../lib/references/reference.ts';
+import { overGrpc, overHttp } from '../../lib/otlp/exporters.ts';
 import { readMaterial, type TlsMaterial } from '../requests/tls-material.ts';
 
 interface ExportResult {
@@ -51,9 +50,7 @@ export async function createExporters(settings: OtlpSettings, env: Environment):
     compression: settings.otelCompression === 'gzip' ? CompressionAlgorithm.GZIP : undefined,
   };
   const material = await readMaterial(settings.otelTls);
-  return settings.otelTransport === 'http'
-    ? overHttp(settings, material, shared)
-    : overGrpc(settings, material, shared);
+  return settings.otelTransport === 'http' ? toHttp(settings, material, shared) : toGrpc(settings, material, shared);
 }
 
 interface Shared {
@@ -61,12 +58,7 @@ interface Shared {
   readonly compression: CompressionAlgorithm | undefined;
 }
 
-// Only the protocol that is used is loaded: the other one costs memory and time at the start.
-async function overHttp(settings: OtlpSettings, { ca, cert, key }: TlsMaterial, shared: Shared): Promise<Exporters> {
-  const [{ OTLPMetricExporter }, { OTLPLogExporter }] = await Promise.all([
-    import('@opentelemetry/exporter-metrics-otlp-proto'),
-    import('@opentelemetry/exporter-logs-otlp-proto'),
-  ]);
+async function toHttp(settings: OtlpSettings, { ca, cert, key }: TlsMaterial, shared: Shared): Promise<Exporters> {
   const base = withScheme(settings).replace(/\/+$/, '');
   const { verify, serverName } = settings.otelTls;
   const options = {
@@ -78,26 +70,22 @@ async function overHttp(settings: OtlpSettings, { ca, cert, key }: TlsMaterial, 
   };
   const urls = [`${base}/v1/metrics`, `${base}/v1/logs`] as const;
   return {
-    metrics: withSerializer(new OTLPMetricExporter({ ...options, url: urls[0] }), metricsMessage),
-    logs: withSerializer(new OTLPLogExporter({ ...options, url: urls[1] }), logsMessage),
+    metrics: (await overHttp({ ...options, url: urls[0] })).metrics(),
+    logs: (await overHttp({ ...options, url: urls[1] })).logs(),
     urls,
     timeoutMs: shared.timeoutMillis,
   };
 }
 
-async function overGrpc(settings: OtlpSettings, material: TlsMaterial, shared: Shared): Promise<Exporters> {
-  const [{ OTLPMetricExporter }, { OTLPLogExporter }, { credentials, Metadata }] = await Promise.all([
-    import('@opentelemetry/exporter-metrics-otlp-grpc'),
-    import('@opentelemetry/exporter-logs-otlp-grpc'),
-    import('@grpc/grpc-js'),
-  ]);
+async function toGrpc(settings: OtlpSettings, material: TlsMaterial, shared: Shared): Promise<Exporters> {
+  const { credentials, Metadata } = await import('@grpc/grpc-js');
   const metadata = new Metadata();
   for (const [name, value] of Object.entries(settings.otelHeaders)) metadata.set(name, value);
   const url = withScheme(settings);
   const { verify, serverName } = settings.otelTls;
   const { ca, cert, key } = material;
   const bytes = (text: string | undefined): Buffer | null => (text === undefined ? null : Buffer.from(text));
-  const options = {
+  const exporters = await overGrpc({
     ...shared,
     url,
     metadata,
@@ -108,13 +96,8 @@ async function overGrpc(settings: OtlpSettings, material: TlsMaterial, shared: S
             checkServerIdentity: (host, certificate) => checkServerIdentity(serverName ?? host, certificate),
           })
         : undefined,
-  };
-  return {
-    metrics: withSerializer(new OTLPMetricExporter(options), metricsMessage),
-    logs: withSerializer(new OTLPLogExporter(options), logsMessage),
-    urls: [],
-    timeoutMs: shared.timeoutMillis,
-  };
+  });
+  return { metrics: exporters.metrics(), logs: exporters.logs(), urls: [], timeoutMs: shared.timeoutMillis };
 }
 
 const isTlsConfigured = ({ otelTls }: OtlpSettings, { ca, cert, key }: TlsMaterial): boolean =>

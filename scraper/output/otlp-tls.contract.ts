@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { ServerCredentials } from '@grpc/grpc-js';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { ClientTls } from '../../crds/config/scraper-tls.ts';
+import { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import { Authority, type KeyPair } from '../requests/testing/certificates.ts';
 import { createExporters } from './otlp-exporters.ts';
-import { GrpcReceiver } from '../../crds/runtime/otlp/testing/grpc-receiver.ts';
-import { OtlpReceiver } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { GrpcReceiver } from '../../lib/otlp/testing/grpc-receiver.ts';
+import { OtlpReceiver } from '../../lib/otlp/testing/otlp-receiver.ts';
 
 let authority: Authority;
 let other: Authority;

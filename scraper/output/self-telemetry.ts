@@ -1,5 +1,5 @@
-import type { MetricDefinition } from '../../crds/runtime/metric-definition.ts';
-import type { ObservationTarget } from '../../crds/runtime/node-metrics.ts';
+import type { MetricDefinition } from '../../lib/metrics/metric-definition.ts';
+import type { ObservationTarget } from '../../lib/metrics/node-metrics.ts';
 import { Contribution, createMetric, keyOf } from './contribution.ts';
 import type { Emitter } from './emitter.ts';
 import { SCRAPER_METRICS, type ScraperMetric, type ScraperMetricOf } from './metric-catalog.ts';

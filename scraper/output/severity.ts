@@ -1,5 +1,5 @@
 import { SeverityNumber } from '@opentelemetry/api';
-import type { LogStatusField } from '../../crds/config/scraper-readings.ts';
+import type { LogStatusField } from '../../crds/config/scraper-file/readings.ts';
 import { compilePath } from '../records/value-path.ts';
 import type { Severity } from './contribution.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { Source } from '../../crds/config/scraper-source.ts';
+import { Source } from '../../crds/config/scraper-file/source.ts';
 import { needsExactNumbers } from './exact-numbers-needed.ts';
 
 const readings = {

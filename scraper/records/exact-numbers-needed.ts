@@ -1,4 +1,4 @@
-import type { Source } from '../../crds/config/scraper-source.ts';
+import type { Source } from '../../crds/config/scraper-file/source.ts';
 
 /**
  * Whether the answers of a source must be parsed exactly: where 1.0 and 1, or integers beyond 2^53, would come out

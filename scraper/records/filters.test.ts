@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Filters } from '../../crds/config/scraper-filters.ts';
+import { Filters } from '../../crds/config/scraper-file/filters.ts';
 import { compileFilters } from './filters.ts';
 
 const records = [

@@ -1,4 +1,4 @@
-import type { Filters } from '../../crds/config/scraper-filters.ts';
+import type { Filters } from '../../crds/config/scraper-file/filters.ts';
 import { type RecordTest, compilePredicate } from './predicates.ts';
 
 /** The records of an answer that are emitted. */

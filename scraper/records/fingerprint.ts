@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { DeltaDetection } from '../../crds/config/scraper-filters.ts';
+import type { DeltaDetection } from '../../crds/config/scraper-file/filters.ts';
 import { compareCodePoints } from './code-points.ts';
 import { PythonJsonWriter, jsonString } from './python-json.ts';
 import { compilePath } from './value-path.ts';

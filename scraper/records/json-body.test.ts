@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { parseJson } from './json-body.ts';
 
 const exactly = (text: string): unknown => parseJson(text, { exact: true });

@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { readValidJson } from './read-valid-json.ts';
 
 /** What a double would change, wherever such a number can stand. Strings may match too, which only costs time. */

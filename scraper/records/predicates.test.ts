@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Predicate } from '../../crds/config/scraper-filters.ts';
+import type { Predicate } from '../../crds/config/scraper-file/filters.ts';
 import { InvalidSetting } from './invalid-setting.ts';
 import { parseJson } from './json-body.ts';
 import { compilePredicate } from './predicates.ts';

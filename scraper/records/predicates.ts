@@ -1,4 +1,4 @@
-import type { Predicate } from '../../crds/config/scraper-filters.ts';
+import type { Predicate } from '../../crds/config/scraper-file/filters.ts';
 import { InvalidSetting } from './invalid-setting.ts';
 import { pythonEquals } from './python-equals.ts';
 import { compileSearch } from './python-regex.ts';

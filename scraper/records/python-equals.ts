@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { isJsonObject } from './shape-mismatch.ts';
 
 /**

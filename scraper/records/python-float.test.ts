@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { pythonFloat } from './python-float.ts';
 
 test.each<[unknown, number]>([

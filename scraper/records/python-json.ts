@@ -1,5 +1,5 @@
 import { compareCodePoints } from './code-points.ts';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { numberText } from './python-text.ts';
 
 /**

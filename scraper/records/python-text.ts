@@ -1,4 +1,4 @@
-import { ExactNumber, SpelledNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber, SpelledNumber } from '../../lib/json/exact-number.ts';
 import { isJsonObject } from './shape-mismatch.ts';
 
 /**

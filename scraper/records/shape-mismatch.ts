@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 
 /** An answer that does not have the shape that the configuration expects. Its message holds no value of the answer. */
 export class ShapeMismatch extends Error {

@@ -1,5 +1,5 @@
 import { compileTimePattern, parseIsoTime } from '../requests/strptime.ts';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { InvalidSetting } from './invalid-setting.ts';
 
 /** The time that a value of a record stands for, in nanoseconds since 1970; undefined when it stands for none. */

@@ -1,4 +1,4 @@
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { ShapeMismatch, shapeOf, isJsonObject } from './shape-mismatch.ts';
 import { splitPath } from './split-path.ts';
 

@@ -2,8 +2,8 @@ import { isUtf8 } from 'node:buffer';
 import type { Transform } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw, createZstdDecompress } from 'node:zlib';
-import { KeptParts } from '../../crds/runtime/kept-parts.ts';
-import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../crds/runtime/small-parts.ts';
+import { KeptParts } from '../../lib/stream/kept-parts.ts';
+import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../lib/stream/small-parts.ts';
 import { RequestFailure } from './failure.ts';
 
 /** Why a body cannot be read; the caller adds which. */

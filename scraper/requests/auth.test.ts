@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { Auth } from '../../crds/config/scraper-auth.ts';
-import { ClientTls } from '../../crds/config/scraper-tls.ts';
+import { Auth } from '../../crds/config/scraper-file/auth.ts';
+import { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import { type Authenticator, createAuthenticator } from './auth.ts';
 import type { HttpRequest } from './http-client.ts';
 import { json, TestServer } from './testing/test-server.ts';

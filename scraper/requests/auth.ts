@@ -1,4 +1,4 @@
-import type { Auth } from '../../crds/config/scraper-auth.ts';
+import type { Auth } from '../../crds/config/scraper-file/auth.ts';
 import { fetchToken, type TokenDependencies } from './token-request.ts';
 import { TokenCache } from './token-cache.ts';
 

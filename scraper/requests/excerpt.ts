@@ -1,6 +1,6 @@
-import { withoutCredentials } from '../../crds/config/redact.ts';
-import { secretForms as commonForms } from '../../crds/config/secret-forms.ts';
-import { REDACTED } from '../../crds/config/secret-names.ts';
+import { withoutCredentials } from '../../lib/redaction/redact.ts';
+import { secretForms as commonForms } from '../../lib/redaction/secret-forms.ts';
+import { REDACTED } from '../../lib/redaction/secret-names.ts';
 import { asUrl, formEncoded } from './query.ts';
 
 const LONGEST = 200;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Auth } from '../../crds/config/scraper-auth.ts';
-import { ClientTls } from '../../crds/config/scraper-tls.ts';
+import type { Auth } from '../../crds/config/scraper-file/auth.ts';
+import { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import { loadScraper, scraperSampleWith } from '../../crds/config/testing/scraper-sample.ts';
 import { compileDataKey } from '../records/data-key.ts';
 import { parseJson } from '../records/json-body.ts';

@@ -1,4 +1,4 @@
-import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
+import type { ScraperSettings, Source } from '../../crds/config/scraper-file/scraper.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 import { ShapeMismatch } from '../records/shape-mismatch.ts';
 import type { Authenticator } from './auth.ts';

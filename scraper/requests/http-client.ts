@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import type { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import type { MemoryShare } from '../memory-budget.ts';
 
 export interface HttpRequest {

@@ -1,4 +1,4 @@
-import { countValues } from '../../crds/runtime/json-limits.ts';
+import { countValues } from '../../lib/json/json-limits.ts';
 import { type MemoryShare, NoMemory } from '../memory-budget.ts';
 import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Pagination } from '../../crds/config/scraper-pagination.ts';
+import { Pagination } from '../../crds/config/scraper-file/pagination.ts';
 import { pagesOf } from './pagination.ts';
 
 const answer = (link: string, url: string) => ({

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { Pagination } from '../../crds/config/scraper-pagination.ts';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import type { Pagination } from '../../crds/config/scraper-file/pagination.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { numberText } from '../records/python-text.ts';
 import { shapeOf } from '../records/shape-mismatch.ts';
 import { compilePath, type ValuePath } from '../records/value-path.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { loadScraperConfig } from '../../crds/config/load.ts';
-import { redactedScraperConfig } from '../../crds/config/scraper-redact.ts';
+import { loadScraperConfig } from '../../crds/config/load/load.ts';
+import { redactedScraperConfig } from '../../crds/config/scraper-file/redact.ts';
 import { loadScraper, scraperSampleWith } from '../../crds/config/testing/scraper-sample.ts';
 import { type RequestContext, requestOf, sourceUrl } from './parameters.ts';
 

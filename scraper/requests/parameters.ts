@@ -1,5 +1,5 @@
-import type { ScraperSettings, Source } from '../../crds/config/scraper.ts';
-import { looksSecret } from '../../crds/config/secret-names.ts';
+import type { ScraperSettings, Source } from '../../crds/config/scraper-file/scraper.ts';
+import { looksSecret } from '../../lib/redaction/secret-names.ts';
 import { isSameHost } from './pagination.ts';
 import { asUrl, type Parameter, queryOf } from './query.ts';
 import { formatTime } from './strftime.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ExactNumber } from '../../crds/config/exact-number.ts';
+import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { asUrl, formOf, queryOf } from './query.ts';
 
 const query = (encoded: Record<string, unknown>, raw: Record<string, unknown> = {}): string =>

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Source } from '../../crds/config/scraper.ts';
-import { LONGEST_TIMER_MS } from '../../crds/config/timer-ms.ts';
+import type { Source } from '../../crds/config/scraper-file/scraper.ts';
+import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { sourceUrl } from './parameters.ts';
 
 /** Most requests in a time, with `burst` of them at once after a pause. */

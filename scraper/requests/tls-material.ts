@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { createSecureContext, getCACertificates, type SecureContext } from 'node:tls';
-import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import type { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import { RequestFailure } from './failure.ts';
 
 /** The certificates and keys of one source, read from their files. */

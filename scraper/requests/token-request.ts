@@ -1,6 +1,6 @@
-import type { Auth } from '../../crds/config/scraper-auth.ts';
-import { JsonLimitError, parseJson, REQUEST_LIMITS } from '../../crds/runtime/json-limits.ts';
-import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import type { Auth } from '../../crds/config/scraper-file/auth.ts';
+import { JsonLimitError, parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
+import type { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import { pythonFloat } from '../records/python-float.ts';
 import { numberText } from '../records/python-text.ts';
 import { isJsonObject } from '../records/shape-mismatch.ts';

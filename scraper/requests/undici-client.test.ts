@@ -2,7 +2,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from 'node:n
 import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { ClientTls } from '../../crds/config/scraper-tls.ts';
+import { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import { MemoryBudget } from '../memory-budget.ts';
 import type { RequestFailure } from './failure.ts';
 import type { HttpRequest } from './http-client.ts';

@@ -1,13 +1,13 @@
 import { Agent, type Dispatcher, EnvHttpProxyAgent, type buildConnector } from 'undici';
-import type { ClientTls } from '../../crds/config/scraper-tls.ts';
+import type { ClientTls } from '../../crds/config/scraper-file/tls.ts';
 import {
   ANYWHERE,
   type ConnectRules,
   guardedConnector,
   guardedLookup,
   refusal,
-} from '../../crds/runtime/guarded-connect.ts';
-import { READ_AHEAD_BYTES } from '../../crds/runtime/small-parts.ts';
+} from '../../lib/net/guarded-connect.ts';
+import { READ_AHEAD_BYTES } from '../../lib/stream/small-parts.ts';
 import { NoMemory } from '../memory-budget.ts';
 import { ACCEPT_ENCODING, decodeBody, readBytes, tooLarge, UnreadableBody } from './answer-body.ts';
 import { type Deadline, deadline } from './deadline.ts';

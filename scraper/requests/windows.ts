@@ -1,4 +1,4 @@
-import type { Source } from '../../crds/config/scraper.ts';
+import type { Source } from '../../crds/config/scraper-file/scraper.ts';
 import { compileTimePattern, parseIsoTime } from './strptime.ts';
 
 /** A window of time: start and end are sent; whether they belong to it is for the API to say. */

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import { FingerprintStore } from '../../crds/config/scraper-file/fingerprint-store.ts';
 import { openDryRunState } from './dry-run-state.ts';
 import { IN_MEMORY } from './sqlite-database.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import { FingerprintStore } from '../../crds/config/scraper-file/fingerprint-store.ts';
 import { StateUnavailable } from './ledger.ts';
 import { openState } from './open-state.ts';
 import type { State } from './open-state.ts';

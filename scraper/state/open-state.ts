@@ -1,4 +1,4 @@
-import type { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import type { FingerprintStore } from '../../crds/config/scraper-file/fingerprint-store.ts';
 import { LocalCounter } from '../requests/rate-limit.ts';
 import type { RequestCounter } from '../requests/rate-limit.ts';
 import type { Assignment, AssignmentOptions } from './assignment.ts';

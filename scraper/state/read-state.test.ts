@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import { FingerprintStore } from '../../crds/config/scraper-file/fingerprint-store.ts';
 import { readState, type StateReader } from './read-state.ts';
 import { SqliteLedger } from './sqlite-ledger.ts';
 

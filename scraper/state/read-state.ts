@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs';
-import type { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import type { FingerprintStore } from '../../crds/config/scraper-file/fingerprint-store.ts';
 import type { Ledger } from './ledger.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisKeys } from './redis-keys.ts';

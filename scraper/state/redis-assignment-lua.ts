@@ -1,4 +1,4 @@
-import { redisScript } from '../../crds/runtime/redis-script.ts';
+import { redisScript } from '../../lib/redis/redis-script.ts';
 import { SOURCE_KEPT_MS } from './ledger.ts';
 
 /** By the server's clock, since those of pods differ: milliseconds since the epoch. */

@@ -1,22 +1,16 @@
-import { isIP } from 'node:net';
 import { Redis } from 'ioredis';
-import { type RedisReply, type RedisScript, redisRetryMs, reply, replyCode } from '../../crds/runtime/redis-script.ts';
+import { redisOptions, type RedisServer } from '../../lib/redis/redis-options.ts';
+import { evaluate, type RedisReply, type RedisScript, redisRetryMs, replyCode } from '../../lib/redis/redis-script.ts';
 import { StateUnavailable } from './ledger.ts';
 
-/** Where Redis or Valkey (7 and newer) is: `fingerprintStore.valkey`. */
-export interface RedisServer {
-  readonly host: string;
-  readonly port: number;
-  readonly db: number;
-  readonly username: string | null;
-  readonly password: string | null;
+/** `fingerprintStore.valkey`: Redis or Valkey, 7 and newer. */
+export type RedisSettings = Omit<RedisServer, 'tls'> & {
   /** Whether to use TLS; the certificate is then checked. */
   readonly ssl: boolean;
-}
+};
 
-const CONNECT_TIMEOUT_MS = 5_000;
 /** A page of 10,000 fingerprints takes a tenth of a second. */
-const COMMAND_TIMEOUT_MS = 5_000;
+const TIMES = { connect: 5_000, command: 5_000, silence: 5_000, retry: redisRetryMs };
 
 /**
  * One connection that reconnects by itself for ever. While it is down, scripts fail at once; one that was under way
@@ -27,29 +21,8 @@ export class RedisConnection {
   /** Why the last connection attempt failed; ioredis tells it apart from the commands that fail for it. */
   #lastError: Error | undefined;
 
-  constructor(server: RedisServer) {
-    const { host, port, db, username, password, ssl } = server;
-    // RFC 6066, section 3: an address is no server name; the certificate is checked against it all the same.
-    const tls = ssl ? { servername: isIP(host) === 0 ? host : undefined } : undefined;
-    this.#redis = new Redis({
-      host,
-      port,
-      db,
-      username: username ?? undefined,
-      password: password === null || password === '' ? undefined : password,
-      tls,
-      lazyConnect: true,
-      connectTimeout: CONNECT_TIMEOUT_MS,
-      commandTimeout: COMMAND_TIMEOUT_MS,
-      socketTimeout: COMMAND_TIMEOUT_MS,
-      retryStrategy: redisRetryMs,
-      // Asking with INFO takes a right that nothing else needs; a server that still loads says so to the first command.
-      enableReadyCheck: false,
-      // An outage must show at once.
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: 0,
-      autoResendUnfulfilledCommands: false,
-    });
+  constructor({ ssl, ...server }: RedisSettings) {
+    this.#redis = new Redis(redisOptions({ ...server, tls: ssl ? 'verified' : 'off' }, TIMES));
     this.#redis.on('error', (error: Error) => {
       this.#lastError = error;
     });
@@ -74,12 +47,7 @@ export class RedisConnection {
     values: readonly (string | number | Buffer)[] = [],
   ): Promise<RedisReply> {
     try {
-      return reply(await this.#redis.evalsha(script.sha1, keys.length, ...keys, ...values));
-    } catch (error) {
-      if (replyCode(error) !== 'NOSCRIPT') throw this.#asStateError(error);
-    }
-    try {
-      return reply(await this.#redis.eval(script.source, keys.length, ...keys, ...values));
+      return await evaluate(this.#redis, script, keys, values);
     } catch (error) {
       throw this.#asStateError(error);
     }

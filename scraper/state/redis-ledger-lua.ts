@@ -1,4 +1,4 @@
-import { redisScript, type RedisScript } from '../../crds/runtime/redis-script.ts';
+import { redisScript, type RedisScript } from '../../lib/redis/redis-script.ts';
 import { MOMENT, SOURCE_KEPT_MS, WINDOWS_KEPT } from './ledger.ts';
 
 /*

@@ -1,4 +1,4 @@
-import type { RedisReply, RedisScript } from '../../crds/runtime/redis-script.ts';
+import type { RedisReply, RedisScript } from '../../lib/redis/redis-script.ts';
 import { parseLastSuccess } from './last-success-text.ts';
 import { ERROR_CHARS } from './ledger.ts';
 import type {

@@ -1,4 +1,4 @@
-import { redisScript } from '../../crds/runtime/redis-script.ts';
+import { redisScript } from '../../lib/redis/redis-script.ts';
 import type { RateLimit, RequestCounter } from '../requests/rate-limit.ts';
 import type { RedisConnection } from './redis-connection.ts';
 import type { RedisKeys } from './redis-keys.ts';

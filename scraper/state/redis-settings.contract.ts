@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, connect } from 'node:net';
 import { createServer, getCACertificates, setDefaultCACertificates, type Server } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import { FingerprintStore } from '../../crds/config/scraper-file/fingerprint-store.ts';
 import { Authority } from '../requests/testing/certificates.ts';
 import { StateUnavailable } from './ledger.ts';
 import { openState } from './open-state.ts';

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as delay } from 'node:timers/promises';
-import { tightenDatabase } from '../../crds/runtime/private-files.ts';
+import { tightenDatabase } from '../../lib/files/private-files.ts';
+import { sqliteFault } from '../../lib/sqlite/sqlite-fault.ts';
 import { StateUnavailable } from './ledger.ts';
 import { openSqliteReader } from './sqlite-reader.ts';
 import { MORE_TABLES, TABLES, VERSION } from './sqlite-tables.ts';
@@ -70,9 +71,9 @@ export class SqliteDatabase {
       try {
         return work();
       } catch (error) {
-        const fault = faultOf(error);
+        const fault = sqliteFault(error);
         if (fault === 'own') throw error;
-        if (fault === 'file' || attempt >= lockRetries) throw unavailable(this.#settings.path, error);
+        if (fault !== 'busy' || attempt >= lockRetries) throw unavailable(this.#settings.path, error);
       }
       const wait = Math.min(lockBackoffMs * 2 ** attempt, LONGEST_BACKOFF_MS);
       await delay(wait, undefined, { signal: this.#closed.signal }).catch(() => undefined);
@@ -111,17 +112,3 @@ const unavailable = (path: string, error: unknown): StateUnavailable =>
   new StateUnavailable(`the state file ${path}: ${error instanceof Error ? error.message : String(error)}`, {
     cause: error,
   });
-
-// Primary result codes, https://www.sqlite.org/rescode.html
-const BUSY = 5;
-const LOCKED = 6;
-/** ERROR, TOOBIG, CONSTRAINT, MISMATCH, MISUSE, RANGE: the fault of a statement or its values. */
-const OWN_FAULTS: ReadonlySet<number> = new Set([1, 18, 19, 20, 21, 25]);
-
-/** `locked`: by another process; `file`: the disk or the file; `own`: neither. */
-function faultOf(error: unknown): 'locked' | 'file' | 'own' {
-  if (!(error instanceof Error) || !('errcode' in error) || typeof error.errcode !== 'number') return 'own';
-  const code = error.errcode & 0xff;
-  if (code === BUSY || code === LOCKED) return 'locked';
-  return OWN_FAULTS.has(code) ? 'own' : 'file';
-}

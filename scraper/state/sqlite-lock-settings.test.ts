@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { FingerprintStore } from '../../crds/config/scraper-fingerprint-store.ts';
+import { FingerprintStore } from '../../crds/config/scraper-file/fingerprint-store.ts';
 import { StateUnavailable } from './ledger.ts';
 import { openState } from './open-state.ts';
 

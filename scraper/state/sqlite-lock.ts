@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { tightenDatabase } from '../../crds/runtime/private-files.ts';
+import { tightenDatabase } from '../../lib/files/private-files.ts';
 import { StateUnavailable } from './ledger.ts';
 
 /**

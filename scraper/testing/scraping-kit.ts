@@ -2,10 +2,10 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { loadScraper } from '../../crds/config/testing/scraper-sample.ts';
-import type { ScraperConfig } from '../../crds/config/scraper.ts';
+import type { ScraperConfig } from '../../crds/config/scraper-file/scraper.ts';
 import { createScraping } from '../create-scraping.ts';
 import type { LiveScraping } from '../live-scraping.ts';
-import { OtlpReceiver } from '../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { OtlpReceiver } from '../../lib/otlp/testing/otlp-receiver.ts';
 import { json, TestServer } from '../requests/testing/test-server.ts';
 import { type LogLine, readableLogger } from './runner-kit.ts';
 

@@ -1,5 +1,5 @@
 import { METRIC_CATALOG } from '../../adapter/telemetry/metric-catalog.ts';
-import { type MetricDefinition, prometheusNames } from '../../crds/runtime/metric-definition.ts';
+import { type MetricDefinition, prometheusNames } from '../../lib/metrics/metric-definition.ts';
 
 const HEAD = `# Metrics of the adapter
 

@@ -1,6 +1,6 @@
 import type { AddressInfo } from 'node:net';
 
-import { createRedaction } from '../../../crds/config/redact.ts';
+import { createRedaction } from '../../../lib/redaction/redact.ts';
 import type { ByteAccount } from '../../byte-account.ts';
 import { knownError } from '../../errors.ts';
 import { KeepAlive } from '../../exchange/keep-alive.ts';

@@ -1,9 +1,9 @@
-import { effectiveServer } from '../../../crds/config/effective-server.ts';
-import { load } from '../../../crds/config/testing.ts';
+import { effectiveServer } from '../../../crds/config/adapter-file/effective-server.ts';
+import { load } from '../../../crds/config/testing/adapter-config.ts';
 import { Caches } from '../../caches.ts';
 import { disabledTools } from '../../catalog/disabled-tools.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
-import { createRedaction } from '../../../crds/config/redact.ts';
+import { createRedaction } from '../../../lib/redaction/redact.ts';
 import { createMount, type MountOptions } from '../create-mount.ts';
 import type { Mount } from '../turn.ts';
 

@@ -3,7 +3,7 @@ import { MemoryBus } from '../memory-bus.ts';
 import type { MessageBus } from '../message-bus.ts';
 import { RedisBus } from '../redis-bus.ts';
 import { RedisConnection } from '../redis-connection.ts';
-import type { RedisServer } from '../redis-connection.ts';
+import type { RedisServer } from '../../../lib/redis/redis-options.ts';
 import { startRedis, startRestrictedRedis } from './redis-server.ts';
 import type { TestRedis } from './redis-server.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';

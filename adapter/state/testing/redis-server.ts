@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { RedisOptions } from 'ioredis';
-import type { RedisServer } from '../redis-connection.ts';
+import type { RedisServer } from '../../../lib/redis/redis-options.ts';
 
 const START_TIMEOUT_MS = 10_000;
 

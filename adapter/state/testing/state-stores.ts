@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { AvailableStore } from '../availability.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { RedisConnection } from '../redis-connection.ts';
-import type { RedisServer } from '../redis-connection.ts';
+import type { RedisServer } from '../../../lib/redis/redis-options.ts';
 import { RedisStore } from '../redis-store.ts';
 import { SqliteStore } from '../sqlite-store.ts';
 import type { StateStore } from '../state-store.ts';

@@ -1,8 +1,8 @@
-import { loadScraperConfig } from '../load.ts';
-import { ConfigError, type Problem } from '../problem.ts';
-import type { Environment } from '../reference.ts';
-import type { ScraperConfig } from '../scraper.ts';
-import { put, toYaml } from '../testing.ts';
+import { loadScraperConfig } from '../load/load.ts';
+import { ConfigError, type Problem } from '../load/problem.ts';
+import type { Environment } from '../../../lib/references/reference.ts';
+import type { ScraperConfig } from '../scraper-file/scraper.ts';
+import { put, toYaml } from './adapter-config.ts';
 
 /** What the tests of the scraper's file share. */
 

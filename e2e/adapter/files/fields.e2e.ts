@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest';
-import { AdapterConfig } from '../../../crds/config/adapter.ts';
+import { AdapterConfig } from '../../../crds/config/adapter-file/adapter.ts';
 import { leaves } from '../../../crds/config/testing/schema-leaves.ts';
 import { inputSchema } from '../../../crds/generate/json-schema.ts';
 import { artifactsFields } from './fields/artifacts.ts';

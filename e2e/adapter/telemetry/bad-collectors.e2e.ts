@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { answer, OtlpReceiver } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { answer, OtlpReceiver } from '../../../lib/otlp/testing/otlp-receiver.ts';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import { type Collector, startCollector } from '../../support/collector/collector.ts';
 import { needsCollector } from '../../support/collector/needs-collector.ts';

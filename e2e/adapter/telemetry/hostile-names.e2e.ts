@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Pool } from 'undici';
 import { METRIC_CATALOG } from '../../../adapter/telemetry/metric-catalog.ts';
-import { OtlpReceiver, type ReceivedPoint } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { OtlpReceiver, type ReceivedPoint } from '../../../lib/otlp/testing/otlp-receiver.ts';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import { freePort } from '../../support/ports.ts';
 import { startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';

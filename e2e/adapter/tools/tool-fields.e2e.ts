@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { AdapterConfig } from '../../../crds/config/adapter.ts';
+import { AdapterConfig } from '../../../crds/config/adapter-file/adapter.ts';
 import { leaves } from '../../../crds/config/testing/schema-leaves.ts';
 import { inputSchema } from '../../../crds/generate/json-schema.ts';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';

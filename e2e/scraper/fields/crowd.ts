@@ -4,10 +4,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { SourceHealth } from '../../../scraper/health.ts';
-import { OtlpReceiver, type ReceivedPoint } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import { OtlpReceiver, type ReceivedPoint } from '../../../lib/otlp/testing/otlp-receiver.ts';
 import { Authority } from '../../../scraper/requests/testing/certificates.ts';
 import { type SeenRequest, TestServer } from '../../../scraper/requests/testing/test-server.ts';
-import { put, toYaml } from '../../../crds/config/testing.ts';
+import { put, toYaml } from '../../../crds/config/testing/adapter-config.ts';
 import { type RunningScraper, startScraper } from '../../support/scraper-process.ts';
 import {
   type ClientFiles,

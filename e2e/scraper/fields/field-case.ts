@@ -1,5 +1,5 @@
 import type { SeenRequest } from '../../../scraper/requests/testing/test-server.ts';
-import type { ReceivedLog, ReceivedPoint } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import type { ReceivedLog, ReceivedPoint } from '../../../lib/otlp/testing/otlp-receiver.ts';
 
 /** What an API says. */
 export interface Reply {

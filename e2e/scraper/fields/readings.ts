@@ -1,4 +1,4 @@
-import type { ReceivedPoint } from '../../../crds/runtime/otlp/testing/otlp-receiver.ts';
+import type { ReceivedPoint } from '../../../lib/otlp/testing/otlp-receiver.ts';
 import { type FieldCase, type FieldCases, type Seen } from './field-case.ts';
 
 type Kind = 'gauge' | 'counter' | 'histogram';

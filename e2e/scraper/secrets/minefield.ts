@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import { put } from '../../../crds/config/testing.ts';
+import { put } from '../../../crds/config/testing/adapter-config.ts';
 import type { SeenRequest } from '../../../scraper/requests/testing/test-server.ts';
 import type { Markers } from './markers.ts';
 

@@ -1,4 +1,4 @@
-import { put, sample } from '../../../crds/config/testing.ts';
+import { put, sample } from '../../../crds/config/testing/adapter-config.ts';
 import type { KubernetesObject } from '../../runtime/kubernetes.ts';
 
 /** A small valid McpAdapter as an API server would give it, with some values changed; undefined removes one. */

@@ -1,4 +1,4 @@
-import { Source } from '../../../crds/config/scraper-source.ts';
+import { Source } from '../../../crds/config/scraper-file/source.ts';
 
 /** A source with every default, and these fields. */
 export function measuredSource(fields: Record<string, unknown>): Source {

@@ -4,13 +4,13 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import type { RedisServer } from '../redis-connection.ts';
+import type { RedisSettings } from '../redis-connection.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
 /** A real redis-server of our own on 127.0.0.1, without persistence. */
 export class TestRedis {
-  readonly server: RedisServer;
+  readonly server: RedisSettings;
   #process: ChildProcess | undefined;
 
   constructor(port: number) {

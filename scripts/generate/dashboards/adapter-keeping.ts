@@ -86,6 +86,15 @@ export const upkeep = (whole: PromQl): Row => ({
       'What the adapter did when its store failed or came back.',
     ),
     graph(
+      'Held for others',
+      'bytes',
+      [
+        { expr: `sum by (kind) (${whole.series('adapter_held_bytes')})`, legend: '{{kind}}' },
+        { expr: `sum(${whole.series('adapter_held_bytes_limit')})`, legend: 'limit' },
+      ],
+      'What replicas keep of requests, answers and streams until it may leave; at the limit, requests get 503.',
+    ),
+    graph(
       'Clean-ups',
       'ops',
       [{ expr: whole.rate('adapter_cleanup_cycles_total', ['status']), legend: '{{status}}' }],

@@ -1,4 +1,4 @@
-import { type MetricDefinition, prometheusNames } from '../../../crds/runtime/metric-definition.ts';
+import { type MetricDefinition, prometheusNames } from '../../../lib/metrics/metric-definition.ts';
 import type { Target } from './grafana.ts';
 
 /** Picks series: a matcher of labels, as it stands in braces. */

@@ -1,4 +1,4 @@
-import { NODE_METRICS } from '../../../crds/runtime/node-metrics.ts';
+import { NODE_METRICS } from '../../../lib/metrics/node-metrics.ts';
 import { SCRAPER_METRICS } from '../../../scraper/output/metric-catalog.ts';
 import type { Dashboard, Row } from './layout.ts';
 import { graph, number } from './panels.ts';

@@ -1,0 +1,83 @@
+import { z } from 'zod';
+import { AdapterEntry } from './entry.ts';
+import {
+  CatalogDefaults,
+  ToolDefaults,
+  ToolDefinitionPinning,
+  ToolDescriptionPolicy,
+  ToolMetadataSanitization,
+  UpstreamPing,
+} from './core.ts';
+import { inherit } from './inherit.ts';
+import { headerMap, headerName, httpPath, httpUrl } from '../values/network-values.ts';
+import { flag, listOf, maybeEmpty, oneOf, text, trimmedAnd } from '../values/values.ts';
+
+/** An entry of `servers`: one upstream MCP server. Source: adapter specification, section 2.8. */
+
+const ClientHeaders = z.strictObject({
+  required: maybeEmpty(listOf(headerName(), 'a list of header names').prefault([])).describe(
+    'Headers that clients must send with every request; a request without one is answered with 400.',
+  ),
+  passthrough: maybeEmpty(listOf(headerName(), 'a list of header names').prefault([])).describe(
+    'Headers of clients that are sent on to the upstream. No other header is.',
+  ),
+  unsafe: flag()
+    .describe(
+      '(new) Must be true for `passthrough` to list `Authorization`: the upstream then gets what clients prove ' +
+        'themselves with, and could use it elsewhere.',
+    )
+    .prefault(false),
+});
+
+const Upstream = z.strictObject({
+  transport: oneOf(['streamable_http', 'sse'])
+    .describe('MCP transport of the upstream: `streamable_http`, or the older `sse`.')
+    .prefault('streamable_http'),
+  url: httpUrl().describe('URL of the MCP endpoint; for `sse`, of the event stream.'),
+  insecure_tls: flag().describe('Do not verify the certificate of the upstream.').prefault(false),
+  static_headers: maybeEmpty(headerMap().prefault({})).describe('Headers added to every request to the upstream.'),
+  client_headers: maybeEmpty(ClientHeaders.prefault({})).describe('Headers that clients send.'),
+});
+
+/** An id becomes part of URLs, of tool names and of keys. */
+const isServerId = (id: string): boolean => !/[/\\?#%\p{Cc}]/u.test(id) && !/^\.{1,2}$/.test(id);
+
+export const ServerConfig = z.strictObject({
+  id: trimmedAnd('a non-blank identifier without / \\ ? # % and control characters', isServerId).describe(
+    'Unique name of the server, used in upload paths, tool names, health, logs and messages.',
+  ),
+  mount_path: httpPath().describe(
+    'Path at which clients reach the server; unique, not `/`, and not below or above `core.upload_path`, the health ' +
+      'checks and, with downloads, `/artifacts`. A leading slash is added, a trailing one removed.',
+  ),
+  upstream: Upstream.describe('The MCP server behind the adapter.'),
+  tool_defaults: maybeEmpty(inherit(ToolDefaults, 'core.defaults').prefault({})).describe(
+    'Settings of calls to the tools of this server.',
+  ),
+  ...inherit(CatalogDefaults, 'core').shape,
+  tool_description_policy: maybeEmpty(
+    inherit(ToolDescriptionPolicy, 'core.tool_description_policy').prefault({}),
+  ).describe('How much description text of this server is forwarded.'),
+  tool_metadata_sanitization: maybeEmpty(
+    inherit(ToolMetadataSanitization, 'core.tool_metadata_sanitization').prefault({}),
+  ).describe('Cleaning of the text that models see from this server.'),
+  tool_definition_pinning: maybeEmpty(
+    inherit(ToolDefinitionPinning, 'core.tool_definition_pinning').prefault({}),
+  ).describe('What a change of this server’s tools within a session leads to.'),
+  disabled_tools: maybeEmpty(
+    listOf(text('the name of a tool or a regular expression'), 'a list of tool names and regular expressions').prefault(
+      [],
+    ),
+  ).describe(
+    'Tools that are hidden: exact names, or regular expressions that match the whole name. An invalid expression is ' +
+      'skipped with a warning. `<server_id>_get_upload_url` can be hidden too. A `ui://` resource that only hidden tools ' +
+      'name is neither listed nor read.',
+  ),
+  upstream_ping: maybeEmpty(inherit(UpstreamPing, 'core.upstream_ping').prefault({})).describe(
+    'Health checks of this upstream and its circuit breaker.',
+  ),
+  adapters: maybeEmpty(z.array(AdapterEntry, { error: 'a list of adapter entries' }).prefault([])).describe(
+    'What is done to calls of tools that take or produce files.',
+  ),
+});
+export type ServerConfig = z.output<typeof ServerConfig>;
