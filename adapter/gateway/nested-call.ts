@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { Readable } from 'node:stream';
-import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import { inject } from 'light-my-request';
 
@@ -13,6 +12,7 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import type { Incoming, RequestFacts } from './incoming.ts';
 import { sessionlessListing } from './listing-for.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
+import { ownTurn } from './own-turn.ts';
 import { encodeHeader } from './parameter-headers.ts';
 import type { Mount, ToolCall } from './turn.ts';
 
@@ -21,6 +21,7 @@ export type Post = (mount: Mount, incoming: Incoming, bytes: Buffer) => Promise<
 
 /** The code gets no more than this; what stands around a result is small. */
 const MAX_BYTES = SANDBOX_LIMITS.callResultBytes + (64 << 10);
+/** One that is as long is parsed in a turn of its own: code makes many calls at once. */
 const LARGE_CHARS = 32 << 10;
 
 export interface NestedCall {
@@ -172,11 +173,8 @@ async function resultFrom(stream: Readable, id: string, onOther: (text: string) 
   throw new Error('The stream of the call has ended without a result.');
 }
 
-let lastTurn: Promise<void> = Promise.resolve();
-
-/** A large text is parsed in a turn of the event loop of its own: who waits does so for one at most. */
 async function parsed(text: string): Promise<CallResponse | null> {
-  if (text.length > LARGE_CHARS) await (lastTurn = lastTurn.then(() => nextTurn()));
+  await ownTurn(text.length, LARGE_CHARS);
   return parseJson(text, ANSWER_LIMITS) as CallResponse | null;
 }
 

@@ -9,8 +9,8 @@ let last: Promise<unknown> = Promise.resolve();
  * Comes before work on a text. For a large one it waits for a turn of the event loop in which no other is worked on, so
  * that calls get through between them.
  */
-export function ownTurn(chars: number): Promise<unknown> | undefined {
-  if (chars < LARGE_CHARS) return undefined;
+export function ownTurn(chars: number, largeChars = LARGE_CHARS): Promise<unknown> | undefined {
+  if (chars < largeChars) return undefined;
   last = last.then(() => nextTurn());
   return last;
 }

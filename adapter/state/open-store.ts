@@ -255,7 +255,7 @@ function redisServer(config: StateConfig): RedisServer {
     port,
     db,
     username,
-    password: password === '' ? null : password,
+    password,
     tls: tls_insecure ? 'insecure' : tls ? 'verified' : 'off',
   };
 }
