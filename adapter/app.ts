@@ -23,8 +23,8 @@ import { fileRoutes } from './file-routes.ts';
 import { fileTools } from './file-tools.ts';
 import { ClientNotices } from './gateway/client-notices.ts';
 import { Gateway } from './gateway/gateway.ts';
-import type { Incoming } from './gateway/incoming.ts';
-import type { Post } from './gateway/nested-call.ts';
+import type { Caller } from './path/caller.ts';
+import type { CallTool } from './gateway/nested-call.ts';
 import { StreamOrder } from './gateway/stream-order.ts';
 import { ToolParameters } from './gateway/tool-parameters.ts';
 import { ToolSchemas } from './gateway/tool-schemas.ts';
@@ -201,7 +201,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   let warnings: readonly AccessWarning[] = [];
   let listening: Listening = { host: core.host, port: core.port };
 
-  const reachedBy = (request: Incoming['request']): string => {
+  const reachedBy = (request: Caller['request']): string => {
     // A proxy passes on what it was told.
     const isOurs = hosts?.mayBeCalled(request.host) !== false;
     return baseUrl(core.public_base_url, isOurs ? request : undefined, listening);
@@ -222,10 +222,10 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     redact,
     rules: connectRulesFrom(options.env),
     additions: (server, { disabled, warn }) => {
-      const url = ({ request }: Incoming): string => reachedBy(request);
-      const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn });
-      const post: Post = (...call) => gateway.post(...call);
-      return codeTools(server, additions, { disabled, caches, sandbox, bus, post, logger, telemetry });
+      const url = ({ request }: Caller): string => reachedBy(request);
+      const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn, known });
+      const callTool: CallTool = (...call) => gateway.memory(server.id).call(...call);
+      return codeTools(server, additions, { disabled, caches, sandbox, callTool, logger, telemetry });
     },
   });
   const pings = new UpstreamPings(mounts, {
@@ -272,6 +272,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     keepAlive,
     toolParameters: new ToolParameters(),
     telemetry,
+    notes: telemetry.isOn,
     hashArguments: config.telemetry.audit_log.enabled ? hashArguments : undefined,
     tracing,
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
@@ -348,7 +349,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       );
       const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, account, known };
       for (const mount of mounts) {
-        mcpRoute(app, mount, gateway, bodyOptions);
+        mcpRoute(app, mount, gateway.http(mount), bodyOptions);
         resourceMetadataRoute(app, mount, reachedBy);
       }
       fileRoutes(app, { ...files, downloads, known });

@@ -7,7 +7,7 @@ import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
 import type { DefinitionKind } from './catalog/text-meanings.ts';
 import { createMount, type MountAdditions } from './gateway/create-mount.ts';
 import { toolEntries } from './gateway/settings.ts';
-import type { Mount } from './gateway/turn.ts';
+import type { Mount } from './gateway/mount.ts';
 import type { MessageBus } from './state/message-bus.ts';
 import type { StateStore } from './state/state-store.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';

@@ -9,13 +9,13 @@ import { artifactProducer } from './gateway/artifact-producer.ts';
 import { artifactResources } from './gateway/artifact-resources.ts';
 import type { MountAdditions } from './gateway/create-mount.ts';
 import { downloadUrl } from './gateway/download-url.ts';
-import type { Incoming } from './gateway/incoming.ts';
 import type { OwnResources } from './gateway/own-resources.ts';
 import type { ToolSchemas } from './gateway/tool-schemas.ts';
-import type { ToolStep } from './gateway/turn.ts';
+import type { ToolStep } from './gateway/tool-step.ts';
 import { UploadConsumer as UploadConsumerStep } from './gateway/upload-consumer.ts';
 import { uploadUrlTool, type UploadUrlTool } from './gateway/upload-url-tool.ts';
-import { mayUse } from './gateway/workspaces.ts';
+import type { Caller } from './path/caller.ts';
+import { mayUse } from './sessions/workspace.ts';
 import { fileTimes, type OpenedFiles, presignTtlSeconds } from './open-files.ts';
 
 export interface FileToolParts extends FileParts {
@@ -23,8 +23,9 @@ export interface FileToolParts extends FileParts {
   readonly disabled: DisabledTools;
   readonly schemas: ToolSchemas;
   /** How the client of a request reaches the adapter, without a slash at the end. */
-  readonly baseUrl: (incoming: Incoming) => string;
+  readonly baseUrl: (caller: Caller) => string;
   readonly warn: (message: string) => void;
+  readonly known: (error: unknown) => AdapterError;
 }
 /** For tools that refuse their calls before they look for a file. */
 const NO_FILES = {
@@ -61,7 +62,7 @@ function producer(
   opened: OpenedFiles,
   parts: FileToolParts,
 ): ToolStep | undefined {
-  const { notices, warn } = parts;
+  const { notices, warn, known, store } = parts;
   return artifactProducer(entry, {
     ...artifactParts(server, opened, parts),
     allowRawOutput: server.tool_defaults.allow_raw_output,
@@ -69,6 +70,8 @@ function producer(
     telemetry: parts.telemetry,
     onListChanged: (session) => notices.resourcesChanged(session),
     warn,
+    known,
+    locksOfCalls: store,
   });
 }
 
@@ -140,7 +143,7 @@ function downloads(
         files: opened.files,
       },
       file,
-      baseUrl(call.turn.incoming),
+      baseUrl(call.caller),
       store.now(),
     );
 }

@@ -3,7 +3,7 @@ import type { Redact } from '../lib/redaction/redact.ts';
 import { redactUrl } from '../lib/redaction/redact-url.ts';
 import type { ReferencesWatch } from '../lib/references/watch-references.ts';
 import type { RunningExchanges } from './exchange/running.ts';
-import type { Mount } from './gateway/turn.ts';
+import type { Mount } from './gateway/mount.ts';
 import { healthObject, publicHealth, serverHealth, unreachedServers, type HealthObject } from './health.ts';
 import type { OpenedState } from './state/open-store.ts';
 import type { Upkeep } from './upkeep.ts';

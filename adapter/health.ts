@@ -2,7 +2,7 @@ import type { ReconcileResult } from './files/reconcile-storage.ts';
 import type { CleanupReport } from './sessions/cleanup-pass.ts';
 import type { FileTotals } from './state/file-records.ts';
 import type { StateCounts } from './state/state-store.ts';
-import type { Mount } from './gateway/turn.ts';
+import type { Mount } from './gateway/mount.ts';
 
 /** The health object (specification, section 4; with the further members of the original). */
 export interface HealthObject {

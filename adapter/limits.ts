@@ -70,3 +70,11 @@ export const LOGS_BYTES = 32 << 20;
 export const ENTRY_BYTES = 256;
 /** Of one session, those expected last; what broken connections have left is forgotten before its time then. */
 export const MAX_EXPECTED = 1000;
+
+// ── time ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/**
+ * How long what is made of a complete answer may take beyond the time limit, in milliseconds: that is the upstream's. Less than what
+ * leases of files leave.
+ */
+export const AFTER_LIMIT_MS = 50_000;

@@ -1,6 +1,6 @@
 import type { ByteAccount } from './byte-account.ts';
 import type { RunningExchanges } from './exchange/running.ts';
-import type { Mount } from './gateway/turn.ts';
+import type { Mount } from './gateway/mount.ts';
 import { unreachedServers } from './health.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { TelemetrySources } from './telemetry/telemetry.ts';

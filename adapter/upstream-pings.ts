@@ -1,4 +1,4 @@
-import type { Mount } from './gateway/turn.ts';
+import type { Mount } from './gateway/mount.ts';
 import type { StartupHealth } from './health.ts';
 import type { Logger } from './telemetry/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';

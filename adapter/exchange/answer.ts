@@ -16,6 +16,7 @@ export function surround(before: string, answer: Answer, after: string): Answer 
   if (typeof answer === 'string') return before + answer + after;
   const own = Buffer.byteLength(before) + Buffer.byteLength(after);
   return {
+    ...answer,
     bytes: answer.bytes === undefined ? undefined : answer.bytes + own,
     parts: surrounded(before, answer.parts, after),
   };

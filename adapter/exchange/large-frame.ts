@@ -1,4 +1,3 @@
-import { AnswerWatch, type Noted } from './answer-watch.ts';
 import { EnvelopeScan } from './envelope-scan.ts';
 import { EventBytes, isMessageEvent, isNotOfJson } from './event-text.ts';
 import type { Refusal } from './refusal.ts';
@@ -20,21 +19,15 @@ export class LargeFrame {
   rest: Buffer | undefined;
   readonly #scan: EnvelopeScan;
   readonly #bytes = new EventBytes();
-  readonly #watch: AnswerWatch | undefined;
 
-  private constructor(frame: Frame, begun: Buffer, scan: EnvelopeScan, noted: Noted | undefined) {
+  private constructor(frame: Frame, begun: Buffer, scan: EnvelopeScan) {
     this.frame = frame;
     this.#scan = scan;
-    this.#watch = noted === undefined ? undefined : new AnswerWatch(noted, false);
     this.begun = this.#leaving(begun);
   }
 
   /** Undefined: it has to be read as a whole. `text` is what there is of the frame, `awaits` says of which responses it may be. */
-  static begin(
-    text: string,
-    awaits: (id: string | number) => boolean,
-    noted: Noted | undefined,
-  ): LargeFrame | undefined {
+  static begin(text: string, awaits: (id: string | number) => boolean): LargeFrame | undefined {
     const line = Math.max(text.lastIndexOf('\n'), text.lastIndexOf('\r')) + 1;
     const frame = readFrame(text.slice(0, line));
     if (frame.data !== undefined || !isMessageEvent(frame.event) || !text.startsWith(DATA, line)) return undefined;
@@ -45,7 +38,7 @@ export class LargeFrame {
     scan.push(bytes);
     const id = scan.begunId;
     const isFit = id !== undefined && awaits(id) && scan.problem === undefined && scan.reserved === undefined;
-    return isFit && !isNotOfJson(bytes) ? new LargeFrame(frame, begun, scan, noted) : undefined;
+    return isFit && !isNotOfJson(bytes) ? new LargeFrame(frame, begun, scan) : undefined;
   }
 
   /** The whole of the data has come. */
@@ -70,14 +63,11 @@ export class LargeFrame {
       if (!this.#scan.isComplete) return 'malformed';
       this.rest = chunk.subarray(end);
     }
-    const leaving = this.#leaving(part);
-    if (end !== -1) this.#watch?.end();
-    return leaving;
+    return this.#leaving(part);
   }
 
   #leaving(part: Buffer): Buffer {
     if (part.length === 0) return NOTHING;
-    this.#watch?.sees(part);
     const data = this.#bytes.push(part);
     return typeof data === 'string' ? Buffer.from(data, 'latin1') : data;
   }

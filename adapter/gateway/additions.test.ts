@@ -7,7 +7,7 @@ import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { type AdditionParts, mountAdditions } from './additions.ts';
 import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from './own-resources.ts';
-import type { ToolStep } from './turn.ts';
+import type { ToolStep } from './tool-step.ts';
 import type { UploadUrlTool } from './upload-url-tool.ts';
 
 const step = (): ToolStep => ({

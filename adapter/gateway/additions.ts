@@ -5,7 +5,7 @@ import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from './own-resources.ts';
 import { toolEntries } from './settings.ts';
-import type { ToolStep } from './turn.ts';
+import type { ToolStep } from './tool-step.ts';
 import type { UploadUrlTool } from './upload-url-tool.ts';
 import { joinedResources, workflowResource } from './workflow-resource.ts';
 

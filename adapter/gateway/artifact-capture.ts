@@ -1,7 +1,7 @@
 import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
-import { AFTER_LIMIT_MS } from '../exchange/plan.ts';
+import { AFTER_LIMIT_MS } from '../limits.ts';
 import { FileRefused, type OpenedFile, StorageFault } from '../files/places.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
@@ -195,7 +195,7 @@ export class ArtifactCapture {
     if (error instanceof StorageFault && FULL.has(error.code)) {
       return new AdapterError('storage_quota', undefined, { cause: error });
     }
-    return this.#call.turn.parts.known(error);
+    return this.#options.known(error);
   }
 
   async #drop(): Promise<void> {

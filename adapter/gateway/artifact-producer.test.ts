@@ -6,8 +6,6 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
 import { knownError } from '../errors.ts';
-import { parseBody, type Request } from '../exchange/message.ts';
-import { AFTER_LIMIT_MS } from '../exchange/plan.ts';
 import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import { FileStore } from '../files/file-store.ts';
 import { StorageFault } from '../files/places.ts';
@@ -15,23 +13,27 @@ import { ProcessLocks } from '../files/process-lock.ts';
 import { Quotas, type QuotaLimits } from '../files/quotas.ts';
 import type { SecondHome } from '../files/second-home.ts';
 import { fileRecord, newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
+import { AFTER_LIMIT_MS } from '../limits.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactProducer } from './artifact-producer.ts';
+import type { Mount } from './mount.ts';
 import type { ProducerOptions } from './producer-settings.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
+import { sampleMount } from './testing/sample-mount.ts';
+import { testCall } from './testing/test-client.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 
 const PNG = Buffer.concat([
   Buffer.from('\x89PNG\r\n\x1a\n', 'latin1'),
   Buffer.from(Array.from({ length: 300 }, (_, i) => i)),
 ]);
-const HEAD = { status: 200, headers: {}, upstreamSessionId: null };
 
 type Forwarded = Extract<PreparedCall, { kind: 'forward' }>;
 
 let files: StoredFiles;
 let session: SessionRecord;
+let mount: Mount;
 let changedLists: string[];
 let warnings: string[];
 let unexpected: unknown[];
@@ -40,6 +42,7 @@ let telemetry: RecordingTelemetry;
 beforeEach(async () => {
   files = await storedFiles();
   session = await files.session();
+  mount = sampleMount();
   changedLists = [];
   warnings = [];
   unexpected = [];
@@ -79,24 +82,16 @@ function producer({ entry, artifacts, limits, options }: Setup = {}): ToolStep |
     downloadUrl: undefined,
     onListChanged: ({ sessionId }) => void changedLists.push(sessionId),
     warn: (message) => void warnings.push(message),
+    locksOfCalls: store,
+    known: (error) => knownError(error, (one) => void unexpected.push(one)),
     ...options,
   });
 }
 
 function call(args: object | undefined, changes: Partial<ToolCall> = {}): ToolCall {
   const params = { name: 'shoot', ...(args === undefined ? {} : { arguments: args }) };
-  const body = parseBody(Buffer.from(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })));
-  if ('code' in body) throw new Error(body.detail);
-  const turn = { parts: { known: (error: unknown) => knownError(error, (one) => void unexpected.push(one)) } };
-  return {
-    turn: turn as unknown as ToolCall['turn'],
-    record: session,
-    body,
-    request: body.messages[0] as Request,
-    tool: 'shoot',
-    timeoutMs: 60_000,
-    ...changes,
-  };
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params });
+  return { ...testCall(text, { mount, store: files.store, record: session }), ...changes };
 }
 
 async function prepare(setup: Setup, one: ToolCall = call({ filename: 'shot.png' })): Promise<Forwarded> {
@@ -124,7 +119,7 @@ interface Shown {
 
 /** The result that the client gets for what the tool answered, after the exchange has ended well. */
 async function finish(prepared: Forwarded, result: string | object = OK): Promise<Shown> {
-  const text = await wholeAnswer(await prepared.onResponse?.(message(result), HEAD));
+  const text = await wholeAnswer(await prepared.onResponse?.(message(result)));
   await prepared.onEnd?.('ok');
   return (JSON.parse(text) as { result: Shown }).result;
 }
@@ -149,8 +144,7 @@ describe('a tool that is told where to write', () => {
     'goes on writing when its call is taken up again elsewhere (limit: %s)',
     async (timeoutMs) => {
       const one = call({ filename: 'a.txt' }, { timeoutMs });
-      const turn = { parts: { ...one.turn.parts, store: files.store } } as unknown as ToolCall['turn'];
-      const prepared = await prepare({ entry: GIVEN }, { ...one, turn });
+      const prepared = await prepare({ entry: GIVEN }, one);
       const path = pathIn(prepared);
       await prepared.onEnd?.('ok', true);
       await writeFile(path, 'late');
@@ -219,9 +213,7 @@ describe('a tool that is told where to write', () => {
     const prepared = await prepare({ entry: GIVEN }, { ...one, body: { ...one.body, text, bytes: Buffer.from(text) } });
     expect(prepared.body.text).toContain('"seed":12345678901234567890');
     await writeFile(pathIn(prepared), 'x');
-    const answer = await wholeAnswer(
-      await prepared.onResponse?.(message('{"content":[],"n":12345678901234567890}'), HEAD),
-    );
+    const answer = await wholeAnswer(await prepared.onResponse?.(message('{"content":[],"n":12345678901234567890}')));
     expect(answer).toContain('"n":12345678901234567890');
     await prepared.onEnd?.('ok');
   });
@@ -405,7 +397,7 @@ describe('nothing is kept', () => {
   ])('when the tool answers with %s, which passes as it is', async (_name, text) => {
     const prepared = await prepare({ entry: GIVEN });
     await writeFile(pathIn(prepared), PNG);
-    expect(await prepared.onResponse?.(text, HEAD)).toBe(text);
+    expect(await prepared.onResponse?.(text)).toBe(text);
     await prepared.onEnd?.('ok');
     await expectNothingLeft();
   });
@@ -431,7 +423,7 @@ describe('nothing is kept', () => {
     const name = `artifact/${session.sessionId}/${path.split('/').at(-2)}`;
     expect(id).toBe(session.sessionId);
     const held = locks.hold(name, () => release.promise);
-    const answer = prepared.onResponse?.(message(OK), HEAD);
+    const answer = prepared.onResponse?.(message(OK));
     await prepared.onEnd?.('client_closed');
     release.resolve();
     await held;
@@ -753,7 +745,7 @@ describe('raw output', () => {
     const prepared = await prepare({ entry });
     await writeFile(pathIn(prepared), PNG);
     const before = (await readdir('/proc/self/fd')).length;
-    await prepared.onResponse?.(message(OK), HEAD);
+    await prepared.onResponse?.(message(OK));
     await prepared.onEnd?.('client_closed');
     expect((await readdir('/proc/self/fd')).length).toBeLessThanOrEqual(before);
     // It was an artifact already.

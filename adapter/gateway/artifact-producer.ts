@@ -4,7 +4,6 @@ import { safeFilename } from '../files/paths.ts';
 import { newSessionId } from '../sessions/session-registry.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
-import type { SessionRecord } from '../state/state-store.ts';
 import { ArtifactCapture } from './artifact-capture.ts';
 import { editedCall, errorResult } from './edited-call.ts';
 import { leaseUntil, leftForMs } from './file-use.ts';
@@ -12,7 +11,7 @@ import { leaveCall } from './left-calls.ts';
 import { locateOutput } from './locate-output.ts';
 import { wantedPath, withOutputPath } from './output-argument.ts';
 import type { ProducerOptions, ProducerSettings } from './producer-settings.ts';
-import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep, Turn } from './turn.ts';
+import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep } from './tool-step.ts';
 
 /**
  * Calls of tools that produce files (specification 2.8): the tool is told where to write, and what it has written becomes
@@ -73,9 +72,9 @@ class ProducerStep implements ToolStep {
     }
   }
 
-  takeUp(turn: Turn, record: SessionRecord, { file }: LeftCall): TakenUpCall {
-    // Its time limit ended with the exchange that it was meant for.
-    const call = { turn, record, timeoutMs: null };
+  takeUp({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { file }: LeftCall): TakenUpCall {
+    // Its time limit ended with the reply that it was meant for.
+    const call = { caller, record, timeoutMs: null };
     const capture = new ArtifactCapture(this.#options, this.#settings, call, file, this.#argument !== null);
     return { onResponse: (text) => capture.answer(text), onEnd: () => capture.end() };
   }
@@ -88,13 +87,13 @@ class ProducerStep implements ToolStep {
   }
 
   async #leave(
-    { turn, record, request, tool, timeoutMs }: ToolCall,
+    { record, request, tool, timeoutMs }: ToolCall,
     capture: ArtifactCapture,
     file: FileRecord,
   ): Promise<void> {
     await capture.leave();
     try {
-      await leaveCall(turn.parts.store, record, request.idText, { tool, file }, leftForMs(timeoutMs));
+      await leaveCall(this.#options.locksOfCalls, record, request.idText, { tool, file }, leftForMs(timeoutMs));
     } catch {
       // Its response will pass as it is.
     }

@@ -2,10 +2,14 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { SessionRecord } from '../state/state-store.ts';
 import { checkPrompts } from './check-prompts.ts';
-import { listAnswer } from './lists.ts';
-import { type Entry, type ListingUpstream, requestBody, startListingUpstream } from './testing/listing-upstream.ts';
-import type { Turn } from './turn.ts';
-import { noWorkspace } from './workspaces.ts';
+import { listAnswer } from './list-answers.ts';
+import {
+  type Entry,
+  type ListingUpstream,
+  requestBody,
+  startListingUpstream,
+  type TestAsker,
+} from './testing/listing-upstream.ts';
 
 const pinning = (mode: string, block_strategy: string): Entry => ({
   tool_definition_pinning: { mode, block_strategy },
@@ -26,79 +30,80 @@ describe.each(USES)('T10: %s', (_method, using) => {
   });
   afterEach(() => upstream[Symbol.asyncDispose]());
 
-  const lists = async (turn: Turn, record: SessionRecord): Promise<void> =>
-    void (await listAnswer(turn, requestBody('prompts/list'), undefined, () => record)?.(upstream.answer(0)));
-  const uses = (turn: Turn, record: SessionRecord, name?: unknown): Promise<void> =>
-    checkPrompts(turn, record, using(name).messages);
+  const lists = async (asker: TestAsker, record: SessionRecord): Promise<void> =>
+    void (await listAnswer(asker, requestBody('prompts/list'), undefined, () => record)?.(upstream.answer(0)));
+  const uses = (asker: TestAsker, record: SessionRecord, name?: unknown): Promise<void> =>
+    checkPrompts(asker.mount, asker.source, record, using(name).messages);
 
   test.each([
     ['error', drifted],
     ['baseline_subset', unknown],
   ])('of a prompt that has changed or is new is refused (%s)', async (strategy, error) => {
-    const turn = upstream.turn(pinning('block', strategy));
+    const asker = upstream.asker(pinning('block', strategy));
     const record = await upstream.session();
-    await lists(turn, record);
-    await uses(turn, record, 'b');
+    await lists(asker, record);
+    await uses(asker, record, 'b');
     upstream.pages = [[{ name: 'a' }, { name: 'c' }], [{ name: 'b', description: 'Evil' }]];
-    await uses(turn, record, 'a');
-    for (const name of ['b', 'c']) await expect(uses(turn, record, name)).rejects.toEqual(error);
-    for (const name of ['nobody', undefined, 7]) await expect(uses(turn, record, name)).rejects.toEqual(unknown);
+    await uses(asker, record, 'a');
+    for (const name of ['b', 'c']) await expect(uses(asker, record, name)).rejects.toEqual(error);
+    for (const name of ['nobody', undefined, 7]) await expect(uses(asker, record, name)).rejects.toEqual(unknown);
     expect(upstream.drifts).toEqual(['prompts: new=c, changed=b']);
   });
 
   test('says what has changed, and how it is accepted', async () => {
-    const turn = upstream.turn(pinning('block', 'error'));
+    const asker = upstream.asker(pinning('block', 'error'));
     const changes = async (record: SessionRecord): Promise<Promise<void>> => {
       upstream.pages = [[{ name: 'a' }]];
-      await lists(turn, record);
+      await lists(asker, record);
       upstream.pages = [[{ name: 'a', title: 'Evil' }]];
-      return uses(turn, record, 'a');
+      return uses(asker, record, 'a');
     };
     await expect(changes(await upstream.session())).rejects.toMatchObject({
       message: /session saw them first: changed=a\. Open a new session/,
       data: { changed: [{ name: 'a', fields: [] }], new: [], removed: [] },
     });
-    await expect(changes(noWorkspace(turn))).rejects.toMatchObject({ message: /has not asked for 86400 seconds/ });
+    await expect(changes(upstream.nobody())).rejects.toMatchObject({ message: /has not asked for 86400 seconds/ });
   });
 
   test('pins a client without sessions, and is free to a session that has seen no prompts', async () => {
-    const turn = upstream.turn(pinning('block', 'error'));
+    const asker = upstream.asker(pinning('block', 'error'));
     const record = await upstream.session();
-    await uses(turn, record, 'b');
+    await uses(asker, record, 'b');
     expect(upstream.http.requests).toHaveLength(0);
-    await uses(turn, noWorkspace(turn), 'b');
+    await uses(asker, upstream.nobody(), 'b');
     upstream.pages[1] = [{ name: 'b', description: 'Evil' }];
-    await uses(turn, record, 'b');
-    await expect(uses(turn, noWorkspace(turn), 'b')).rejects.toEqual(drifted);
+    await uses(asker, record, 'b');
+    await expect(uses(asker, upstream.nobody(), 'b')).rejects.toEqual(drifted);
   });
 
   test('of a prompt that is hidden for what it says is refused', async () => {
     upstream.pages[1] = [{ name: 'b', description: 'hid\u200bden' }, { name: 'x\u200by' }];
     const off = { tool_definition_pinning: { mode: 'off' } };
-    const turn = upstream.turn({ ...off, tool_metadata_sanitization: { mode: 'block' } });
+    const asker = upstream.asker({ ...off, tool_metadata_sanitization: { mode: 'block' } });
     const record = await upstream.session();
-    await uses(turn, record, 'a');
-    await uses(turn, record, 'nobody');
-    for (const name of ['b', 'x\u200by']) await expect(uses(turn, record, name)).rejects.toEqual(unknown);
-    await expect(uses(upstream.turn(off), record, 'x\u200by')).rejects.toEqual(unknown);
+    await uses(asker, record, 'a');
+    await uses(asker, record, 'nobody');
+    for (const name of ['b', 'x\u200by']) await expect(uses(asker, record, name)).rejects.toEqual(unknown);
+    await expect(uses(upstream.asker(off), record, 'x\u200by')).rejects.toEqual(unknown);
   });
 
   test('is not looked at in the modes that forbid nothing', async () => {
-    const turn = upstream.turn(pinning('warn', 'error'));
+    const asker = upstream.asker(pinning('warn', 'error'));
     const record = await upstream.session();
-    await lists(turn, record);
+    await lists(asker, record);
     upstream.pages = [[{ name: 'a', title: 'Evil' }]];
     const before = upstream.http.requests.length;
-    await uses(turn, record, 'a');
-    await checkPrompts(upstream.turn(pinning('block', 'error')), record, requestBody('ping').messages);
+    await uses(asker, record, 'a');
+    const blocking = upstream.asker(pinning('block', 'error'));
+    await checkPrompts(blocking.mount, blocking.source, record, requestBody('ping').messages);
     expect(upstream.http.requests).toHaveLength(before);
   });
 
   test('fails while the upstream does not say what prompts it has', async () => {
-    const turn = upstream.turn(pinning('block', 'error'));
+    const asker = upstream.asker(pinning('block', 'error'));
     const record = await upstream.session();
-    await lists(turn, record);
+    await lists(asker, record);
     upstream.http.handler = (_request, res) => void res.writeHead(500).end();
-    await expect(uses(turn, record, 'a')).rejects.toMatchObject({ code: 'upstream_failed' });
+    await expect(uses(asker, record, 'a')).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 });

@@ -9,15 +9,19 @@ import { firstSeen } from './first-seen.ts';
 import { LISTS } from './list-of.ts';
 import { listingLimit } from './listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
-import { TurnTools } from './turn-tools.ts';
-import type { Turn } from './turn.ts';
+import type { Mount } from './mount.ts';
+import type { ToolSource } from './tool-source.ts';
 
 /**
  * Throws for requests that use prompts which the session must not see, as calls of such tools are refused:
  * `unknown_prompt`, `prompt_definition_drift`. Where prompts are pinned, the upstream is asked what it lists now.
  */
-export async function checkPrompts(turn: Turn, record: SessionRecord, messages: readonly Message[]): Promise<void> {
-  const { texts, hidesUnseen } = turn.mount;
+export async function checkPrompts(
+  { texts, hidesUnseen }: Pick<Mount, 'texts' | 'hidesUnseen'>,
+  source: ToolSource,
+  record: SessionRecord,
+  messages: readonly Message[],
+): Promise<void> {
   if (!texts.any) return;
   const used = messages.flatMap((message) => promptIn(message) ?? []);
   if (used.length === 0) return;
@@ -27,11 +31,11 @@ export async function checkPrompts(turn: Turn, record: SessionRecord, messages: 
     }
   }
   if (!texts.blocks && !texts.hides) return;
-  const first = texts.blocks ? firstSeen(turn, record) : undefined;
+  const first = texts.blocks ? firstSeen(texts, source, record) : undefined;
   const isPinned = first !== undefined && (isWorkspace(record) || (await first.find('prompt')) !== undefined);
   if (!isPinned && !texts.hides) return;
-  using limit = listingLimit(turn.incoming.reply, REQUEST_TIMEOUT_MS);
-  const whole = await askList(new TurnTools(turn), record, limit.signal, LISTS.prompts);
+  using limit = listingLimit(source.signal, REQUEST_TIMEOUT_MS);
+  const whole = await askList(source, record, limit.signal, LISTS.prompts);
   const { hidden, listed, drift } = await texts.look('prompt', whole, isPinned ? first : undefined);
   for (const { name } of used) {
     if (typeof name !== 'string') throw new AdapterError('unknown_prompt', 'The request names no prompt.');
@@ -41,6 +45,10 @@ export async function checkPrompts(turn: Turn, record: SessionRecord, messages: 
     throw texts.servesSubset ? unknownPrompt(name) : drifted(drift, record, texts.sessionlessTtlMs);
   }
 }
+
+/** Whether any of them uses a prompt. */
+export const usesPrompts = (messages: readonly Message[]): boolean =>
+  messages.some((one) => promptIn(one) !== undefined);
 
 /** The prompt that a request uses: what stands where its name belongs. Undefined where it uses none. */
 function promptIn({ kind, method, params }: Message & { readonly method?: string }): { name: unknown } | undefined {

@@ -1,4 +1,4 @@
-import { EventEmitter } from 'node:events';
+import { getEventListeners } from 'node:events';
 
 import { describe, expect, test } from 'vitest';
 
@@ -8,16 +8,19 @@ import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
-import { type Body, MODERN_REVISION, parseBody } from '../exchange/message.ts';
+import { AdapterError } from '../errors.ts';
+import { MODERN_REVISION, type Request } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import type { ControlMessage } from '../state/message-bus.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { toolCall } from './call-tool.ts';
+import { Breaker } from '../steps/breaker.ts';
+import { bodyOf, sampleCaller, sampleClient, sampleOperation, through } from '../steps/testing/step-scene.ts';
 import { type CallOfCode, withCodeMode } from './code-mode.ts';
 import type { MountAdditions } from './create-mount.ts';
-import type { RequestFacts } from './incoming.ts';
-import type { Post } from './nested-call.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
+import type { RequestFacts } from './request-facts.ts';
+import type { CallTool } from './nested-call.ts';
+import { sampleMount } from './testing/sample-mount.ts';
+import type { PreparedCall, ToolStep } from './tool-step.ts';
+import type { SessionTools } from './tool-surface.ts';
 
 type Run = Parameters<Sandbox['run']>[0];
 
@@ -27,10 +30,9 @@ const record = sessionRecord();
 
 interface Scene {
   readonly additions: MountAdditions;
-  readonly tell: (message: ControlMessage) => void;
+  /** Nobody waits for the call any more. */
+  readonly leave: (error: AdapterError) => void;
   readonly listeners: () => number;
-  readonly reply: EventEmitter & { destroyed: boolean };
-  readonly told: string[];
   readonly facts: RequestFacts;
   readonly onCall: CallOfCode[];
   readonly ask: (name: string, args?: unknown, by?: SessionRecord, timeoutMs?: number) => Promise<PreparedCall>;
@@ -41,17 +43,10 @@ function scene(
   run: (options: Run) => Promise<SandboxOutcome> | SandboxOutcome = () => returned(undefined),
   server: Record<string, unknown> = {},
   additions = NOTHING,
-  post: Post = async () => {},
+  callTool: CallTool = async () => '',
   limits = SANDBOX_LIMITS,
 ): Scene {
   const onCall: CallOfCode[] = [];
-  const listeners = new Set<(message: ControlMessage) => void>();
-  const bus = {
-    onControl: (listener: (message: ControlMessage) => void) => {
-      listeners.add(listener);
-      return () => void listeners.delete(listener);
-    },
-  };
   const sandbox = { limits, run: async (options: Run) => run(options) } as unknown as Sandbox;
   const config = load({ servers: [{ id: 's-1', mount_path: '/s1', upstream: { url: 'http://u:1/mcp' }, ...server }] });
   const [first] = config.servers;
@@ -61,35 +56,37 @@ function scene(
     disabled: disabledTools(effective.disabled_tools),
     caches: new Caches(),
     sandbox,
-    bus,
-    post,
+    callTool,
     onCall: (call) => onCall.push(call),
   });
-  const told: string[] = [];
-  const reply = Object.assign(new EventEmitter(), { destroyed: false });
+  const aborter = new AbortController();
+  const { signal } = aborter;
   const facts: RequestFacts = { requestId: 'r' };
-  const shown = TOOLS as readonly (string | undefined)[];
-  const turn = {
-    mount: { path: '/s1', surface: { tools: async () => ({ shown }) } },
-    incoming: { reply, facts, principal: '', request: { ip: '192.0.2.7' } },
-    admitted: { finished: (outcome: string) => told.push(outcome) },
-  } as unknown as ToolCall['turn'];
+  const caller = sampleCaller({ facts, request: { protocol: 'http', host: 'h', ip: '192.0.2.7' } });
+  const tools: Pick<SessionTools, 'shown'> = { shown: TOOLS };
+  const source = sampleClient(sampleMount()).source({ caller, trace: undefined }, { signal, afterwards: () => {} });
   return {
     additions: all,
-    tell: (message) => listeners.forEach((listener) => listener(message)),
-    listeners: () => listeners.size + reply.listenerCount('close'),
-    reply,
-    told,
+    leave: (error) => aborter.abort(error),
+    listeners: () => getEventListeners(signal, 'abort').length,
     facts,
     onCall,
     ask: async (name, args, by = record, timeoutMs) => {
-      const params = { name, arguments: args };
-      const text = JSON.stringify({ jsonrpc: '2.0', id: 'x', method: 'tools/call', params });
+      const body = bodyOf({ id: 'x', method: 'tools/call', params: { name, arguments: args } });
       const step = all.steps.get(name);
       if (step === undefined) throw new Error(`no step for ${name}`);
-      return step.prepare(
-        toolCall({ turn, record: by, body: parseBody(Buffer.from(text)) as Body, timeoutMs: timeoutMs ?? null }),
-      );
+      return step.prepare({
+        caller,
+        trace: undefined,
+        signal,
+        source,
+        tools: async () => tools as SessionTools,
+        record: by,
+        body,
+        request: body.messages[0] as Request,
+        tool: name,
+        timeoutMs: timeoutMs ?? null,
+      });
     },
   };
 }
@@ -173,21 +170,12 @@ describe('code that runs', () => {
       at.begun.resolve();
     });
 
-  test.each<[string, (at: Scene) => void, string]>([
-    ['it is cancelled', ({ tell }) => tell({ type: 'cancelled', serverId, sessionId, requestId: '"x"' }), 'cancelled'],
-    ['its session ends', ({ tell }) => tell({ type: 'session-ended', serverId, sessionId }), 'session_ended'],
-    ['its client goes', ({ reply }) => void reply.emit('close'), 'cancelled'],
-  ])('ends when %s', async (_when, act, code) => {
+  test.each(['cancelled', 'session_ended'] as const)('ends when nobody waits for it any more: %s', async (code) => {
     const begun = Promise.withResolvers<void>();
     const at = scene(endless({ begun }));
     const answer = at.ask('s_1_execute', { code: 'x' });
     await begun.promise;
-    // These are of others.
-    at.tell({ type: 'cancelled', serverId, sessionId, requestId: '"y"' });
-    at.tell({ type: 'cancelled', serverId, sessionId: 'other', requestId: '"x"' });
-    at.tell({ type: 'session-ended', serverId: 'other', sessionId });
-    expect(at.listeners()).toBe(2);
-    act(at);
+    at.leave(new AdapterError(code));
     expect(await answer).toMatchObject({ kind: 'error', error: { code } });
     expect(at.listeners()).toBe(0);
   });
@@ -198,7 +186,7 @@ describe('code that runs', () => {
       aborted = options.signal.aborted;
       return returned(undefined);
     });
-    at.reply.destroyed = true;
+    at.leave(new AdapterError('cancelled'));
     expect(await at.ask('s_1_execute', { code: 'x' })).toMatchObject({ kind: 'error', error: { code: 'cancelled' } });
     expect(aborted ?? true).toBe(true);
   });
@@ -260,21 +248,24 @@ describe('code that runs', () => {
 
   test('leaves a line in the log for each of its calls', async () => {
     const ending = new AbortController();
-    const post: Post = async (_mount, { reply, facts }, bytes) => {
-      const { id, params } = JSON.parse(bytes.toString()) as { id: string; params: { name?: string } };
-      if (params.name === 'slow') queueMicrotask(() => ending.abort());
-      if (params.name === 'slow' || params.name === undefined) return;
-      facts.outcome = params.name === 'refused' ? 'session_busy' : 'ok';
-      const result = { content: [{ type: 'text', text: 'x' }], isError: params.name === 'failing' };
-      const message = params.name === 'refused' ? { error: { message: 'no' } } : { result };
-      reply.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ id, ...message }));
+    const callOf: CallTool = async (_outer, nested, signal) => {
+      const { tool, facts } = nested;
+      nested.bytes = 100;
+      if (tool === 'slow') {
+        ending.abort(new Error('the code has ended'));
+        signal.throwIfAborted();
+      }
+      facts.outcome = tool === 'refused' ? 'session_busy' : 'ok';
+      const result = { content: [{ type: 'text', text: 'x' }], isError: tool === 'failing' };
+      const message = tool === 'refused' ? { error: { message: 'no' } } : { result };
+      return JSON.stringify({ id: 1, ...message });
     };
     const run = async ({ callTool }: Run) => {
       for (const tool of ['good', 'failing', 'refused']) await callTool(tool, {}, ending.signal).catch(() => '');
       await callTool('slow', {}, ending.signal).catch(() => '');
       return returned(undefined);
     };
-    const at = scene(run, {}, NOTHING, post);
+    const at = scene(run, {}, NOTHING, callOf);
     await at.ask('s_1_execute', { code: 'x' });
     const line = (tool: string, outcome: string, bytesOut = 0): unknown => ({
       requestId: 'r',
@@ -294,16 +285,22 @@ describe('code that runs', () => {
       line('refused', 'session_busy'),
       line('slow', 'aborted'),
     ]);
-    expect(at.onCall.every(({ bytesIn }) => bytesIn > 90 && bytesIn < 200)).toBe(true);
+    expect(at.onCall.every(({ bytesIn }) => bytesIn === 100)).toBe(true);
     expect(at.onCall.every(({ ms }) => ms >= 0 && ms < 60_000)).toBe(true);
   });
 
   test('is no probe of the upstream itself: its calls may be', async () => {
+    const mount = sampleMount({ upstream_ping: { failure_threshold: 1, open_cooldown_seconds: 30 } });
+    mount.breaker.pingFailed(Date.now() - 31_000);
     const at: Scene = scene(() => {
-      expect(at.told).toEqual(['ok']);
+      expect(mount.breaker.snapshot(Date.now())).toMatchObject({ state: 'half_open', half_open_probe_count: 0 });
       return returned(undefined);
     });
-    await at.ask('s_1_execute', { code: 'x' });
+    const { steps } = at.additions;
+    expect(steps.get('s_1_search')?.runsOthers).toBeUndefined();
+    const breaker = new Breaker('s1', mount.breaker, (tool) => steps.get(tool)?.runsOthers === true);
+    await through(breaker, sampleOperation({ id: 1, method: 'tools/call', params: { name: 's_1_execute' } }));
+    expect(await at.ask('s_1_execute', { code: 'x' })).toMatchObject({ kind: 'result' });
   });
 
   test('cannot run code', async () => {

@@ -12,14 +12,12 @@ import { type Sandbox, type SandboxOutcome } from '../code-mode/sandbox.ts';
 import { ToolIndex } from '../code-mode/tool-index.ts';
 import { AdapterError } from '../errors.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
-import type { MessageBus } from '../state/message-bus.ts';
 import type { MountAdditions } from './create-mount.ts';
-import type { RequestFacts } from './incoming.ts';
+import type { RequestFacts } from './request-facts.ts';
 import { inTurns } from './in-turns.ts';
-import { nestedCall, type Post } from './nested-call.ts';
+import { type CallTool, nestedCall } from './nested-call.ts';
 import { toolTimeouts } from './settings.ts';
-import { TurnTools } from './turn-tools.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 import { toolPrefix } from './upload-url-tool.ts';
 
 export interface CodeModeParts {
@@ -27,8 +25,7 @@ export interface CodeModeParts {
   readonly disabled: DisabledTools;
   readonly caches: Caches;
   readonly sandbox: Sandbox;
-  readonly bus: Pick<MessageBus, 'onControl'>;
-  readonly post: Post;
+  readonly callTool: CallTool;
   /** A call that code has made is over. */
   readonly onCall?: (call: CallOfCode) => void;
 }
@@ -80,8 +77,8 @@ function toolIndexes(own: readonly string[], caches: Caches): IndexOf {
   const names = new WeakMap<readonly (string | undefined)[], string>();
   const indexes = caches.region<ToolIndex>(({ size }) => size);
   const making = new Map<string, Promise<ToolIndex>>();
-  return async ({ turn, record, timeoutMs }) => {
-    const { shown, drift } = await turn.mount.surface.tools(new TurnTools(turn), record, timeoutMs);
+  return async (call) => {
+    const { shown, drift } = await call.tools();
     let name = names.get(shown);
     if (name === undefined) names.set(shown, (name = randomUUID()));
     const key = name;
@@ -111,21 +108,19 @@ function discoveryStep(tool: Parameters<typeof answerDiscovery>[0], indexOf: Ind
 }
 
 function executeStep(name: string, parts: CodeModeParts): ToolStep {
-  const { sandbox, bus } = parts;
+  const { sandbox } = parts;
   return {
     needsHome: false,
     runsOthers: true,
     async prepare(call) {
-      const { turn, record } = call;
+      const { caller, record } = call;
       const read = readCodeArguments('execute', call.request.params['arguments']);
       if (!read.ok) return textResult([read.problem], true);
-      // The code asks nothing of the upstream by itself; of its calls each may be a probe.
-      turn.admitted.finished('ok');
-      using end = endOf(call, bus, sandbox.limits.totalMs);
+      using end = endOf(call, sandbox.limits.totalMs);
       const outcome = await sandbox.run({
         code: read.args.code,
         signal: end.signal,
-        owner: isWorkspace(record) ? callerWithoutSession(turn.incoming) : record.sessionId,
+        owner: isWorkspace(record) ? callerWithoutSession(caller) : record.sessionId,
         callTool: (tool, args, signal) => {
           if (tool === name) throw new Error(`${name} cannot be called by code that it runs.`);
           return callOfCode(parts, call, { tool, args }, signal);
@@ -134,11 +129,11 @@ function executeStep(name: string, parts: CodeModeParts): ToolStep {
       const reason: unknown = end.signal.aborted ? end.signal.reason : undefined;
       if (reason instanceof AdapterError) return { kind: 'error', error: reason };
       if (outcome.kind === 'returned') return textResult(words(outcome), false);
-      turn.incoming.facts.reason = outcome.reason;
+      caller.facts.reason = outcome.reason;
       if (outcome.reason !== 'aborted') return textResult(words(outcome), true);
       // Nobody but the process itself ends the sandbox.
       if (reason === undefined) return { kind: 'error', error: new AdapterError('draining') };
-      turn.incoming.facts.reason = 'total_time';
+      caller.facts.reason = 'total_time';
       return textResult(words({ ...outcome, message: (reason as Error).message }), true);
     },
   };
@@ -148,12 +143,12 @@ function executeStep(name: string, parts: CodeModeParts): ToolStep {
 const FINE: ReadonlySet<string | undefined> = new Set(['ok', 'answered', 'client_closed']);
 
 async function callOfCode(
-  { post, onCall }: CodeModeParts,
+  { callTool, onCall }: CodeModeParts,
   call: ToolCall,
   { tool, args }: { readonly tool: string; readonly args: Record<string, unknown> },
   signal: AbortSignal,
 ): Promise<string> {
-  const { requestId } = call.turn.incoming.facts;
+  const { requestId } = call.caller.facts;
   const { serverId } = call.record;
   const sessionId = isWorkspace(call.record) ? undefined : call.record.sessionId;
   const facts: RequestFacts = { requestId, serverId, tool };
@@ -163,7 +158,7 @@ async function callOfCode(
   let outcome = 'ok';
   let bytesOut = 0;
   try {
-    const result = await nestedCall(post, call, nested, signal);
+    const result = await nestedCall(callTool, call, nested, signal);
     bytesOut = Buffer.byteLength(result);
     return result;
   } catch (error) {
@@ -174,7 +169,7 @@ async function callOfCode(
     // A copy: what ends the inner connection comes later. A tool that fails has been called all the same.
     const isToolError = outcome === 'failed' && facts.failure !== undefined;
     const ended = { ...facts, outcome: isToolError ? 'ok' : outcome };
-    const { principal } = call.turn.incoming;
+    const { principal } = call.caller;
     const told = { facts: ended, principal, bytesIn: nested.bytes, bytesOut };
     onCall?.({ requestId, serverId, sessionId, tool, outcome, ms, ...told });
   }
@@ -185,36 +180,16 @@ function timeOf(timeoutMs: number | null, totalMs: number): number {
   return Math.min(totalMs, timeoutMs ?? totalMs);
 }
 
-/**
- * Tells when nobody waits for a call any more: it was cancelled, its session has ended, its client has gone, which is an
- * AdapterError, or its time is over, which is another Error.
- */
-function endOf(
-  { turn, record, request, timeoutMs }: ToolCall,
-  bus: Pick<MessageBus, 'onControl'>,
-  totalMs: number,
-): Disposable & { signal: AbortSignal } {
-  const controller = new AbortController();
-  const { reply } = turn.incoming;
-  const onClose = (): void => controller.abort(new AdapterError('cancelled'));
-  const stop = bus.onControl((message) => {
-    if (message.serverId !== record.serverId || message.sessionId !== record.sessionId) return;
-    if (message.type === 'session-ended') controller.abort(new AdapterError('session_ended'));
-    if (message.type === 'cancelled' && message.requestId === request.idText) onClose();
-  });
+/** Aborted when nobody waits for a call any more, with an AdapterError, or its time is over, with another Error. */
+function endOf({ signal, timeoutMs }: ToolCall, totalMs: number): Disposable & { signal: AbortSignal } {
   const limitMs = timeOf(timeoutMs, totalMs);
   const whose = limitMs < totalMs ? 'the tool_call_timeout_seconds of this server' : 'the most that code may take';
   const late = `the run took longer than ${limitMs / 1000} s, ${whose}; its calls may have had effects already`;
-  const timer = setTimeout(() => controller.abort(new Error(late)), limitMs);
-  reply.once('close', onClose);
-  if (reply.destroyed) onClose();
+  const time = new AbortController();
+  const timer = setTimeout(() => time.abort(new Error(late)), limitMs);
   return {
-    signal: controller.signal,
-    [Symbol.dispose]() {
-      stop();
-      clearTimeout(timer);
-      reply.off('close', onClose);
-    },
+    signal: AbortSignal.any([signal, time.signal]),
+    [Symbol.dispose]: () => clearTimeout(timer),
   };
 }
 
@@ -233,5 +208,5 @@ function textResult(texts: readonly string[], isError: boolean): PreparedCall {
 }
 
 /** Clients without sessions are told apart by their token and their address; who has many addresses has many places. */
-const callerWithoutSession = ({ principal, request }: ToolCall['turn']['incoming']): string =>
+const callerWithoutSession = ({ principal, request }: ToolCall['caller']): string =>
   `${principal}\n${request.ip ?? ''}`;

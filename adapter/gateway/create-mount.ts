@@ -21,7 +21,8 @@ import { ServerTexts } from './server-texts.ts';
 import { toolTimeouts } from './settings.ts';
 import { ToolInventory } from './tool-inventory.ts';
 import { ToolSurface } from './tool-surface.ts';
-import type { Mount, ToolStep } from './turn.ts';
+import type { Mount } from './mount.ts';
+import type { ToolStep } from './tool-step.ts';
 
 export interface MountOptions {
   readonly server: EffectiveServer;

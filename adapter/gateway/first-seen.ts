@@ -1,14 +1,17 @@
 import type { FirstTextTime } from '../state/first-texts.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { seenBy } from './seen-by.ts';
-import type { FirstSeen } from './server-texts.ts';
-import type { Turn } from './turn.ts';
+import type { FirstSeen, ServerTexts } from './server-texts.ts';
+import type { ToolSource } from './tool-source.ts';
 
-/** What the client of a turn saw first of what is not a tool; undefined where nothing is compared. */
-export function firstSeen({ mount, parts, incoming }: Turn, record: SessionRecord): FirstSeen | undefined {
-  if (!mount.texts.pins) return undefined;
-  const { name, ttlMs } = seenBy(record, mount.headers.clientKey(incoming.headers), mount.texts.sessionlessTtlMs);
-  const { store } = parts;
+/** What a client saw first of what is not a tool; undefined where nothing is compared. */
+export function firstSeen(
+  texts: Pick<ServerTexts, 'pins' | 'sessionlessTtlMs'>,
+  { store, clientKey }: Pick<ToolSource, 'store' | 'clientKey'>,
+  record: SessionRecord,
+): FirstSeen | undefined {
+  if (!texts.pins) return undefined;
+  const { name, ttlMs } = seenBy(record, clientKey, texts.sessionlessTtlMs);
   const { firstTexts } = store;
   const time = (): FirstTextTime => {
     const now = store.now();

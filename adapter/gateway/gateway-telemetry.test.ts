@@ -173,13 +173,15 @@ describe('a tool call tells telemetry how it ended', () => {
     const config = load({ servers: [server_] });
     const effective = effectiveServer(config, config.servers[0] as (typeof config.servers)[number]);
     const nothing = { steps: new Map<string, never>(), transforms: new Map(), own: [], resources: undefined };
-    await start(CALM, (gateway, bus) =>
+    await start(CALM, (gateway) =>
       withCodeMode(effective, nothing, {
         disabled: disabledTools(effective.disabled_tools),
         caches: new Caches(),
         sandbox,
-        bus,
-        post: (...one) => gateway().post(...one),
+        callTool: (...call) =>
+          gateway()
+            .memory('s1')
+            .call(...call),
         onCall: (one) => told.push(one),
       }),
     );

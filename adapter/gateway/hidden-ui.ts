@@ -1,65 +1,68 @@
 import { removals } from '../catalog/removals.ts';
 import { type HiddenUi, isUi } from '../catalog/ui-resources.ts';
 import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
-import { type Message, MODERN_REVISION } from '../exchange/message.ts';
+import type { Message } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { inTurns } from './in-turns.ts';
 import { LISTS } from './list-of.ts';
 import { listingLimit } from './listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from './time-limits.ts';
-import { TurnTools } from './turn-tools.ts';
-import type { Turn } from './turn.ts';
+import type { ToolSource } from './tool-source.ts';
+import type { ToolSurface } from './tool-surface.ts';
 
 /** What stands where a request names a resource that does not exist for its client. */
 export interface HiddenUse {
   readonly uri: unknown;
 }
 
-/**
- * The first user interface of a tool which the session must not see, among those that requests use. Asks the upstream for
- * its tools only where they use one at all.
- */
-export function hiddenUse(
-  turn: Turn,
-  record: SessionRecord,
-  messages: readonly Message[],
-): Promise<HiddenUse | undefined> | undefined {
-  if (!turn.mount.surface.hidesTools) return undefined;
+/** What stands where requests name user interfaces of tools: URIs, or what is no text, in which other parsers might find one. */
+export function usedUis(messages: readonly Message[], isInSession: boolean): readonly unknown[] {
   let used: unknown[] | undefined;
   for (const message of messages) {
-    for (const uri of urisIn(message, record.protocolVersion !== MODERN_REVISION))
-      if (typeof uri !== 'string' || isUi(uri)) (used ??= []).push(uri);
+    for (const uri of urisIn(message, isInSession)) if (typeof uri !== 'string' || isUi(uri)) (used ??= []).push(uri);
   }
-  return used && firstHidden(turn, record, used);
+  return used ?? NONE;
 }
 
-async function firstHidden(
-  turn: Turn,
+const NONE: readonly unknown[] = [];
+
+/** The first of them that the session must not see. Asks the upstream for its tools. */
+export async function hiddenUse(
+  surface: Pick<ToolSurface, 'hiddenUi'>,
+  source: ToolSource,
   record: SessionRecord,
   used: readonly unknown[],
 ): Promise<HiddenUse | undefined> {
-  // Other parsers might find one.
   for (const uri of used) if (typeof uri !== 'string') return { uri };
-  const hidden = await hiddenUi(turn, record);
+  const hidden = await hiddenUi(surface, source, record);
   for (const uri of used as readonly string[]) if (hidden.has(uri)) return { uri };
   return undefined;
 }
 
 /** A resources/list result (JSON text) without the user interfaces of tools that the session must not see. */
-export async function withoutHiddenUi(turn: Turn, record: SessionRecord, result: string): Promise<string> {
-  if (!turn.mount.surface.hidesTools) return result;
+export async function withoutHiddenUi(
+  surface: Pick<ToolSurface, 'hidesTools' | 'hiddenUi'>,
+  source: ToolSource,
+  record: SessionRecord,
+  result: string,
+): Promise<string> {
+  if (!surface.hidesTools) return result;
   const span = locate(result, [LISTS.resources.member]);
   if (span === undefined) return result;
   const found = await inTurns(uiIn(result, span));
   if (found.length === 0) return result;
-  const hidden = await hiddenUi(turn, record);
+  const hidden = await hiddenUi(surface, source, record);
   const gone = found.filter(({ uris }) => uris.some((uri) => hidden.has(uri)));
   return gone.length === 0 ? result : splice(result, removals(result, gone));
 }
 
-async function hiddenUi(turn: Turn, record: SessionRecord): Promise<HiddenUi> {
-  using limit = listingLimit(turn.incoming.reply, REQUEST_TIMEOUT_MS);
-  return await turn.mount.surface.hiddenUi(new TurnTools(turn), record, limit.signal);
+async function hiddenUi(
+  surface: Pick<ToolSurface, 'hiddenUi'>,
+  source: ToolSource,
+  record: SessionRecord,
+): Promise<HiddenUi> {
+  using limit = listingLimit(source.signal, REQUEST_TIMEOUT_MS);
+  return await surface.hiddenUi(source, record, limit.signal);
 }
 
 /** What stands where the resources belong that a request reads or wants to hear of. */

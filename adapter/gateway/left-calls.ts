@@ -2,9 +2,10 @@ import { createHash } from 'node:crypto';
 
 import type { Answer } from '../exchange/answer.ts';
 import { locate } from '../exchange/json-scan.ts';
-import type { SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
+import type { SessionKey, StateStore } from '../state/state-store.ts';
 import { keepTask } from './session-tasks.ts';
-import type { LeftCall, TakenUpCall, Turn } from './turn.ts';
+import type { Operation } from '../path/operation.ts';
+import type { LeftCall, TakenUpCall, ToolStep } from './tool-step.ts';
 
 type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 
@@ -24,13 +25,19 @@ export async function leaveCall(
 
 /** The calls of one session whose responses come on a GET. */
 export class LeftCalls {
-  readonly #turn: Turn;
-  readonly #record: () => SessionRecord;
+  readonly #operation: Operation;
+  readonly #steps: ReadonlyMap<string, Pick<ToolStep, 'takeUp'>>;
+  readonly #store: Pick<StateStore, 'lockHolder' | 'unlock' | 'firstTexts' | 'now'>;
   readonly #taken: TakenUpCall[] = [];
 
-  constructor(turn: Turn, record: () => SessionRecord) {
-    this.#turn = turn;
-    this.#record = record;
+  constructor(
+    operation: Operation,
+    steps: ReadonlyMap<string, Pick<ToolStep, 'takeUp'>>,
+    store: Pick<StateStore, 'lockHolder' | 'unlock' | 'firstTexts' | 'now'>,
+  ) {
+    this.#operation = operation;
+    this.#steps = steps;
+    this.#store = store;
   }
 
   /** What the client gets for a response (JSON text); undefined where no such call was left. */
@@ -38,10 +45,11 @@ export class LeftCalls {
     const idText = idTextOf(text);
     const left = idText === undefined ? undefined : await this.#take(idText);
     if (left === undefined) return undefined;
-    const taken = this.#turn.mount.steps.get(left.tool)?.takeUp?.(this.#turn, this.#record(), left);
+    const { caller, session } = this.#operation;
+    const taken = this.#steps.get(left.tool)?.takeUp?.({ caller, record: session }, left);
     if (taken === undefined) return undefined;
     this.#taken.push(taken);
-    await keepTask(this.#turn.parts.store, this.#record(), text);
+    await keepTask(this.#store, session, text);
     return taken.onResponse(text);
   }
 
@@ -51,12 +59,11 @@ export class LeftCalls {
   }
 
   async #take(idText: string): Promise<LeftCall | undefined> {
-    const { store } = this.#turn.parts;
-    const name = lockOf(this.#record(), idText);
+    const name = lockOf(this.#operation.session, idText);
     try {
-      const left = await store.lockHolder(name);
+      const left = await this.#store.lockHolder(name);
       if (left === undefined) return undefined;
-      await store.unlock(name, left);
+      await this.#store.unlock(name, left);
       return JSON.parse(left) as LeftCall;
     } catch {
       // What is not known cannot be taken up; the stream goes on.

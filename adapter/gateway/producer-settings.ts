@@ -4,10 +4,11 @@ import type { FileStore } from '../files/file-store.ts';
 import type { Locks } from '../files/locks.ts';
 import type { Quotas } from '../files/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
-import type { SessionKey } from '../state/state-store.ts';
+import type { SessionKey, StateStore } from '../state/state-store.ts';
+import type { AdapterError } from '../errors.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { locateOutput } from './locate-output.ts';
-import type { ToolCall } from './turn.ts';
+import type { ToolCall } from './tool-step.ts';
 
 /** What the producers of one server share. */
 export interface ProducerOptions {
@@ -25,6 +26,10 @@ export interface ProducerOptions {
   /** Tells the session that its list of resources has changed. Must not fail. */
   readonly onListChanged: (session: SessionKey) => void;
   readonly warn: (message: string) => void;
+  /** Where calls are kept that go on without their reply. */
+  readonly locksOfCalls: Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
+  /** Any failure as the error to answer with; what is unexpected is logged there. */
+  readonly known: (error: unknown) => AdapterError;
 }
 
 /** What is the same for all calls of an entry's tools. */
@@ -36,4 +41,4 @@ export interface ProducerSettings {
 }
 
 /** The call that a file belongs to, as far as that needs it. */
-export type CapturedCall = Pick<ToolCall, 'turn' | 'record' | 'timeoutMs'>;
+export type CapturedCall = Pick<ToolCall, 'caller' | 'record' | 'timeoutMs'>;

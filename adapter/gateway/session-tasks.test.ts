@@ -1,13 +1,14 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { parseBody, type Body } from '../exchange/message.ts';
+import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import type { SessionRecord } from '../state/state-store.ts';
+import { sampleOperation } from '../steps/testing/step-scene.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { leaveCall, LeftCalls } from './left-calls.ts';
-import { ownTasks, requireOwnTasks, withTasks } from './session-tasks.ts';
+import { ownTasks, requireOwnTasks } from './session-tasks.ts';
 import { type GatewayServer, startGatewayServer } from './testing/gateway-server.ts';
-import type { LeftCall, Turn } from './turn.ts';
+import type { LeftCall } from './tool-step.ts';
 
 const UNKNOWN = { code: -32602, message: 'Unknown task.', data: { code: 'unknown_task' } };
 
@@ -129,40 +130,17 @@ const body = (message: Record<string, unknown>): Body => {
   return parsed;
 };
 const ABOUT_A = body({ method: 'tasks/get', params: { taskId: 'a' } });
-const HEAD = { status: 200, headers: {}, upstreamSessionId: null };
-
-test('a task is remembered before the step of its call sees the answer', async () => {
-  const store = new MemoryStore();
-  const called = body({ method: 'tools/call', params: { name: 'x', task: {} } });
-  const work = withTasks(store, session, called, async (text) => {
-    await requireOwnTasks(store, session, ABOUT_A.messages);
-    return `${text} `;
-  });
-  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result: made('a') });
-  expect(await work?.(text, HEAD)).toBe(`${text} `);
-});
 
 test('a task is remembered when the step of its call takes the answer up elsewhere', async () => {
   const store = new MemoryStore();
   const taken = { onResponse: async (text: string) => text, onEnd: async () => undefined };
   const steps = new Map([['x', { takeUp: () => taken }]]);
-  const turn = { parts: { store }, mount: { steps } } as unknown as Turn;
   await leaveCall(store, session, '1', { tool: 'x' } as LeftCall, 60_000);
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result: made('a') });
-  const record = session as unknown as SessionRecord;
-  expect(await new LeftCalls(turn, () => record).answer(text)).toBe(text);
+  const operation = sampleOperation(undefined);
+  operation.record = sessionRecord(session);
+  expect(await new LeftCalls(operation, steps, store).answer(text)).toBe(text);
   await expect(requireOwnTasks(store, session, ABOUT_A.messages)).resolves.toBeUndefined();
-});
-
-test('answers to other requests are nobody’s business', () => {
-  const work = (text: string): string => text;
-  for (const message of [
-    { method: 'tools/call', params: { name: 'x' } },
-    { method: 'tools/list' },
-    { method: 'ping' },
-  ]) {
-    expect(withTasks(new MemoryStore(), session, body(message), work)).toBe(work);
-  }
 });
 
 test('a task is known for a day after it was asked for last', async () => {

@@ -2,17 +2,13 @@ import { hash } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
-import type { Body, Message } from '../exchange/message.ts';
-import type { Plan } from '../exchange/plan.ts';
+import type { Message } from '../exchange/message.ts';
 import type { FirstTextTime } from '../state/first-texts.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
-import { checked } from './checked.ts';
-import { eachMessage } from './each-message.ts';
 
-type Store = Pick<StateStore, 'firstTexts' | 'now'>;
+export type TaskStore = Pick<StateStore, 'firstTexts' | 'now'>;
 
 const ABOUT_ONE: ReadonlySet<string> = new Set(['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update']);
-const LIST = 'tasks/list';
 /** How long a task is known after it was made or asked for last. */
 const KEPT_MS = 86_400_000;
 /** Of one list. */
@@ -22,7 +18,11 @@ const LOOKS_AT_ONCE = 100;
  * Throws for messages about tasks that were not made for this session, whether another one has them or nobody: many
  * servers know a task by nothing but its id.
  */
-export async function requireOwnTasks(store: Store, session: SessionKey, messages: readonly Message[]): Promise<void> {
+export async function requireOwnTasks(
+  store: TaskStore,
+  session: SessionKey,
+  messages: readonly Message[],
+): Promise<void> {
   for (const message of messages) {
     if (message.kind === 'response' || !ABOUT_ONE.has(message.method)) continue;
     // oxlint-disable-next-line no-await-in-loop -- Hardly ever more than one.
@@ -30,34 +30,20 @@ export async function requireOwnTasks(store: Store, session: SessionKey, message
   }
 }
 
-/** The work on an answer, with that on tasks before it where the body asks for some. */
-export function withTasks(
-  store: Store,
-  session: SessionKey,
-  body: Body,
-  onResponse: Plan['onResponse'],
-): Plan['onResponse'] {
-  if (!body.messages.some(asksForTasks)) return onResponse;
-  return async (text, head) => {
-    const shown = await eachMessage(checked(text), (message) => ownTasks(store, session, message));
-    return onResponse === undefined ? shown : onResponse(shown, head);
-  };
-}
-
 /** A response message as the session may see it: its task is remembered, and its list has only those that are. */
-export async function ownTasks(store: Store, session: SessionKey, message: string): Promise<string> {
+export async function ownTasks(store: TaskStore, session: SessionKey, message: string): Promise<string> {
   await keepTask(store, session, message);
   const list = locate(message, ['result', 'tasks']);
   return list === undefined ? message : ownListed(store, session, message, list);
 }
 
 /** Remembers the task that a response message brings, if it does. */
-export async function keepTask(store: Store, session: SessionKey, message: string): Promise<void> {
+export async function keepTask(store: TaskStore, session: SessionKey, message: string): Promise<void> {
   const made = valueAt(message, locate(message, ['result', 'task', 'taskId']));
   if (typeof made === 'string') await store.firstTexts.keep(nameOf(session, made), '', time(store));
 }
 
-async function ownListed(store: Store, session: SessionKey, message: string, list: Span): Promise<string> {
+async function ownListed(store: TaskStore, session: SessionKey, message: string, list: Span): Promise<string> {
   const listed = [...elements(message, list.start)].map(({ start, end }) => message.slice(start, end));
   const own: string[] = [];
   for (let i = 0; i < listed.length; i += LOOKS_AT_ONCE) {
@@ -70,11 +56,7 @@ async function ownListed(store: Store, session: SessionKey, message: string, lis
   return own.length === listed.length ? message : splice(message, [{ ...list, with: `[${own.join(',')}]` }]);
 }
 
-function asksForTasks(message: Message): boolean {
-  return message.kind === 'request' && (message.params['task'] !== undefined || message.method === LIST);
-}
-
-async function isOwn(store: Store, session: SessionKey, taskId: unknown): Promise<boolean> {
+async function isOwn(store: TaskStore, session: SessionKey, taskId: unknown): Promise<boolean> {
   if (typeof taskId !== 'string') return false;
   return (await store.firstTexts.find(nameOf(session, taskId), time(store))) !== undefined;
 }
@@ -84,7 +66,7 @@ function nameOf({ serverId, sessionId }: SessionKey, taskId: string): string {
   return `task:${hash('sha256', JSON.stringify([serverId, sessionId, taskId]), 'base64url')}`;
 }
 
-function time(store: Store): FirstTextTime {
+function time(store: TaskStore): FirstTextTime {
   const now = store.now();
   return { now, expiresAt: now + KEPT_MS };
 }

@@ -3,6 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { Message } from '../exchange/message.ts';
+import { MemoryStore } from '../state/memory-store.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
 import {
   answerError,
@@ -12,10 +13,10 @@ import {
   startHttpUpstream,
 } from '../upstream/testing/http-upstream.ts';
 import type { InventoryRequest } from './tool-inventory.ts';
-import { sessionlessListing } from './listing-for.ts';
+import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
+import { sampleCaller, sampleClient } from '../steps/testing/step-scene.ts';
 import { ToolParameters } from './tool-parameters.ts';
-import type { Mount, Turn } from './turn.ts';
 
 const schema = (header: string) => ({
   type: 'object',
@@ -29,7 +30,7 @@ const call = (name: unknown = 'a', region = 'eu'): Message => ({
 });
 const base = ['content-type', 'application/json', 'authorization', 'Bearer x'];
 const listingOn = (mount: Mount, headers: IncomingHttpHeaders = {}): InventoryRequest =>
-  sessionlessListing({ mount, incoming: { headers } } as Turn);
+  sampleClient(mount, new MemoryStore()).listing({ caller: sampleCaller({ headers }), trace: undefined });
 /** Two pages of tools, whose parameter `region` is repeated in this header. */
 const listing =
   (header: string): Handler =>

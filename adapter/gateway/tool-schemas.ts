@@ -1,15 +1,14 @@
 import { elements, locate } from '../exchange/json-scan.ts';
-import { listingFor } from './listing-for.ts';
 import { ToolListings } from './tool-listings.ts';
-import type { ToolCall } from './turn.ts';
+import type { ToolCall } from './tool-step.ts';
 
 /** Input schemas of upstream tools as JSON text, asked for in the session of the call. */
 export class ToolSchemas {
   readonly #listings = new ToolListings(schemas);
 
   /** Undefined when the upstream does not say. */
-  async of({ turn, record, tool }: ToolCall): Promise<string | undefined> {
-    return (await this.#listings.of(listingFor(turn, record))).byTool.get(tool);
+  async of({ source, record, tool }: Pick<ToolCall, 'source' | 'record' | 'tool'>): Promise<string | undefined> {
+    return (await this.#listings.of(source.request(record))).byTool.get(tool);
   }
 }
 

@@ -1,12 +1,10 @@
-import type { ServerResponse } from 'node:http';
-
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import type { InventoryRequest } from './tool-inventory.ts';
 
 /** Where the tools that a client sees come from: how the upstream is asked for them, and on whose behalf. */
 export interface ToolSource {
-  /** The client's: nobody waits any more when it closes. */
-  readonly reply: ServerResponse;
+  /** Aborted, with the reason, once the client does not wait any more. */
+  readonly signal: AbortSignal;
   /** Where it is kept what sessions saw first. */
   readonly store: Pick<StateStore, 'pin' | 'baseline' | 'firstTexts' | 'now'>;
   /** Stands for the client's headers, on which the list may depend. */

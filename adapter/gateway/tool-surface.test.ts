@@ -1,20 +1,21 @@
-import { EventEmitter } from 'node:events';
+import { getEventListeners } from 'node:events';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { baselineOf, pinOf } from '../catalog/baseline.ts';
+import { AdapterError } from '../errors.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { UpstreamSessions } from '../sessions/upstream-sessions.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
 import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
+import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
-import { TurnTools } from './turn-tools.ts';
-import type { Mount, Turn } from './turn.ts';
-import { noWorkspace } from './workspaces.ts';
+import { testSource } from './testing/test-client.ts';
+import type { ToolSource } from './tool-source.ts';
+import { noWorkspace } from './workspace-record.ts';
 
 type Tool = Record<string, unknown>;
 
@@ -54,13 +55,8 @@ function mount(server: Record<string, unknown> = {}, listTtlMs = 0): Mount {
   return made;
 }
 
-/** What a turn has to have for the tools of its client. */
-const turnOn = (of: Mount, reply: EventEmitter = new EventEmitter()): Turn => {
-  const upstreamSessions = new UpstreamSessions(store);
-  const parts = { store, upstreamSessions, telemetry };
-  return { mount: of, incoming: { headers: {}, reply }, parts } as unknown as Turn;
-};
-const sourceOn = (of: Mount, reply?: EventEmitter): TurnTools => new TurnTools(turnOn(of, reply));
+const sourceOn = (of: Mount, client: Parameters<typeof testSource>[2] = {}): ToolSource =>
+  testSource(of, store, client);
 
 async function session(changes: Partial<SessionRecord> = {}): Promise<SessionRecord> {
   const record = sessionRecord(changes);
@@ -188,30 +184,30 @@ describe('a server that is slow to list its tools', () => {
   test.each(['a call', 'a list'] as const)('is left alone when the client of %s has gone', async (what) => {
     const of = mount(block('error'));
     const record = await pinned(of);
-    const reply = new EventEmitter();
-    const source = sourceOn(of, reply);
+    const client = new AbortController();
+    const source = sourceOn(of, { signal: client.signal });
     const first = '{"tools":[],"nextCursor":"1"}';
     const asked =
       what === 'a call'
         ? of.surface.checkCalls(source, record, ['a'])
         : of.surface.shown(source, record, first, 'first');
     await upstream.seen(2);
-    reply.emit('close');
+    client.abort(new AdapterError('cancelled'));
     await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
     const asks = upstream.requests.length;
     await new Promise((resolve) => setTimeout(resolve, 300));
     expect(upstream.requests).toHaveLength(asks);
-    expect(reply.listenerCount('close')).toBe(0);
+    expect(getEventListeners(client.signal, 'abort')).toEqual([]);
   });
 
   test('is asked once by all who want to know at the same time, until none of them waits', async () => {
     const of = mount({ ...limited, tool_definition_pinning: { mode: 'off' } }, 60_000);
     const record = await pinned(of);
     pages = [[{ name: 'a' }]];
-    const replies = [new EventEmitter(), new EventEmitter()];
-    const asked = replies.map((reply) => of.surface.tools(sourceOn(of, reply), record));
+    const clients = [new AbortController(), new AbortController()];
+    const asked = clients.map(({ signal }) => of.surface.tools(sourceOn(of, { signal }), record));
     await upstream.seen(1);
-    replies[0]?.emit('close');
+    clients[0]?.abort(new AdapterError('cancelled'));
     await expect(asked[0]).rejects.toMatchObject({ code: 'cancelled' });
     expect((await asked[1])?.shown).toEqual(['{"name":"a"}']);
     await of.surface.tools(sourceOn(of), record);
@@ -279,8 +275,7 @@ describe('a server without tools', () => {
 });
 
 describe('T10: a client without a session', () => {
-  const nobody = (of: Mount, principal = ''): SessionRecord =>
-    noWorkspace({ ...turnOn(of), incoming: { principal } } as unknown as Turn);
+  const nobody = (of: Mount, principal = ''): SessionRecord => noWorkspace(of.serverId, principal, store.now());
 
   test('is pinned too, to the whole list, and apart from other principals', async () => {
     pages = [[{ name: 'a' }], [{ name: 'b' }]];
@@ -295,10 +290,8 @@ describe('T10: a client without a session', () => {
   test('is not pinned with those whose forwarded headers differ: they may see other tools', async () => {
     const of = mount({ ...block('baseline_subset'), upstream: { client_headers: { passthrough: ['X-User'] } } });
     const first = JSON.stringify({ tools: pages[0] });
-    const shown = (user: string, list: string): Promise<string> => {
-      const turn = { ...turnOn(of), incoming: { headers: { 'x-user': user }, reply: new EventEmitter() } };
-      return of.surface.shown(new TurnTools(turn as unknown as Turn), nobody(of), list, 'first');
-    };
+    const shown = (user: string, list: string): Promise<string> =>
+      of.surface.shown(sourceOn(of, { headers: { 'x-user': user } }), nobody(of), list, 'first');
     expect(await shown('one', first)).toBe(first);
     const other = '{"tools":[{"name":"c"}]}';
     expect(await shown('two', other)).toBe(other);

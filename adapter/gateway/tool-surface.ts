@@ -155,7 +155,7 @@ export class ToolSurface {
   async shown(source: ToolSource, record: SessionRecord, result: string, page: Page): Promise<string> {
     const needsWhole = this.#needsWhole;
     const isWhole = page === 'first' && needsWhole;
-    using limit = needsWhole ? listingLimit(source.reply, REQUEST_TIMEOUT_MS) : undefined;
+    using limit = needsWhole ? listingLimit(source.signal, REQUEST_TIMEOUT_MS) : undefined;
     const signal = limit?.signal ?? AbortSignal.abort();
     await ownTurn(result.length);
     const first = this.#pageOf(result);
@@ -183,7 +183,7 @@ export class ToolSurface {
    * `limitMs` is that of the call which asks.
    */
   async tools(source: ToolSource, record: SessionRecord, limitMs: number | null = null): Promise<SessionTools> {
-    using limit = listingLimit(source.reply, limitMs);
+    using limit = listingLimit(source.signal, limitMs);
     const { signal } = limit;
     try {
       return await this.#forSession(source, record, await this.#current(source, record, signal), true, signal);
@@ -216,7 +216,7 @@ export class ToolSurface {
       else if (!isOwnTool(this.catalog, name)) asked.push(name);
     }
     if (asked.length === 0) return refused;
-    using limit = listingLimit(source.reply, longest(asked.map((name) => source.timeoutOf(name))));
+    using limit = listingLimit(source.signal, longest(asked.map((name) => source.timeoutOf(name))));
     const { signal } = limit;
     const list = await this.#current(source, record, signal);
     for (const name of asked) if (list.view.blocked.has(name)) refused.set(name, unknownTool(name));

@@ -6,21 +6,20 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { type FakeUpstream } from '../exchange/testing/fake-upstream.ts';
-import { parseBody, type Request } from '../exchange/message.ts';
 import { DiskStage } from '../files/disk-stage.ts';
 import { FileStore } from '../files/file-store.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import type { Mount } from './mount.ts';
 import { sampleMount } from './testing/sample-mount.ts';
+import { testCall } from './testing/test-client.ts';
 import { ToolSchemas } from './tool-schemas.ts';
-import type { Mount, PreparedCall, ToolCall } from './turn.ts';
+import type { PreparedCall, ToolCall } from './tool-step.ts';
 import { type ConsumerOptions, UploadConsumer } from './upload-consumer.ts';
 
 const TTL_MS = 120_000;
 const URL_CLIENT = JSON.stringify({ capabilities: { elicitation: { form: {}, url: {} } } });
-
-const HEAD = { status: 200, headers: {}, upstreamSessionId: null };
 
 let files: StoredFiles;
 let session: SessionRecord;
@@ -56,11 +55,7 @@ const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
 
 function call(args: string, changes: Partial<ToolCall> = {}): ToolCall {
   const text = `{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"name":"t", "arguments":${args}}}`;
-  const body = parseBody(Buffer.from(text));
-  if ('code' in body) throw new Error(body.detail);
-  const turn = { mount, incoming: { headers: {} } } as unknown as ToolCall['turn'];
-  const request = body.messages[0] as Request;
-  return { turn, record: session, body, request, tool: 't', timeoutMs: 10_000, ...changes };
+  return { ...testCall(text, { mount, store: files.store, record: session }), timeoutMs: 10_000, ...changes };
 }
 
 const handle = ({ sessionId, fileId }: Pick<FileRecord, 'sessionId' | 'fileId'>): string =>
@@ -181,7 +176,7 @@ describe('a tool that takes uploads', () => {
     const prepared = await consumer().prepare({ ...plain, request });
     if (prepared.kind !== 'forward') throw new Error(prepared.kind);
     const made = '{"jsonrpc":"2.0","id":1,"result":{"task":{"taskId":"t","status":"working"}}}';
-    expect(await prepared.onResponse?.(made, HEAD)).toBe(made);
+    expect(await prepared.onResponse?.(made)).toBe(made);
     await prepared.onEnd?.('ok');
     const expired = (now: number): Promise<FileRecord[]> =>
       files.store.files.expire({ now, uploadTtlMs: TTL_MS, artifactTtlMs: null, limit: 9 });
@@ -197,7 +192,7 @@ describe('a tool that takes uploads', () => {
       const request = { ...plain.request, params: { ...plain.request.params, task: { ttl: 1e9 } } };
       const prepared = await consumer().prepare({ ...plain, request });
       if (prepared.kind !== 'forward') throw new Error(prepared.kind);
-      expect(await prepared.onResponse?.(text, HEAD)).toBe(text);
+      expect(await prepared.onResponse?.(text)).toBe(text);
       await prepared.onEnd?.('ok');
       const options = { now: Date.now() + TTL_MS + 1_000, uploadTtlMs: TTL_MS, artifactTtlMs: null, limit: 9 };
       expect(await files.store.files.expire(options)).toHaveLength(1);

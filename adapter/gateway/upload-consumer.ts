@@ -4,7 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { guidanceOf } from '../catalog/consumer-guidance.ts';
 import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import { AdapterError } from '../errors.ts';
-import type { Outcome } from '../exchange/exchange.ts';
+import type { Outcome } from '../path/ending.ts';
 import type { FileStage } from '../files/file-stage.ts';
 import type { FileStore } from '../files/file-store.ts';
 import { FileRefused } from '../files/places.ts';
@@ -14,7 +14,7 @@ import { type FileArguments, fileArguments, withFileArgument, withFileArguments 
 import { editedCall, errorResult } from './edited-call.ts';
 import { FileUse, leaseUntil } from './file-use.ts';
 import type { ToolSchemas } from './tool-schemas.ts';
-import type { PreparedCall, ToolCall, ToolStep } from './turn.ts';
+import type { PreparedCall, ToolCall, ToolStep } from './tool-step.ts';
 import { parseHandle } from './upload-handle.ts';
 
 export interface ConsumerOptions {

@@ -4,13 +4,14 @@ import { readUploadQuery, verifyUpload } from '../files/signed-url.ts';
 import { UploadUrls } from '../files/upload-urls.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import type { ToolCall } from './turn.ts';
+import { sampleMount } from './testing/sample-mount.ts';
+import { testCall } from './testing/test-client.ts';
 import { toolPrefix, uploadUrlTool, type UploadUrlTool } from './upload-url-tool.ts';
 
 const NOW = 1_700_000_000_500;
 const record = sessionRecord({ serverId: 'pw', principal: 'who' });
-/** What the tool reads of a call. */
-const call = { record, tool: 'wants_a_file', turn: { incoming: {} } } as unknown as ToolCall;
+const CALL = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"wants_a_file"}}';
+const call = testCall(CALL, { mount: sampleMount({ id: 'pw' }), store: new MemoryStore(), record });
 
 function make(options: { authEnabled?: boolean; requireSha256?: boolean; serverId?: string } = {}) {
   const { nonces } = new MemoryStore();

@@ -1,14 +1,14 @@
 import type { SignedUploadUrl, UploadUrls } from '../files/upload-urls.ts';
 import { MAX_FILES } from '../files/upload-form.ts';
-import type { Incoming } from './incoming.ts';
-import type { ToolCall, ToolStep } from './turn.ts';
+import type { Caller } from '../path/caller.ts';
+import type { ToolCall, ToolStep } from './tool-step.ts';
 import { uploadWorkflow } from './upload-workflow.ts';
 
 export interface UploadUrlToolOptions {
   readonly serverId: string;
   readonly urls: UploadUrls;
   /** How clients reach us, as far as this request tells. */
-  readonly baseUrl: (incoming: Incoming) => string;
+  readonly baseUrl: (caller: Caller) => string;
   /** `core.auth.enabled`. */
   readonly authEnabled: boolean;
   /** `core.auth.signed_upload_ttl_seconds`. */
@@ -56,7 +56,7 @@ export function uploadUrlTool(options: UploadUrlToolOptions): UploadUrlTool {
     step: {
       needsHome: true,
       async prepare(call) {
-        const base = options.baseUrl(call.turn.incoming);
+        const base = options.baseUrl(call.caller);
         const page = await urls.sign(base, permission(call), options.pageTtlSeconds);
         const upload = authEnabled ? await urls.sign(base, permission(call), options.ttlSeconds) : undefined;
         const answer = describe(options, name, {
@@ -71,7 +71,7 @@ export function uploadUrlTool(options: UploadUrlToolOptions): UploadUrlTool {
     },
     async offer(call, elicitationId) {
       const asked = { ...permission(call), toolName: call.tool, elicitationId };
-      return urls.sign(options.baseUrl(call.turn.incoming), asked, options.pageTtlSeconds);
+      return urls.sign(options.baseUrl(call.caller), asked, options.pageTtlSeconds);
     },
   };
 }

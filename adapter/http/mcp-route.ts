@@ -2,9 +2,11 @@ import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 
 
 import type { ByteAccount, ByteShare } from '../byte-account.ts';
 import { AdapterError, rpcErrorText } from '../errors.ts';
-import type { Gateway } from '../gateway/gateway.ts';
-import type { Incoming } from '../gateway/incoming.ts';
-import type { Mount } from '../gateway/turn.ts';
+import type { ServerResponse } from 'node:http';
+
+import type { HttpCaller } from '../callers/http-caller.ts';
+import type { Caller } from '../path/caller.ts';
+import type { Mount } from '../gateway/mount.ts';
 import { type BodyReceiver, readBody } from './body-reader.ts';
 import { answerEarly, askForBody, bringsLargeBody } from './large-body.ts';
 import { LARGE_BODY_BYTES, REQUEST_BYTES } from '../limits.ts';
@@ -25,7 +27,7 @@ export interface McpRouteOptions {
 }
 
 /** The MCP endpoint of one mounted server: POST, GET and DELETE (MCP, Streamable HTTP). */
-export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway, options: McpRouteOptions): void {
+export function mcpRoute(app: FastifyInstance, mount: Mount, door: HttpCaller, options: McpRouteOptions): void {
   app.route({
     method: METHODS,
     // find-my-way reads a colon as the start of a parameter.
@@ -35,9 +37,9 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway, o
     onRequest: (request, reply) => {
       const { method, refusal } = request;
       if (refusal !== undefined && method !== 'POST') throw refusal;
-      if (method === 'POST') new PostExchange(mount, gateway, options, request, reply).start();
-      else if (method === 'GET') void gateway.get(mount, accept(mount, options.account, request, reply));
-      else if (method === 'DELETE') void gateway.delete(mount, accept(mount, options.account, request, reply));
+      if (method === 'POST') new PostExchange(mount, door, options, request, reply).start();
+      else if (method === 'GET') door.get(reply.raw, accept(mount, options.account, request, reply));
+      else if (method === 'DELETE') void door.delete(reply.raw, accept(mount, options.account, request, reply));
       else {
         reply.raw.setHeader('allow', 'POST, GET, DELETE');
         throw new AdapterError('method_not_allowed');
@@ -48,7 +50,7 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, gateway: Gateway, o
 }
 
 /** Takes the response out of fastify's hands: answers are streamed straight to the socket. */
-function accept(mount: Mount, account: ByteAccount, request: FastifyRequest, reply: FastifyReply): Incoming {
+function accept(mount: Mount, account: ByteAccount, request: FastifyRequest, reply: FastifyReply): Caller {
   reply.hijack();
   request.facts.serverId = mount.serverId;
   const { headers, principal, facts } = request;
@@ -58,7 +60,7 @@ function accept(mount: Mount, account: ByteAccount, request: FastifyRequest, rep
     session: typeof session === 'string' ? session : undefined,
     connection: request.raw.socket,
   });
-  return { headers, reply: reply.raw, request, principal, holder, facts };
+  return { headers, request, principal, holder, facts };
 }
 
 /** A POST, up to where its body is there. */
@@ -66,30 +68,30 @@ class PostExchange implements BodyReceiver {
   readonly maxBytes: number;
   readonly share: ByteShare;
   readonly stallMs: number | undefined;
-  readonly #mount: Mount;
-  readonly #gateway: Gateway;
+  readonly #door: HttpCaller;
   readonly #options: McpRouteOptions;
   readonly #request: FastifyRequest;
-  readonly #incoming: Incoming;
+  readonly #reply: ServerResponse;
+  readonly #caller: Caller;
   /** Is taken by what a request takes beside its body. */
   readonly #place: ByteShare;
 
-  constructor(mount: Mount, gateway: Gateway, options: McpRouteOptions, request: FastifyRequest, reply: FastifyReply) {
+  constructor(mount: Mount, door: HttpCaller, options: McpRouteOptions, request: FastifyRequest, reply: FastifyReply) {
     const isRefused = request.refusal !== undefined;
     this.maxBytes = isRefused ? LARGE_BODY_BYTES : options.maxBodyBytes;
     this.stallMs = isRefused ? REFUSED_STALL_MS : undefined;
-    this.#mount = mount;
-    this.#gateway = gateway;
+    this.#door = door;
     this.#options = options;
     this.#request = request;
-    this.#incoming = accept(mount, options.account, request, reply);
-    this.share = this.#incoming.holder.share('bodies');
-    this.#place = this.#incoming.holder.share('requests');
+    this.#reply = reply.raw;
+    this.#caller = accept(mount, options.account, request, reply);
+    this.share = this.#caller.holder.share('bodies');
+    this.#place = this.#caller.holder.share('requests');
   }
 
   start(): void {
     // A call keeps its body, to send it again when the upstream has lost its session.
-    this.#incoming.reply.on('close', () => {
+    this.#reply.on('close', () => {
       this.share.giveBack();
       this.#place.giveBack();
     });
@@ -110,17 +112,17 @@ class PostExchange implements BodyReceiver {
   }
 
   ask(): void {
-    askForBody(this.#request.raw, this.#incoming.reply);
+    askForBody(this.#request.raw, this.#reply);
   }
 
   largest(): Promise<number> {
-    return this.#gateway.largestBody(this.#mount, this.#incoming);
+    return this.#door.largestBody(this.#caller);
   }
 
   received(body: Buffer): void {
     const { refusal } = this.#request;
-    if (refusal === undefined) void this.#gateway.post(this.#mount, this.#incoming, body);
-    else this.#gateway.refuse(this.#incoming, refusal, body);
+    if (refusal === undefined) this.#door.post(this.#reply, this.#caller, body);
+    else this.#door.refuse(this.#reply, this.#caller, refusal, body);
   }
 
   failed(error: unknown): void {
@@ -131,14 +133,15 @@ class PostExchange implements BodyReceiver {
 
   /** Answers before the body, or all of it, is there. */
   #refuse(refusal: AdapterError): void {
-    const { reply, facts } = this.#incoming;
+    const reply = this.#reply;
+    const { facts } = this.#caller;
     if (refusal.code === 'cancelled') {
       facts.outcome = 'client_closed';
       reply.destroy();
       return;
     }
     if (refusal.code !== 'request_timeout' && !bringsLargeBody(this.#request.raw)) {
-      this.#gateway.refuse(this.#incoming, refusal, EMPTY);
+      this.#door.refuse(this.#reply, this.#caller, refusal, EMPTY);
       return;
     }
     facts.outcome = refusal.code;

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { AdapterError } from '../errors.ts';
 import { metadataPath } from '../gateway/challenge.ts';
-import type { Mount } from '../gateway/turn.ts';
+import type { Mount } from '../gateway/mount.ts';
 import type { Reached } from './base-url.ts';
 
 /**

@@ -1,5 +1,7 @@
+import { AdapterError } from '../errors.ts';
 import { MODERN_REVISION } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import type { SessionRegistry } from './session-registry.ts';
 
 /**
  * Files belong to sessions, and clients of the sessionless revision (MCP 2026-07-28) have none. For what they upload or
@@ -9,4 +11,23 @@ import type { SessionRecord } from '../state/state-store.ts';
  */
 export function isWorkspace(record: Pick<SessionRecord, 'protocolVersion'>): boolean {
   return record.protocolVersion === MODERN_REVISION;
+}
+
+/**
+ * Whether the caller may use the files of a session: within a session those of that one, and else those of any session
+ * of the same caller that it can name. Counts as activity of that session.
+ */
+export async function mayUse(
+  sessions: Pick<SessionRegistry, 'touch'>,
+  caller: Pick<SessionRecord, 'serverId' | 'sessionId' | 'principal' | 'protocolVersion'>,
+  sessionId: string,
+): Promise<boolean> {
+  if (!isWorkspace(caller)) return sessionId === caller.sessionId;
+  try {
+    await sessions.touch(caller.serverId, sessionId, caller.principal);
+    return true;
+  } catch (error) {
+    if (error instanceof AdapterError && error.status === 404) return false;
+    throw error;
+  }
 }

@@ -1,7 +1,7 @@
 import type { HeldKind } from '../byte-account.ts';
 import type { Refusal } from '../exchange/refusal.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { RequestFacts } from '../gateway/incoming.ts';
+import type { RequestFacts } from '../gateway/request-facts.ts';
 import type { FileKind } from '../state/file-records.ts';
 
 /**

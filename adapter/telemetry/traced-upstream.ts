@@ -43,6 +43,8 @@ export class SpanTrace implements RequestTrace {
   readonly #parts: SpanParts;
   readonly #request: SpanOfRequest;
   readonly #isSampled: boolean;
+  /** One for each, which sees when a message is sent again. */
+  readonly #traced = new Map<Upstream, Upstream>();
 
   constructor(parts: SpanParts, request: SpanOfRequest) {
     this.context = request.span.spanContext();
@@ -53,7 +55,9 @@ export class SpanTrace implements RequestTrace {
   }
 
   of(upstream: Upstream): Upstream {
-    return new TracedUpstream(upstream, this);
+    let traced = this.#traced.get(upstream);
+    if (traced === undefined) this.#traced.set(upstream, (traced = new TracedUpstream(upstream, this)));
+    return traced;
   }
 
   /** The span of a request to an upstream; undefined where the trace is not recorded. */
@@ -89,8 +93,8 @@ export class SpanTrace implements RequestTrace {
 class TracedUpstream implements Upstream {
   readonly #inner: Upstream;
   readonly #trace: SpanTrace;
-  #lastBody: Body | undefined;
-  #resends = 0;
+  /** How often each body was sent. */
+  readonly #sent = new WeakMap<Body, number>();
 
   constructor(inner: Upstream, trace: SpanTrace) {
     this.#inner = inner;
@@ -104,9 +108,11 @@ class TracedUpstream implements Upstream {
   send(request: UpstreamRequest, sink: ResponseSink): void {
     const { method, session, headers, body, lastEventId } = request;
     const span = this.#trace.startSpan(method, session, headers, body);
-    this.#resends = body !== undefined && body === this.#lastBody ? this.#resends + 1 : 0;
-    this.#lastBody = body;
-    if (this.#resends > 0) span?.setAttribute('http.request.resend_count', this.#resends);
+    if (body !== undefined) {
+      const resends = this.#sent.get(body) ?? 0;
+      this.#sent.set(body, resends + 1);
+      if (resends > 0) span?.setAttribute('http.request.resend_count', resends);
+    }
     const fields = this.#trace.fieldsOf(span);
     const sent: UpstreamRequest = {
       method,

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Body, parseBody } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from '../exchange/testing/reply-server.ts';
-import type { RequestFacts } from '../gateway/incoming.ts';
+import type { RequestFacts } from '../gateway/request-facts.ts';
 import type { RequestTrace } from '../gateway/request-trace.ts';
 import type { ResponseControl, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
 import { Tracing } from './tracing.ts';

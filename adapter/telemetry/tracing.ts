@@ -1,4 +1,4 @@
-import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 
 import { ROOT_CONTEXT, type Span, SpanKind, trace } from '@opentelemetry/api';
 import type { Resource } from '@opentelemetry/resources';
@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 
 import type { Body } from '../exchange/message.ts';
-import type { RequestFacts } from '../gateway/incoming.ts';
+import type { RequestFacts } from '../gateway/request-facts.ts';
 import type { RequestTrace } from '../gateway/request-trace.ts';
 import { shorten } from './logger.ts';
 import { errorType } from './outcome-labels.ts';
@@ -43,7 +43,8 @@ export interface TracedRequest {
   readonly httpMethod: 'POST' | 'GET' | 'DELETE';
   readonly body: Body | undefined;
   readonly headers: IncomingHttpHeaders;
-  readonly reply: ServerResponse;
+  /** Closes when the answer has left. */
+  readonly reply: { readonly statusCode: number; once(event: 'close', listener: () => void): unknown };
   readonly facts: RequestFacts;
   /** The request whose code has made this one. */
   readonly within: RequestTrace | undefined;

@@ -10,6 +10,7 @@ import { CLUSTER_BIN } from '../../e2e/cluster/kubectl.ts';
 import { ROOT } from '../suite/command.ts';
 import { argoCdConfig } from './argo-cd-config.ts';
 import { dashboardFiles } from './dashboards/dashboard-files.ts';
+import { messagePaths } from './message-paths.ts';
 import { metricsPage } from './metrics-page.ts';
 import { plainManifests } from './plain-manifests.ts';
 import { securityPage } from './security-page.ts';
@@ -20,6 +21,7 @@ if (schemas.status !== 0) process.exit(schemas.status ?? 1);
 
 const files: Record<string, string> = {
   'gitops/argocd/argocd-cm.yaml': await argoCdConfig(),
+  'adapter/README.md': await messagePaths(),
   'adapter/telemetry/METRICS.md': metricsPage(),
   'docs/security.md': await securityPage(),
   ...dashboardFiles(),

@@ -23,7 +23,7 @@ import type { MountOptions } from '../create-mount.ts';
 import { Gateway } from '../gateway.ts';
 import { StreamOrder } from '../stream-order.ts';
 import { ToolParameters } from '../tool-parameters.ts';
-import type { Mount } from '../turn.ts';
+import type { Mount } from '../mount.ts';
 import { sampleMount } from './sample-mount.ts';
 
 /** One mount on a port, with everything behind it but files. */
@@ -64,6 +64,7 @@ export async function startGatewayServer(
     keepAlive,
     toolParameters: new ToolParameters(),
     telemetry,
+    notes: true,
     hashArguments: (text) => `hash of ${text}`,
     tracing: undefined,
     tombstoneTtlMs: 60_000,
@@ -95,7 +96,7 @@ export async function startGatewayServer(
     telemetry,
   });
   const known = (error: unknown) => knownError(error, onError);
-  mcpRoute(app, mount, gateway, { maxBodyBytes: 1_000_000, account, known });
+  mcpRoute(app, mount, gateway.http(mount), { maxBodyBytes: 1_000_000, account, known });
   await app.listen({ host: '127.0.0.1', port: 0 });
   const { port } = app.server.address() as AddressInfo;
   return {

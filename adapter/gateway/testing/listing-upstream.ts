@@ -1,10 +1,8 @@
-import { EventEmitter } from 'node:events';
-
+import { knownError } from '../../errors.ts';
 import { type Body, parseBody } from '../../exchange/message.ts';
 import { sessionRecord } from '../../sessions/testing/session-record.ts';
-import { UpstreamSessions } from '../../sessions/upstream-sessions.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
-import type { SessionRecord } from '../../state/state-store.ts';
+import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
 import {
   answerError,
@@ -12,18 +10,39 @@ import {
   type HttpUpstream,
   startHttpUpstream,
 } from '../../upstream/testing/http-upstream.ts';
-import type { Turn } from '../turn.ts';
+import type { ListAsker } from '../list-answers.ts';
+import type { Mount } from '../mount.ts';
+import { noWorkspace } from '../workspace-record.ts';
 import { sampleMount } from './sample-mount.ts';
+import { testSource } from './test-client.ts';
 
 export type Entry = Record<string, unknown>;
 
-/** An upstream that lists one thing, page by page, and the turns of clients that ask it. */
+/** A client that asks for lists, of a mount. */
+export interface TestAsker extends ListAsker {
+  readonly mount: Mount;
+}
+
+/** `store` keeps what it has seen. Failures that are not expected are thrown. */
+export const askerOf = (mount: Mount, store: StateStore = new MemoryStore()): TestAsker => ({
+  mount,
+  source: testSource(mount, store),
+  tasks: store,
+  known: (error) =>
+    knownError(error, (unexpected) => {
+      throw unexpected;
+    }),
+});
+
+/** An upstream that lists one thing, page by page, and clients that ask it. */
 export interface ListingUpstream extends AsyncDisposable {
   readonly http: HttpUpstream;
   pages: Entry[][];
   readonly drifts: string[];
-  turn(server: Record<string, unknown>): Turn;
+  asker(server: Record<string, unknown>): TestAsker;
   session(): Promise<SessionRecord>;
+  /** A client without sessions. */
+  nobody(): SessionRecord;
   /** The response message for one page, as the upstream writes it. */
   answer(at: number): string;
 }
@@ -44,20 +63,18 @@ export async function startListingUpstream(method: string, member: string): Prom
     http,
     pages: [],
     drifts: [],
-    turn(server) {
+    asker(server) {
       const transport = new StreamableHttpUpstream({ url: `${http.origin}/mcp`, insecureTls: false });
       transports.push(transport);
       const onTextDrift = (preview: string): void => void upstream.drifts.push(preview);
-      const mount = sampleMount(server, { upstream: transport, listTtlMs: 0, onTextDrift });
-      const parts = { store, upstreamSessions: new UpstreamSessions(store) };
-      const incoming = { headers: {}, reply: new EventEmitter(), principal: '' };
-      return { mount, incoming, parts } as unknown as Turn;
+      return askerOf(sampleMount(server, { upstream: transport, listTtlMs: 0, onTextDrift }), store);
     },
     async session() {
       const record = sessionRecord({ sessionId: `${transports.length}-${Math.random()}` });
       await store.open(record);
       return record;
     },
+    nobody: () => noWorkspace('s1', '', store.now()),
     answer: (at) => JSON.stringify({ jsonrpc: '2.0', id: 1, result: result(at) }),
     async [Symbol.asyncDispose]() {
       await Promise.all(transports.map((transport) => transport.close()));

@@ -5,7 +5,7 @@ import { disabledTools } from '../../catalog/disabled-tools.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { createRedaction } from '../../../lib/redaction/redact.ts';
 import { createMount, type MountOptions } from '../create-mount.ts';
-import type { Mount } from '../turn.ts';
+import type { Mount } from '../mount.ts';
 
 /** A mount as the adapter makes it from a file, before an upstream that does nothing by itself. */
 export function sampleMount(server: Record<string, unknown> = {}, options: Partial<MountOptions> = {}): Mount {

@@ -1,0 +1,10 @@
+import { type AdapterError, rpcErrorText } from '../errors.ts';
+
+/** One JSON-RPC error for each of these requests (JSON texts of their ids). */
+export function errorText({ code, message, data }: AdapterError, idTexts: readonly string[]): string {
+  const ids = idTexts.length === 0 ? NO_ID : idTexts;
+  const texts = ids.map((idText) => rpcErrorText(code, message, idText, data));
+  return texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(',')}]`;
+}
+
+const NO_ID = ['null'];

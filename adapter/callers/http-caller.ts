@@ -1,0 +1,156 @@
+import type { ServerResponse } from 'node:http';
+
+import { AdapterError } from '../errors.ts';
+import { type Body, type Message, parseBody, toolName } from '../exchange/message.ts';
+import { isModern, saysModern } from '../exchange/modern-headers.ts';
+import type { ClientUpstream } from '../gateway/client-upstream.ts';
+import type { Mount } from '../gateway/mount.ts';
+import type { Sends } from '../gateway/paths.ts';
+import type { RequestTrace } from '../gateway/request-trace.ts';
+import { longest, requestTimeout } from '../gateway/time-limits.ts';
+import { WITHOUT_SESSION_BYTES } from '../limits.ts';
+import type { Caller } from '../path/caller.ts';
+import { failed } from '../path/ending.ts';
+import { Operation } from '../path/operation.ts';
+import type { SessionFiles } from '../sessions/session-files.ts';
+import { sessionEnd } from '../sessions/session-end.ts';
+import { INITIALIZE_TIMEOUT_MS, type SessionRegistry } from '../sessions/session-registry.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { sessionIdOf } from '../steps/in-session.ts';
+import { RequiredHeaders } from '../steps/required-headers.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { TracedRequest, Tracing } from '../telemetry/tracing.ts';
+import { HttpReply, type HttpReplyParts } from './http-reply.ts';
+import { noteArguments, noteRequest } from './noted-request.ts';
+import { sendError } from './send-error.ts';
+
+export interface HttpCallerParts extends HttpReplyParts {
+  readonly store: Pick<StateStore, 'now'>;
+  readonly sessions: Pick<SessionRegistry, 'find' | 'remove'>;
+  readonly sessionFiles: Pick<SessionFiles, 'purge'>;
+  readonly telemetry: Pick<Telemetry, 'session'>;
+  /** Undefined without traces. */
+  readonly tracing: Pick<Tracing, 'begin'> | undefined;
+  /** The audit log names the arguments of calls by their hash. Undefined without it; gives none while the key is not there. */
+  readonly hashArguments: ((argumentsText: string) => string | undefined) | undefined;
+}
+
+/** Clients of one mount over Streamable HTTP: what they send becomes operations, or is refused here. */
+export class HttpCaller {
+  readonly #mount: Mount;
+  readonly #client: ClientUpstream;
+  readonly #parts: HttpCallerParts;
+  readonly #required: RequiredHeaders;
+  readonly #sends: Sends;
+
+  constructor(mount: Mount, client: ClientUpstream, sends: Sends, parts: HttpCallerParts) {
+    this.#mount = mount;
+    this.#client = client;
+    this.#parts = parts;
+    this.#required = new RequiredHeaders(mount.requiredHeaders);
+    this.#sends = sends;
+  }
+
+  /**
+   * Asked before more than a little of a body is read: how many bytes of it there is use for. Throws for callers that get
+   * nothing in any case.
+   */
+  async largestBody(caller: Caller): Promise<number> {
+    const { headers, facts, principal } = caller;
+    this.#required.check(headers);
+    if (headers['mcp-session-id'] !== undefined) {
+      facts.sessionId = sessionIdOf(caller);
+      await this.#parts.sessions.find(this.#mount.serverId, facts.sessionId, principal);
+      return Infinity;
+    }
+    return saysModern(headers) ? Infinity : WITHOUT_SESSION_BYTES;
+  }
+
+  /** Answers a request that is refused whatever it says; `bytes` are what has been read of it, perhaps nothing. */
+  refuse(reply: ServerResponse, caller: Caller, error: AdapterError, bytes: Buffer): void {
+    if (bytes.length === 0) return sendError(reply, caller, error, []);
+    const body = parseBody(bytes);
+    const ids =
+      'code' in body ? [body.idText] : body.messages.flatMap((one) => (one.kind === 'request' ? one.idText : []));
+    sendError(reply, caller, error, ids);
+  }
+
+  post(res: ServerResponse, caller: Caller, bytes: Buffer): void {
+    const body = parseBody(bytes);
+    if ('code' in body) {
+      this.#trace('POST', res, caller, undefined);
+      const code = body.code === -32700 ? 'parse_error' : 'invalid_request';
+      return sendError(res, caller, new AdapterError(code, body.detail), [body.idText]);
+    }
+    const { hashArguments } = this.#parts;
+    noteRequest(caller, body);
+    if (hashArguments !== undefined) noteArguments(caller, body, hashArguments);
+    const kind = this.#kindOf(body, caller);
+    const operation = new Operation({
+      serverId: this.#mount.serverId,
+      method: 'POST',
+      body,
+      caller,
+      trace: this.#trace('POST', res, caller, body),
+      isModern: kind === 'sessionless' || kind === 'sessionlessCall',
+      timeoutMs: kind === 'opening' ? INITIALIZE_TIMEOUT_MS : this.#limitOf(body),
+      holdsHead: kind === 'opening',
+    });
+    const reply = new HttpReply(operation, res, this.#parts);
+    if (kind !== 'opening' || !body.batch) return this.#sends[kind](operation, reply);
+    reply.end(failed(new AdapterError('invalid_request', 'initialize must not be part of a batch.')));
+  }
+
+  get(res: ServerResponse, caller: Caller): void {
+    const trace = this.#trace('GET', res, caller, undefined);
+    const { serverId } = this.#mount;
+    const operation = new Operation({ serverId, method: 'GET', caller, trace, timeoutMs: null });
+    this.#sends.stream(operation, new HttpReply(operation, res, this.#parts));
+  }
+
+  /** Ends a session: here, upstream, and on all replicas. */
+  async delete(res: ServerResponse, caller: Caller): Promise<void> {
+    const trace = this.#trace('DELETE', res, caller, undefined);
+    const { sessions, sessionFiles, telemetry, store, known } = this.#parts;
+    try {
+      this.#required.check(caller.headers);
+      const record = await sessions.remove(this.#mount.serverId, sessionIdOf(caller), caller.principal);
+      if (record === undefined) throw new AdapterError('session_not_found');
+      telemetry.session(sessionEnd(record, 'ended', store.now()));
+      await Promise.all([this.#client.tellAndEnd({ caller, trace }, record), sessionFiles.purge(record)]);
+      caller.facts.outcome = 'ok';
+      res.writeHead(200, { 'content-length': 0, 'x-request-id': caller.facts.requestId }).end();
+    } catch (error) {
+      sendError(res, caller, known(error), []);
+    }
+  }
+
+  #kindOf({ batch, messages }: Body, { headers }: Caller): Exclude<keyof Sends, 'stream'> {
+    const [first] = messages;
+    const isCall = !batch && first?.kind === 'request' && first.method === 'tools/call';
+    if (!batch && isModern(first as Message, headers)) return isCall ? 'sessionlessCall' : 'sessionless';
+    if (isCall) return 'sessionCall';
+    return messages.some((one) => one.kind === 'request' && one.method === 'initialize') ? 'opening' : 'session';
+  }
+
+  #limitOf(body: Body): number | null {
+    const limits: (number | null)[] = [];
+    for (const message of body.messages) {
+      if (message.kind === 'request' && message.method === 'tools/call') {
+        limits.push(this.#mount.timeoutOf(toolName(message)));
+      }
+    }
+    return limits.length > 0 ? longest(limits) : requestTimeout(body);
+  }
+
+  /** Begins the span of a request; undefined without traces. */
+  #trace(
+    httpMethod: TracedRequest['httpMethod'],
+    res: ServerResponse,
+    { headers, facts, within }: Caller,
+    body: Body | undefined,
+  ): RequestTrace | undefined {
+    const { serverId, path: route } = this.#mount;
+    return this.#parts.tracing?.begin({ serverId, route, httpMethod, body, headers, reply: res, facts, within });
+  }
+}

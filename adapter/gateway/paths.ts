@@ -1,0 +1,193 @@
+import type { AdapterError, ErrorCode } from '../errors.ts';
+import type { Caller } from '../path/caller.ts';
+import { messages } from '../path/messages.ts';
+import { compose, composeWire, type Send, type Step, type WireStep } from '../path/step.ts';
+import type { SessionFiles } from '../sessions/session-files.ts';
+import type { SessionRegistry } from '../sessions/session-registry.ts';
+import type { MessageBus } from '../state/message-bus.ts';
+import type { StateStore } from '../state/state-store.ts';
+import { Breaker } from '../steps/breaker.ts';
+import { Cancellation } from '../steps/cancellation.ts';
+import { Challenges } from '../steps/challenges.ts';
+import { DisabledTools } from '../steps/disabled-tools.ts';
+import { Discovery } from '../steps/discovery.ts';
+import { InSession } from '../steps/in-session.ts';
+import { LeftCalls } from '../steps/left-calls.ts';
+import { Lists } from '../steps/lists.ts';
+import { LostSession, type Renew } from '../steps/lost-session.ts';
+import { LostStream } from '../steps/lost-stream.ts';
+import { Noted } from '../steps/noted.ts';
+import { OpenedSession } from '../steps/opened-session.ts';
+import { OpeningStream } from '../steps/opening-stream.ts';
+import { OwnAnswers } from '../steps/own-answers.ts';
+import { OwnTasks } from '../steps/own-tasks.ts';
+import { Remembered } from '../steps/remembered.ts';
+import { RequiredHeaders } from '../steps/required-headers.ts';
+import { StreamElsewhere } from '../steps/stream-elsewhere.ts';
+import { TimeLimit } from '../steps/time-limit.ts';
+import { ToolSteps } from '../steps/tool-steps.ts';
+import { UpstreamRevision } from '../steps/upstream-revision.ts';
+import { UpstreamSession } from '../steps/upstream-session.ts';
+import { VisiblePrompts } from '../steps/visible-prompts.ts';
+import { VisibleTools } from '../steps/visible-tools.ts';
+import { VisibleUi } from '../steps/visible-ui.ts';
+import { Workspace } from '../steps/workspace.ts';
+import { askUpstream } from './ask-upstream.ts';
+import type { ClientUpstream } from './client-upstream.ts';
+import type { Mount } from './mount.ts';
+import { refusedHead } from './refused-head.ts';
+import type { StreamOrder } from './stream-order.ts';
+import { timeOver } from './time-over.ts';
+import type { ToolParameters } from './tool-parameters.ts';
+
+/** What the steps of all mounts are made of. */
+export interface PathParts {
+  readonly store: StateStore;
+  readonly bus: MessageBus;
+  readonly sessions: SessionRegistry;
+  readonly sessionFiles: Pick<SessionFiles, 'purge'>;
+  readonly streamOrder: StreamOrder;
+  readonly toolParameters: ToolParameters;
+  /** Whether anybody wants to know what answers say. */
+  readonly notes: boolean;
+  /** `upstream_session_termination_retries` */
+  readonly terminationRetries: number;
+  readonly baseUrl: (request: Caller['request']) => string;
+  /** Why no session can be opened here now; undefined when one can. */
+  readonly refusesSessions: () => ErrorCode | undefined;
+  /** Whether event streams are better opened at other replicas now. */
+  readonly leavesStreams: () => boolean;
+  /** Any failure as the error to answer with; what is unexpected is logged there. */
+  readonly known: (error: unknown) => AdapterError;
+}
+
+/** The steps of one kind of message, in their order: those that see messages, and those behind them that see bytes. */
+export interface Path {
+  readonly steps: readonly Step[];
+  readonly wire: readonly WireStep[];
+}
+
+/** The way of each kind of message through a mount. */
+export interface Paths {
+  /** `initialize`: opens a session. */
+  readonly opening: Path;
+  /** Messages in a session (revisions up to 2025-11-25). */
+  readonly session: Path;
+  /** Messages without one (2026-07-28). */
+  readonly sessionless: Path;
+  /** The event stream of a session (GET). */
+  readonly stream: Path;
+}
+
+/**
+ * The way of a message. All kinds share one order: who is calling, limits and leases, the breaker, what is visible, own
+ * answers, cached lists, files in, the time limit; and back: a lost session, files out, lists, telemetry around all.
+ */
+export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): Paths {
+  const { store, bus, sessions, sessionFiles, streamOrder, toolParameters, refusesSessions, known } = parts;
+  const { serverId, breaker, steps, protectedResource: resource } = mount;
+  const renew: Renew = (operation, lost) => client.renew(operation, lost);
+
+  const around = [
+    ...(parts.notes ? [new Noted()] : []),
+    ...(resource === undefined ? [] : [new Challenges({ mount, resource, client, baseUrl: parts.baseUrl })]),
+    ...(mount.requiredHeaders.length === 0 ? [] : [new RequiredHeaders(mount.requiredHeaders)]),
+  ];
+  const runsOthers = (tool: string): boolean => steps.get(tool)?.runsOthers === true;
+  const breaks = [new Breaker(serverId, breaker, runsOthers)];
+  const disabled = new DisabledTools(mount);
+  const toolSteps = new ToolSteps(mount, client, toolParameters);
+  const inSession = new InSession(sessions, runsOthers);
+  const upstreamSession = new UpstreamSession(streamOrder, renew);
+  const lists = new Lists(mount, client, store, known);
+  const visible = [
+    new VisibleTools(mount.surface, client, (call) => {
+      disabled.check(call);
+      toolSteps.of(call, true);
+    }),
+    ...(mount.texts.any ? [new VisiblePrompts(mount, client)] : []),
+    ...(mount.surface.hidesTools ? [new VisibleUi(mount.surface, client)] : []),
+  ];
+  const own = new OwnAnswers(mount, sessions);
+  const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
+
+  const declined = compose([disabled, timeLimit], messagesOf(mount, []));
+  return {
+    opening: {
+      steps: [...around, new OpenedSession({ mount, client, sessions, store, refusesSessions }), ...breaks, timeLimit],
+      wire: [],
+    },
+    session: {
+      steps: [
+        ...around,
+        inSession,
+        ...breaks,
+        disabled,
+        own,
+        upstreamSession,
+        ...visible,
+        lists,
+        new Remembered(store),
+        toolSteps,
+        // A task is known before anything else is made of the answer that brings it.
+        new OwnTasks(store),
+        new Cancellation(bus, (error) => void known(error)),
+        timeLimit,
+      ],
+      wire: [new LostSession(renew, parts.terminationRetries)],
+    },
+    sessionless: {
+      steps: [
+        ...around,
+        new UpstreamRevision(mount.era, client, toolParameters, () => store.now(), declined),
+        ...breaks,
+        disabled,
+        own,
+        ...visible,
+        lists,
+        new Discovery(mount, client),
+        new Workspace({ steps, sessions, sessionFiles, store, refusesSessions }),
+        toolSteps,
+        timeLimit,
+      ],
+      wire: [],
+    },
+    stream: {
+      steps: [
+        ...around,
+        inSession,
+        ...breaks,
+        new StreamElsewhere(parts.leavesStreams),
+        upstreamSession,
+        new OpeningStream(streamOrder),
+        lists,
+        new LeftCalls(steps, store),
+      ],
+      wire: [new LostStream({ client, upstream: mount.upstream, bus })],
+    },
+  };
+}
+
+/** Where each kind of message is sent. */
+export type Sends = Readonly<Record<keyof Paths | 'sessionCall' | 'sessionlessCall', Send>>;
+
+/** The paths, each as one; a single tool call passes by what concerns other messages only, and these by what concerns calls. */
+export function sends(mount: Mount, { opening, session, sessionless, stream }: Paths): Sends {
+  const on = ({ steps, wire }: Path, concerned: (step: Step) => boolean = () => true): Send =>
+    compose(steps.filter(concerned), messagesOf(mount, wire));
+  const isForCalls = ({ concerns }: Step): boolean => concerns !== 'others';
+  const isForOthers = ({ concerns }: Step): boolean => concerns !== 'calls';
+  return {
+    opening: on(opening),
+    session: on(session),
+    sessionCall: on(session, isForCalls),
+    sessionless: on(sessionless, isForOthers),
+    sessionlessCall: on(sessionless, isForCalls),
+    stream: on(stream),
+  };
+}
+
+function messagesOf(mount: Mount, wire: readonly WireStep[]): Send {
+  const refused = (head: Parameters<typeof refusedHead>[1]): AdapterError | undefined => refusedHead(mount, head);
+  return messages({ dropped: mount.dropped, refused }, composeWire(wire, askUpstream(mount)));
+}

@@ -1,0 +1,72 @@
+import type { AdapterError } from '../errors.ts';
+import type { Answer } from '../exchange/answer.ts';
+import type { Body, Request } from '../exchange/message.ts';
+import type { Outcome } from '../path/ending.ts';
+import type { Operation } from '../path/operation.ts';
+import type { Reply } from '../path/reply.ts';
+import type { FileRecord } from '../state/file-records.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import type { ToolSource } from './tool-source.ts';
+import type { SessionTools } from './tool-surface.ts';
+
+/** What the adapter does to the calls of one tool, before and after the upstream. */
+export interface ToolStep {
+  /**
+   * Whether a call makes something that must belong to a session: a file, or the permission to upload one. For a client
+   * without sessions one is opened then (see workspaces.ts).
+   */
+  readonly needsHome: boolean;
+  /** Calls of other tools come from this one, which count as in flight themselves. */
+  readonly runsOthers?: true;
+  prepare(call: ToolCall): Promise<PreparedCall>;
+  /** A call that went on without its reply, whose response comes on a stream of this session. */
+  takeUp?(call: Pick<ToolCall, 'caller' | 'record'>, left: LeftCall): TakenUpCall;
+}
+
+/** What is kept of a call that goes on without its reply. */
+export interface LeftCall {
+  readonly tool: string;
+  /** What it was told to write, or may have written. */
+  readonly file: FileRecord;
+}
+
+/** As of a forwarded call (see PreparedCall). */
+export interface TakenUpCall {
+  readonly onResponse: (text: string) => Promise<Answer>;
+  readonly onEnd: () => Promise<void>;
+}
+
+/** A single tools/call; batches never come here. `record` is that of a workspace where the client has no sessions. */
+export interface ToolCall {
+  readonly caller: Operation['caller'];
+  readonly trace: Operation['trace'];
+  /** Aborted, with an AdapterError, once nobody waits for the call any more. */
+  readonly signal: Reply['signal'];
+  /** The upstream's tools as this client sees them. */
+  readonly source: ToolSource;
+  /** All tools that this client may call. */
+  readonly tools: () => Promise<SessionTools>;
+  readonly record: SessionRecord;
+  readonly body: Body;
+  readonly request: Request;
+  readonly tool: string;
+  /** Milliseconds, null for none. */
+  readonly timeoutMs: number | null;
+}
+
+export type PreparedCall =
+  /** The call goes no further: the JSON text of its result. */
+  | { readonly kind: 'result'; readonly result: string }
+  | { readonly kind: 'error'; readonly error: AdapterError; readonly data?: Record<string, unknown> }
+  | {
+      readonly kind: 'forward';
+      /** What goes upstream; the client's own body where nothing was changed. */
+      readonly body: Body;
+      /** Sees the JSON text of the response message and says what the client gets. */
+      readonly onResponse?: (text: string) => Promise<Answer> | Answer;
+      /**
+       * Called once, when the operation is over, however it ended. `goesOn`: the call runs on, and its response comes on
+       * another stream. Never fails.
+       */
+      readonly onEnd?: (outcome: Outcome, goesOn?: boolean) => Promise<void> | undefined;
+    };

@@ -1,0 +1,20 @@
+import type { IncomingHttpHeaders } from 'node:http';
+
+import type { Holder } from '../byte-account.ts';
+import type { RequestFacts } from '../gateway/request-facts.ts';
+import type { RequestTrace } from '../gateway/request-trace.ts';
+
+/** Who asks, past authentication. */
+export interface Caller {
+  readonly headers: IncomingHttpHeaders;
+  /** How the client reached us, as the connection or a trusted proxy says. */
+  readonly request: { readonly protocol: string; readonly host: string; readonly ip?: string };
+  /** Hash of the caller's token, '' when authentication is off. */
+  readonly principal: string;
+  /** For whom what waits is counted. */
+  readonly holder: Holder;
+  /** What log and telemetry say about it; filled in on the way. */
+  readonly facts: RequestFacts;
+  /** The request whose code makes this one (code mode), where that is traced. */
+  readonly within?: RequestTrace | undefined;
+}

@@ -1,0 +1,128 @@
+import { KeptParts } from '../../lib/stream/kept-parts.ts';
+import { AdapterError } from '../errors.ts';
+import { EnvelopeScan } from '../exchange/envelope-scan.ts';
+import { jsonVerdict } from '../exchange/json-verdict.ts';
+import { renameReserved, withoutReserved } from '../exchange/reserved-meta.ts';
+import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES, WHOLE_ANSWER_BYTES } from '../limits.ts';
+import { failed } from './ending.ts';
+import type { BodyReader, Reading } from './reading.ts';
+import { ReplyMessage } from './reply-message.ts';
+
+/**
+ * An answer that is one whole body.
+ *
+ *     collect ──end──▶ one message
+ *        └──large, and nobody reads it──▶ pass: an open message, chunk by chunk
+ */
+export class JsonMessages implements BodyReader {
+  readonly #reading: Reading;
+  readonly #parts = new KeptParts();
+  /** Of what passes chunk by chunk. */
+  #passing: EnvelopeScan | undefined;
+  /** A large answer that has to be read before it passes, though nobody asked for it. */
+  #isReadWhole = false;
+
+  constructor(reading: Reading) {
+    this.#reading = reading;
+  }
+
+  push(chunk: Buffer): void {
+    if (this.#passing !== undefined) return this.#pass(this.#passing, chunk);
+    const reading = this.#reading;
+    this.#parts.push(chunk);
+    const { size } = this.#parts;
+    if (size > UNCOUNTED_BYTES && !reading.count(size)) return;
+    if (!reading.reads && !this.#isReadWhole && size > WHOLE_ANSWER_BYTES && this.#startsPassing()) return;
+    if (size <= MAX_ANSWER_BYTES) return;
+    const error = new AdapterError('upstream_failed', 'The answer of the upstream server is too large.');
+    reading.abort(failed(error));
+  }
+
+  end(): Promise<void> | undefined {
+    if (this.#passing !== undefined) return this.#reading.finish('ok');
+    const message = this.#whole();
+    if (this.#reading.isOver) return undefined;
+    const outcome = this.#reading.head.status < 400 ? 'ok' : 'upstream_failed';
+    const pending = message && this.#reading.message(message);
+    if (pending === undefined) return this.#reading.finish(outcome);
+    return pending.then(() => this.#reading.finish(outcome));
+  }
+
+  /** The message; undefined where there is none, or none that may pass. */
+  #whole(): ReplyMessage | undefined {
+    const reading = this.#reading;
+    const { operation, head } = reading;
+    const { awaited } = operation;
+    const all = this.#parts.all;
+    if (this.#parts.size === 0) return undefined;
+    if (operation.idTexts.length === 0 && head.headers['content-type']?.startsWith('text/') === true) {
+      return new ReplyMessage('opaque', all);
+    }
+    const isBytes = !reading.reads;
+    const text = this.#parts.whole().toString(isBytes ? 'latin1' : 'utf8');
+    const scan = new EnvelopeScan(isBytes);
+    scan.push(text);
+    const verdict = jsonVerdict(scan, head.status, awaited);
+    if (verdict === 'pass') return new ReplyMessage('opaque', all);
+    if (verdict !== 'answer' && verdict !== 'stray') return this.#refuse(verdict);
+    // A session is opened by an answer that says so with its status as well.
+    if ((operation.holdsHead && head.status >= 300) || (scan.isArray && !takesArrays(operation))) {
+      return this.#refuse('kind');
+    }
+    if (verdict === 'stray' && !takesStrays(operation)) return this.#refuse('unasked');
+    // Nothing more can come.
+    awaited.seeAll();
+    const cleared = scan.reserved === undefined ? text : withoutReserved(text);
+    const bytes = cleared === text ? all : [Buffer.from(cleared, isBytes ? 'latin1' : 'utf8')];
+    const kind = verdict === 'answer' ? 'response' : 'stray';
+    return new ReplyMessage(kind, bytes, { scan, text: isBytes ? undefined : cleared });
+  }
+
+  #refuse(refusal: Parameters<Reading['refuse']>[0]): undefined {
+    this.#reading.refuse(refusal);
+  }
+
+  /** False: it has to be read as a whole before it leaves. */
+  #startsPassing(): boolean {
+    const reading = this.#reading;
+    const { operation } = reading;
+    const scan = new EnvelopeScan(true);
+    for (const chunk of this.#parts.all) {
+      scan.push(chunk.toString('latin1'));
+      if (scan.reserved !== undefined) this.#isReadWhole = true;
+    }
+    const problem = scan.problem ?? (scan.isArray && !takesArrays(operation) ? 'kind' : undefined);
+    if (problem !== undefined) {
+      reading.refuse(problem);
+      return true;
+    }
+    // It may be a list that was asked for elsewhere.
+    if (scan.begunId !== undefined && !operation.isGet && !operation.awaited.awaits(scan.begunId)) {
+      this.#isReadWhole = true;
+    }
+    if (this.#isReadWhole || scan.isComplete) return false;
+    this.#passing = scan;
+    const begun = this.#parts.all;
+    this.#parts.clear();
+    reading.count(0);
+    // What passes is not waited for: whoever writes it holds the upstream back.
+    void reading.message(new ReplyMessage('response', begun, { isOpen: true }));
+    return true;
+  }
+
+  #pass(scan: EnvelopeScan, chunk: Buffer): void {
+    const reading = this.#reading;
+    scan.push(chunk.toString('latin1'));
+    for (const { start, end } of scan.reserved ?? []) renameReserved(chunk, start, end);
+    const { head, operation } = reading;
+    const verdict = scan.problem ?? (scan.isComplete ? jsonVerdict(scan, head.status, operation.awaited) : 'answer');
+    if (verdict !== 'answer' && verdict !== 'pass') return reading.breakOff(verdict === 'stray' ? 'unasked' : verdict);
+    void reading.data(chunk, false);
+  }
+}
+
+/** Only the revision with batches has arrays, and clients of others with sessions read them all the same. */
+const takesArrays = ({ isModern, holdsHead }: Reading['operation']): boolean => !isModern && !holdsHead;
+
+/** In a session, what was asked for elsewhere may come here. */
+const takesStrays = takesArrays;

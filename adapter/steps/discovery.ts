@@ -1,0 +1,44 @@
+import { listedOwn } from '../catalog/catalog.ts';
+import type { ClientUpstream } from '../gateway/client-upstream.ts';
+import { firstSeen } from '../gateway/first-seen.ts';
+import { withGreeting } from '../gateway/greeting.ts';
+import type { Mount } from '../gateway/mount.ts';
+import type { Operation } from '../path/operation.ts';
+import { PassedReply, type Reply } from '../path/reply.ts';
+import type { ReplyMessage } from '../path/reply-message.ts';
+import type { Send, Step } from '../path/step.ts';
+
+/** What a server says of itself to clients without sessions (`server/discover`), with what the adapter adds to it. */
+export class Discovery implements Step {
+  readonly concerns = 'others';
+  readonly #mount: Pick<Mount, 'texts' | 'surface' | 'resources'>;
+  readonly #client: ClientUpstream;
+
+  constructor(mount: Pick<Mount, 'texts' | 'surface' | 'resources'>, client: ClientUpstream) {
+    this.#mount = mount;
+    this.#client = client;
+  }
+
+  send(operation: Operation, reply: Reply, next: Send): void {
+    const { texts, surface, resources } = this.#mount;
+    const own = { tools: listedOwn(surface.catalog).length > 0, resources: resources !== undefined };
+    const isShown = operation.request?.method === 'server/discover' && (own.tools || own.resources || texts.any);
+    if (!isShown) return next(operation, reply);
+    const first = firstSeen(texts, this.#client.source(operation, reply), operation.session);
+    next(operation, new GreetedReply(reply, (text) => withGreeting(texts, text, first, own)));
+  }
+}
+
+class GreetedReply extends PassedReply {
+  readonly #shown: (text: string) => Promise<string>;
+
+  constructor(next: Reply, shown: (text: string) => Promise<string>) {
+    super(next, true);
+    this.#shown = shown;
+  }
+
+  override async message(message: ReplyMessage): Promise<void> {
+    if (message.kind !== 'response') return this.next.message(message);
+    return this.next.message(message.with(await this.#shown(message.text())));
+  }
+}

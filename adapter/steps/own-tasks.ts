@@ -1,0 +1,59 @@
+import type { Message } from '../exchange/message.ts';
+import { checked } from '../gateway/checked.ts';
+import { eachMessage } from '../gateway/each-message.ts';
+import { ownTasks, requireOwnTasks, type TaskStore } from '../gateway/session-tasks.ts';
+import type { Operation } from '../path/operation.ts';
+import { PassedReply, type Reply } from '../path/reply.ts';
+import type { ReplyMessage } from '../path/reply-message.ts';
+import type { Send, Step } from '../path/step.ts';
+
+/** A session gets at the tasks that were made for it, and sees no others. */
+export class OwnTasks implements Step {
+  readonly #store: TaskStore;
+
+  constructor(store: TaskStore) {
+    this.#store = store;
+  }
+
+  send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
+    const { messages } = operation.body;
+    let isAbout = false;
+    let asks = false;
+    for (const message of messages) {
+      if (message.kind === 'response') continue;
+      if (message.method.startsWith('tasks/')) isAbout = true;
+      if (asksForTasks(message)) asks = true;
+    }
+    const behind = asks ? new TasksReply(operation, reply, this.#store) : reply;
+    if (isAbout) return this.#check(operation, behind, next);
+    next(operation, behind);
+    return undefined;
+  }
+
+  async #check(operation: Operation, reply: Reply, next: Send): Promise<void> {
+    await requireOwnTasks(this.#store, operation.session, operation.body.messages);
+    next(operation, reply);
+  }
+}
+
+function asksForTasks(message: Message): boolean {
+  return message.kind === 'request' && (message.params['task'] !== undefined || message.method === 'tasks/list');
+}
+
+class TasksReply extends PassedReply {
+  readonly #operation: Operation;
+  readonly #store: TaskStore;
+
+  constructor(operation: Operation, next: Reply, store: TaskStore) {
+    super(next, true);
+    this.#operation = operation;
+    this.#store = store;
+  }
+
+  override async message(message: ReplyMessage): Promise<void> {
+    if (message.kind !== 'response' || message.streamed !== undefined) return this.next.message(message);
+    const { session } = this.#operation;
+    const text = await eachMessage(checked(message.text()), (one) => ownTasks(this.#store, session, one));
+    return this.next.message(message.with(text));
+  }
+}

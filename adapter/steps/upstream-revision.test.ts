@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+
+import { MODERN_REVISION } from '../exchange/message.ts';
+import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
+import { sampleMount } from '../gateway/testing/sample-mount.ts';
+import { ToolParameters } from '../gateway/tool-parameters.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
+import type { Era } from '../upstream/era.ts';
+import { pass, refusal, sampleClient, sampleOperation, through } from './testing/step-scene.ts';
+import { UpstreamRevision } from './upstream-revision.ts';
+
+const headers = { 'mcp-protocol-version': MODERN_REVISION, 'mcp-method': 'ping' };
+const META = { 'io.modelcontextprotocol/protocolVersion': MODERN_REVISION };
+const ping = (own: Record<string, string> = headers) =>
+  sampleOperation(
+    { id: 1, method: 'ping', params: { _meta: META } },
+    { isModern: true, caller: { headers: own, principal: 'me' } },
+  );
+
+function scene(era: () => Promise<Era>) {
+  const mount = sampleMount();
+  const declined: unknown[] = [];
+  const step = new UpstreamRevision(
+    { era },
+    sampleClient(mount),
+    new ToolParameters(),
+    () => 7,
+    (operation, reply) => {
+      declined.push(operation);
+      void reply.end({ outcome: 'ok' });
+    },
+  );
+  return { step, declined };
+}
+
+describe('a message without a session', () => {
+  test.each(['modern', 'unknown'] as const)('passes to an upstream that speaks so: %s', async (era) => {
+    const { operation } = await through(scene(async () => era).step, ping());
+    expect(operation.session).toMatchObject({ serverId: 's1', principal: 'me', createdAt: 7 });
+    expect(isWorkspace(operation.session)).toBe(true);
+    expect(operation.sessionId).toBeUndefined();
+  });
+
+  test('is refused where the upstream wants sessions, or cannot be reached', async () => {
+    expect(await refusal(scene(async () => 'legacy').step, ping())).toMatchObject({ code: 'legacy_upstream' });
+    const cause = new Error('away');
+    const away = scene(() => Promise.reject(cause)).step;
+    expect(await refusal(away, ping())).toMatchObject({ code: 'upstream_unreachable', cause });
+  });
+
+  test('is refused by an upstream of another revision in its own words', async () => {
+    const { step, declined } = scene(async () => 'declined');
+    const operation = ping();
+    expect(await pass(step, operation)).toBeUndefined();
+    expect(declined).toEqual([operation]);
+  });
+
+  test('is refused where its headers say something else', async () => {
+    const { step } = scene(async () => 'modern');
+    expect(await refusal(step, ping({ ...headers, 'mcp-method': 'other' }))).toMatchObject({ code: 'header_mismatch' });
+    expect(await refusal(step, ping({ ...headers, 'mcp-param-x': '1' }))).toMatchObject({ code: 'header_mismatch' });
+  });
+
+  test('is asked about with the headers of its client', async () => {
+    const upstream = new FakeUpstream();
+    const mount = sampleMount({ upstream: { client_headers: { passthrough: ['X-Tenant'] } } }, { upstream });
+    const client = sampleClient(mount);
+    const step = new UpstreamRevision(
+      mount.era,
+      client,
+      new ToolParameters(),
+      () => 0,
+      () => expect.fail(),
+    );
+    const passed = through(step, ping({ ...headers, 'x-tenant': 'blue' }));
+    expect(upstream.last.request.headers).toEqual(expect.arrayContaining(['blue']));
+    upstream.last.json(503).data('{}').end();
+    await passed;
+  });
+});
