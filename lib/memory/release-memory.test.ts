@@ -4,12 +4,16 @@ import { isWorthIt } from './release-memory.ts';
 const MIB = 1 << 20;
 
 test.each([
-  ['at first', 100, undefined, 0.1, true],
-  ['while it is busy', 400, 100, 0.6, false],
-  ['before the first time while it is busy', 400, undefined, 0.6, false],
-  ['when a storm is over', 400, 100, 0.1, true],
-  ['when little has come', 120, 100, 0.1, false],
-  ['when more has come', 127, 100, 0.1, true],
-])('T17: memory is given back %s: %s MiB after %s with load %s: %s', (_when, resident, settled, load, expected) => {
-  expect(isWorthIt(resident * MIB, settled === undefined ? undefined : settled * MIB, load)).toBe(expected);
-});
+  ['after a start', 100, undefined, 1, true],
+  ['while it is busy', 400, 100, 0, false],
+  ['before the first time while it is busy', 400, undefined, 0, false],
+  ['between two bursts', 400, 100, 3, false],
+  ['when a storm is over for a minute', 400, 100, 4, true],
+  ['when little has come', 120, 100, 9, false],
+  ['when more has come', 127, 100, 9, true],
+])(
+  'T17: memory is given back %s: %s MiB after %s, quiet for %s looks: %s',
+  (_when, resident, settled, quiet, expected) => {
+    expect(isWorthIt(resident * MIB, settled === undefined ? undefined : settled * MIB, quiet)).toBe(expected);
+  },
+);

@@ -2,8 +2,13 @@ import { tidyMemory } from './tidy-memory.ts';
 
 /** Looks so often. */
 const EVERY_MS = 15_000;
-/** A program that takes more of a core than this has better things to do. */
-const BUSY = 0.5;
+/** A program that takes more of a core than this is not quiet. */
+const BUSY = 0.1;
+/**
+ * So many looks in a row must have found it quiet: what has compiled goes with the memory, and a service that has a burst of calls
+ * now and then would compile it again for each.
+ */
+const QUIET_LOOKS = 4;
 /** What has come since the last time is worth a pause of some tens of milliseconds where it is so much. */
 const RISEN = 1.1;
 const RISEN_BYTES = 16 << 20;
@@ -11,10 +16,11 @@ const RISEN_BYTES = 16 << 20;
 /**
  * Whether to give memory back now.
  * @param resident in bytes; `settled`: what it was after the last time, undefined before the first
- * @param load of one core, since the last look
+ * @param quiet how many looks in a row have found the program quiet
  */
-export function isWorthIt(resident: number, settled: number | undefined, load: number): boolean {
-  return load < BUSY && (settled === undefined || resident > settled * RISEN + RISEN_BYTES);
+export function isWorthIt(resident: number, settled: number | undefined, quiet: number): boolean {
+  if (settled === undefined) return quiet > 0;
+  return quiet >= QUIET_LOOKS && resident > settled * RISEN + RISEN_BYTES;
 }
 
 /**
@@ -25,10 +31,12 @@ export function releaseMemory(everyMs = EVERY_MS): Disposable {
   let settled: number | undefined;
   let used = process.cpuUsage();
   let at = performance.now();
+  let quiet = 0;
   const look = (): void => {
     const { user, system } = process.cpuUsage(used);
     const load = (user + system) / 1000 / (performance.now() - at);
-    if (isWorthIt(process.memoryUsage.rss(), settled, load)) {
+    quiet = load < BUSY ? quiet + 1 : 0;
+    if (isWorthIt(process.memoryUsage.rss(), settled, quiet)) {
       tidyMemory();
       settled = process.memoryUsage.rss();
     }
