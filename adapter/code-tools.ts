@@ -1,6 +1,6 @@
 import type { EffectiveServer } from '../crds/config/adapter-file/effective-server.ts';
-import { type CodeModeParts, withCodeMode } from './gateway/code-mode.ts';
-import type { MountAdditions } from './gateway/create-mount.ts';
+import { type CodeModeParts, withCodeMode } from './code-mode/code-mode.ts';
+import type { MountAdditions } from './mount/create-mount.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 

@@ -5,9 +5,9 @@ import type { Redact } from '../lib/redaction/redact.ts';
 import type { Caches } from './caches.ts';
 import { type DisabledTools, disabledTools } from './catalog/disabled-tools.ts';
 import type { DefinitionKind } from './catalog/text-meanings.ts';
-import { createMount, type MountAdditions } from './gateway/create-mount.ts';
-import { toolEntries } from './gateway/settings.ts';
-import type { Mount } from './gateway/mount.ts';
+import { createMount, type MountAdditions } from './mount/create-mount.ts';
+import { toolEntries } from './tools/settings.ts';
+import type { Mount } from './mount/mount.ts';
 import type { MessageBus } from './state/message-bus.ts';
 import type { StateStore } from './state/state-store.ts';
 import { type Logger, shorten } from './telemetry/logger.ts';
@@ -15,7 +15,7 @@ import type { Telemetry } from './telemetry/telemetry.ts';
 import type { ToolNames } from './telemetry/tool-names.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
-import type { Upstream } from './upstream/upstream.ts';
+import type { Upstream } from './exchange/upstream.ts';
 
 export interface MountParts {
   readonly store: StateStore;

@@ -1,5 +1,8 @@
 import { JsonLimitError } from '../lib/json/json-limits.ts';
-import { INVALID_REQUEST, PARSE_ERROR } from './exchange/message.ts';
+
+/** JSON-RPC 2.0, section 5.1. */
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
 
 /**
  * Everything that the adapter itself may answer to a request with an error: code → HTTP status, JSON-RPC error code,

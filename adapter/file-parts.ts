@@ -1,5 +1,5 @@
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
-import type { ClientNotices } from './gateway/client-notices.ts';
+import type { ClientNotices } from './sessions/client-notices.ts';
 import type { OpenedFiles } from './open-files.ts';
 import type { SessionRegistry } from './sessions/session-registry.ts';
 import type { SharedSecret } from './shared-secret.ts';

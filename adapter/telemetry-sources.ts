@@ -1,7 +1,7 @@
 import type { ByteAccount } from './byte-account.ts';
 import type { RunningExchanges } from './exchange/running.ts';
-import type { Mount } from './gateway/mount.ts';
-import { unreachedServers } from './health.ts';
+import type { Mount } from './mount/mount.ts';
+import { unreachedServers } from './health/health.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { TelemetrySources } from './telemetry/telemetry.ts';
 

@@ -18,7 +18,7 @@ import { type Ending, failed, OK } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply, ReplyControl } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 import { errorText } from './error-text.ts';
 
 const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB or 100 messages before its answer.';

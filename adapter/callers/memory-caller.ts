@@ -4,13 +4,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { AdapterError } from '../errors.ts';
 import { argumentAt } from '../exchange/modern-headers.ts';
 import type { Body, Message } from '../exchange/message.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
-import type { Mount } from '../gateway/mount.ts';
-import { encodeHeader } from '../gateway/parameter-headers.ts';
-import type { Sends } from '../gateway/paths.ts';
-import type { ToolParameters } from '../gateway/tool-parameters.ts';
-import type { ToolCall } from '../gateway/tool-step.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { Mount } from '../mount/mount.ts';
+import { encodeHeader } from '../tools/parameter-headers.ts';
+import type { Sends } from '../path/paths.ts';
+import type { ToolParameters } from '../tools/tool-parameters.ts';
+import type { ToolCall } from '../tools/tool-step.ts';
+import type { NestedCall } from '../code-mode/nested-call.ts';
 import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import { Operation } from '../path/operation.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
@@ -21,15 +22,6 @@ import { noteArguments, noteRequest } from './noted-request.ts';
 
 /** The code gets no more than this; what stands around a result is small. */
 const MAX_CHARS = SANDBOX_LIMITS.callResultBytes + (64 << 10);
-
-export interface NestedCall {
-  readonly tool: string;
-  readonly args: Record<string, unknown>;
-  /** Filled in on the way, as those of a client's request. */
-  readonly facts: RequestFacts;
-  /** Of the message that was sent; filled in. */
-  bytes: number;
-}
 
 export interface MemoryCallerParts {
   readonly toolParameters: Pick<ToolParameters, 'of'>;

@@ -1,6 +1,6 @@
 import { elements } from '../exchange/json-scan.ts';
 import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
-import type { CallFacts } from '../gateway/request-facts.ts';
+import type { CallFacts } from '../exchange/request-facts.ts';
 import type { Caller } from '../path/caller.ts';
 import { argumentsText } from '../telemetry/audit-arguments.ts';
 

@@ -1,5 +1,5 @@
 import { AdapterError, upstreamNotJson } from '../errors.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from './upstream.ts';
 import type { Refusal } from './refusal.ts';
 
 /** Statuses that say something about the request or the moment; any other failure is the upstream's own (502). */

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { IncomingHttpHeaders, OutgoingHttpHeaders } from 'node:http';
 
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from './upstream.ts';
 
 /** Never forwarded, whatever the configuration lists (RFC 9110, section 7.6.1). */
 const NEVER_FORWARDED = new Set([

@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 
+import { INVALID_REQUEST, PARSE_ERROR } from '../errors.ts';
 import {
   type Body,
   cancelledRequest,
-  INVALID_REQUEST,
   isResponseTo,
   type Message,
   modernRevision,
-  PARSE_ERROR,
   parseBody,
   progressToken,
   responseIds,

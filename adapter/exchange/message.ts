@@ -1,3 +1,4 @@
+import { INVALID_REQUEST, PARSE_ERROR } from '../errors.ts';
 import { isUtf8 } from 'node:buffer';
 
 import { ANSWER_LIMITS, JsonLimitError, parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
@@ -5,8 +6,6 @@ import { elements, locate, shapeProblem, type ShapeProblem } from './json-scan.t
 import { MAX_BATCH, MAX_ID_CHARS } from '../limits.ts';
 
 /** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */
-export const PARSE_ERROR = -32700;
-export const INVALID_REQUEST = -32600;
 export const METHOD_NOT_FOUND = -32601;
 
 /** The revision that speaks without sessions; everything before it is opened by `initialize`. */

@@ -8,7 +8,7 @@ import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox } from '../code-mode/sandbox.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
 import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
-import { type CallOfCode, withCodeMode } from './code-mode.ts';
+import { type CallOfCode, withCodeMode } from '../code-mode/code-mode.ts';
 import { type GatewayServer, startGatewayServer } from './testing/gateway-server.ts';
 
 const REVISION = '2025-11-25';

@@ -8,7 +8,7 @@ import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
-import { withCodeMode } from './code-mode.ts';
+import { withCodeMode } from '../code-mode/code-mode.ts';
 import { type GatewayServer, startGatewayServer } from './testing/gateway-server.ts';
 
 const REVISION = '2025-11-25';

@@ -1,8 +1,8 @@
 import { HttpCaller, type HttpCallerParts } from '../callers/http-caller.ts';
 import { MemoryCaller } from '../callers/memory-caller.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
-import { ClientUpstream, type ClientUpstreamParts } from './client-upstream.ts';
-import type { Mount } from './mount.ts';
+import { ClientUpstream, type ClientUpstreamParts } from '../mount/client-upstream.ts';
+import type { Mount } from '../mount/mount.ts';
 import { type PathParts, paths, sends } from './paths.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Path, type Paths, sends } from './paths.ts';
+import type { Path, Paths } from '../path/paths.ts';
+import { sends } from './paths.ts';
 import { sampleMount } from './testing/sample-mount.ts';
 import { everythingOn, samplePaths } from './testing/sample-paths.ts';
 

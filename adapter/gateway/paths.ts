@@ -1,6 +1,7 @@
 import type { AdapterError, ErrorCode } from '../errors.ts';
 import type { Caller } from '../path/caller.ts';
 import { messages } from '../path/messages.ts';
+import type { Path, Paths, Sends } from '../path/paths.ts';
 import { compose, composeWire, type Send, type Step, type WireStep } from '../path/step.ts';
 import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
@@ -32,13 +33,13 @@ import { VisiblePrompts } from '../steps/visible-prompts.ts';
 import { VisibleTools } from '../steps/visible-tools.ts';
 import { VisibleUi } from '../steps/visible-ui.ts';
 import { Workspace } from '../steps/workspace.ts';
-import { askUpstream } from './ask-upstream.ts';
-import type { ClientUpstream } from './client-upstream.ts';
-import type { Mount } from './mount.ts';
-import { refusedHead } from './refused-head.ts';
-import type { StreamOrder } from './stream-order.ts';
-import { timeOver } from './time-over.ts';
-import type { ToolParameters } from './tool-parameters.ts';
+import { askUpstream } from '../mount/ask-upstream.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import type { Mount } from '../mount/mount.ts';
+import { refusedHead } from '../mount/refused-head.ts';
+import type { StreamOrder } from '../sessions/stream-order.ts';
+import { timeOver } from '../mount/time-over.ts';
+import type { ToolParameters } from '../tools/tool-parameters.ts';
 
 /** What the steps of all mounts are made of. */
 export interface PathParts {
@@ -59,24 +60,6 @@ export interface PathParts {
   readonly leavesStreams: () => boolean;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
   readonly known: (error: unknown) => AdapterError;
-}
-
-/** The steps of one kind of message, in their order: those that see messages, and those behind them that see bytes. */
-export interface Path {
-  readonly steps: readonly Step[];
-  readonly wire: readonly WireStep[];
-}
-
-/** The way of each kind of message through a mount. */
-export interface Paths {
-  /** `initialize`: opens a session. */
-  readonly opening: Path;
-  /** Messages in a session (revisions up to 2025-11-25). */
-  readonly session: Path;
-  /** Messages without one (2026-07-28). */
-  readonly sessionless: Path;
-  /** The event stream of a session (GET). */
-  readonly stream: Path;
 }
 
 /**
@@ -167,9 +150,6 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     },
   };
 }
-
-/** Where each kind of message is sent. */
-export type Sends = Readonly<Record<keyof Paths | 'sessionCall' | 'sessionlessCall', Send>>;
 
 /** The paths, each as one; a single tool call passes by what concerns other messages only, and these by what concerns calls. */
 export function sends(mount: Mount, { opening, session, sessionless, stream }: Paths): Sends {

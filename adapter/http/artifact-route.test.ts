@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { knownError } from '../errors.ts';
-import { downloadUrl } from '../gateway/download-url.ts';
+import { downloadUrl } from '../artifacts/download-url.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';

@@ -1,6 +1,6 @@
 import { fastify, type FastifyInstance } from 'fastify';
 import { afterEach, expect, test } from 'vitest';
-import type { HealthObject } from '../health.ts';
+import type { HealthObject } from '../health/health.ts';
 import { healthRoute } from './health-route.ts';
 
 let app: FastifyInstance | undefined;

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 
 import { AdapterError } from '../errors.ts';
-import type { HealthObject } from '../health.ts';
+import type { HealthObject } from '../health/health.ts';
 
 export interface HealthSource {
   /** `authenticated`: the caller may see where the state store and the upstreams are. */

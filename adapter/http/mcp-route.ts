@@ -6,7 +6,7 @@ import type { ServerResponse } from 'node:http';
 
 import type { HttpCaller } from '../callers/http-caller.ts';
 import type { Caller } from '../path/caller.ts';
-import type { Mount } from '../gateway/mount.ts';
+import type { Mount } from '../mount/mount.ts';
 import { type BodyReceiver, readBody } from './body-reader.ts';
 import { answerEarly, askForBody, bringsLargeBody } from './large-body.ts';
 import { LARGE_BODY_BYTES, REQUEST_BYTES } from '../limits.ts';

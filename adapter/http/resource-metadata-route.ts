@@ -1,8 +1,8 @@
 import type { FastifyInstance } from 'fastify';
 
 import { AdapterError } from '../errors.ts';
-import { metadataPath } from '../gateway/challenge.ts';
-import type { Mount } from '../gateway/mount.ts';
+import { metadataPath } from '../mount/challenge.ts';
+import type { Mount } from '../mount/mount.ts';
 import type { Reached } from './base-url.ts';
 
 /**

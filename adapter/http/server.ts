@@ -5,7 +5,7 @@ import type { Socket } from 'node:net';
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
 import type { Authenticate } from './auth.ts';
 import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';

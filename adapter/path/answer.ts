@@ -1,5 +1,5 @@
 import type { Answer } from '../exchange/answer.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 import type { Ending } from './ending.ts';
 import type { Reply } from './reply.ts';
 import { ReplyMessage } from './reply-message.ts';

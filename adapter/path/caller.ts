@@ -1,8 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Holder } from '../byte-account.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
-import type { RequestTrace } from '../gateway/request-trace.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestTrace } from '../exchange/request-trace.ts';
 
 /** Who asks, past authentication. */
 export interface Caller {

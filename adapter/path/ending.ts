@@ -1,5 +1,5 @@
 import { AdapterError, type ErrorCode } from '../errors.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 
 /**
  * How an operation has ended: `ok`, `cached` and `answered` by the adapter itself, an error code of ours, or what has become

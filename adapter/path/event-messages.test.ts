@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { frame, replyScene, type Started } from '../callers/testing/reply-scene.ts';
 import type { FakeExchange } from '../exchange/testing/fake-upstream.ts';
 import type { StreamedAnswer } from '../exchange/answer.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 
 const LIST_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';

@@ -2,7 +2,7 @@ import { AdapterError, answersOverloaded } from '../errors.ts';
 import type { ByteShare } from '../byte-account.ts';
 import { foreignError, isForeign, refusedError } from '../exchange/foreign-answer.ts';
 import type { Refusal } from '../exchange/refusal.ts';
-import type { ResponseControl, ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseControl, ResponseHead } from '../exchange/upstream.ts';
 import { type Ending, failed, OK, type Outcome } from './ending.ts';
 import { EventMessages } from './event-messages.ts';
 import { JsonMessages } from './json-messages.ts';

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto';
 
 import { AwaitedResponses } from '../exchange/awaited-responses.ts';
 import type { Body, Request } from '../exchange/message.ts';
-import type { RequestTrace } from '../gateway/request-trace.ts';
+import type { RequestTrace } from '../exchange/request-trace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import type { UpstreamSession } from '../upstream/upstream.ts';
+import type { UpstreamSession } from '../exchange/upstream.ts';
 import type { Caller } from './caller.ts';
 
 const NO_BODY: Body = { bytes: Buffer.alloc(0), text: '', messages: [], batch: false };

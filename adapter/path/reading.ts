@@ -1,5 +1,5 @@
 import type { Refusal } from '../exchange/refusal.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 import type { Ending, Outcome } from './ending.ts';
 import type { Operation } from './operation.ts';
 import type { ReplyMessage } from './reply-message.ts';

@@ -1,4 +1,4 @@
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 import type { Ending } from './ending.ts';
 import type { ReplyMessage } from './reply-message.ts';
 

@@ -1,4 +1,4 @@
-import type { ResponseSink } from '../upstream/upstream.ts';
+import type { ResponseSink } from '../exchange/upstream.ts';
 import { failed } from './ending.ts';
 import type { Operation } from './operation.ts';
 import type { Reply } from './reply.ts';

@@ -5,7 +5,7 @@ import { AdapterError } from '../errors.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import { endUnused, handshake } from '../upstream/handshake.ts';
 import { reason } from '../upstream/ping-loop.ts';
-import type { Upstream } from '../upstream/upstream.ts';
+import type { Upstream } from '../exchange/upstream.ts';
 import { whileLocked } from './store-lock.ts';
 
 const HANDSHAKE_TIMEOUT_MS = 20_000;

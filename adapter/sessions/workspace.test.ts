@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
-import { noWorkspace, workspaceRecord } from '../gateway/workspace-record.ts';
+import { noWorkspace, workspaceRecord } from './workspace-record.ts';
 import { MemoryStore } from '../state/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { newSessionId, SessionRegistry } from './session-registry.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 
-import type { Mount } from '../gateway/mount.ts';
+import type { Mount } from '../mount/mount.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import type { Outcome } from '../path/ending.ts';
 import type { Reply } from '../path/reply.ts';

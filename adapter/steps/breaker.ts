@@ -5,7 +5,7 @@ import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 
 /** Rejects while the server's circuit breaker is open; what a probe of its half-open state has shown is told to it. */
 export class Breaker implements Step {

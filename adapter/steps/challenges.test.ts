@@ -4,7 +4,7 @@ import { AdapterError } from '../errors.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { failed } from '../path/ending.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 import { Challenges } from './challenges.ts';
 import { RecordingReply, sampleClient, sampleOperation, through } from './testing/step-scene.ts';
 

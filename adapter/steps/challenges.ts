@@ -1,14 +1,14 @@
 import { AdapterError } from '../errors.ts';
-import { metadataPath, relayedChallenge } from '../gateway/challenge.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import type { Mount } from '../gateway/mount.ts';
+import { metadataPath, relayedChallenge } from '../mount/challenge.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import type { Mount } from '../mount/mount.ts';
 import type { Caller } from '../path/caller.ts';
 import { type Ending, failed } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { ProtectedResource } from '../upstream/protected-resource.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
-import { noWorkspace } from '../gateway/workspace-record.ts';
+import { noWorkspace } from '../sessions/workspace-record.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { Discovery } from './discovery.ts';
 import { RecordingReply, sampleClient, sampleOperation, through } from './testing/step-scene.ts';

@@ -1,8 +1,8 @@
 import { listedOwn } from '../catalog/catalog.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import { firstSeen } from '../gateway/first-seen.ts';
-import { withGreeting } from '../gateway/greeting.ts';
-import type { Mount } from '../gateway/mount.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import { firstSeen } from '../lists/first-seen.ts';
+import { withGreeting } from '../lists/greeting.ts';
+import type { Mount } from '../mount/mount.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';

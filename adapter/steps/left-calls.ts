@@ -1,5 +1,5 @@
-import { LeftCalls as Left } from '../gateway/left-calls.ts';
-import type { ToolStep } from '../gateway/tool-step.ts';
+import { LeftCalls as Left } from '../artifacts/left-calls.ts';
+import type { ToolStep } from '../tools/tool-step.ts';
 import type { Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';

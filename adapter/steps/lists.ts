@@ -1,7 +1,7 @@
 import { saysListChanged } from '../exchange/list-changed.ts';
 import type { Body } from '../exchange/message.ts';
 import type { AdapterError } from '../errors.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
 import {
   asksForLists,
   cachedList,
@@ -9,8 +9,8 @@ import {
   listAnswer,
   type ListedMount,
   resumedAnswer,
-} from '../gateway/list-answers.ts';
-import type { Mount } from '../gateway/mount.ts';
+} from '../lists/list-answers.ts';
+import type { Mount } from '../mount/mount.ts';
 import { answer } from '../path/answer.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';

@@ -5,7 +5,7 @@ import { INSPECTED_BYTES } from '../limits.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Ask, WireSink, WireStep } from '../path/step.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import type { ResponseControl, ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseControl, ResponseHead } from '../exchange/upstream.ts';
 
 /** Gives the session of an operation a new upstream session. */
 export type Renew = (operation: Operation, lost: SessionRecord) => Promise<SessionRecord>;

@@ -5,7 +5,7 @@ import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../exchange/upstream.ts';
 import type { Operation } from '../path/operation.ts';
 import { LostStream } from './lost-stream.ts';
 import { sampleClient, sampleOperation } from './testing/step-scene.ts';

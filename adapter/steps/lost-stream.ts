@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { AdapterError } from '../errors.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Ask, WireSink, WireStep } from '../path/step.ts';
 import type { MessageBus } from '../state/message-bus.ts';
-import type { Upstream } from '../upstream/upstream.ts';
+import type { Upstream } from '../exchange/upstream.ts';
 import { LossWatch } from './lost-session.ts';
 
 const SECOND_STREAM_ATTEMPTS = 5;

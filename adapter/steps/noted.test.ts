@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { frame, replyScene, type Started } from '../callers/testing/reply-scene.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
 import type { Changes } from '../callers/testing/start-reply.ts';
 
 const FINE = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}';

@@ -1,11 +1,11 @@
 import { AnswerWatch, noteAnswer, noteBytes } from '../exchange/answer-watch.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
 import type { Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';
 import type { Send, Step } from '../path/step.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 
 /** Notes for telemetry what answers say of errors, and how long the upstream took. */
 export class Noted implements Step {

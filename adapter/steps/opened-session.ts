@@ -1,10 +1,10 @@
 import { listedOwn } from '../catalog/catalog.ts';
 import { AdapterError, type ErrorCode } from '../errors.ts';
 import { MODERN_REVISION, type Request } from '../exchange/message.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import { withGreeting } from '../gateway/greeting.ts';
-import type { Mount } from '../gateway/mount.ts';
-import { keptParams } from '../gateway/remembered.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import { withGreeting } from '../lists/greeting.ts';
+import type { Mount } from '../mount/mount.ts';
+import { keptParams } from '../sessions/remembered.ts';
 import type { Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
@@ -12,7 +12,7 @@ import type { ReplyMessage } from '../path/reply-message.ts';
 import type { Send, Step } from '../path/step.ts';
 import { newSessionId, type SessionRegistry } from '../sessions/session-registry.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 
 const NO_SUCH_SESSION = `The upstream server opened a session of revision ${MODERN_REVISION}, which has none.`;
 

@@ -1,9 +1,9 @@
-import type { OpeningStream as Opening, StreamOrder } from '../gateway/stream-order.ts';
+import type { OpeningStream as Opening, StreamOrder } from '../sessions/stream-order.ts';
 import type { Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
-import type { ResponseHead } from '../upstream/upstream.ts';
+import type { ResponseHead } from '../exchange/upstream.ts';
 
 /** Lets what the client sends next wait, at every replica, until its stream is open. */
 export class OpeningStream implements Step {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../exchange/answer.ts';
 import { type Body, MODERN_REVISION } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
-import { noWorkspace } from '../gateway/workspace-record.ts';
+import { noWorkspace } from '../sessions/workspace-record.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';

@@ -1,10 +1,10 @@
 import { AdapterError } from '../errors.ts';
 import type { Answer } from '../exchange/answer.ts';
-import { isOwnListOnly, ownList } from '../gateway/list-answers.ts';
-import type { Mount } from '../gateway/mount.ts';
-import { noSuchResource } from '../gateway/no-such-resource.ts';
-import { completeResult } from '../gateway/own-result.ts';
-import { ownResource, type OwnResourceRequest } from '../gateway/resources.ts';
+import { isOwnListOnly, ownList } from '../lists/list-answers.ts';
+import type { Mount } from '../mount/mount.ts';
+import { noSuchResource } from '../lists/no-such-resource.ts';
+import { completeResult } from '../exchange/own-result.ts';
+import { ownResource, type OwnResourceRequest } from '../lists/resources.ts';
 import { ANSWERED } from '../path/ending.ts';
 import { answer } from '../path/answer.ts';
 import type { Operation } from '../path/operation.ts';

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { sends } from '../gateway/paths.ts';
-import { requireOwnTasks } from '../gateway/session-tasks.ts';
+import { requireOwnTasks } from '../sessions/session-tasks.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { samplePaths } from '../gateway/testing/sample-paths.ts';
-import type { ToolStep } from '../gateway/tool-step.ts';
+import type { ToolStep } from '../tools/tool-step.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryStore } from '../state/memory-store.ts';

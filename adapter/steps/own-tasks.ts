@@ -1,7 +1,7 @@
 import type { Message } from '../exchange/message.ts';
-import { checked } from '../gateway/checked.ts';
-import { eachMessage } from '../gateway/each-message.ts';
-import { ownTasks, requireOwnTasks, type TaskStore } from '../gateway/session-tasks.ts';
+import { checked } from '../exchange/checked.ts';
+import { eachMessage } from '../exchange/each-message.ts';
+import { ownTasks, requireOwnTasks, type TaskStore } from '../sessions/session-tasks.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';

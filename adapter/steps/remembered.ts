@@ -1,4 +1,4 @@
-import { remembering } from '../gateway/remembered.ts';
+import { remembering } from '../sessions/remembered.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';

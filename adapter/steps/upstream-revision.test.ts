@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MODERN_REVISION } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
-import { ToolParameters } from '../gateway/tool-parameters.ts';
+import { ToolParameters } from '../tools/tool-parameters.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { Era } from '../upstream/era.ts';
 import { pass, refusal, sampleClient, sampleOperation, through } from './testing/step-scene.ts';

@@ -1,9 +1,9 @@
 import { AdapterError } from '../errors.ts';
 import type { Message } from '../exchange/message.ts';
 import { headerMismatch } from '../exchange/modern-headers.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import type { ToolParameters } from '../gateway/tool-parameters.ts';
-import { noWorkspace } from '../gateway/workspace-record.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import type { ToolParameters } from '../tools/tool-parameters.ts';
+import { noWorkspace } from '../sessions/workspace-record.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';

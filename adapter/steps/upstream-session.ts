@@ -1,4 +1,4 @@
-import type { StreamOrder } from '../gateway/stream-order.ts';
+import type { StreamOrder } from '../sessions/stream-order.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';

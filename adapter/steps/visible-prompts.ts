@@ -1,6 +1,6 @@
-import { checkPrompts, usesPrompts } from '../gateway/check-prompts.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import type { Mount } from '../gateway/mount.ts';
+import { checkPrompts, usesPrompts } from '../lists/check-prompts.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import type { Mount } from '../mount/mount.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';

@@ -1,10 +1,10 @@
 import { AdapterError, rpcErrorText } from '../errors.ts';
 import { elements, splice } from '../exchange/json-scan.ts';
 import { type Body, isResponseTo, type Message, type Request, toolName } from '../exchange/message.ts';
-import { checked } from '../gateway/checked.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import { eachMessage } from '../gateway/each-message.ts';
-import type { ToolSurface } from '../gateway/tool-surface.ts';
+import { checked } from '../exchange/checked.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import { eachMessage } from '../exchange/each-message.ts';
+import type { ToolSurface } from '../tools/tool-surface.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';

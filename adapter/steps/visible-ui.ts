@@ -1,8 +1,8 @@
 import { AdapterError } from '../errors.ts';
-import type { ClientUpstream } from '../gateway/client-upstream.ts';
-import { hiddenUse, usedUis } from '../gateway/hidden-ui.ts';
-import { noSuchResource } from '../gateway/no-such-resource.ts';
-import type { ToolSurface } from '../gateway/tool-surface.ts';
+import type { ClientUpstream } from '../mount/client-upstream.ts';
+import { hiddenUse, usedUis } from '../lists/hidden-ui.ts';
+import { noSuchResource } from '../lists/no-such-resource.ts';
+import type { ToolSurface } from '../tools/tool-surface.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';

@@ -1,7 +1,7 @@
 import { AdapterError, type ErrorCode } from '../errors.ts';
 import { toolName } from '../exchange/message.ts';
-import type { ToolStep } from '../gateway/tool-step.ts';
-import { workspaceRecord } from '../gateway/workspace-record.ts';
+import type { ToolStep } from '../tools/tool-step.ts';
+import { workspaceRecord } from '../sessions/workspace-record.ts';
 import type { Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { createRedaction } from '../../lib/redaction/redact.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
 import { AuditLog } from './audit-log.ts';
 import type { RequestObservation } from './telemetry.ts';
 

@@ -1,6 +1,6 @@
 import { maskIds, type Redact, type Redaction } from '../../lib/redaction/redact.ts';
 import { escapeLine } from '../../lib/redaction/escape-line.ts';
-import { callsOf, type RequestFacts } from '../gateway/request-facts.ts';
+import { callsOf, type RequestFacts } from '../exchange/request-facts.ts';
 import { AuditFile } from './audit-file.ts';
 import { shorten } from './logger.ts';
 import { toolCallResult } from './outcome-labels.ts';

@@ -1,6 +1,6 @@
 import { emptyResource } from '@opentelemetry/resources';
 import { describe, expect, it } from 'vitest';
-import type { RequestFacts } from '../gateway/request-facts.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
 import { Aggregation } from './aggregation.ts';
 import { METRIC_CATALOG } from './metric-catalog.ts';
 import { RequestMetrics } from './request-metrics.ts';

@@ -1,5 +1,5 @@
 import { type ErrorCode, ERRORS } from '../errors.ts';
-import { callsOf, type RequestFacts } from '../gateway/request-facts.ts';
+import { callsOf, type RequestFacts } from '../exchange/request-facts.ts';
 import type { Aggregation } from './aggregation.ts';
 import { Combinations } from './combinations.ts';
 import {

@@ -1,7 +1,7 @@
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
 
 import { AnswerWatch, type Noted } from '../exchange/answer-watch.ts';
-import type { ResponseControl, ResponseHead, ResponseSink } from '../upstream/upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink } from '../exchange/upstream.ts';
 
 /** One of them stands in every response of JSON-RPC. */
 const RESULT = Buffer.from('"result"');

@@ -1,8 +1,7 @@
 import type { HeldKind } from '../byte-account.ts';
 import type { Refusal } from '../exchange/refusal.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
-import type { FileKind } from '../state/file-records.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
 
 /**
  * What the parts of the adapter tell about what they do. A call costs about a microsecond: it only queues what it is
@@ -164,7 +163,7 @@ export interface DownloadObservation {
 }
 
 export interface FilesRemovedObservation {
-  readonly kind: FileKind;
+  readonly kind: 'upload' | 'artifact';
   readonly reason: RemovalReason;
   readonly files: number;
 }

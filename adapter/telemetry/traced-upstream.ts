@@ -9,8 +9,8 @@ import {
 } from '@opentelemetry/api';
 
 import type { Body } from '../exchange/message.ts';
-import type { RequestTrace } from '../gateway/request-trace.ts';
-import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../upstream/upstream.ts';
+import type { RequestTrace } from '../exchange/request-trace.ts';
+import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../exchange/upstream.ts';
 import { shorten } from './logger.ts';
 import { spanSubject, type SpanSubject } from './span-attributes.ts';
 import { endSpan, failureType, SpannedResponse } from './spanned-response.ts';

@@ -8,9 +8,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Body, parseBody } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from '../exchange/testing/reply-server.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
-import type { RequestTrace } from '../gateway/request-trace.ts';
-import type { ResponseControl, ResponseSink, UpstreamRequest } from '../upstream/upstream.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestTrace } from '../exchange/request-trace.ts';
+import type { ResponseControl, ResponseSink, UpstreamRequest } from '../exchange/upstream.ts';
 import { Tracing } from './tracing.ts';
 
 const TRACE = '0af7651916cd43dd8448eb211c80319c';

@@ -10,8 +10,8 @@ import {
 } from '@opentelemetry/sdk-trace';
 
 import type { Body } from '../exchange/message.ts';
-import type { RequestFacts } from '../gateway/request-facts.ts';
-import type { RequestTrace } from '../gateway/request-trace.ts';
+import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestTrace } from '../exchange/request-trace.ts';
 import { shorten } from './logger.ts';
 import { errorType } from './outcome-labels.ts';
 import { spanSubject } from './span-attributes.ts';

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { packageVersion } from '../../lib/package-version.ts';
 import { MODERN_REVISION } from '../exchange/message.ts';
 import { ownRequest } from './own-request.ts';
-import type { Upstream } from './upstream.ts';
+import type { Upstream } from '../exchange/upstream.ts';
 
 /** `_meta` of the adapter's own requests in the sessionless revision (MCP 2026-07-28, per-request metadata). */
 export const MODERN_META = {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { ResponseControl, ResponseSink } from './upstream.ts';
+import type { ResponseControl, ResponseSink } from '../exchange/upstream.ts';
 import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
 
 describe('the id of an event', () => {

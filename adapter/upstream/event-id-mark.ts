@@ -1,5 +1,5 @@
 import { FrameSplitter } from '../exchange/sse-frames.ts';
-import type { ResponseControl, ResponseHead, ResponseSink } from './upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink } from '../exchange/upstream.ts';
 
 /**
  * Event ids of Streamable HTTP reach the client as the upstream gave them, so that any replica can resume a stream.

@@ -1,5 +1,5 @@
 import { type OwnAnswer, ownRequest } from './own-request.ts';
-import type { Upstream, UpstreamSession } from './upstream.ts';
+import type { Upstream, UpstreamSession } from '../exchange/upstream.ts';
 
 const END_TIMEOUT_MS = 5_000;
 

@@ -10,7 +10,7 @@ import { MemoryStore } from '../state/memory-store.ts';
 import { LegacySseUpstream } from './legacy-sse.ts';
 import { ownBody } from './own-request.ts';
 import { type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, UpstreamSession } from './upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, UpstreamSession } from '../exchange/upstream.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 import type { ByteAccount } from '../byte-account.ts';
 import { LOG_BYTES } from '../limits.ts';

@@ -21,7 +21,7 @@ import { eventId, parseEventId, requestCarrier, STREAM_CARRIER } from './carrier
 import { messageFrame } from '../exchange/sse-frames.ts';
 import { SseConnection } from './sse-connection.ts';
 import { SseExchange } from './sse-exchange.ts';
-import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
+import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../exchange/upstream.ts';
 import { MAX_ID_CHARS } from '../limits.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;

@@ -6,7 +6,7 @@ import type {
   Upstream,
   UpstreamRequest,
   UpstreamSession,
-} from './upstream.ts';
+} from '../exchange/upstream.ts';
 
 /** The end of a request to an upstream. */
 export interface UpstreamCall {

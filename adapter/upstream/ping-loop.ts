@@ -5,7 +5,7 @@ import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import { handshake, HandshakeFailed } from './handshake.ts';
 import { MODERN_META, modernHeaders } from './era.ts';
 import { ownRequest } from './own-request.ts';
-import type { Upstream, UpstreamSession } from './upstream.ts';
+import type { Upstream, UpstreamSession } from '../exchange/upstream.ts';
 
 export interface PingPolicy {
   readonly intervalMs: number;

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-import type { ResponseHead, ResponseSink } from './upstream.ts';
+import type { ResponseHead, ResponseSink } from '../exchange/upstream.ts';
 import { MAX_HELD_CHARS, MAX_HELD_FRAMES, LOG_BYTES } from '../limits.ts';
 
 /** The client's side of one exchange: keeps the order head, data, end, waits for a slow client, and cleans up once. */

@@ -1,6 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-import type { StartupHealth } from '../health.ts';
+export interface StartupHealth {
+  ready_within_wait_budget: boolean;
+  max_start_wait_seconds: number;
+  waited_seconds: number;
+  not_ready_servers: string[];
+}
 
 const FIRST_PAUSE_MS = 1000;
 const LONGEST_PAUSE_MS = 5000;

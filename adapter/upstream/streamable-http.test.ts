@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { PAUSE_MS } from '../../lib/stream/small-parts.ts';
 import { StreamableHttpUpstream } from './streamable-http.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';
-import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from './upstream.ts';
+import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../exchange/upstream.ts';
 import { ownBody } from './own-request.ts';
 
 /** Collects what an exchange reports. */

@@ -6,7 +6,13 @@ import { ANYWHERE, type ConnectRules, guardedConnector } from '../../lib/net/gua
 import { MOST_OF_A_TURN, PAUSE_MS, SmallParts } from '../../lib/stream/small-parts.ts';
 import { turnBudget } from '../../lib/stream/turn-budget.ts';
 import { MarkedEventIds, ownEventId } from './event-id-mark.ts';
-import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from './upstream.ts';
+import type {
+  ResponseControl,
+  ResponseSink,
+  Upstream,
+  UpstreamRequest,
+  UpstreamSession,
+} from '../exchange/upstream.ts';
 
 const CONNECT_TIMEOUT_MS = 10_000;
 /**

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
-import type { Path, Paths } from '../../adapter/gateway/paths.ts';
+import type { Path, Paths } from '../../adapter/path/paths.ts';
 import { everythingOn, samplePaths } from '../../adapter/gateway/testing/sample-paths.ts';
 import { ROOT } from '../suite/command.ts';
 
@@ -17,7 +17,7 @@ upstream's end.**
       callers/memory-caller.ts a call that code makes, without HTTP                  legacy-sse.ts
                  │                                                                        ▲
                  ▼                                                                        │
-      steps, in the order of gateway/paths.ts  ──▶  path/messages.ts  ──▶  wire steps  ──▶  gateway/ask-upstream.ts
+      steps, in the order of gateway/paths.ts  ──▶  path/messages.ts  ──▶  wire steps  ──▶  mount/ask-upstream.ts
                  │                                  bytes become messages
                  ▼
       callers/http-reply.ts    what the client reads: one body, or an event stream
@@ -31,6 +31,30 @@ upstream's end.**
   its list; a tool call passes by what concerns other messages only, and these by what concerns calls.
 - **Messages** (\`path/messages.ts\`) is the one place that reads answers of upstreams: whole bodies and event streams, against the
   limits of \`limits.ts\`. What nobody wants to read passes as bytes, uncopied.
+
+## The folders
+
+Each knows only those above it; \`folders.test.ts\` holds the order. \`app.ts\` puts them together.
+
+| Folder | What stands there |
+| --- | --- |
+| \`exchange/\` | messages and bytes: JSON, events, headers, what an upstream is |
+| \`catalog/\` | definitions as models may see them: cleaned, shortened, compared; all pure |
+| \`telemetry/\` | logs, metrics, traces, the audit log |
+| \`state/\` | what replicas share: memory, SQLite, Redis |
+| \`path/\` | the shape of a message's way: operations, replies, steps |
+| \`upstream/\` | transports, the breaker, pings |
+| \`sessions/\` | sessions with their limits, and what belongs to one |
+| \`files/\` | bytes on disks and in S3, locks, signed URLs |
+| \`cleanup/\` | what expires goes |
+| \`tools/\` | which tools a client sees, and what is done to their calls |
+| \`lists/\` | lists as a client sees them: tools, prompts, resources |
+| \`uploads/\`, \`artifacts/\` | files into tools, and out of them |
+| \`mount/\` | one mounted server, and what the adapter asks it for its clients |
+| \`code-mode/\` | search in tools, and code that calls them |
+| \`health/\` | how the replica is |
+| \`steps/\`, \`callers/\`, \`gateway/\` | what this page is about |
+| \`http/\` | the server and its routes |
 
 ## The lists
 

@@ -9,7 +9,7 @@ import type { Message } from '../../exchange/message.ts';
 import type { Refusal } from '../../exchange/refusal.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
 import { type Ending, failed, type Outcome } from '../../path/ending.ts';
-import type { RequestFacts } from '../../gateway/request-facts.ts';
+import type { RequestFacts } from '../../exchange/request-facts.ts';
 import { messages } from '../../path/messages.ts';
 import { Operation } from '../../path/operation.ts';
 import { PassedReply, type Reply } from '../../path/reply.ts';
@@ -20,7 +20,7 @@ import { LossWatch } from '../../steps/lost-session.ts';
 import { Noted } from '../../steps/noted.ts';
 import { TimeLimit } from '../../steps/time-limit.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
-import type { ResponseHead, Upstream } from '../../upstream/upstream.ts';
+import type { ResponseHead, Upstream } from '../../exchange/upstream.ts';
 import { HttpReply } from '../http-reply.ts';
 
 /** What is different about an operation, and what listens to its reply. */

@@ -1,4 +1,4 @@
-import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest } from '../../upstream/upstream.ts';
+import type { ResponseControl, ResponseSink, Upstream, UpstreamRequest } from '../upstream.ts';
 
 /** One exchange that the adapter has started with the fake upstream; the test answers it step by step. */
 export class FakeExchange implements ResponseControl {

@@ -19,11 +19,11 @@ import { MemoryStore } from '../../state/memory-store.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
 import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
-import type { MountOptions } from '../create-mount.ts';
+import type { MountOptions } from '../../mount/create-mount.ts';
 import { Gateway } from '../gateway.ts';
-import { StreamOrder } from '../stream-order.ts';
-import { ToolParameters } from '../tool-parameters.ts';
-import type { Mount } from '../mount.ts';
+import { StreamOrder } from '../../sessions/stream-order.ts';
+import { ToolParameters } from '../../tools/tool-parameters.ts';
+import type { Mount } from '../../mount/mount.ts';
 import { sampleMount } from './sample-mount.ts';
 
 /** One mount on a port, with everything behind it but files. */

@@ -10,9 +10,9 @@ import {
   type HttpUpstream,
   startHttpUpstream,
 } from '../../upstream/testing/http-upstream.ts';
-import type { ListAsker } from '../list-answers.ts';
-import type { Mount } from '../mount.ts';
-import { noWorkspace } from '../workspace-record.ts';
+import type { ListAsker } from '../../lists/list-answers.ts';
+import type { Mount } from '../../mount/mount.ts';
+import { noWorkspace } from '../../sessions/workspace-record.ts';
 import { sampleMount } from './sample-mount.ts';
 import { testSource } from './test-client.ts';
 

@@ -4,8 +4,8 @@ import { Caches } from '../../caches.ts';
 import { disabledTools } from '../../catalog/disabled-tools.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { createRedaction } from '../../../lib/redaction/redact.ts';
-import { createMount, type MountOptions } from '../create-mount.ts';
-import type { Mount } from '../mount.ts';
+import { createMount, type MountOptions } from '../../mount/create-mount.ts';
+import type { Mount } from '../../mount/mount.ts';
 
 /** A mount as the adapter makes it from a file, before an upstream that does nothing by itself. */
 export function sampleMount(server: Record<string, unknown> = {}, options: Partial<MountOptions> = {}): Mount {

@@ -5,10 +5,11 @@ import { MemoryBus } from '../../state/memory-bus.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
 import { sampleClient } from '../../steps/testing/step-scene.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
-import type { Mount } from '../mount.ts';
-import { type PathParts, type Paths, paths } from '../paths.ts';
-import { StreamOrder } from '../stream-order.ts';
-import { ToolParameters } from '../tool-parameters.ts';
+import type { Mount } from '../../mount/mount.ts';
+import type { Paths } from '../../path/paths.ts';
+import { type PathParts, paths } from '../paths.ts';
+import { StreamOrder } from '../../sessions/stream-order.ts';
+import { ToolParameters } from '../../tools/tool-parameters.ts';
 import { sampleMount } from './sample-mount.ts';
 
 export interface SamplePaths extends Disposable {

@@ -2,9 +2,9 @@ import { parseBody, type Request, toolName } from '../../exchange/message.ts';
 import type { Caller } from '../../path/caller.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { sampleCaller, sampleClient } from '../../steps/testing/step-scene.ts';
-import type { Mount } from '../mount.ts';
-import type { ToolSource } from '../tool-source.ts';
-import type { ToolCall } from '../tool-step.ts';
+import type { Mount } from '../../mount/mount.ts';
+import type { ToolSource } from '../../tools/tool-source.ts';
+import type { ToolCall } from '../../tools/tool-step.ts';
 
 /** Nobody gives up waiting. */
 const NEVER = new AbortController().signal;

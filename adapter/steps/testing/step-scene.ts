@@ -4,8 +4,8 @@ import { KeepAlive } from '../../exchange/keep-alive.ts';
 import { type Body, parseBody } from '../../exchange/message.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
 import { startReplyServer } from '../../exchange/testing/reply-server.ts';
-import { ClientUpstream } from '../../gateway/client-upstream.ts';
-import type { Mount } from '../../gateway/mount.ts';
+import { ClientUpstream } from '../../mount/client-upstream.ts';
+import type { Mount } from '../../mount/mount.ts';
 import type { Caller } from '../../path/caller.ts';
 import type { Ending } from '../../path/ending.ts';
 import { Operation, type OperationStart } from '../../path/operation.ts';
@@ -19,7 +19,7 @@ import { MemoryStore } from '../../state/memory-store.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import { noTelemetry } from '../../telemetry/telemetry.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
-import type { ResponseHead } from '../../upstream/upstream.ts';
+import type { ResponseHead } from '../../exchange/upstream.ts';
 
 /** A body of a message, of several, or of this text. */
 export function bodyOf(message: object | string): Body {

@@ -1,0 +1,129 @@
+import type { ReconcileResult } from '../files/reconcile-storage.ts';
+import type { CleanupReport } from '../cleanup/cleanup-pass.ts';
+import type { FileTotals } from '../state/file-records.ts';
+import type { StateCounts } from '../state/state-store.ts';
+import type { StartupHealth } from '../upstream/startup-wait.ts';
+import type { Mount } from '../mount/mount.ts';
+
+/** The health object (specification, section 4; with the further members of the original). */
+export interface HealthObject {
+  status: 'ok' | 'degraded';
+  package: string;
+  version: string;
+  servers: ServerHealth[];
+  persistence: Record<string, unknown>;
+  startup?: StartupHealth;
+  startup_reconciliation?: ReconcileResult | Pick<ReconcileResult, 'status' | 'mode'>;
+  /** Whether files of referenced Secrets or ConfigMaps differ from those at the start. */
+  references?: { changed: boolean };
+  adapter_wiring: { status_by_server: Record<string, boolean>; ready: boolean };
+  degraded_reason?: string;
+  /** What is weak about who may come in, as codes; the log has sentences. */
+  warnings?: string[];
+}
+
+export interface ServerHealth {
+  server_id: string;
+  /** Only for callers with the token, where one is asked for. */
+  mount_path?: string;
+  upstream_url?: string;
+  status: 'ok' | 'degraded';
+  breaker: Record<string, string | number>;
+  ping?: object;
+  detail?: string;
+}
+
+export interface PersistenceHealth {
+  readonly degradedReason: string | null;
+  readonly object: Record<string, unknown>;
+}
+
+/** Ids of the servers whose upstream has never answered a ping; one that is not pinged is taken to be there. */
+export function unreachedServers(mounts: readonly Pick<Mount, 'serverId' | 'ping'>[]): string[] {
+  return mounts.filter(({ ping }) => ping !== undefined && !ping.isReached).map(({ serverId }) => serverId);
+}
+
+/** The state of one upstream as this replica sees it. */
+export function serverHealth(mount: Mount, upstreamUrl: string, now: number): ServerHealth {
+  const base = { server_id: mount.serverId, mount_path: mount.path, upstream_url: upstreamUrl };
+  const breaker = mount.breaker.snapshot(now);
+  if (mount.ping === undefined) return { ...base, status: 'ok', breaker, detail: 'upstream_ping_disabled' };
+  const ping = mount.ping.snapshot();
+  const failing = ping.last_failure_at !== null && ping.last_failure_at > (ping.last_success_at ?? 0);
+  if (breaker['state'] === 'closed' && !failing) return { ...base, status: 'ok', breaker, ping };
+  return { ...base, status: 'degraded', breaker, ping, detail: 'upstream_unhealthy' };
+}
+
+/** Puts the parts together; `degraded` when any of them is. */
+export function healthObject(parts: {
+  version: string;
+  servers: ServerHealth[];
+  persistence: PersistenceHealth;
+  inventory: StateCounts | undefined;
+  files?: FileTotals | undefined;
+  /** The last pass of the cleanup on this replica. */
+  cleanup?: CleanupReport | undefined;
+  startup: StartupHealth | undefined;
+  reconciliation?: ReconcileResult | undefined;
+  references?: { changed: boolean };
+  warnings?: readonly string[];
+  /** Ids of servers whose upstream has never answered yet. */
+  unreached?: readonly string[];
+}): HealthObject {
+  const unhealthy = parts.servers.some((server) => server.status === 'degraded');
+  const { unreached = [], warnings = [] } = parts;
+  const unwired = unreached.length > 0 ? 'adapter_wiring_incomplete' : null;
+  const reason = unhealthy ? 'upstream_unhealthy' : (unwired ?? parts.persistence.degradedReason);
+  const wiring = Object.fromEntries(parts.servers.map(({ server_id: id }) => [id, !unreached.includes(id)]));
+  const inventory =
+    parts.inventory === undefined
+      ? { status: 'error', detail: 'state_repository_unavailable' }
+      : {
+          status: 'ok',
+          sessions_count: parts.inventory.sessions,
+          tombstones_count: parts.inventory.tombstones,
+          ...filesInventory(parts.files),
+          in_flight_count: parts.inventory.inFlight,
+          ...(parts.cleanup === undefined ? {} : { last_cleanup: parts.cleanup }),
+        };
+  return {
+    status: reason === null ? 'ok' : 'degraded',
+    package: 'remote_mcp_adapter',
+    version: parts.version,
+    servers: parts.servers,
+    persistence: { ...parts.persistence.object, state_inventory: inventory },
+    ...(parts.startup === undefined ? {} : { startup: parts.startup }),
+    ...(parts.reconciliation === undefined ? {} : { startup_reconciliation: parts.reconciliation }),
+    adapter_wiring: { status_by_server: wiring, ready: unreached.length === 0 },
+    ...(parts.references === undefined ? {} : { references: parts.references }),
+    ...(reason === null ? {} : { degraded_reason: reason }),
+    ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
+  };
+}
+
+const filesInventory = (files: FileTotals | undefined): Record<string, number> =>
+  files === undefined
+    ? {}
+    : {
+        uploads_count: files.uploads.count,
+        uploads_bytes: files.uploads.bytes,
+        artifacts_count: files.artifacts.count,
+        artifacts_bytes: files.artifacts.bytes,
+      };
+
+/** The health object for callers without a token while authentication is on: servers by their ids, no places, no error texts. */
+export function publicHealth(health: HealthObject): HealthObject {
+  const { status, configured_type, effective_type, fallback_active } = health.persistence;
+  const reconciliation = health.startup_reconciliation;
+  return {
+    ...health,
+    servers: health.servers.map((server) => {
+      const { ping, mount_path: _path, upstream_url: _url, ...rest } = server;
+      return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null } };
+    }),
+    persistence: { status, configured_type, effective_type, fallback_active },
+    ...(reconciliation === undefined
+      ? {}
+      : { startup_reconciliation: { status: reconciliation.status, mode: reconciliation.mode } }),
+  };
+}

@@ -1,0 +1,308 @@
+import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
+import { insertElements } from '../catalog/insert-elements.ts';
+import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
+import { folded, locate, members, splice } from '../exchange/json-scan.ts';
+import { type Body, isResponseTo, type Message, METHOD_NOT_FOUND } from '../exchange/message.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
+import type { SessionRecord } from '../state/state-store.ts';
+import { checked, isJson } from '../exchange/checked.ts';
+import { eachMessage, isArray } from '../exchange/each-message.ts';
+import { LISTS, type ListName } from '../tools/list-of.ts';
+import { otherList } from './other-list.ts';
+import { inOwnTurn } from '../../lib/stream/own-turn.ts';
+import type { OwnResources } from './own-resources.ts';
+import { ownTasks } from '../sessions/session-tasks.ts';
+import type { Page, ToolSurface } from '../tools/tool-surface.ts';
+import type { EraProbe } from '../upstream/era.ts';
+import type { ListCache } from '../upstream/list-cache.ts';
+import type { ServerTexts } from './server-texts.ts';
+import type { TaskStore } from '../sessions/session-tasks.ts';
+import type { ToolSource } from '../tools/tool-source.ts';
+
+/** What a request asks for a list of, as far as the adapter may have something to say about it. */
+interface Listing {
+  readonly kind: ListName;
+  /** The adapter's own tools and resources stand on the first one. */
+  readonly page: Page;
+}
+
+const KINDS: ReadonlyMap<string, ListName> = new Map(
+  (Object.keys(LISTS) as ListName[]).map((kind) => [LISTS[kind].method, kind]),
+);
+const NO_RESOURCES = '{"resources":[]}';
+const NO_TEMPLATES = '{"resourceTemplates":[]}';
+
+/** What a server's lists are made of. */
+export interface ListedMount {
+  readonly surface: ToolSurface;
+  readonly texts: ServerTexts;
+  /** Undefined when the adapter adds none to the upstream's. */
+  readonly resources: OwnResources | undefined;
+  readonly lists: ListCache;
+  readonly era: EraProbe;
+}
+
+/** For whom a list is made. */
+export interface ListAsker {
+  readonly mount: ListedMount;
+  readonly source: ToolSource;
+  readonly tasks: TaskStore;
+  /** Any failure as the error to answer with. */
+  readonly known: (error: unknown) => AdapterError;
+}
+
+/** Whether these messages ask for a list that the adapter may have something to say about. */
+export const asksForLists = (messages: readonly Message[]): boolean =>
+  messages.some((message) => message.kind === 'request' && KINDS.has(message.method));
+
+/** How the answer to these requests must be changed or kept on its way; undefined when it passes as it is. */
+export function listAnswer(
+  asker: ListAsker,
+  body: Body,
+  list: string | undefined,
+  record: () => SessionRecord,
+): ((text: string) => string | Promise<string>) | undefined {
+  const { mount } = asker;
+  if (body.batch) return batchAnswer(asker, body, record);
+  const listing = listingOf(body.messages[0] as Message);
+  const isChanged = changes(mount, listing);
+  const isKept = list !== undefined && mount.lists.enabled && !mount.surface.isStrict;
+  const isPassed = listing?.kind === 'tools' && mount.surface.readsNames;
+  if (!isKept) {
+    if (isPassed) return (text) => passed(mount, text);
+    if (!isChanged) return undefined;
+    const shown = (text: string): string | Promise<string> =>
+      isArray(text) ? resumedAnswer(asker, record(), text) : shownMessage(asker, record(), checked(text), listing);
+    return (text) => inOwnTurn(text, shown);
+  }
+  const finish = (out: string): string | Promise<string> => {
+    keep(mount, record(), out, list, isChanged);
+    if (isPassed) passed(mount, out);
+    return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record(), out) : out;
+  };
+  const shown = (text: string): string | Promise<string> => {
+    // No answer to one request; clients take the one in it all the same.
+    if (isArray(text)) return resumedAnswer(asker, record(), text);
+    const out = isChanged ? sameForSession(asker, record(), checked(text), listing) : text;
+    return typeof out === 'string' ? finish(out) : out.then((own) => inOwnTurn(own, finish));
+  };
+  return (text) => inOwnTurn(text, shown);
+}
+
+/** A list that nothing is to be done to, but to read the names in it. */
+function passed(mount: ListedMount, text: string): string {
+  const result = isJson(text) ? locate(text, ['result']) : undefined;
+  if (result !== undefined) mount.surface.passed(text.slice(result.start, result.end));
+  return text;
+}
+
+/** A result that was kept, as this session gets it. */
+export function cachedList(
+  mount: ListedMount,
+  record: SessionRecord,
+  message: Message,
+  result: string,
+): string | Promise<string> {
+  if (mount.resources === undefined || !hasOwnResources(mount, listingOf(message))) return result;
+  return mount.resources.list(record).then((own) => withResources(result, own));
+}
+
+/**
+ * A response that is taken up again on another stream, or comes where it was not asked for; what had been asked is not
+ * known here.
+ */
+export function resumedAnswer(asker: ListAsker, record: SessionRecord, text: string): string | Promise<string> {
+  return eachMessage(checked(text), (message) => {
+    const shown = resumedMessage(asker, record, message);
+    if (typeof shown === 'string') return shown;
+    return shown.catch((error: unknown) => refused(asker, error, idOf(message)));
+  });
+}
+
+function resumedMessage(asker: ListAsker, record: SessionRecord, message: string): string | Promise<string> {
+  const has = (member: string): boolean => locate(message, ['result', member]) !== undefined;
+  const kind = (['tools', 'resources', 'prompts', 'templates'] as const).find((one) => has(LISTS[one].member));
+  // The result of a call or a read may have members of these names; then there is nothing to add to them.
+  const isContent = has('content') || has('contents');
+  if (kind !== undefined) {
+    const listing = { kind, page: isContent ? 'later' : 'unknown' } as const;
+    return changes(asker.mount, listing) ? shownMessage(asker, record, message, listing) : message;
+  }
+  const isOfTasks = !isContent && (has('task') || has('tasks'));
+  return isOfTasks ? ownTasks(asker.tasks, record, message) : message;
+}
+
+/** Whether an upstream without sessions has nothing to say about a list, so that all of it is the adapter's own. */
+export function isOwnListOnly(mount: Pick<ListedMount, 'surface' | 'resources' | 'era'>, message: Message): boolean {
+  const listing = listingOf(message);
+  if (listing === undefined) return false;
+  if (listing.kind === 'tools') return listedOwn(mount.surface.catalog).length > 0 && mount.era.lacks('tools');
+  return listing.kind !== 'prompts' && mount.resources !== undefined && mount.era.lacks('resources');
+}
+
+/** The result of such a list (JSON text). */
+export async function ownList(
+  mount: Pick<ListedMount, 'surface' | 'resources'>,
+  record: SessionRecord,
+  message: Message,
+): Promise<string> {
+  const listing = listingOf(message);
+  if (listing?.kind === 'tools') return ownToolsOnly(mount.surface.catalog);
+  if (!hasOwnResources(mount, listing)) return listing?.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES;
+  return withResources(NO_RESOURCES, await mount.resources.list(record));
+}
+
+function listingOf(message: Message): Listing | undefined {
+  const kind = message.kind === 'request' ? KINDS.get(message.method) : undefined;
+  if (kind === undefined) return undefined;
+  const { cursor, _meta, ...others } = message.params;
+  if (cursor !== undefined && cursor !== null) return { kind, page: 'later' };
+  // What else is asked for may leave out some.
+  return { kind, page: Object.keys(others).length === 0 ? 'first' : 'unknown' };
+}
+
+function changes(mount: ListedMount, listing: Listing | undefined): boolean {
+  if (listing === undefined) return false;
+  return looksAt(mount, listing.kind) || (listing.kind !== 'prompts' && mount.resources !== undefined);
+}
+
+/** Whether a list of this kind is not just the upstream's, beside what is added to it. */
+function looksAt({ surface, texts }: ListedMount, kind: ListName): boolean {
+  return kind === 'tools' ? surface.any : texts.any || (kind === 'resources' && surface.hidesTools);
+}
+
+function hasOwnResources<T extends Pick<ListedMount, 'resources'>>(
+  mount: T,
+  listing: Listing | undefined,
+): mount is T & { readonly resources: OwnResources } {
+  return mount.resources !== undefined && listing?.kind === 'resources' && listing.page !== 'later';
+}
+
+/** Requests for lists in a batch, whose answers come as an array or one by one. */
+function batchAnswer(
+  asker: ListAsker,
+  body: Body,
+  record: () => SessionRecord,
+): ((text: string) => string | Promise<string>) | undefined {
+  const asked = body.messages.flatMap((message) => {
+    const listing = listingOf(message);
+    return message.kind === 'request' && changes(asker.mount, listing) ? [{ idText: message.idText, listing }] : [];
+  });
+  if (asked.length === 0) return undefined;
+  return (text) =>
+    eachMessage(checked(text), (message) => {
+      const request = asked.find(({ idText }) => isResponseTo(message, idText));
+      if (request === undefined) return message;
+      const { idText, listing } = request;
+      const shown = shownMessage(asker, record(), message, listing);
+      // What a session must not see takes nothing from the other answers.
+      return typeof shown === 'string' ? shown : shown.catch((error: unknown) => refused(asker, error, idText));
+    });
+}
+
+function refused({ known }: ListAsker, error: unknown, idText: string): string {
+  const { code, message, data } = known(error);
+  return rpcErrorText(code, message, idText, data);
+}
+
+/** One response message as the client may see it. */
+function shownMessage(
+  asker: ListAsker,
+  record: SessionRecord,
+  text: string,
+  listing: Listing | undefined,
+): string | Promise<string> {
+  const { mount } = asker;
+  const out = sameForSession(asker, record, text, listing);
+  if (!hasOwnResources(mount, listing)) return out;
+  return Promise.resolve(out).then((shown) => withOwnResources(mount.resources, record, shown));
+}
+
+/** What stays the same for as long as the session and the upstream's list do, and may be kept. */
+function sameForSession(
+  asker: ListAsker,
+  record: SessionRecord,
+  text: string,
+  listing: Listing | undefined,
+): string | Promise<string> {
+  const { mount } = asker;
+  const result = locate(text, ['result']);
+  if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, record, text, listing) : text;
+  if (listing === undefined) return text;
+  const { kind } = listing;
+  if (kind !== 'tools' && !looksAt(mount, kind)) return text;
+  if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, [LISTS[kind].member, 'nextCursor'])) {
+    throw new AdapterError(
+      'upstream_failed',
+      `The upstream server lists its ${LISTS[kind].words} in a way that clients may read differently.`,
+    );
+  }
+  const listed = text.slice(result.start, result.end);
+  const shown =
+    kind === 'tools'
+      ? mount.surface.shown(asker.source, record, listed, listing.page)
+      : otherList(mount, asker.source, record, kind, listed, listing.page);
+  return shown.then((own) => splice(text, [{ ...result, with: isWorkspace(record) ? asPrivate(mount, own) : own }]));
+}
+
+/** Where lists are pinned, what one client without a session sees is not for others: no shared cache may keep it. */
+function asPrivate(mount: ListedMount, result: string): string {
+  const scope = mount.texts.pins ? locate(result, ['cacheScope']) : undefined;
+  return scope === undefined ? result : splice(result, [{ ...scope, with: '"private"' }]);
+}
+
+/** Whether an object names one of these members twice, or in a spelling that parsers which ignore case take for it. */
+function isAmbiguous(text: string, at: number, names: readonly string[]): boolean {
+  const seen = [...members(text, at)].filter(({ key }) => names.includes(folded(key)));
+  return seen.some(({ key }, i) => !names.includes(key) || seen.findIndex((other) => other.key === key) !== i);
+}
+
+/** An upstream without tools or resources does not know their lists; the adapter has told the client of its own. */
+function insteadOfError(mount: ListedMount, record: SessionRecord, text: string, listing: Listing | undefined): string {
+  if (listing?.kind === 'tools') {
+    // It has told this session of tools before.
+    if (record.baseline !== null) return text;
+    const { catalog } = mount.surface;
+    return listedOwn(catalog).length > 0 && listing.page !== 'later' ? answer(text, ownToolsOnly(catalog)) : text;
+  }
+  if (listing === undefined || listing.kind === 'prompts' || mount.resources === undefined) return text;
+  return answer(text, listing.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES);
+}
+
+function answer(error: string, result: string): string {
+  return `{"jsonrpc":"2.0","id":${idOf(error)},"result":${result}}`;
+}
+
+function idOf(message: string): string {
+  const id = locate(message, ['id']);
+  return id === undefined ? 'null' : message.slice(id.start, id.end);
+}
+
+function isUnknownMethod(text: string): boolean {
+  const code = locate(text, ['error', 'code']);
+  return code !== undefined && text.slice(code.start, code.end) === String(METHOD_NOT_FOUND);
+}
+
+async function withOwnResources(resources: OwnResources, record: SessionRecord, text: string): Promise<string> {
+  const result = locate(text, ['result']);
+  if (result === undefined) return text;
+  const own = await resources.list(record);
+  return splice(text, [{ ...result, with: withResources(text.slice(result.start, result.end), own) }]);
+}
+
+function withResources(result: string, own: readonly string[]): string {
+  const list = locate(result, ['resources']);
+  if (list === undefined || result.charAt(list.start) !== '[') return result;
+  return splice(result, insertElements(result, list, own));
+}
+
+/** Keeps the result for the next time. */
+function keep(mount: ListedMount, record: SessionRecord, text: string, list: string, isChecked: boolean): void {
+  const result = locate(text, ['result']);
+  const isValid = (): boolean => isChecked || isJson(text);
+  const isKept =
+    result === undefined
+      ? isValid()
+      : mount.lists.set(record, list, text.slice(result.start, result.end), Date.now(), isValid);
+  if (!isKept) throw upstreamNotJson();
+}

@@ -1,0 +1,71 @@
+import type { AdapterEntry, ArtifactProducer, UploadConsumer } from '../../crds/config/adapter-file/entry.ts';
+import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { withGuidance } from '../catalog/consumer-guidance.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
+import type { MountAdditions } from './create-mount.ts';
+import type { OwnResources } from '../lists/own-resources.ts';
+import { toolEntries } from '../tools/settings.ts';
+import type { ToolStep } from '../tools/tool-step.ts';
+import type { UploadUrlTool } from '../uploads/upload-url-tool.ts';
+import { joinedResources, workflowResource } from '../lists/workflow-resource.ts';
+
+export interface AdditionParts {
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
+  /** Undefined while uploads are off. */
+  readonly uploadUrl: UploadUrlTool | undefined;
+  /** `uploads.uri_scheme`. */
+  readonly uriScheme: string;
+  /** `helper` is undefined where the tool is hidden. */
+  readonly consumer: (entry: UploadConsumer, helper: UploadUrlTool | undefined) => ToolStep;
+  /** Undefined for an entry that changes nothing. */
+  readonly producer: (entry: ArtifactProducer) => ToolStep | undefined;
+  readonly artifacts: () => OwnResources | undefined;
+}
+
+/** What the adapter adds to a server as its configuration says. */
+export function mountAdditions(server: EffectiveServer, parts: AdditionParts): MountAdditions {
+  const { uploadUrl, disabled } = parts;
+  const helper = uploadUrl !== undefined && !disabled.matches(uploadUrl.name) ? uploadUrl : undefined;
+  const steps = new Map<string, ToolStep>();
+  const transforms = new Map<string, (tool: string) => string>();
+  const made = new Map<AdapterEntry, ToolStep | undefined>();
+  let isProducer = false;
+  for (const [tool, entry] of toolEntries(server)) {
+    if (!made.has(entry)) {
+      made.set(entry, entry.type === 'upload_consumer' ? parts.consumer(entry, helper) : parts.producer(entry));
+    }
+    const step = made.get(entry);
+    if (step === undefined) continue;
+    steps.set(tool, step);
+    if (entry.type === 'artifact_producer') isProducer = true;
+    // While uploads are off there is nothing that a model could do.
+    else if (uploadUrl !== undefined) transforms.set(tool, guidance(server, entry, parts.uriScheme, helper?.name));
+  }
+  if (helper !== undefined) steps.set(helper.name, helper.step);
+  return {
+    steps,
+    transforms,
+    own: helper === undefined ? [] : [{ name: helper.name, definition: helper.definition }],
+    resources: joinedResources(
+      [helper && workflowResource(helper.workflow), isProducer ? parts.artifacts() : undefined].filter(
+        (one) => one !== undefined,
+      ),
+    ),
+  };
+}
+
+function guidance(
+  server: EffectiveServer,
+  entry: UploadConsumer,
+  uriScheme: string,
+  helper: string | undefined,
+): (tool: string) => string {
+  const options = {
+    path: entry.file_path_argument.split('.'),
+    uriScheme,
+    helper,
+    summaryWords: server.shorten_descriptions ? server.short_description_max_tokens : null,
+  };
+  return (tool) => withGuidance(tool, options);
+}

@@ -1,0 +1,18 @@
+import type { Ask } from '../path/step.ts';
+import type { UpstreamRequest } from '../exchange/upstream.ts';
+import type { Mount } from './mount.ts';
+
+/** The end of the way: the upstream, with what it is to be sent. */
+export function askUpstream({ upstream, headers }: Pick<Mount, 'upstream' | 'headers'>): Ask {
+  return (operation, sink) => {
+    const { method, isGet, isModern, caller, trace, lastEventId } = operation;
+    const request: UpstreamRequest = {
+      method,
+      session: isModern ? undefined : (operation.record ?? operation.opening),
+      headers: operation.sentHeaders ?? headers.forward(method, caller.headers, isModern),
+      body: isGet ? undefined : operation.sent,
+      lastEventId,
+    };
+    (trace === undefined ? upstream : trace.of(upstream)).send(request, sink);
+  };
+}

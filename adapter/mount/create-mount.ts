@@ -1,0 +1,163 @@
+import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { timerMs } from '../../lib/timer-ms.ts';
+import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
+import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
+import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
+import type { Refusal } from '../exchange/refusal.ts';
+import type { Redact } from '../../lib/redaction/redact.ts';
+import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
+import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
+import { EraProbe } from '../upstream/era.ts';
+import type { Caches } from '../caches.ts';
+import { ListCache } from '../upstream/list-cache.ts';
+import { ObservedUpstream } from '../upstream/observed-upstream.ts';
+import { PingLoop } from '../upstream/ping-loop.ts';
+import { ProtectedResource } from '../upstream/protected-resource.ts';
+import type { Upstream } from '../exchange/upstream.ts';
+import { droppedMessages } from './dropped-messages.ts';
+import type { OwnResources } from '../lists/own-resources.ts';
+import { ServerTexts } from '../lists/server-texts.ts';
+import { toolTimeouts } from '../tools/settings.ts';
+import { ToolInventory } from '../tools/tool-inventory.ts';
+import { ToolSurface } from '../tools/tool-surface.ts';
+import type { Mount } from './mount.ts';
+import type { ToolStep } from '../tools/tool-step.ts';
+
+export interface MountOptions {
+  readonly server: EffectiveServer;
+  /** `disabled_tools`, compiled. */
+  readonly disabled: DisabledTools;
+  readonly upstream: Upstream;
+  readonly authHeader: string;
+  readonly listTtlMs: number;
+  readonly caches: Caches;
+  readonly version: string;
+  readonly redact: Redact;
+  readonly warn: (message: string) => void;
+  readonly onPing: (serverId: string, ok: boolean, error: string | null) => void;
+  readonly onDrift?: (sessionId: string, preview: string) => void;
+  /** Something beside the tools differs from what a client saw first. */
+  readonly onTextDrift?: (preview: string) => void;
+  readonly onCleaned?: CleaningEvents;
+  /** Something of the upstream reaches no client; told once a minute for each reason. */
+  readonly onDropped?: (reason: Refusal) => void;
+  readonly additions?: MountAdditions;
+  readonly telemetry?: Telemetry;
+  /** Told what the tools of this server are called. */
+  readonly onTools?: (names: readonly string[]) => void;
+}
+
+/** What the adapter adds to a server. */
+export interface MountAdditions {
+  readonly steps: ReadonlyMap<string, ToolStep>;
+  readonly transforms: Catalog['transforms'];
+  readonly own: Catalog['own'];
+  /** Tools that are listed instead of all others (`code_mode_enabled`). */
+  readonly instead?: readonly OwnTool[];
+  readonly resources: OwnResources | undefined;
+}
+
+export function createMount(options: MountOptions): Mount {
+  const { server, disabled, upstream, caches, warn, additions, telemetry = noTelemetry } = options;
+  const { tool_metadata_sanitization: sanitization } = server;
+  const { client_headers: clientHeaders } = server.upstream;
+  const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
+  const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
+  for (const name of clientHeaders.passthrough) {
+    if (!passthrough.includes(name)) warn(`client_headers.passthrough: ${name} is never forwarded`);
+  }
+  const relaysChallenges = passthrough.some((name) => name.toLowerCase() === 'authorization');
+  if (relaysChallenges) {
+    warn('client_headers.passthrough lists Authorization, so the credentials of clients are sent to this upstream');
+  }
+
+  const own = telemetry.isOn
+    ? new ObservedUpstream(upstream, (call) => telemetry.upstreamCall({ serverId: server.id, ...call }))
+    : upstream;
+  const headers = new HeaderForwarding({ staticHeaders, passthrough, userAgent: `mcp-adapter/${options.version}` });
+  const policy = server.upstream_ping;
+  const breaker = new CircuitBreaker({
+    failureThreshold: policy.failure_threshold,
+    openCooldownMs: policy.open_cooldown_seconds * 1000,
+    halfOpenProbeAllowance: policy.half_open_probe_allowance,
+  });
+  const ping = policy.enabled
+    ? new PingLoop({
+        upstream: own,
+        breaker,
+        policy: { intervalMs: timerMs(policy.interval_seconds), timeoutMs: timerMs(policy.timeout_seconds) },
+        headers: headers.base('POST', undefined),
+        serverId: server.id,
+        clientVersion: options.version,
+        onResult: ({ ok, error, seconds, stateBefore, wasReached }) => {
+          telemetry.ping({ serverId: server.id, ok, seconds, stateBefore });
+          if (!wasReached) telemetry.wiring({ serverId: server.id, result: ok ? 'ready' : 'retry' });
+          options.onPing(server.id, ok, error);
+        },
+      })
+    : undefined;
+  return {
+    serverId: server.id,
+    path: server.mount_path,
+    upstream,
+    own,
+    headers,
+    requiredHeaders: clientHeaders.required.map((name) => name.toLowerCase()),
+    breaker,
+    ping,
+    era: new EraProbe(own, timerMs(policy.timeout_seconds)),
+    lists: new ListCache(options.listTtlMs, caches),
+    inventory: new ToolInventory(options.listTtlMs, caches),
+    disabled,
+    hidesUnseen: sanitization.mode !== 'off' && sanitization.remove_invisible_characters,
+    surface: new ToolSurface({
+      caches,
+      catalog: catalog({
+        disabled,
+        clean: toolCleaning(server),
+        transforms: additions?.transforms,
+        own: additions?.own,
+        instead: additions?.instead,
+      }),
+      pinning: server.tool_definition_pinning,
+      blocks: sanitization.mode === 'block',
+      ttlMs: options.listTtlMs,
+      onCleaned: options.onCleaned,
+      onDrift: options.onDrift,
+      onDriftSeen: (outcome) => {
+        const { mode, block_strategy: blockStrategy } = server.tool_definition_pinning;
+        telemetry.drift({ serverId: server.id, mode, blockStrategy, outcome });
+      },
+      onTools: options.onTools,
+    }),
+    texts: new ServerTexts({
+      caches,
+      sanitization,
+      pinning: server.tool_definition_pinning,
+      onCleaned: options.onCleaned,
+      onDrift: options.onTextDrift,
+    }),
+    steps: additions?.steps ?? new Map<string, never>(),
+    resources: additions?.resources,
+    timeoutOf: toolTimeouts(server),
+    relaysChallenges,
+    protectedResource: relaysChallenges
+      ? new ProtectedResource({ url: server.upstream.url, insecureTls: server.upstream.insecure_tls })
+      : undefined,
+    dropped: droppedMessages({
+      count: (reason, messages) => telemetry.dropped({ serverId: server.id, reason, messages }),
+      warn: (reason) => options.onDropped?.(reason),
+    }),
+    redact: options.redact,
+  };
+}
+
+/** The static headers, with those of a URL such as `https://user:password@host/` (RFC 7617) where none is set. */
+function withUrlCredentials(url: string, headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const { username, password } = new URL(url);
+  if (username === '' && password === '') return headers;
+  if (Object.keys(headers).some((name) => name.toLowerCase() === 'authorization')) return headers;
+  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { ...headers, authorization: `Basic ${Buffer.from(pair, 'utf8').toString('base64')}` };
+}

@@ -1,0 +1,54 @@
+import type { Redact } from '../../lib/redaction/redact.ts';
+import type { DisabledTools } from '../catalog/disabled-tools.ts';
+import type { HeaderForwarding } from '../exchange/headers.ts';
+import type { Refusal } from '../exchange/refusal.ts';
+import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
+import type { EraProbe } from '../upstream/era.ts';
+import type { ListCache } from '../upstream/list-cache.ts';
+import type { PingLoop } from '../upstream/ping-loop.ts';
+import type { ProtectedResource } from '../upstream/protected-resource.ts';
+import type { Upstream } from '../exchange/upstream.ts';
+import type { OwnResources } from '../lists/own-resources.ts';
+import type { ServerTexts } from '../lists/server-texts.ts';
+import type { ToolInventory } from '../tools/tool-inventory.ts';
+import type { ToolStep } from '../tools/tool-step.ts';
+import type { ToolSurface } from '../tools/tool-surface.ts';
+
+/** One mounted server: its upstream and everything that belongs to it on this replica. */
+export interface Mount {
+  readonly serverId: string;
+  readonly path: string;
+  readonly upstream: Upstream;
+  /** The same upstream for requests of the adapter's own, which are told to telemetry one by one. */
+  readonly own: Upstream;
+  readonly headers: HeaderForwarding;
+  /** Lower-case names of `client_headers.required`. */
+  readonly requiredHeaders: readonly string[];
+  readonly breaker: CircuitBreaker;
+  /** Undefined when `upstream_ping.enabled` is false; then the breaker stays closed. */
+  readonly ping: PingLoop | undefined;
+  readonly era: EraProbe;
+  readonly lists: ListCache;
+  /** The upstream's tools, as the adapter and its clients have seen them listed. */
+  readonly inventory: ToolInventory;
+  readonly disabled: DisabledTools;
+  /** Tools whose names have invisible characters do not exist for clients. */
+  readonly hidesUnseen: boolean;
+  /** What clients see of the tools. */
+  readonly surface: ToolSurface;
+  /** What else the upstream says to models. */
+  readonly texts: ServerTexts;
+  /** What is done to the calls of which tools; those of the adapter's own are among them. */
+  readonly steps: ReadonlyMap<string, ToolStep>;
+  /** Undefined when the adapter adds none to the upstream's. */
+  readonly resources: OwnResources | undefined;
+  readonly timeoutOf: (tool: string | undefined) => number | null;
+  /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
+  readonly relaysChallenges: boolean;
+  /** What the upstream says of how they do; undefined where they do not. */
+  readonly protectedResource: ProtectedResource | undefined;
+  /** Told of what the upstream has sent and no client gets, because it is no message of the protocol or nobody asked for it. */
+  readonly dropped: (refusal: Refusal) => void;
+  /** For the upstream's words in errors of ours: it may repeat what it was sent. */
+  readonly redact: Redact;
+}

@@ -1,0 +1,276 @@
+import { randomUUID } from 'node:crypto';
+import { pathToFileURL } from 'node:url';
+
+import { guidanceOf } from '../catalog/consumer-guidance.ts';
+import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
+import { AdapterError } from '../errors.ts';
+import type { Outcome } from '../path/ending.ts';
+import type { FileStage } from '../files/file-stage.ts';
+import type { FileStore } from '../files/file-store.ts';
+import { FileRefused } from '../files/places.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
+import { type FileKey, type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
+import { type FileArguments, fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
+import { editedCall, errorResult } from '../exchange/edited-call.ts';
+import { FileUse, leaseUntil } from './file-use.ts';
+import type { ToolSchemas } from '../tools/tool-schemas.ts';
+import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
+import { parseHandle } from './upload-handle.ts';
+
+export interface ConsumerOptions {
+  readonly serverId: string;
+  /** Keys of `file_path_argument`. */
+  readonly path: readonly string[];
+  /** `uploads.uri_scheme`. */
+  readonly uriScheme: string;
+  readonly passAs: 'path' | 'file_uri' | 'url';
+  /** How long a URL that is passed can be used. */
+  readonly urlTtlSeconds: number;
+  /** `uploads.enabled`. */
+  readonly enabled: boolean;
+  /** `uploads.ttl_seconds`, in milliseconds. */
+  readonly ttlMs: number | null;
+  /** Name of the tool that tells where to upload; undefined when it is hidden. */
+  readonly helper: string | undefined;
+  readonly records: Pick<FileRecords, 'use' | 'lease' | 'release' | 'list' | 'now'>;
+  readonly files: Pick<FileStore, 'open' | 'url'> & { readonly stage: Pick<FileStage, 'toolPathOf'> };
+  readonly schemas: Pick<ToolSchemas, 'of'>;
+  /** Whether the caller may use the files of a session. */
+  readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
+  /** Makes the page at which a person can upload a file for this tool; undefined where that is not offered. */
+  readonly offer: ((call: ToolCall, elicitationId: string) => Promise<{ readonly url: string }>) | undefined;
+}
+
+const PROBLEMS = {
+  type: 'must be an upload handle or a list of upload handles.',
+  ambiguous: 'must be given once, written exactly like this.',
+  many: `takes at most ${MAX_SESSION_FILES} upload handles.`,
+};
+/** A revision of the protocol that knows URL-mode elicitation. */
+const ELICITATION_REVISION = '2025-11-25';
+const SHOWN_CHARS = 120;
+/** How long the file of a task is kept whose client does not say how long it wants the task, and at most. */
+const TASK_MS = 3_600_000;
+const MAX_TASK_MS = 24 * 3_600_000;
+
+/**
+ * Calls of a tool that takes files: handles of uploads become what the tool can read, for as long as the call goes on.
+ *
+ *     arguments ─┬─ values ──── every handle is one of this session ─ in use ─ forward
+ *                ├─ absent ──── not required ─ forward
+ *                │         └─── required ─ uploaded for this tool meanwhile? ─ in use ─ forward
+ *                │                      └─ offer the page, or say what to do
+ *                └─ anything else ─ say what to do
+ */
+export class UploadConsumer implements ToolStep {
+  readonly needsHome = false;
+  readonly #options: ConsumerOptions;
+
+  constructor(options: ConsumerOptions) {
+    this.#options = options;
+  }
+
+  async prepare(call: ToolCall): Promise<PreparedCall> {
+    const { enabled, path } = this.#options;
+    if (!enabled) return refused('This tool takes uploaded files, and uploads are switched off on this server.');
+    const found = fileArguments(call.body.text, path);
+    if (found.kind === 'values') return this.#rewrite(call, found);
+    if (found.kind === 'absent') return this.#withoutFile(call, found.depth);
+    return this.#refuse(PROBLEMS[found.problem]);
+  }
+
+  async #rewrite(call: ToolCall, { values }: FileArguments & { kind: 'values' }): Promise<PreparedCall> {
+    const { serverId, uriScheme } = this.#options;
+    const keys = new Map<string, FileKey>();
+    const allowed = new Map<string, boolean>();
+    for (const { value } of values) {
+      const handle = parseHandle(value, uriScheme);
+      if (handle === undefined) return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
+      const isAllowed = allowed.get(handle.sessionId) ?? (await this.#options.mayUse(call, handle.sessionId));
+      allowed.set(handle.sessionId, isAllowed);
+      // Another session's file is as unknown as one that never was.
+      if (!isAllowed) return this.#unknown(value);
+      keys.set(value, { serverId, sessionId: handle.sessionId, kind: 'upload', fileId: handle.fileId });
+    }
+    if (keys.size === 0) return { kind: 'forward', body: call.body };
+    return this.#using(call, keys, (texts) =>
+      withFileArguments(
+        call.body.text,
+        values,
+        values.map(({ value }) => texts.get(value) ?? 'null'),
+      ),
+    );
+  }
+
+  /** Takes the files into use, and lets `edit` put what the tool gets into the body. `keys` are by their handles. */
+  async #using(
+    call: ToolCall,
+    keys: ReadonlyMap<string, FileKey>,
+    edit: (texts: ReadonlyMap<string, string>) => string | undefined,
+  ): Promise<PreparedCall> {
+    const { records } = this.#options;
+    const texts = new Map<string, string>();
+    const byId = new Map<string, string>();
+    const taken: FileKey[] = [];
+    let isForwarded = false;
+    try {
+      for (const [handle, key] of keys) {
+        let text = byId.get(key.fileId);
+        if (text === undefined) {
+          const file = await this.#take(call, key);
+          if (file === undefined) return this.#unknown(handle);
+          taken.push(key);
+          const passed = await this.#passed(file);
+          if (passed === 'missing') return this.#unknown(handle);
+          if (passed === 'changed') return this.#changed(handle);
+          text = JSON.stringify(passed.value);
+          byId.set(key.fileId, text);
+        }
+        texts.set(handle, text);
+      }
+      const body = edit(texts);
+      if (body === undefined) return this.#refuse('is missing.');
+      isForwarded = true;
+      const forwarded = { kind: 'forward', body: editedCall(call.request, body) } as const;
+      if (taskTtlMs(call) === undefined) {
+        const use = new FileUse(records, taken, call.timeoutMs);
+        const onEnd = (_outcome: Outcome, goesOn?: boolean): undefined =>
+          void (goesOn === true ? use.leave(call.timeoutMs) : use.end());
+        return { ...forwarded, onEnd };
+      }
+      const use = new FileUse(records, taken, 0);
+      let goesOn = false;
+      return {
+        ...forwarded,
+        onResponse: (text) => {
+          goesOn = createsTask(text);
+          return text;
+        },
+        onEnd: () => (goesOn ? undefined : void use.end()),
+      };
+    } finally {
+      if (!isForwarded && taken.length > 0) await new FileUse(records, taken, 0).end();
+    }
+  }
+
+  #take(call: ToolCall, key: FileKey): Promise<FileRecord | undefined> {
+    const { records, ttlMs } = this.#options;
+    const now = records.now();
+    return records.use(key, { now, ttlMs, leaseUntil: leaseUntil(now, taskTtlMs(call) ?? call.timeoutMs) });
+  }
+
+  /** What the tool gets for a file, or why not: its bytes are not there, or not those that were uploaded. */
+  async #passed(file: FileRecord): Promise<{ readonly value: string } | 'missing' | 'changed'> {
+    const { files, passAs, urlTtlSeconds } = this.#options;
+    if (passAs === 'url') {
+      const value = await files.url(file, { expiresInSeconds: urlTtlSeconds, as: 'inline' });
+      return value === undefined ? 'missing' : { value };
+    }
+    try {
+      const opened = await files.open(file);
+      await opened.close();
+      const path = files.stage.toolPathOf(opened.path);
+      return { value: passAs === 'file_uri' ? pathToFileURL(path).href : path };
+    } catch (error) {
+      if (error instanceof FileRefused) return error.reason === 'changed' ? 'changed' : 'missing';
+      throw error;
+    }
+  }
+
+  /** A call without a file, which many tools allow. */
+  async #withoutFile(call: ToolCall, depth: number): Promise<PreparedCall> {
+    const { path, records, serverId, ttlMs, offer } = this.#options;
+    const schema = await this.#options.schemas.of(call);
+    const properties = schema === undefined ? [] : schemaPath(schema, path, true);
+    const missing = properties.slice(depth);
+    if (schema === undefined || missing.length < path.length - depth || !missing.every((one) => one.required)) {
+      return { kind: 'forward', body: call.body };
+    }
+    if (isWorkspace(call.record)) return this.#refuse('is missing.');
+    const session = { serverId, sessionId: call.record.sessionId };
+    const uploads = await records.list(session, 'upload', { now: records.now(), ttlMs });
+    const wanted = uploads.filter((file) => file.toolName === call.tool && file.lastUsedAt === file.createdAt);
+    const last = properties.at(-1);
+    const takesList = last !== undefined && mayBeList(schema, last.span);
+    const used = takesList ? wanted : wanted.slice(-1);
+    if (used.length > 0) {
+      const keys = new Map(used.map((file) => [file.fileId, file]));
+      return this.#using(call, keys, (texts) => {
+        const all = [...texts.values()];
+        return withFileArgument(call.body.text, path, takesList ? `[${all.join(',')}]` : (all[0] ?? 'null'));
+      });
+    }
+    if (offer === undefined || !takesUrls(call)) return this.#refuse('is missing.');
+    const elicitationId = randomUUID();
+    const { url } = await offer(call, elicitationId);
+    const message = `The tool "${call.tool}" needs a file. Open the page to upload it, then let the call be made again.`;
+    return {
+      kind: 'error',
+      error: new AdapterError('upload_wanted', message),
+      data: { elicitations: [{ mode: 'url', elicitationId, url, message }] },
+    };
+  }
+
+  #unknown(handle: string): PreparedCall {
+    return refused(
+      `The upload handle ${shown(handle)} is unknown or has expired. ${this.#how()} Then call this tool again with the new handle.`,
+    );
+  }
+
+  #changed(handle: string): PreparedCall {
+    return refused(
+      `The file of the upload handle ${shown(handle)} was changed after its upload, so it is not used. ${this.#how()} Then call this tool again with the new handle.`,
+    );
+  }
+
+  #refuse(problem: string): PreparedCall {
+    const { path, uriScheme, helper } = this.#options;
+    return refused(
+      `The argument ${path.join('.')} ${problem} ${guidanceOf({ path, uriScheme, helper, summaryWords: null })}`,
+    );
+  }
+
+  #how(): string {
+    const { helper } = this.#options;
+    return helper === undefined
+      ? 'Ask the user to upload the file again.'
+      : `Call \`${helper}\` and upload the file again as it says.`;
+  }
+}
+
+/**
+ * How long the file of a call is needed that runs as a task (MCP 2025-11-25): the call's answer comes at once, and when
+ * the task has ended is for the client to ask. Undefined for any other call.
+ */
+function taskTtlMs({ request }: ToolCall): number | undefined {
+  const { task } = request.params;
+  if (typeof task !== 'object' || task === null) return undefined;
+  const { ttl } = task as { ttl?: unknown };
+  return typeof ttl === 'number' && ttl >= 0 ? Math.min(ttl, MAX_TASK_MS) : TASK_MS;
+}
+
+/** Whether the upstream has made a task of the call. */
+function createsTask(text: string): boolean {
+  try {
+    const { result } = JSON.parse(text) as { result?: { task?: unknown } | null };
+    return typeof result?.task === 'object' && result.task !== null;
+  } catch {
+    return false;
+  }
+}
+
+const refused = (text: string): PreparedCall => ({ kind: 'result', result: errorResult(text) });
+
+/** The client's own words, which may be the whole file. */
+function shown(value: string): string {
+  return JSON.stringify(value.length > SHOWN_CHARS ? `${value.slice(0, SHOWN_CHARS)}…` : value);
+}
+
+/** Whether the client of this call can show its user a page (MCP 2025-11-25, URL-mode elicitation). */
+function takesUrls({ record }: ToolCall): boolean {
+  if (record.protocolVersion < ELICITATION_REVISION) return false;
+  const { capabilities } = JSON.parse(record.initializeParams) as {
+    capabilities?: { elicitation?: { url?: unknown } | null } | null;
+  };
+  return capabilities?.elicitation?.url !== undefined && capabilities.elicitation.url !== null;
+}
