@@ -47,8 +47,8 @@ describe('the way of a message', () => {
       ],
       sessionless: [
         ...AROUND,
-        'UpstreamRevision',
         'Breaker',
+        'UpstreamRevision',
         'DisabledTools',
         'OwnAnswers',
         'VisibleTools',
@@ -80,17 +80,18 @@ describe('the way of a message', () => {
     expect(both(names.session, names.stream)).toEqual(both(names.stream, names.session));
   });
 
-  test('begins with who it is from; nothing is looked up for nobody', () => {
+  test('begins with who it is from; nothing is looked up for nobody, or asked of an upstream that is down', () => {
     for (const [path, identifies] of [
       ['opening', 'OpenedSession'],
       ['session', 'InSession'],
-      ['sessionless', 'UpstreamRevision'],
       ['stream', 'InSession'],
     ] as const) {
       // These look at nothing but the request itself, and its answer.
       expect(names[path].slice(0, names[path].indexOf(identifies))).toEqual(AROUND);
       expect(names[path].indexOf('Breaker')).toBe(names[path].indexOf(identifies) + 1);
     }
+    // A client without sessions is known by its request; what the upstream speaks has to be asked.
+    expect(names.sessionless.slice(0, AROUND.length + 2)).toEqual([...AROUND, 'Breaker', 'UpstreamRevision']);
   });
 
   test('ends with the time limit: whatever is done before it takes nothing from the upstream’s time', () => {

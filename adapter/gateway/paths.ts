@@ -122,8 +122,8 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     sessionless: {
       steps: [
         ...around,
-        new UpstreamRevision(mount.era, client, toolParameters, () => store.now(), declined),
         ...breaks,
+        new UpstreamRevision(mount.era, client, toolParameters, () => store.now(), declined),
         disabled,
         own,
         ...visible,

@@ -16,7 +16,7 @@ export class UpstreamSession implements Step {
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
     const { session } = operation;
-    const streamComes = opensOrEndsNothing(operation)
+    const streamComes = comesBehindStreams(operation)
       ? this.#streamOrder.before(session, operation.idTexts.length > 0)
       : undefined;
     if (streamComes === undefined && session.upstreamSessionId !== '') {
@@ -35,7 +35,7 @@ export class UpstreamSession implements Step {
 }
 
 /** Clients open their stream with `notifications/initialized` or after it, so that never comes later than the stream. */
-function opensOrEndsNothing({ isGet, body: { messages } }: Operation): boolean {
+function comesBehindStreams({ isGet, body: { messages } }: Operation): boolean {
   const [first] = messages;
   return !isGet && !(first?.kind === 'notification' && first.method === 'notifications/initialized');
 }
