@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 
 import { AdapterError } from '../errors.ts';
-import { type Body, type Message, parseBody, toolName } from '../exchange/message.ts';
+import { type Body, isCall, type Message, parseBody, toolName } from '../exchange/message.ts';
 import { isModern, saysModern } from '../exchange/modern-headers.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { Mount } from '../mount/mount.ts';
@@ -21,7 +21,7 @@ import { RequiredHeaders } from '../steps/required-headers.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { TracedRequest, Tracing } from '../telemetry/tracing.ts';
 import { HttpReply, type HttpReplyParts } from './http-reply.ts';
-import { noteArguments, noteRequest } from './noted-request.ts';
+import { type HashArguments, noteRequest } from './noted-request.ts';
 import { sendError } from './send-error.ts';
 
 export interface HttpCallerParts extends HttpReplyParts {
@@ -32,7 +32,7 @@ export interface HttpCallerParts extends HttpReplyParts {
   /** Undefined without traces. */
   readonly tracing: Pick<Tracing, 'begin'> | undefined;
   /** The audit log names the arguments of calls by their hash. Undefined without it; gives none while the key is not there. */
-  readonly hashArguments: ((argumentsText: string) => string | undefined) | undefined;
+  readonly hashArguments: HashArguments | undefined;
 }
 
 /** Clients of one mount over Streamable HTTP: what they send becomes operations, or is refused here. */
@@ -82,9 +82,7 @@ export class HttpCaller {
       const code = body.code === -32700 ? 'parse_error' : 'invalid_request';
       return sendError(res, caller, new AdapterError(code, body.detail), [body.idText]);
     }
-    const { hashArguments } = this.#parts;
-    noteRequest(caller, body);
-    if (hashArguments !== undefined) noteArguments(caller, body, hashArguments);
+    noteRequest(caller, body, this.#parts.hashArguments);
     const kind = this.#kindOf(body, caller);
     const operation = new Operation({
       serverId: this.#mount.serverId,
@@ -127,19 +125,14 @@ export class HttpCaller {
 
   #kindOf({ batch, messages }: Body, { headers }: Caller): Exclude<keyof Sends, 'stream'> {
     const [first] = messages;
-    const isCall = !batch && first?.kind === 'request' && first.method === 'tools/call';
-    if (!batch && isModern(first as Message, headers)) return isCall ? 'sessionlessCall' : 'sessionless';
-    if (isCall) return 'sessionCall';
+    const isOneCall = !batch && isCall(first as Message);
+    if (!batch && isModern(first as Message, headers)) return isOneCall ? 'sessionlessCall' : 'sessionless';
+    if (isOneCall) return 'sessionCall';
     return messages.some((one) => one.kind === 'request' && one.method === 'initialize') ? 'opening' : 'session';
   }
 
   #limitOf(body: Body): number | null {
-    const limits: (number | null)[] = [];
-    for (const message of body.messages) {
-      if (message.kind === 'request' && message.method === 'tools/call') {
-        limits.push(this.#mount.timeoutOf(toolName(message)));
-      }
-    }
+    const limits = body.messages.filter(isCall).map((call) => this.#mount.timeoutOf(toolName(call)));
     return limits.length > 0 ? longest(limits) : requestTimeout(body);
   }
 

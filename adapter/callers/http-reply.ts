@@ -6,7 +6,7 @@ import type { StreamedAnswer } from '../exchange/answer.ts';
 import { endWhole } from '../exchange/end-whole.ts';
 import { sendEndedStream } from '../exchange/ended-stream.ts';
 import { asEventData, EventBytes, eventText, openEvent } from '../exchange/event-text.ts';
-import { responseHeaders } from '../exchange/headers.ts';
+import { isEventStream, responseHeaders } from '../exchange/headers.ts';
 import type { KeepAlive, QuietStream } from '../exchange/keep-alive.ts';
 import { type Flow, ReplyStream } from '../exchange/reply-stream.ts';
 import type { Running, RunningExchanges } from '../exchange/running.ts';
@@ -176,7 +176,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
 
   head(head: ResponseHead): void {
     this.#head = head;
-    this.#isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    this.#isEventStream = isEventStream(head);
     if (this.#isEventStream && !this.#operation.holdsHead) this.#writeHead(head);
   }
 

@@ -18,7 +18,7 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { Tracing } from '../telemetry/tracing.ts';
 import { MemoryReply } from './memory-reply.ts';
-import { noteArguments, noteRequest } from './noted-request.ts';
+import { type HashArguments, noteRequest } from './noted-request.ts';
 
 /** The code gets no more than this; what stands around a result is small. */
 const MAX_CHARS = SANDBOX_LIMITS.callResultBytes + (64 << 10);
@@ -29,7 +29,7 @@ export interface MemoryCallerParts {
   readonly tracing: Pick<Tracing, 'begin'> | undefined;
   readonly known: (error: unknown) => AdapterError;
   /** As of calls that clients make over HTTP. */
-  readonly hashArguments: ((argumentsText: string) => string | undefined) | undefined;
+  readonly hashArguments: HashArguments | undefined;
 }
 
 /**
@@ -89,8 +89,7 @@ export class MemoryCaller {
     const { bus, tracing, known, hashArguments } = this.#parts;
     const { record, trace: within } = outer;
     const caller = { ...outer.caller, ...own, within };
-    noteRequest(caller, body);
-    if (hashArguments !== undefined) noteArguments(caller, body, hashArguments);
+    noteRequest(caller, body, hashArguments);
     const closed = Promise.withResolvers<void>();
     const trace = tracing?.begin({
       serverId,

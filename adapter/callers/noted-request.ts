@@ -1,25 +1,28 @@
 import { elements } from '../exchange/json-scan.ts';
-import { type Body, type Message, type Request, toolName } from '../exchange/message.ts';
-import type { CallFacts } from '../exchange/request-facts.ts';
+import { type Body, isCall, type Message, type Request, toolName } from '../exchange/message.ts';
+import type { CallFacts, RequestFacts } from '../exchange/request-facts.ts';
 import type { Caller } from '../path/caller.ts';
 import { argumentsText } from '../telemetry/audit-arguments.ts';
 
-/** Notes for log and telemetry what a client asks for. */
-export function noteRequest({ facts, headers }: Caller, body: Body): void {
+/** As JSON text in, keyed hash out; undefined while its key is not there. */
+export type HashArguments = (argumentsText: string) => string | undefined;
+
+/**
+ * Notes for log and telemetry what a client asks for.
+ * @param hash names the arguments of calls in the audit log; undefined without one
+ */
+export function noteRequest(caller: Caller, body: Body, hash: HashArguments | undefined): void {
+  const { facts, headers } = caller;
   const first = body.messages[0] as Message;
   if (first.kind !== 'response') facts.rpcMethod = body.batch ? 'batch' : first.method;
   const version = headers['mcp-protocol-version'];
   if (typeof version === 'string') facts.protocolVersion = version;
   if (body.batch) facts.calls = body.messages.filter(isCall).map(callFacts);
   else if (isCall(first)) facts.tool = toolName(first) ?? '';
+  if (hash !== undefined) noteArguments(facts, body, hash);
 }
 
-/** Notes the arguments of its calls, by their hash: undefined while its key is not there. */
-export function noteArguments(
-  { facts }: Caller,
-  { text, messages, batch }: Body,
-  hash: (argumentsText: string) => string | undefined,
-): void {
+function noteArguments(facts: RequestFacts, { text, messages, batch }: Body, hash: HashArguments): void {
   const hashed = (at: number): string | undefined => {
     const found = argumentsText(text, at);
     return found === undefined ? undefined : hash(found);
@@ -39,7 +42,5 @@ export function noteArguments(
     if (call !== undefined && one !== undefined) call.argumentsHash = one;
   }
 }
-
-const isCall = (message: Message): message is Request => message.kind === 'request' && message.method === 'tools/call';
 
 const callFacts = (call: Request): CallFacts => ({ tool: toolName(call) ?? '', idText: call.idText });

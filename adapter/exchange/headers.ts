@@ -113,6 +113,10 @@ export class HeaderForwarding {
   }
 }
 
+/** Whether an answer is an event stream, and no single body. */
+export const isEventStream = ({ headers }: Pick<ResponseHead, 'headers'>): boolean =>
+  headers['content-type']?.startsWith('text/event-stream') ?? false;
+
 /** Which headers of the upstream's answer reach the client: deny by default. */
 export function responseHeaders(
   head: ResponseHead,
@@ -122,7 +126,7 @@ export function responseHeaders(
   const headers: OutgoingHttpHeaders = {};
   const type = head.headers['content-type'];
   if (type !== undefined) headers['content-type'] = type;
-  if (type?.startsWith('text/event-stream')) {
+  if (isEventStream(head)) {
     headers['cache-control'] = 'no-cache, no-transform';
     headers['x-accel-buffering'] = 'no';
   } else if (length !== undefined) headers['content-length'] = length;

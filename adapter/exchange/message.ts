@@ -161,6 +161,10 @@ export function modernRevision(message: Message): string | undefined {
   return typeof revision === 'string' ? revision : undefined;
 }
 
+/** Whether a message is a tool call. */
+export const isCall = (message: Message): message is Request =>
+  message.kind === 'request' && message.method === 'tools/call';
+
 /** `params.name` of a tools/call, undefined when it is no string. */
 export function toolName(message: Message): string | undefined {
   const name = message.params['name'];

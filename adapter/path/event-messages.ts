@@ -1,6 +1,7 @@
 import { EnvelopeScan } from '../exchange/envelope-scan.ts';
 import { asEventData, isMessageEvent, positionFields } from '../exchange/event-text.ts';
 import { LargeFrame } from '../exchange/large-frame.ts';
+import type { Refusal } from '../exchange/refusal.ts';
 import { withoutReserved } from '../exchange/reserved-meta.ts';
 import { type Frame, FrameSplitter } from '../exchange/sse-frames.ts';
 import { LARGE_FRAME_CHARS, UNCOUNTED_BYTES } from '../limits.ts';
@@ -71,18 +72,17 @@ export class EventMessages implements BodyReader {
     const safe = asEventData(data);
     if (scan.problem !== undefined) return this.#drop(scan.problem);
     if (safe === undefined || !scan.isComplete) return this.#drop('malformed');
-    const takesMore = !operation.isModern && !operation.holdsHead;
-    if (scan.isArray && !takesMore) return this.#drop('kind');
+    if (scan.isArray && !operation.takesStrays) return this.#drop('kind');
     const text = scan.reserved === undefined ? safe : withoutReserved(safe);
     if (!scan.isResponse) return reading.message(new ReplyMessage('other', text, { frame, scan }));
     // What is worked on together belongs together.
     if (scan.ids.length > 1 && operation.awaited.isMixed(scan.ids)) return this.#drop('unasked');
     const isAwaited = operation.awaited.see(scan.ids);
-    if (!isAwaited && !takesMore) return this.#drop('unasked');
+    if (!isAwaited && !operation.takesStrays) return this.#drop('unasked');
     return reading.message(new ReplyMessage(isAwaited ? 'response' : 'stray', text, { frame, scan }));
   }
 
-  #drop(refusal: Parameters<Reading['dropped']>[0]): undefined {
+  #drop(refusal: Refusal): undefined {
     this.#reading.dropped(refusal);
   }
 

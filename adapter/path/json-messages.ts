@@ -2,6 +2,7 @@ import { KeptParts } from '../../lib/stream/kept-parts.ts';
 import { AdapterError } from '../errors.ts';
 import { EnvelopeScan } from '../exchange/envelope-scan.ts';
 import { jsonVerdict } from '../exchange/json-verdict.ts';
+import type { Refusal } from '../exchange/refusal.ts';
 import { renameReserved, withoutReserved } from '../exchange/reserved-meta.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES, WHOLE_ANSWER_BYTES } from '../limits.ts';
 import { failed } from './ending.ts';
@@ -66,10 +67,10 @@ export class JsonMessages implements BodyReader {
     if (verdict === 'pass') return new ReplyMessage('opaque', all);
     if (verdict !== 'answer' && verdict !== 'stray') return this.#refuse(verdict);
     // A session is opened by an answer that says so with its status as well.
-    if ((operation.holdsHead && head.status >= 300) || (scan.isArray && !takesArrays(operation))) {
+    if ((operation.holdsHead && head.status >= 300) || (scan.isArray && !operation.takesStrays)) {
       return this.#refuse('kind');
     }
-    if (verdict === 'stray' && !takesStrays(operation)) return this.#refuse('unasked');
+    if (verdict === 'stray' && !operation.takesStrays) return this.#refuse('unasked');
     // Nothing more can come.
     awaited.seeAll();
     const cleared = scan.reserved === undefined ? text : withoutReserved(text);
@@ -78,7 +79,7 @@ export class JsonMessages implements BodyReader {
     return new ReplyMessage(kind, bytes, { scan, text: isBytes ? undefined : cleared });
   }
 
-  #refuse(refusal: Parameters<Reading['refuse']>[0]): undefined {
+  #refuse(refusal: Refusal): undefined {
     this.#reading.refuse(refusal);
   }
 
@@ -91,7 +92,7 @@ export class JsonMessages implements BodyReader {
       scan.push(chunk.toString('latin1'));
       if (scan.reserved !== undefined) this.#isReadWhole = true;
     }
-    const problem = scan.problem ?? (scan.isArray && !takesArrays(operation) ? 'kind' : undefined);
+    const problem = scan.problem ?? (scan.isArray && !operation.takesStrays ? 'kind' : undefined);
     if (problem !== undefined) {
       reading.refuse(problem);
       return true;
@@ -120,9 +121,3 @@ export class JsonMessages implements BodyReader {
     void reading.data(chunk, false);
   }
 }
-
-/** Only the revision with batches has arrays, and clients of others with sessions read them all the same. */
-const takesArrays = ({ isModern, holdsHead }: Reading['operation']): boolean => !isModern && !holdsHead;
-
-/** In a session, what was asked for elsewhere may come here. */
-const takesStrays = takesArrays;

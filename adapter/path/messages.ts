@@ -11,6 +11,7 @@ import type { BodyReader, Reading } from './reading.ts';
 import type { Reply, ReplyControl } from './reply.ts';
 import type { ReplyMessage } from './reply-message.ts';
 import type { Ask, Send, WireSink } from './step.ts';
+import { isEventStream } from '../exchange/headers.ts';
 
 export interface MessageRules {
   /** Told of everything that the upstream has sent and that does not pass. */
@@ -77,13 +78,13 @@ class MessageReader implements WireSink, ReplyControl, Reading {
     this.#head = head;
     const rejected = this.#rules.refused(head);
     if (rejected !== undefined) return this.abort(failed(rejected, { head }));
-    const isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    const comesAsEvents = isEventStream(head);
     const { isGet, idTexts } = this.operation;
-    if (!isEventStream && isForeign(head, isGet || idTexts.length > 0)) {
+    if (!comesAsEvents && isForeign(head, isGet || idTexts.length > 0)) {
       const { error, status } = foreignError(head);
       return this.abort(failed(error, { status, head }));
     }
-    this.#body = isEventStream ? new EventMessages(this) : new JsonMessages(this);
+    this.#body = comesAsEvents ? new EventMessages(this) : new JsonMessages(this);
     this.#reply.head(head);
   }
 

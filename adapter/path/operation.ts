@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 
 import { AwaitedResponses } from '../exchange/awaited-responses.ts';
-import type { Body, Request } from '../exchange/message.ts';
+import { type Body, isCall, type Request } from '../exchange/message.ts';
 import type { RequestTrace } from '../exchange/request-trace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { UpstreamSession } from '../exchange/upstream.ts';
@@ -77,7 +77,7 @@ export class Operation {
     for (const message of body.messages) {
       if (message.kind !== 'request') continue;
       idTexts.push(message.idText);
-      if (message.method === 'tools/call') calls.push(message);
+      if (isCall(message)) calls.push(message);
     }
     this.idTexts = idTexts;
     this.calls = calls;
@@ -95,6 +95,11 @@ export class Operation {
   get session(): SessionRecord {
     if (this.record === undefined) throw new Error('no session has been looked up');
     return this.record;
+  }
+
+  /** Responses that were asked for elsewhere, and arrays, reach the client too: in a session, whatever its revision. */
+  get takesStrays(): boolean {
+    return !this.isModern && !this.holdsHead;
   }
 
   get isGet(): boolean {

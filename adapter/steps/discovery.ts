@@ -3,9 +3,9 @@ import type { ClientUpstream } from '../mount/client-upstream.ts';
 import { firstSeen } from '../lists/first-seen.ts';
 import { withGreeting } from '../lists/greeting.ts';
 import type { Mount } from '../mount/mount.ts';
+import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';
-import { PassedReply, type Reply } from '../path/reply.ts';
-import type { ReplyMessage } from '../path/reply-message.ts';
+import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 
 /** What a server says of itself to clients without sessions (`server/discover`), with what the adapter adds to it. */
@@ -25,20 +25,6 @@ export class Discovery implements Step {
     const isShown = operation.request?.method === 'server/discover' && (own.tools || own.resources || texts.any);
     if (!isShown) return next(operation, reply);
     const first = firstSeen(texts, this.#client.source(operation, reply), operation.session);
-    next(operation, new GreetedReply(reply, (text) => withGreeting(texts, text, first, own)));
-  }
-}
-
-class GreetedReply extends PassedReply {
-  readonly #shown: (text: string) => Promise<string>;
-
-  constructor(next: Reply, shown: (text: string) => Promise<string>) {
-    super(next, true);
-    this.#shown = shown;
-  }
-
-  override async message(message: ReplyMessage): Promise<void> {
-    if (message.kind !== 'response') return this.next.message(message);
-    return this.next.message(message.with(await this.#shown(message.text())));
+    next(operation, new ChangedReply(reply, (text) => withGreeting(texts, text, first, own)));
   }
 }

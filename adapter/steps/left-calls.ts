@@ -1,9 +1,9 @@
 import { LeftCalls as Left } from '../artifacts/left-calls.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
+import { ChangedReply } from '../path/changed-reply.ts';
 import type { Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
-import { PassedReply, type Reply } from '../path/reply.ts';
-import type { ReplyMessage } from '../path/reply-message.ts';
+import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { StateStore } from '../state/state-store.ts';
 
@@ -26,18 +26,12 @@ export class LeftCalls implements Step {
   }
 }
 
-class LeftReply extends PassedReply {
+class LeftReply extends ChangedReply {
   readonly #left: Left;
 
   constructor(next: Reply, left: Left) {
-    super(next, true);
+    super(next, async (text) => (await left.answer(text)) ?? text);
     this.#left = left;
-  }
-
-  override async message(message: ReplyMessage): Promise<void> {
-    if (message.kind !== 'response') return this.next.message(message);
-    const answer = await this.#left.answer(message.text());
-    return this.next.message(answer === undefined ? message : message.with(answer));
   }
 
   override async end(ending: Ending): Promise<void> {

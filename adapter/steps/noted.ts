@@ -6,6 +6,7 @@ import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { ResponseHead } from '../exchange/upstream.ts';
+import { isEventStream } from '../exchange/headers.ts';
 
 /** Notes for telemetry what answers say of errors, and how long the upstream took. */
 export class Noted implements Step {
@@ -34,7 +35,7 @@ class NotedReply extends PassedReply {
   }
 
   override head(head: ResponseHead): void {
-    this.#isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
+    this.#isEventStream = isEventStream(head);
     this.next.head(head);
   }
 

@@ -2,9 +2,9 @@ import type { Message } from '../exchange/message.ts';
 import { checked } from '../exchange/checked.ts';
 import { eachMessage } from '../exchange/each-message.ts';
 import { ownTasks, requireOwnTasks, type TaskStore } from '../sessions/session-tasks.ts';
+import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';
-import { PassedReply, type Reply } from '../path/reply.ts';
-import type { ReplyMessage } from '../path/reply-message.ts';
+import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 
 /** A session gets at the tasks that were made for it, and sees no others. */
@@ -24,7 +24,9 @@ export class OwnTasks implements Step {
       if (message.method.startsWith('tasks/')) isAbout = true;
       if (asksForTasks(message)) asks = true;
     }
-    const behind = asks ? new TasksReply(operation, reply, this.#store) : reply;
+    const own = (text: string): string | Promise<string> =>
+      eachMessage(checked(text), (one) => ownTasks(this.#store, operation.session, one));
+    const behind = asks ? new ChangedReply(reply, own) : reply;
     if (isAbout) return this.#check(operation, behind, next);
     next(operation, behind);
     return undefined;
@@ -38,22 +40,4 @@ export class OwnTasks implements Step {
 
 function asksForTasks(message: Message): boolean {
   return message.kind === 'request' && (message.params['task'] !== undefined || message.method === 'tasks/list');
-}
-
-class TasksReply extends PassedReply {
-  readonly #operation: Operation;
-  readonly #store: TaskStore;
-
-  constructor(operation: Operation, next: Reply, store: TaskStore) {
-    super(next, true);
-    this.#operation = operation;
-    this.#store = store;
-  }
-
-  override async message(message: ReplyMessage): Promise<void> {
-    if (message.kind !== 'response' || message.streamed !== undefined) return this.next.message(message);
-    const { session } = this.#operation;
-    const text = await eachMessage(checked(message.text()), (one) => ownTasks(this.#store, session, one));
-    return this.next.message(message.with(text));
-  }
 }

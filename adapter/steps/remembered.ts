@@ -1,7 +1,7 @@
 import { remembering } from '../sessions/remembered.ts';
+import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';
-import { PassedReply, type Reply } from '../path/reply.ts';
-import type { ReplyMessage } from '../path/reply-message.ts';
+import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 import type { StateStore } from '../state/state-store.ts';
 
@@ -18,20 +18,11 @@ export class Remembered implements Step {
 
   send(operation: Operation, reply: Reply, next: Send): void {
     const remember = remembering(this.#store, operation.session, operation.body);
-    next(operation, remember === undefined ? reply : new RememberingReply(reply, remember));
-  }
-}
-
-class RememberingReply extends PassedReply {
-  readonly #remember: (text: string) => Promise<void>;
-
-  constructor(next: Reply, remember: (text: string) => Promise<void>) {
-    super(next, true);
-    this.#remember = remember;
-  }
-
-  override message(message: ReplyMessage): Promise<void> | undefined {
-    if (message.kind !== 'response') return this.next.message(message);
-    return this.#remember(message.text()).then(() => this.next.message(message));
+    if (remember === undefined) return next(operation, reply);
+    const remembered = async (text: string): Promise<string> => {
+      await remember(text);
+      return text;
+    };
+    next(operation, new ChangedReply(reply, remembered));
   }
 }

@@ -8,10 +8,10 @@ import type { ToolParameters } from '../tools/tool-parameters.ts';
 import type { PreparedCall, ToolStep } from '../tools/tool-step.ts';
 import type { ToolSurface } from '../tools/tool-surface.ts';
 import { answer } from '../path/answer.ts';
+import { ChangedReply } from '../path/changed-reply.ts';
 import { ANSWERED, type Ending, failed } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply } from '../path/reply.ts';
-import type { ReplyMessage } from '../path/reply-message.ts';
 import type { Send, Step } from '../path/step.ts';
 
 type Forwarded = Extract<PreparedCall, { kind: 'forward' }>;
@@ -100,28 +100,22 @@ export class ToolSteps implements Step {
       const headers = this.#headers.forward('POST', caller.headers, true);
       operation.sentHeaders = withParameters(headers, declared, prepared.body.messages[0]?.params['arguments']);
     }
-    next(operation, new StepReply(reply, prepared));
+    const { onResponse, onEnd } = prepared;
+    const ended = onEnd === undefined ? reply : new EndedReply(reply, onEnd);
+    next(operation, onResponse === undefined ? ended : new ChangedReply(ended, onResponse));
   }
 }
 
-class StepReply extends PassedReply {
-  readonly #prepared: Forwarded;
+class EndedReply extends PassedReply {
+  readonly #onEnd: NonNullable<Forwarded['onEnd']>;
 
-  constructor(next: Reply, prepared: Forwarded) {
-    super(next, prepared.onResponse !== undefined);
-    this.#prepared = prepared;
-  }
-
-  override message(message: ReplyMessage): Promise<void> | undefined {
-    const { onResponse } = this.#prepared;
-    if (onResponse === undefined || message.kind !== 'response') return this.next.message(message);
-    const shown = onResponse(message.text());
-    if (!(shown instanceof Promise)) return this.next.message(message.with(shown));
-    return shown.then((one) => this.next.message(message.with(one)));
+  constructor(next: Reply, onEnd: NonNullable<Forwarded['onEnd']>) {
+    super(next);
+    this.#onEnd = onEnd;
   }
 
   override end(ending: Ending): Promise<void> | undefined {
-    const ended = this.#prepared.onEnd?.(ending.outcome, ending.goesOn);
+    const ended = this.#onEnd(ending.outcome, ending.goesOn);
     return ended === undefined ? this.next.end(ending) : ended.then(() => this.next.end(ending));
   }
 }

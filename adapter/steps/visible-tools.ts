@@ -5,9 +5,9 @@ import { checked } from '../exchange/checked.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import { eachMessage } from '../exchange/each-message.ts';
 import type { ToolSurface } from '../tools/tool-surface.ts';
+import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';
-import { PassedReply, type Reply } from '../path/reply.ts';
-import type { ReplyMessage } from '../path/reply-message.ts';
+import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 
 /** What is wrong with one call, and says nothing about the others. */
@@ -51,7 +51,7 @@ export class VisibleTools implements Step {
     const refused = await this.#refused(operation, reply);
     if (refused.size === 0) return next(operation, reply);
     operation.sent = withPings(operation.body, refused);
-    next(operation, new RefusingReply(reply, refused));
+    next(operation, new ChangedReply(reply, (text) => withErrors(text, refused)));
   }
 
   /** Why calls of a batch do not go upstream, by the ids of the calls (JSON texts). */
@@ -101,23 +101,12 @@ function withPings(body: Body, refused: ReadonlyMap<string, AdapterError>): Body
   return { ...body, bytes: Buffer.from(text), text, messages };
 }
 
-/** Puts the errors in the places of the pings. */
-class RefusingReply extends PassedReply {
-  readonly #refused: ReadonlyMap<string, AdapterError>;
-
-  constructor(next: Reply, refused: ReadonlyMap<string, AdapterError>) {
-    super(next, true);
-    this.#refused = refused;
-  }
-
-  override async message(message: ReplyMessage): Promise<void> {
-    if (message.kind !== 'response') return this.next.message(message);
-    const text = await eachMessage(checked(message.text()), (one) => {
-      for (const [idText, { code, message: reason, data }] of this.#refused) {
-        if (isResponseTo(one, idText)) return rpcErrorText(code, reason, idText, data);
-      }
-      return one;
-    });
-    return this.next.message(message.with(text));
-  }
+/** An answer (JSON text) with the errors in the places of the pings. */
+function withErrors(text: string, refused: ReadonlyMap<string, AdapterError>): string | Promise<string> {
+  return eachMessage(checked(text), (message) => {
+    for (const [idText, { code, message: reason, data }] of refused) {
+      if (isResponseTo(message, idText)) return rpcErrorText(code, reason, idText, data);
+    }
+    return message;
+  });
 }

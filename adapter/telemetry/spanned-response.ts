@@ -2,6 +2,7 @@ import { type Span, SpanStatusCode } from '@opentelemetry/api';
 
 import { AnswerWatch, type Noted } from '../exchange/answer-watch.ts';
 import type { ResponseControl, ResponseHead, ResponseSink } from '../exchange/upstream.ts';
+import { isEventStream } from '../exchange/headers.ts';
 
 /** One of them stands in every response of JSON-RPC. */
 const RESULT = Buffer.from('"result"');
@@ -51,8 +52,7 @@ export class SpannedResponse implements ResponseSink, ResponseControl {
   onHead(head: ResponseHead): void {
     this.#status = head.status;
     if (!this.#isStream) {
-      const isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
-      this.#watch = new AnswerWatch(this.#noted, isEventStream);
+      this.#watch = new AnswerWatch(this.#noted, isEventStream(head));
     }
     this.#sink.onHead(head);
   }

@@ -1,5 +1,6 @@
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink } from '../exchange/upstream.ts';
+import { isEventStream } from '../exchange/headers.ts';
 
 /**
  * Event ids of Streamable HTTP reach the client as the upstream gave them, so that any replica can resume a stream.
@@ -34,7 +35,7 @@ export class MarkedEventIds implements ResponseSink {
   }
 
   onHead(head: ResponseHead): void {
-    if (head.headers['content-type']?.startsWith('text/event-stream') === true) this.#splitter = new FrameSplitter();
+    if (isEventStream(head)) this.#splitter = new FrameSplitter();
     this.#sink.onHead(head);
   }
 

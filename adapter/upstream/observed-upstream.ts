@@ -7,6 +7,7 @@ import type {
   UpstreamRequest,
   UpstreamSession,
 } from '../exchange/upstream.ts';
+import { isEventStream } from '../exchange/headers.ts';
 
 /** The end of a request to an upstream. */
 export interface UpstreamCall {
@@ -80,8 +81,7 @@ class ObservedSink implements ResponseSink {
 
   onHead(head: ResponseHead): void {
     this.#status = head.status;
-    const isEventStream = head.headers['content-type']?.startsWith('text/event-stream') ?? false;
-    this.#watch = new AnswerWatch(this.#noted, isEventStream);
+    this.#watch = new AnswerWatch(this.#noted, isEventStream(head));
     this.#sink.onHead(head);
   }
 

@@ -5,6 +5,7 @@ import { type Body, isResponseTo, type Request } from '../exchange/message.ts';
 import { FrameSplitter } from '../exchange/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamSession } from '../exchange/upstream.ts';
 import { OWN_ANSWER_BYTES } from '../limits.ts';
+import { isEventStream } from '../exchange/headers.ts';
 
 /** Ids of the adapter's own requests, so that clients' ids pass unchanged and never meet them. */
 const ID_PREFIX = 'mcpa-';
@@ -118,7 +119,7 @@ class Collector implements ResponseSink {
   onHead(head: ResponseHead): void {
     this.#head = head;
     this.#onHead?.(head);
-    if (head.headers['content-type']?.startsWith('text/event-stream')) this.#splitter = new FrameSplitter();
+    if (isEventStream(head)) this.#splitter = new FrameSplitter();
   }
 
   onData(chunk: Buffer): void {

@@ -1,7 +1,7 @@
-import { parseBody, type Request, toolName } from '../../exchange/message.ts';
+import { type Request, toolName } from '../../exchange/message.ts';
 import type { Caller } from '../../path/caller.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
-import { sampleCaller, sampleClient } from '../../steps/testing/step-scene.ts';
+import { bodyOf, sampleCaller, sampleClient } from '../../steps/testing/step-scene.ts';
 import type { Mount } from '../../mount/mount.ts';
 import type { ToolSource } from '../../tools/tool-source.ts';
 import type { ToolCall } from '../../tools/tool-step.ts';
@@ -24,8 +24,7 @@ export function testCall(
   text: string,
   { mount, store, record }: { readonly mount: Mount; readonly store: StateStore; readonly record: SessionRecord },
 ): ToolCall {
-  const body = parseBody(Buffer.from(text));
-  if ('code' in body) throw new Error(body.detail);
+  const body = bodyOf(text);
   const request = body.messages[0] as Request;
   const source = testSource(mount, store);
   const timeoutMs = 60_000;
