@@ -376,10 +376,10 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
 const NO_PARTS: readonly Buffer[] = [];
 const NO_FRAME: Frame = { raw: '', data: undefined, id: undefined, event: undefined, retry: undefined };
 
-/** As it may stand in an event. */
-function textOf(message: ReplyMessage): string {
-  if (!message.isChanged) return message.text();
-  const safe = asEventData(message.text());
+/** An event's text as it may stand in one; what came as one does. */
+function textOf({ body, isChanged }: ReplyMessage): string {
+  const text = body as string;
+  const safe = isChanged ? asEventData(text) : text;
   if (safe === undefined) throw upstreamNotJson();
   return safe;
 }

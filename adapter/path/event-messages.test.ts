@@ -85,6 +85,17 @@ describe('the answer of an upstream that does not wait', () => {
     expect((await (await answer()).whole()) === WIDE).toBe(true);
   });
 
+  test.each([
+    ['the response', WIDE, false],
+    ['the response in a session', WIDE, true],
+    ['a notification', WIDE.replace('"id":1,"result"', '"method":"m","params"'), true],
+  ])('T17: passes as an event, too, where nobody has to read it: %s', async (_what, wide, inSession) => {
+    const { answer } = await at.start({ inSession, onListChanged: () => Promise.resolve() });
+    const events = wide === WIDE ? frame(WIDE) : frame(wide) + frame('{"jsonrpc":"2.0","id":1,"result":{}}');
+    at.upstream.last.eventStream().data(events).end();
+    expect((await (await answer()).whole()) === events).toBe(true);
+  });
+
   test.each(['json', 'eventStream'] as const)('T17: by %s is counted while it is kept, and only then', async (kind) => {
     const account = sampleAccount({ kinds: { answers: 1_250_000 } });
     const upstreams: FakeExchange[] = [];

@@ -1,5 +1,6 @@
 import { ANSWER_LIMITS, JsonLimitError, type JsonLimits } from '../../lib/json/json-limits.ts';
 import { type Answer, type StreamedAnswer, surround } from '../exchange/answer.ts';
+import { saysListChanged } from '../exchange/list-changed.ts';
 import type { Frame } from '../exchange/sse-frames.ts';
 
 /**
@@ -58,9 +59,9 @@ export class ReplyMessage {
     return new ReplyMessage('response', [Buffer.from(before(idText)), result, AFTER_BYTES]);
   }
 
-  /** Whether a request or a notification is in it. */
-  get hasOther(): boolean {
-    return this.#scan?.hasOther ?? false;
+  /** Whether an event says that a list has changed. */
+  get saysListChanged(): boolean {
+    return this.#scan?.hasOther === true && typeof this.#body === 'string' && saysListChanged(this.#body);
   }
 
   /** JSON text in parts that are not in memory all at once; undefined for any other. */
@@ -68,7 +69,7 @@ export class ReplyMessage {
     return 'parts' in Object(this.#body) ? (this.#body as StreamedAnswer) : undefined;
   }
 
-  /** What leaves, unless it is streamed: the bytes that came where there are any. */
+  /** What leaves, unless it is streamed: the bytes that came where there are any, and the text of an event. Not to be parsed. */
   get body(): string | readonly Buffer[] {
     return this.#body as string | readonly Buffer[];
   }

@@ -1,4 +1,3 @@
-import { saysListChanged } from '../exchange/list-changed.ts';
 import type { Body } from '../exchange/message.ts';
 import type { AdapterError } from '../errors.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
@@ -108,7 +107,7 @@ class ListsReply extends PassedReply {
 
   /** The client hears that a list has changed when it would get the new one. */
   override message(message: ReplyMessage): Promise<void> | undefined {
-    if (!message.hasOther || !saysListChanged(message.text())) return this.#show(message);
+    if (!message.saysListChanged) return this.#show(message);
     return this.#lists.changed(this.#operation).then(() => this.#show(message));
   }
 

@@ -4,7 +4,6 @@ import type { Holder } from '../../byte-account.ts';
 import { AdapterError, knownError } from '../../errors.ts';
 import type { Answer } from '../../exchange/answer.ts';
 import { KeepAlive } from '../../exchange/keep-alive.ts';
-import { saysListChanged } from '../../exchange/list-changed.ts';
 import type { Message } from '../../exchange/message.ts';
 import type { Refusal } from '../../exchange/refusal.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
@@ -137,7 +136,7 @@ class ListeningReply extends PassedReply {
 
   override message(message: ReplyMessage): Promise<void> | undefined {
     const { onListChanged, onAnswered } = this.#changes;
-    if (onListChanged !== undefined && message.hasOther && saysListChanged(message.text())) {
+    if (onListChanged !== undefined && message.saysListChanged) {
       return onListChanged().then(() => this.next.message(message));
     }
     const shown = this.#shown(message);
