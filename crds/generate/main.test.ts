@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 const run = promisify(execFile);
-const root = new URL('../..', import.meta.url).pathname;
+const root = new URL('../../', import.meta.url).pathname;
 
 /** The generator writes beside its sources, so the tests run it in a copy of them. */
 describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {

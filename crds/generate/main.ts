@@ -15,7 +15,7 @@ import { mcpAdapterCrd } from './mcp-adapter-crd.ts';
  */
 
 const COMMAND = 'node crds/generate/main.ts';
-const ROOT = new URL('../..', import.meta.url);
+const ROOT = new URL('../../', import.meta.url);
 
 interface Generated {
   /** Relative to the root of the repository. */

@@ -43,7 +43,7 @@ const ORIGINALS = ['local-dev', 'disk-playwright', 'redis-ha', 'passthrough'].ma
   spec: { envFrom: [{ secretRef: { name: 'variables' } }], config: readYaml(text(`${name}.yaml`)).value },
 }));
 
-const EXAMPLES = new URL('../../examples', import.meta.url);
+const EXAMPLES = new URL('../../examples/', import.meta.url);
 
 /** The resources of `examples/`, wherever they stand there. */
 const examples = (): Manifest[] =>

@@ -9,7 +9,7 @@ import { cached, missing, runs } from './cached.ts';
 import { FORMS } from './hostile/forms.ts';
 
 const LIMIT_MS = 600_000;
-const HERE = fileURLToPath(new URL('./hostile', import.meta.url));
+const HERE = fileURLToPath(new URL('./hostile/', import.meta.url));
 const GO_SDK = 'v1.8.0';
 
 /** Models read it, and people do not see it. */
