@@ -2,10 +2,16 @@ import { expect, test } from 'vitest';
 
 import { accessWarnings } from './access-warnings.ts';
 
-const auth = (enabled: boolean, token: string | null, signing_secret: string | null = null) =>
-  ({ auth: { enabled, token, signing_secret } }) as Parameters<typeof accessWarnings>[0];
+type Core = Parameters<typeof accessWarnings>[0];
+const auth = (enabled: boolean, token: string | null, signing_secret: string | null = null): Core => ({
+  auth: { enabled, token, tokens: [], oauth: null, signing_secret },
+});
 const LONG = 'x'.repeat(16);
 const SHORT = 'x'.repeat(15);
+
+const more = (changes: Partial<Core['auth']>): Core => ({ auth: { ...auth(true, null).auth, ...changes } });
+const named = (token: string) => more({ tokens: [{ name: 'ci', token }] });
+const issued = (issuer: string) => more({ oauth: { issuer } });
 
 test.each([
   ['nobody is asked, others connect', auth(false, null), '0.0.0.0', ['core.auth.enabled']],
@@ -15,6 +21,10 @@ test.each([
   ['a long token', auth(true, LONG), '0.0.0.0', []],
   ['a short token', auth(true, SHORT), '127.0.0.1', ['core.auth.token']],
   ['a short signing secret', auth(true, LONG, SHORT), '0.0.0.0', ['core.auth.signing_secret']],
+  ['a short token with a name', named(SHORT), '0.0.0.0', ['core.auth.tokens']],
+  ['keys that come without TLS', issued('http://id.example.com'), '0.0.0.0', ['core.auth.oauth']],
+  ['keys that come from this machine', issued('http://127.0.0.1:8080/realms/mcp'), '0.0.0.0', []],
+  ['keys that come with TLS', issued('https://id.example.com'), '0.0.0.0', []],
   ['both', auth(true, SHORT, SHORT), '0.0.0.0', ['core.auth.token', 'core.auth.signing_secret']],
 ])('T25: weak access is warned of, and the secret is not told: %s', (_what, core, host, fields) => {
   const warnings = accessWarnings(core, host);

@@ -4,14 +4,23 @@ import { isLoopback } from './http/host-names.ts';
 /** Shorter secrets can be guessed; with letters and digits, 16 characters are more than 80 bits. */
 const MIN_SECRET_CHARS = 16;
 
+type Auth = Pick<Core['auth'], 'enabled' | 'token' | 'tokens' | 'signing_secret'> & {
+  readonly oauth: { readonly issuer: string } | null;
+};
+
 /** What is weak about who may come in. The code is for everybody to read and says nothing that helps. */
 export interface AccessWarning {
   readonly code: 'open_to_all' | 'weak_credentials';
   readonly message: string;
 }
 
+const isOpen = (issuer: string | undefined): boolean => {
+  const url = URL.parse(issuer ?? '');
+  return url?.protocol === 'http:' && !isLoopback(url.hostname);
+};
+
 /** @param boundHost the address that the port is bound to */
-export function accessWarnings({ auth }: Pick<Core, 'auth'>, boundHost: string): AccessWarning[] {
+export function accessWarnings({ auth }: { readonly auth: Auth }, boundHost: string): AccessWarning[] {
   if (!auth.enabled) {
     const message =
       'core.auth.enabled is false and others than this machine can connect: whoever reaches the port may use every server. ' +
@@ -21,8 +30,13 @@ export function accessWarnings({ auth }: Pick<Core, 'auth'>, boundHost: string):
   const short = (['token', 'signing_secret'] as const).filter(
     (name) => (auth[name]?.length ?? Infinity) < MIN_SECRET_CHARS,
   );
-  return short.map((name) => ({
-    code: 'weak_credentials',
-    message: `core.auth.${name} has fewer than ${MIN_SECRET_CHARS} characters and can be guessed; openssl rand -hex 32 makes a good one.`,
-  }));
+  const weak = auth.tokens.filter(({ token }) => token.length < MIN_SECRET_CHARS).map(({ name }) => `tokens (${name})`);
+  const guessable = [...short, ...weak].map(
+    (name) =>
+      `core.auth.${name} has fewer than ${MIN_SECRET_CHARS} characters and can be guessed; openssl rand -hex 32 makes a good one.`,
+  );
+  const open = isOpen(auth.oauth?.issuer)
+    ? ['core.auth.oauth has an issuer without TLS: whoever is on the way to it can make tokens. Use https.']
+    : [];
+  return [...guessable, ...open].map((message) => ({ code: 'weak_credentials', message }));
 }

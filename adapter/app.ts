@@ -30,7 +30,6 @@ import { ToolParameters } from './tools/tool-parameters.ts';
 import { ToolSchemas } from './tools/tool-schemas.ts';
 import type { HealthObject } from './health/health.ts';
 import { healthReport } from './health-report.ts';
-import { tokenAuthentication } from './http/auth.ts';
 import { baseUrl, type Listening } from './http/base-url.ts';
 import { proxyAddresses } from './http/connections.ts';
 import { healthRoute } from './http/health-route.ts';
@@ -42,6 +41,7 @@ import { OriginPolicy } from './http/origin.ts';
 import { RunningDownloads } from './http/running-downloads.ts';
 import { createServer } from './http/server.ts';
 import { KeyedHashes } from './keyed-hashes.ts';
+import { openIdentity } from './open-identity.ts';
 import { openFiles, storesFiles } from './open-files.ts';
 import { readiness } from './readiness.ts';
 import { SessionFiles } from './sessions/session-files.ts';
@@ -178,6 +178,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   await Promise.all([secret.load(), hashSecret.load()]);
   const hashes = new KeyedHashes(hashSecret);
   const { enabled: hasAuth, token } = core.auth;
+  /** Whose the files are whose sessions are lost: there is nobody else to ask. */
   const principal = (): string => (hasAuth && token !== null ? hashes.principal(token) : '');
   const notices = new ClientNotices(bus, onError);
   const sessionFiles = new SessionFiles(store, opened?.files ?? NO_BYTES, onError);
@@ -185,6 +186,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     if (message.type === 'session-ended') opened?.uploads.sessionEnded(message.serverId, message.sessionId);
   });
 
+  const rules = connectRulesFrom(options.env);
   const keepAlive = new KeepAlive();
   const running = new RunningExchanges();
   const downloads = new RunningDownloads();
@@ -220,7 +222,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     caches,
     version,
     redact,
-    rules: connectRulesFrom(options.env),
+    rules,
     additions: (server, { disabled, warn }) => {
       const url = ({ request }: Caller): string => reachedBy(request);
       const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn, known });
@@ -297,7 +299,18 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     warnings: () => [...warnings.map(({ code }) => code), ...(state.status().clockDiffers ? ['clock_differs'] : [])],
     redact,
   });
-  const authenticate = tokenAuthentication(core.auth);
+  const identity = openIdentity(config, {
+    rules,
+    principal: (key) => {
+      try {
+        return hashes.principal(key);
+      } catch (error) {
+        throw known(error);
+      }
+    },
+    baseUrl: reachedBy,
+    log: (message) => logger.warn(message),
+  });
   const mountPaths = new Set(mounts.map((mount) => mount.path));
 
   return {
@@ -316,15 +329,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       await observing.listen(host, hosts);
       const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
       app = createServer({
-        authenticate,
-        principal: () => {
-          try {
-            return principal();
-          } catch (error) {
-            throw known(error);
-          }
-        },
-        authHeader: core.auth.header_name,
+        identification: identity,
         hosts,
         origins,
         trustedProxies: core.trusted_proxies,
@@ -339,18 +344,15 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         logger,
         telemetry,
       });
-      healthRoute(
-        app,
-        { health, notReady },
-        {
-          isAuthenticated: authenticate,
-          mayRead: (headers) => hosts?.isOwn(headers.host) === true || (hasAuth && authenticate(headers)),
-        },
-      );
+      healthRoute(app, { health, notReady }, async (request) => {
+        const isAuthenticated = await identity.knows(request);
+        const isOwn = hosts?.isOwn(request.headers.host) === true;
+        return { isAuthenticated, mayRead: isOwn || (hasAuth && isAuthenticated) };
+      });
       const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, account, known };
       for (const mount of mounts) {
         mcpRoute(app, mount, gateway.http(mount), bodyOptions);
-        resourceMetadataRoute(app, mount, reachedBy);
+        resourceMetadataRoute(app, mount, identity.describe(mount.serverId), reachedBy);
       }
       fileRoutes(app, { ...files, downloads, known });
       await upkeep.reconcile(stopping);
@@ -360,6 +362,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       });
       listening = open.listening;
       pings.start();
+      void identity.start();
       return open.url;
     },
     async stop() {
@@ -381,6 +384,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       caches.stop();
       await Promise.all(mounts.map(({ upstream }) => upstream.close()));
       await Promise.all(mounts.map(async ({ protectedResource }) => protectedResource?.close()));
+      await identity.close();
       await opened?.close();
       await state.close();
       await references?.stop();

@@ -12,6 +12,14 @@ export const INVALID_REQUEST = -32600;
  */
 export const ERRORS = {
   unauthorized: { status: 401, rpc: 401, detail: 'The authentication token is missing or wrong.' },
+  invalid_token: { status: 401, rpc: 401, detail: 'The token is not valid here.' },
+  insufficient_scope: { status: 403, rpc: 403, detail: 'The token lacks a scope.' },
+  ambiguous_credentials: { status: 400, rpc: 400, detail: 'The header Authorization stands there twice.' },
+  issuer_unavailable: {
+    status: 503,
+    rpc: 503,
+    detail: 'The authorization server does not answer, so the token cannot be checked; try again.',
+  },
   forbidden_origin: { status: 403, rpc: 403, detail: 'Requests from this origin are not allowed.' },
   forbidden_host: {
     status: 403,

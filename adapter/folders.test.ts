@@ -6,7 +6,7 @@ import { expect, test } from 'vitest';
 const ROOT = import.meta.dirname;
 /** Each knows only those before it, and what stands in `lib/`, `crds/` and the files below. */
 const ORDER = (
-  'exchange catalog telemetry state path upstream sessions files cleanup ' +
+  'exchange identity catalog telemetry state path upstream sessions files cleanup ' +
   'tools lists uploads artifacts mount code-mode health steps callers gateway http'
 ).split(' ');
 /** Files beside the folders that know none of them; the others put the program together. */

@@ -1,5 +1,7 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 
+import { LRUCache } from 'lru-cache';
+
 const KEY_BYTES = 32;
 
 interface Keys {
@@ -16,22 +18,21 @@ interface Keys {
 export class KeyedHashes {
   readonly #secret: { readonly value: string };
   #keys: Keys | undefined;
-  #last: { readonly of: string; readonly token: string; readonly principal: string } | undefined;
+  readonly #principals = new LRUCache<string, string>({ max: 1000 });
 
   /** `value` throws StoreUnavailable while the store has not given it. */
   constructor(secret: { readonly value: string }) {
     this.#secret = secret;
   }
 
-  /** Who opened a session, without keeping the token itself. */
-  principal(token: string): string {
+  /** Whose sessions and files are, without keeping what tells them apart (`Identity.key`): that may be a token. */
+  principal(key: string): string {
     const keys = this.#read();
-    // There is one token, and every request asks.
-    if (this.#last?.of !== keys.of || this.#last.token !== token) {
-      const principal = createHmac('sha256', keys.principal).update(token).digest('base64url');
-      this.#last = { of: keys.of, token, principal };
-    }
-    return this.#last.principal;
+    const known = this.#principals.get(key);
+    if (known !== undefined) return known;
+    const principal = createHmac('sha256', keys.principal).update(key).digest('base64url');
+    this.#principals.set(key, principal);
+    return principal;
   }
 
   /** The arguments of a call, as their JSON text came. */
@@ -43,6 +44,7 @@ export class KeyedHashes {
     const { value } = this.#secret;
     const keys = this.#keys;
     if (keys?.of === value) return keys;
+    this.#principals.clear();
     return (this.#keys = { of: value, principal: derived(value, 'principal'), arguments: derived(value, 'arguments') });
   }
 }

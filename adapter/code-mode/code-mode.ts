@@ -148,10 +148,10 @@ async function callOfCode(
   { tool, args }: { readonly tool: string; readonly args: Record<string, unknown> },
   signal: AbortSignal,
 ): Promise<string> {
-  const { requestId } = call.caller.facts;
+  const { requestId, caller, client } = call.caller.facts;
   const { serverId } = call.record;
   const sessionId = isWorkspace(call.record) ? undefined : call.record.sessionId;
-  const facts: RequestFacts = { requestId, serverId, tool };
+  const facts: RequestFacts = { requestId, caller, client, serverId, tool };
   if (sessionId !== undefined) facts.sessionId = sessionId;
   const nested = { tool, args, facts, bytes: 0 };
   const started = performance.now();

@@ -4,6 +4,10 @@ import type { RequestTrace } from './request-trace.ts';
 /** What is found out about a request on its way; what only telemetry asks for, only where it is on. */
 export interface RequestFacts extends Noted {
   readonly requestId: string;
+  /** Who is calling, as the configuration or a token names it: `token:ci`, `user:anna`. */
+  caller?: string;
+  /** The client that got that token. */
+  client?: string;
   serverId?: string;
   sessionId?: string;
   rpcMethod?: string;

@@ -15,7 +15,7 @@ import { createRedaction } from '../../lib/redaction/redact.ts';
 import { createLogger } from '../telemetry/logger.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
-import { tokenAuthentication } from './auth.ts';
+import { sampleIdentification } from '../identity/testing/sample-identification.ts';
 import { HostNames } from './host-names.ts';
 import { OriginPolicy } from './origin.ts';
 import { RunningDownloads } from './running-downloads.ts';
@@ -47,9 +47,7 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
   logged = '';
   telemetry = new RecordingTelemetry();
   app = createServer({
-    authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: 'right' }),
-    principal: () => (auth ? 'hash of the token' : ''),
-    authHeader: 'X-Token',
+    identification: sampleIdentification(auth ? 'right' : undefined),
     hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '0.0.0.0', machine: 'machine' }),
     origins: new OriginPolicy(NO_CORS, { publicBaseUrl: null, boundHost: '0.0.0.0' }),
     trustedProxies: [],

@@ -16,11 +16,10 @@ async function ask(path: string, status: HealthObject['status'], reason?: string
     persistence: {},
     adapter_wiring: { status_by_server: {}, ready: true },
   };
-  healthRoute(
-    app,
-    { health: async () => health, notReady: () => reason },
-    { isAuthenticated: () => false, mayRead: () => true },
-  );
+  healthRoute(app, { health: async () => health, notReady: () => reason }, async () => ({
+    isAuthenticated: false,
+    mayRead: true,
+  }));
   const { statusCode, headers } = await app.inject(path);
   return [statusCode, headers['retry-after']];
 }

@@ -1,6 +1,4 @@
-import type { IncomingHttpHeaders } from 'node:http';
-
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 
 import { AdapterError } from '../errors.ts';
 import type { HealthObject } from '../health/health.ts';
@@ -12,6 +10,12 @@ export interface HealthSource {
   notReady(): string | undefined;
 }
 
+export interface HealthReader {
+  readonly isAuthenticated: boolean;
+  /** Whether the health object is for whoever asks; a page of the web could read it under a name of its own. */
+  readonly mayRead: boolean;
+}
+
 /**
  * `/healthz` as specified (503 while anything is degraded), `/livez` (the process works) and `/readyz` (this replica
  * can serve; says nothing about upstreams).
@@ -19,15 +23,12 @@ export interface HealthSource {
 export function healthRoute(
   app: FastifyInstance,
   source: HealthSource,
-  callers: {
-    isAuthenticated(headers: IncomingHttpHeaders): boolean;
-    /** Whether the health object is for whoever sent these; a page of the web could read it under a name of its own. */
-    mayRead(headers: IncomingHttpHeaders): boolean;
-  },
+  readerOf: (request: FastifyRequest) => Promise<HealthReader>,
 ): void {
   app.get('/healthz', named('/healthz'), async (request, reply) => {
-    if (!callers.mayRead(request.headers)) throw new AdapterError('forbidden_host');
-    const health = await source.health(callers.isAuthenticated(request.headers));
+    const reader = await readerOf(request);
+    if (!reader.mayRead) throw new AdapterError('forbidden_host');
+    const health = await source.health(reader.isAuthenticated);
     if (health.status === 'ok') return reply.send(health);
     return reply.code(503).header('retry-after', '1').send(health);
   });

@@ -6,7 +6,7 @@ import { UNMATCHED } from '../telemetry/labels.ts';
 import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
 import { maskIds } from '../../lib/redaction/redact.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { pathOf, PUBLIC_PATHS } from './request-path.ts';
+import { pathOf, serverOf, PUBLIC_PATHS } from './request-path.ts';
 
 /** What clients send may be of any length. */
 const MAX_LOGGED_CHARS = 200;
@@ -71,7 +71,7 @@ function observe(
   const { method, facts, body, headers, principal } = request;
   const { routeGroup, serverId } = request.routeOptions.config;
   telemetry.request({
-    serverId: facts.serverId ?? serverId ?? (request.params as { server?: string } | undefined)?.server,
+    serverId: facts.serverId ?? serverOf(request),
     method,
     route: routeGroup ?? (request.url.startsWith(WELL_KNOWN) ? `${WELL_KNOWN}*` : UNMATCHED),
     status,
@@ -94,6 +94,8 @@ function log(logger: Logger, request: FastifyRequest, status: number, ms: number
       request_id: facts.requestId,
       trace_id: facts.trace?.traceId,
       span_id: facts.trace?.spanId,
+      caller: facts.caller,
+      client: facts.client,
       server_id: facts.serverId,
       session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
       http_method: request.method,

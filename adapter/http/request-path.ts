@@ -12,3 +12,11 @@ export const PROBE_PATHS: ReadonlySet<string> = new Set(['/livez', '/readyz']);
 
 /** Open without a token (specification, section 5): probes cannot carry one. */
 export const PUBLIC_PATHS: ReadonlySet<string> = new Set(['/healthz', ...PROBE_PATHS]);
+
+/** The server whose mount, uploads or artifacts a request is about; undefined for what belongs to none. */
+export function serverOf({
+  routeOptions,
+  params,
+}: Pick<FastifyRequest, 'routeOptions' | 'params'>): string | undefined {
+  return routeOptions.config.serverId ?? (params as { server?: string } | undefined)?.server;
+}

@@ -10,7 +10,7 @@ import { createRedaction } from '../../lib/redaction/redact.ts';
 import { createLogger, type LogLevel } from '../telemetry/logger.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
-import { tokenAuthentication } from './auth.ts';
+import { sampleIdentification } from '../identity/testing/sample-identification.ts';
 import { HostNames } from './host-names.ts';
 import { type CorsSettings, OriginPolicy } from './origin.ts';
 import { closeServer, createServer } from './server.ts';
@@ -45,9 +45,7 @@ describe('the HTTP server', () => {
 
   async function start(options: { auth?: boolean; level?: LogLevel } = {}): Promise<void> {
     app = createServer({
-      authenticate: tokenAuthentication({ enabled: options.auth ?? false, header_name: 'X-Token', token: 'right' }),
-      principal: () => (options.auth === true ? 'hash of the token' : ''),
-      authHeader: 'X-Token',
+      identification: sampleIdentification(options.auth === true ? 'right' : undefined),
       hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '127.0.0.1', machine: 'machine' }),
       origins: new OriginPolicy(CORS, { publicBaseUrl: null, boundHost: '127.0.0.1' }),
       trustedProxies: [],

@@ -1,18 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpServer, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
-import type { Authenticate } from './auth.ts';
+import { ANYBODY, type Identity } from '../identity/identity.ts';
 import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import type { HostNames } from './host-names.ts';
 import type { OriginPolicy } from './origin.ts';
 import { type EndParts, tellAtEnd, tellBadPath } from './request-end.ts';
-import { pathOf, PROBE_PATHS, PUBLIC_PATHS } from './request-path.ts';
+import { pathOf, PROBE_PATHS, PUBLIC_PATHS, serverOf } from './request-path.ts';
 
 /**
  * What clients are told (`Keep-Alive: timeout=5`). Those that heed it close their idle connections themselves, so that
@@ -26,7 +26,8 @@ const SWEEP_MS = 20;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** Hash of the caller's token, '' when authentication is off. */
+    identity: Identity;
+    /** Keyed hash of `identity.key`, '' when authentication is off. */
     principal: string;
     /** Only on routes that decide themselves: what else would have been thrown. Undefined: the request may come in. */
     refusal: AdapterError | undefined;
@@ -42,10 +43,7 @@ declare module 'fastify' {
 }
 
 export interface ServerOptions extends EndParts {
-  readonly authenticate: Authenticate;
-  /** Who has the token: a hash of it, '' when authentication is off. May throw an AdapterError. */
-  readonly principal: () => string;
-  readonly authHeader: string;
+  readonly identification: Identification;
   readonly hosts: HostNames;
   readonly origins: OriginPolicy;
   readonly trustedProxies: readonly string[];
@@ -55,9 +53,19 @@ export interface ServerOptions extends EndParts {
   readonly isMount: (path: string) => boolean;
 }
 
+/** Who may come in, server by server. */
+export interface Identification {
+  /** Who sends a request; `server` is undefined for what belongs to none. Fails with an AdapterError. */
+  identify(request: FastifyRequest, server: string | undefined): Identity | Promise<Identity>;
+  /** A hash of who it is, '' when authentication is off. May throw an AdapterError. */
+  principal(identity: Identity): string;
+  /** What a refusal says of how to authenticate (`WWW-Authenticate`); undefined where there is nothing to say. */
+  challenge(error: AdapterError, request: FastifyRequest, server: string | undefined): string | undefined;
+}
+
 /** The HTTP server without routes: what every request goes through, in this order, and how errors leave. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { hosts, origins, logger } = options;
+  const { hosts, origins, logger, identification } = options;
   const prefix = randomBytes(6).toString('base64url');
   let counter = 0;
   const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
@@ -93,6 +101,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   // Routes that take a body read it themselves, once all that can be refused before has been.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  app.decorateRequest('identity', null as unknown as Identity);
   app.decorateRequest('principal', '');
   app.decorateRequest('refusal', undefined);
   app.decorateRequest('facts', null as unknown as RequestFacts);
@@ -100,6 +109,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     const raw = reply.raw;
     request.facts = { requestId: nextId() };
+    request.identity = ANYBODY;
     if (options.isDraining()) raw.setHeader('connection', 'close');
     tellAtEnd(options, request, raw);
 
@@ -117,14 +127,37 @@ export function createServer(options: ServerOptions): FastifyInstance {
         }
       }
     }
-    const isPublic = PUBLIC_PATHS.has(pathOf(request));
-    if (!isPublic) {
-      if (options.authenticate(request.headers)) request.principal = options.principal();
-      else refuse(request, new AdapterError('unauthorized', `The header ${options.authHeader} is missing or wrong.`));
-    }
-    if (request.is404) throw new AdapterError('not_found');
-    done();
+    if (PUBLIC_PATHS.has(pathOf(request))) return done();
+    const identified = identify(request, raw);
+    // oxlint-disable-next-line promise/no-callback-in-promise -- a hook that is async would make a promise for every request
+    if (identified instanceof Promise) identified.then(() => done(), done);
+    else done();
   });
+
+  /** Throws, or rejects, as `refuse` does. */
+  function identify(request: FastifyRequest, raw: ServerResponse): void | Promise<void> {
+    const server = serverOf(request);
+    const known = (identity: Identity): void => {
+      request.identity = identity;
+      if (identity.name !== '') request.facts.caller = identity.name;
+      if (identity.client !== undefined) request.facts.client = identity.client;
+      request.principal = identification.principal(identity);
+      if (request.is404) throw new AdapterError('not_found');
+    };
+    const unknown = (error: unknown): void => {
+      const refusal = knownError(error);
+      const challenge = identification.challenge(refusal, request, server);
+      if (challenge !== undefined) raw.setHeader('www-authenticate', challenge);
+      refuse(request, refusal);
+    };
+    try {
+      const identity = identification.identify(request, server);
+      if (identity instanceof Promise) return identity.then(known).catch(unknown);
+      known(identity);
+    } catch (error) {
+      unknown(error);
+    }
+  }
 
   // Answers on mounts carry it too; they are written past fastify.
   app.addHook('onSend', (request, reply, payload, done) => {

@@ -82,6 +82,8 @@ export class AuditLog {
       time: new Date().toISOString(),
       request_id: facts.requestId,
       parent_request_id: parentRequestId,
+      caller: facts.caller,
+      client: facts.client,
       principal: principal === '' ? undefined : principal.slice(0, PRINCIPAL_CHARS),
       server: facts.serverId,
       session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),

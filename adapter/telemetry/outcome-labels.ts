@@ -86,6 +86,10 @@ const UPLOAD_FAILURES: Partial<Record<ErrorCode, UploadFailure>> = {
 /** What never came to an upload or a download: it was refused before, which has metrics of its own. */
 const REFUSED_BEFORE: ReadonlySet<ErrorCode> = new Set([
   'unauthorized',
+  'invalid_token',
+  'insufficient_scope',
+  'ambiguous_credentials',
+  'issuer_unavailable',
   'upload_url_invalid',
   'download_url_invalid',
   'forbidden_origin',
@@ -113,12 +117,20 @@ export function rejection({ outcome, reason }: Ended): RejectionReason | undefin
   return REJECTIONS[outcome as ErrorCode];
 }
 
+const TOKEN_REFUSALS: ReadonlySet<string | undefined> = new Set([
+  'unauthorized',
+  'invalid_token',
+  'insufficient_scope',
+  'ambiguous_credentials',
+]);
+
 /** Undefined where nothing was wrong with token or URL. `route`: the pattern of the route that matched. */
 export function authRejection({ outcome, reason }: Ended, route: string): AuthRejectionReason | undefined {
   if (reason === CREDENTIAL_BACKEND) return reason;
-  if (outcome === 'unauthorized' && !isUpload(route)) return 'invalid_adapter_auth_token';
+  const isToken = TOKEN_REFUSALS.has(outcome);
+  if (isToken && !isUpload(route)) return 'invalid_adapter_auth_token';
   const isCredential = outcome === 'upload_url_invalid' || outcome === 'download_url_invalid';
-  return isCredential || outcome === 'unauthorized' ? 'missing_or_invalid_signed_upload_credential' : undefined;
+  return isCredential || isToken ? 'missing_or_invalid_signed_upload_credential' : undefined;
 }
 
 /** Undefined for a request that did not come as far as an upload. */

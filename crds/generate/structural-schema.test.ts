@@ -306,7 +306,11 @@ describe('the real schemas', () => {
     for (const [path, { type, nullable }] of fieldsOf(file(AdapterConfig))) {
       if (nullable !== true || (type !== 'object' && type !== 'array') || path.includes('[]')) continue;
       const nested = path.split('.').reduceRight<unknown>((inner, key) => ({ [key]: inner }), null);
-      expect(AdapterConfig.safeParse({ servers: [server], ...(nested as object) }).error?.issues, path).toBeUndefined();
+      const document = nested as { core?: object };
+      const core = { public_base_url: 'http://a', ...document.core };
+      const { error } = AdapterConfig.safeParse({ servers: [server], ...document, core });
+      // What else would have to stand beside it is missing, which is another matter.
+      expect(error?.issues.filter((issue) => issue.path.join('.') === path) ?? [], path).toEqual([]);
     }
   });
 });

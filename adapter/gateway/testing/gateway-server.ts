@@ -6,7 +6,7 @@ import { knownError } from '../../errors.ts';
 import { KeepAlive } from '../../exchange/keep-alive.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
-import type { Authenticate } from '../../http/auth.ts';
+import { sampleIdentification } from '../../identity/testing/sample-identification.ts';
 import { mcpRoute } from '../../http/mcp-route.ts';
 import { HostNames } from '../../http/host-names.ts';
 import { OriginPolicy } from '../../http/origin.ts';
@@ -41,7 +41,7 @@ export async function startGatewayServer(
   upstreamUrl: string,
   server: Record<string, unknown> = {},
   additionsOf?: (gateway: () => Gateway, bus: MemoryBus) => MountOptions['additions'],
-  door: { readonly authenticate?: Authenticate; readonly account?: ByteAccount } = {},
+  door: { readonly token?: string; readonly account?: ByteAccount } = {},
 ): Promise<GatewayServer> {
   const telemetry = new RecordingTelemetry();
   const unexpected: unknown[] = [];
@@ -80,9 +80,7 @@ export async function startGatewayServer(
     additions: additionsOf?.(() => gateway, bus),
   });
   const app = createServer({
-    authenticate: door.authenticate ?? (() => true),
-    principal: () => '',
-    authHeader: 'X-Token',
+    identification: sampleIdentification(door.token),
     hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '127.0.0.1', machine: 'machine' }),
     origins: new OriginPolicy(
       { enabled: false, allowed_origins: [], allowed_methods: [], allowed_headers: [], allow_credentials: false },

@@ -15,7 +15,7 @@ import type { SessionRecord } from '../../state/state-store.ts';
 import { createRedaction } from '../../../lib/redaction/redact.ts';
 import { createLogger } from '../../telemetry/logger.ts';
 import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
-import { tokenAuthentication } from '../auth.ts';
+import { sampleIdentification } from '../../identity/testing/sample-identification.ts';
 import { HostNames } from '../host-names.ts';
 import { OriginPolicy } from '../origin.ts';
 import { closeServer, createServer } from '../server.ts';
@@ -86,9 +86,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     clock: Date.now,
   });
   const app = createServer({
-    authenticate: tokenAuthentication({ enabled: auth, header_name: 'X-Token', token: TOKEN }),
-    principal: () => (auth ? PRINCIPAL : ''),
-    authHeader: 'X-Token',
+    identification: sampleIdentification(auth ? TOKEN : undefined, PRINCIPAL),
     hosts: new HostNames({
       allowed: [],
       publicBaseUrl: null,

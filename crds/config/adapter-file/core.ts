@@ -6,6 +6,7 @@ import {
   hostPattern,
   httpMethod,
   httpPath,
+  httpUrl,
   ipAddress,
   origin,
   proxyAddress,
@@ -21,6 +22,7 @@ import {
   orNull,
   seconds,
   text,
+  trimmedAnd,
 } from '../values/values.ts';
 
 /** Section `core` of the adapter's file. Source: adapter specification, section 2.1. */
@@ -97,13 +99,69 @@ export const ToolDefinitionPinning = z.strictObject({
 });
 export type ToolDefinitionPinning = z.output<typeof ToolDefinitionPinning>;
 
+/** Algorithms of signatures that a public key checks (RFC 7518, RFC 8037, RFC 9864). */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+] as const;
+
+const Introspection = z.strictObject({
+  endpoint: httpUrl().describe('URL that is asked about tokens that are no JWT (RFC 7662).'),
+  client_id: nonBlank().describe('With what the adapter authenticates there (HTTP Basic).'),
+  client_secret: nonBlank().describe('Its secret.'),
+});
+
+export const OAuth = z.strictObject({
+  issuer: httpUrl().describe('The authorization server, exactly as its tokens name it (`iss`).'),
+  audiences: maybeEmpty(listOf(nonBlank(), 'a list of audiences').prefault([])).describe(
+    'A token must be meant for one of these (`aud`). Empty: the URL of the mount, `core.public_base_url` + `mount_path`.',
+  ),
+  scopes: maybeEmpty(listOf(nonBlank(), 'a list of scopes').prefault([])).describe(
+    'Scopes that every token must have; without them 403 `insufficient_scope`.',
+  ),
+  jwks_uri: orNull(
+    httpUrl().describe('Where the keys are. Null: where the issuer says (RFC 8414, then OpenID).'),
+  ).prefault(null),
+  algorithms: maybeEmpty(listOf(oneOf(ALGORITHMS), 'a list of algorithms').prefault([...ALGORITHMS])).describe(
+    'Algorithms of signatures that are accepted.',
+  ),
+  introspection: Introspection.describe(
+    'Where the issuer is asked about tokens that are no JWT. Null: such tokens are refused.',
+  )
+    .nullable()
+    .prefault(null),
+});
+export type OAuth = z.output<typeof OAuth>;
+
+const NamedToken = z.strictObject({
+  name: trimmedAnd('letters, digits and . _ -, at most 64', (name) => /^[A-Za-z0-9._-]{1,64}$/.test(name)).describe(
+    'Who has the token: it stands in the audit log, and sessions and files belong to it.',
+  ),
+  token: text().describe('The secret that this client sends. Compared exactly.'),
+});
+
 const Auth = z.strictObject({
-  enabled: flag().describe('Require the token on every HTTP request except health checks.').prefault(false),
+  enabled: flag().describe('Require a token on every HTTP request except health checks.').prefault(false),
   header_name: headerName()
     .describe('Header in which clients send the token; its name is compared without regard to case.')
     .prefault('X-Mcp-Adapter-Auth-Token'),
   token: text()
-    .describe('The secret that clients send. Compared exactly. Required when `enabled` is true.')
+    .describe('The secret that clients send. Compared exactly. With `enabled`, this, `tokens` or `oauth` is required.')
+    .nullable()
+    .prefault(null),
+  tokens: maybeEmpty(z.array(NamedToken, { error: 'a list of tokens with their names' }).prefault([])).describe(
+    '(new) More tokens for the same header, each of somebody else, who has sessions and files of their own.',
+  ),
+  oauth: OAuth.describe('(new) Tokens of an authorization server, in `Authorization: Bearer`. Null: none are accepted.')
     .nullable()
     .prefault(null),
   signed_upload_ttl_seconds: seconds()

@@ -14,6 +14,7 @@ describe('effectiveServer', () => {
     expect(resolve({})).toEqual({
       id: 'files',
       mount_path: '/mcp',
+      oauth: null,
       upstream: config.servers[0]?.upstream,
       disabled_tools: [],
       adapters: config.servers[0]?.adapters,

@@ -1,5 +1,11 @@
 import type { AdapterConfig, ServerConfig } from './adapter.ts';
-import type { ToolDefinitionPinning, ToolDescriptionPolicy, ToolMetadataSanitization, UpstreamPing } from './core.ts';
+import type {
+  OAuth,
+  ToolDefinitionPinning,
+  ToolDescriptionPolicy,
+  ToolMetadataSanitization,
+  UpstreamPing,
+} from './core.ts';
 
 /**
  * A server with everything that it can inherit resolved: no null means "inherit" any more. Null is left only where it
@@ -17,6 +23,8 @@ export interface EffectiveServer extends Pick<
   tool_metadata_sanitization: ToolMetadataSanitization;
   tool_definition_pinning: ToolDefinitionPinning;
   upstream_ping: UpstreamPing;
+  /** Null: no authorization server, or no authentication at all. */
+  oauth: OAuth | null;
 }
 
 /** Resolves `servers[]` against `core` (adapter specification, section 1, convention 4). */
@@ -35,6 +43,7 @@ export function effectiveServer({ core }: Pick<AdapterConfig, 'core'>, server: S
     tool_metadata_sanitization: resolve(core.tool_metadata_sanitization, server.tool_metadata_sanitization),
     tool_definition_pinning: resolve(core.tool_definition_pinning, server.tool_definition_pinning),
     upstream_ping: resolve(core.upstream_ping, server.upstream_ping),
+    oauth: core.auth.enabled ? (server.auth.oauth ?? core.auth.oauth) : null,
   };
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { inputSchema } from '../../generate/json-schema.ts';
 import { AdapterConfig } from './adapter.ts';
-import { get, load, problemsOf, put, sample, sampleWith, toYaml } from '../testing/adapter-config.ts';
+import { get, load, problemsOf, put, sampleWith, toYaml } from '../testing/adapter-config.ts';
 import { leaves } from '../testing/schema-leaves.ts';
 import { NULL_AS_TEXT } from '../values/values.ts';
 
@@ -35,6 +35,10 @@ const fields = Object.entries(written).map(([path, field]) => {
   };
 });
 
+/** A sample with an entry in each list. */
+const fullSampleWith = (values: Record<string, unknown>): Record<string, unknown> =>
+  sampleWith({ 'core.auth': { tokens: [{ name: 'ci', token: 'token-of-ci' }] }, ...values });
+
 const all = leaves(inputSchema(AdapterConfig));
 const shown = (value: unknown): string => toYaml(value);
 
@@ -50,14 +54,14 @@ describe('every field', () => {
 });
 
 describe('a field that is not written', () => {
-  const config = load(sample());
+  const config = load(fullSampleWith({}));
 
   it.each(fields.filter(({ required, absent }) => !required && !absent))('$path has its default', (field) => {
     expect(get(config, field.path)).toEqual(field.default);
   });
 
   it.each(fields.filter(({ required }) => required))('$path is missed', ({ path }) => {
-    const problems = problemsOf(toYaml(sampleWith({ [path]: undefined })));
+    const problems = problemsOf(toYaml(fullSampleWith({ [path]: undefined })));
     expect(problems.map((problem) => problem.path)).toEqual([path]);
     expect(problems[0]?.message).toMatch(/^is required: /);
   });
@@ -73,7 +77,7 @@ describe('a value that is allowed', () => {
   );
 
   it.each(cases)('$name', ({ path, others, value, result }) => {
-    const document = sampleWith(others);
+    const document = fullSampleWith(others);
     put(document, path, value);
     expect(get(load(document), path)).toEqual(result);
   });
@@ -85,15 +89,15 @@ describe('the text null', () => {
 
   it.each(fields.filter(({ path, absent }) => marked.has(path) && absent !== true))('$path: means null', (field) => {
     for (const text of ['null', ' Null ', 'NULL']) {
-      const document = sampleWith(field.with);
+      const document = fullSampleWith(field.with);
       put(document, field.path, text);
       expect(get(load(document), field.path)).toBeNull();
     }
-    expect(problemsOf(toYaml(sampleWith({ [field.path]: 'nil' }))).map(({ path }) => path)).toEqual([field.path]);
+    expect(problemsOf(toYaml(fullSampleWith({ [field.path]: 'nil' }))).map(({ path }) => path)).toEqual([field.path]);
   });
 
   it.each(others)('$path: is refused or is a text', ({ path, with: with_ }) => {
-    const document = sampleWith(with_);
+    const document = fullSampleWith(with_);
     put(document, path, 'null');
     const text = toYaml(document);
     if (problemsOf(text).length === 0) expect(get(load(document), path)).toMatch(/null/);
@@ -115,7 +119,7 @@ describe('a value that is refused', () => {
   );
 
   it.each(cases)('$name', ({ path, value, part, at }) => {
-    const problems = problemsOf(toYaml(sampleWith({ [path]: value })));
+    const problems = problemsOf(toYaml(fullSampleWith({ [path]: value })));
     expect(problems.map((problem) => problem.path)).toEqual([at]);
     expect(problems[0]?.message).toContain(part);
   });

@@ -7,9 +7,22 @@ import { get, load, sample, sampleWith } from '../testing/adapter-config.ts';
 const encoded = (text: string): string => Buffer.from(text).toString('base64');
 const basic = Buffer.from('adapter:basic-password-1').toString('base64');
 
+const oauth = (secret: string) => ({
+  issuer: 'https://id',
+  audiences: ['mcp'],
+  introspection: { endpoint: 'https://id/ask', client_id: 'mcp', client_secret: secret },
+});
+
 const config = load(
   sampleWith({
-    'core.auth': { enabled: true, token: 'adapter-token-1', signing_secret: 'signing-secret-1' },
+    'core.auth': {
+      enabled: true,
+      token: 'adapter-token-1',
+      signing_secret: 'signing-secret-1',
+      tokens: [{ name: 'ci', token: 'named-token-1' }],
+      oauth: oauth('introspection-1'),
+    },
+    'servers[0].auth': { oauth: oauth('introspection-2') },
     telemetry: {
       endpoint: 'https://otel:otel-password-1@collector/v1/metrics',
       logs_endpoint: 'https://logs:otel-password-2@collector/v1/logs?api-key=otel-query-1',
@@ -36,6 +49,9 @@ const config = load(
 const secrets = [
   'adapter-token-1',
   'signing-secret-1',
+  'named-token-1',
+  'introspection-1',
+  'introspection-2',
   'otel-password-1',
   'otel-password-2',
   'otel-password-3',

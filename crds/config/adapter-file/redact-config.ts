@@ -1,5 +1,6 @@
 import { ExactNumber } from '../../../lib/json/exact-number.ts';
 import type { AdapterConfig } from './adapter.ts';
+import type { OAuth } from './core.ts';
 import { hasRandomWord } from '../../../lib/random-word.ts';
 import type { HiddenPlace } from '../../../lib/redaction/hidden-places.ts';
 import { createRedaction, type Redaction } from '../../../lib/redaction/redact.ts';
@@ -21,7 +22,13 @@ export function redactedConfig(config: AdapterConfig, env: Environment = {}): Re
     ...config,
     core: {
       ...core,
-      auth: { ...core.auth, token: hide(core.auth.token), signing_secret: hide(core.auth.signing_secret) },
+      auth: {
+        ...core.auth,
+        token: hide(core.auth.token),
+        tokens: core.auth.tokens.map((one) => ({ ...one, token: REDACTED })),
+        oauth: hideOAuth(core.auth.oauth),
+        signing_secret: hide(core.auth.signing_secret),
+      },
     },
     telemetry: {
       ...telemetry,
@@ -36,6 +43,7 @@ export function redactedConfig(config: AdapterConfig, env: Environment = {}): Re
     },
     servers: servers.map((server) => ({
       ...server,
+      auth: { oauth: hideOAuth(server.auth.oauth) },
       upstream: {
         ...server.upstream,
         url: redactUrl(server.upstream.url),
@@ -60,6 +68,10 @@ export function secretsOf(config: AdapterConfig, env: Environment = {}): string[
   const found = [
     core.auth.token,
     core.auth.signing_secret,
+    ...core.auth.tokens.map(({ token }) => token),
+    ...[core.auth.oauth, ...servers.map(({ auth }) => auth.oauth)].map(
+      (oauth) => oauth?.introspection?.client_secret ?? null,
+    ),
     state_persistence.redis.password,
     ...Object.values(telemetry.headers).flatMap(credentials),
     ...[telemetry.endpoint, telemetry.logs_endpoint, telemetry.traces.endpoint].flatMap((url) =>
@@ -151,6 +163,11 @@ export function credentials(value: string): string[] {
 }
 
 const hide = (secret: string | null): string | null => (secret === null || secret === '' ? secret : REDACTED);
+
+function hideOAuth(oauth: OAuth | null): OAuth | null {
+  if (oauth === null || oauth.introspection === null) return oauth;
+  return { ...oauth, introspection: { ...oauth.introspection, client_secret: REDACTED } };
+}
 
 const hideAll = (headers: Record<string, string>): Record<string, string> =>
   Object.fromEntries(Object.keys(headers).map((name) => [name, REDACTED]));

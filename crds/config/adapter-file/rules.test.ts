@@ -56,6 +56,56 @@ const auth: Case[] = [
     values: { 'core.auth': { enabled: true, token: 'gehüim' } },
     problems: [['core.auth.token', 'beyond ASCII']],
   },
+  {
+    name: 'auth with a token that has a name',
+    values: { 'core.auth': { enabled: true, tokens: [{ name: 'ci', token: 'abc' }] } },
+    problems: [],
+  },
+  {
+    name: 'two tokens of one name, and one token twice',
+    values: {
+      'core.auth': {
+        enabled: true,
+        token: 'abc',
+        tokens: [
+          { name: 'ci', token: 'abc' },
+          { name: 'ci', token: 'def' },
+          { name: 'cd', token: 'def' },
+        ],
+      },
+    },
+    problems: [
+      ['core.auth.tokens[0].token', 'is the same as core.auth.token'],
+      ['core.auth.tokens[1].name', 'is also the name of core.auth.tokens[0]'],
+      ['core.auth.tokens[2].token', 'is the same as core.auth.tokens[1]'],
+    ],
+  },
+  {
+    name: 'auth with an authorization server alone',
+    values: { 'core.auth': { enabled: true, oauth: { issuer: 'https://id', audiences: ['mcp'] } } },
+    problems: [],
+  },
+  {
+    name: 'audiences that the URL of each mount stands for',
+    values: { 'core.public_base_url': 'https://mcp', 'core.auth': { enabled: true, oauth: { issuer: 'https://id' } } },
+    problems: [],
+  },
+  {
+    name: 'servers that each have an authorization server',
+    values: {
+      'core.auth': { enabled: true },
+      'servers[0].auth': { oauth: { issuer: 'https://id', audiences: ['mcp'] } },
+    },
+    problems: [],
+  },
+  {
+    name: 'T4: tokens for the adapter that are sent on',
+    values: {
+      'core.auth': { enabled: true, oauth: { issuer: 'https://id', audiences: ['mcp'] } },
+      'servers[0].upstream.client_headers': { passthrough: ['authorization'], unsafe: true },
+    },
+    problems: [['core.auth.oauth', 'is not sent on']],
+  },
   ...['Authorization', ' authorization '].map((name) => ({
     name: `T4: credentials that are passed on as if that were nothing (${name})`,
     values: { 'servers[0].upstream.client_headers': { passthrough: ['X-User', name] } },

@@ -6,20 +6,84 @@ import { type Path, valueAt } from '../../../lib/json/tree.ts';
  * They run also when other fields are invalid, and say nothing about what they cannot judge.
  */
 
-const authNeedsToken: Rule = (config) => {
-  if (at(config, 'core', 'auth', 'enabled') !== true) return [];
+const isAuthOn = (config: unknown): boolean => at(config, 'core', 'auth', 'enabled') === true;
+
+const authNeedsCredentials: Rule = (config) => {
+  if (!isAuthOn(config)) return [];
   const path = ['core', 'auth', 'token'];
   const token = at(config, ...path);
-  if (token === null || (typeof token === 'string' && token.trim() === '')) {
-    return [{ path, message: 'is required and must not be blank when core.auth.enabled is true' }];
-  }
-  if (typeof token === 'string' && (token !== token.trim() || /[^ -~]/.test(token))) {
+  const others = list(config, 'core', 'auth', 'tokens').length > 0 || everyServerHasOAuth(config);
+  if (token === '' || (typeof token === 'string' && token.trim() === '') || (token === null && !others)) {
     const message =
-      'has white space around it, control characters in it or characters beyond ASCII, which not every client can send';
+      'is required and must not be blank when core.auth.enabled is true and there are no tokens and no oauth';
     return [{ path, message }];
   }
-  return [];
+  return unsendable(token, path);
 };
+
+function unsendable(token: unknown, path: Path): Violation[] {
+  if (!isText(token) || (token === token.trim() && !/[^ -~]/.test(token))) return [];
+  const message =
+    'has white space around it, control characters in it or characters beyond ASCII, which not every client can send';
+  return [{ path, message }];
+}
+
+const namedTokens: Rule = (config) => {
+  const first = new Map<unknown, string>([['default', 'core.auth.token']]);
+  const seen = new Map<unknown, string>([[at(config, 'core', 'auth', 'token'), 'core.auth.token']]);
+  return list(config, 'core', 'auth', 'tokens').flatMap((one, index) => {
+    const [name, token] = [at(one, 'name'), at(one, 'token')];
+    const here = `core.auth.tokens[${index}]`;
+    const path = ['core', 'auth', 'tokens', index];
+    const [namesake, same] = [isText(name) ? first.get(name) : undefined, isText(token) ? seen.get(token) : undefined];
+    first.set(name, here);
+    seen.set(token, here);
+    const tokenPath = [...path, 'token'];
+    return [
+      ...(namesake === undefined ? [] : [{ path: [...path, 'name'], message: `is also the name of ${namesake}` }]),
+      ...(same === undefined ? [] : [{ path: tokenPath, message: `is the same as ${same}` }]),
+      ...(typeof token === 'string' && token.trim() === '' ? [{ path: tokenPath, message: 'must not be blank' }] : []),
+      ...unsendable(token, tokenPath),
+    ];
+  });
+};
+
+const isOAuth = (value: unknown): boolean => typeof value === 'object' && value !== null;
+
+const everyServerHasOAuth = (config: unknown): boolean => {
+  const servers = list(config, 'servers');
+  const ofCore = isOAuth(at(config, 'core', 'auth', 'oauth'));
+  return ofCore || (servers.length > 0 && servers.every((server) => isOAuth(at(server, 'auth', 'oauth'))));
+};
+
+/** The authorization server that each server has, with its path in the file. */
+const oauths = (config: unknown): { readonly oauth: unknown; readonly path: Path; readonly server: unknown }[] =>
+  list(config, 'servers').flatMap((server, index) => {
+    const own = at(server, 'auth', 'oauth');
+    if (isOAuth(own)) return [{ oauth: own, path: ['servers', index, 'auth', 'oauth'], server }];
+    const oauth = at(config, 'core', 'auth', 'oauth');
+    return isOAuth(oauth) ? [{ oauth, path: ['core', 'auth', 'oauth'], server }] : [];
+  });
+
+const audiencesNeedUrl: Rule = (config) => {
+  if (at(config, 'core', 'public_base_url') !== null) return [];
+  const paths = new Map(
+    oauths(config)
+      .filter(({ oauth }) => list(oauth, 'audiences').length === 0 && Array.isArray(at(oauth, 'audiences')))
+      .map(({ path }) => [path.join('.'), path]),
+  );
+  const message = 'must not be empty while core.public_base_url is null: nothing says what tokens are meant for';
+  return [...paths.values()].map((path) => ({ path: [...path, 'audiences'], message }));
+};
+
+const tokensStayHere: Rule = (config) =>
+  oauths(config).flatMap(({ server, path }) => {
+    const names = list(server, 'upstream', 'client_headers', 'passthrough');
+    const passes = names.some((name) => isText(name) && name.trim().toLowerCase() === 'authorization');
+    if (!passes) return [];
+    const message = `must not be set for ${String(at(server, 'id'))}, whose client_headers.passthrough lists Authorization: a token that is meant for the adapter is not sent on`;
+    return [{ path, message }];
+  });
 
 const roomForOneBody: Rule = (config) => {
   const path = ['core', 'max_body_bytes_in_flight'];
@@ -211,7 +275,10 @@ const structuredNeedsKey: Rule = (config) =>
   );
 
 const RULES: readonly Rule[] = [
-  authNeedsToken,
+  authNeedsCredentials,
+  namedTokens,
+  audiencesNeedUrl,
+  tokensStayHere,
   roomForOneBody,
   credentialsNeedOrigins,
   credentialsAreUnsafe,

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { AdapterEntry } from './entry.ts';
 import {
   CatalogDefaults,
+  OAuth,
   ToolDefaults,
   ToolDefinitionPinning,
   ToolDescriptionPolicy,
@@ -42,6 +43,12 @@ const Upstream = z.strictObject({
 /** An id becomes part of URLs, of tool names and of keys. */
 const isServerId = (id: string): boolean => !/[/\\?#%\p{Cc}]/u.test(id) && !/^\.{1,2}$/.test(id);
 
+const ServerAuth = z.strictObject({
+  oauth: OAuth.describe('(new) The authorization server of this server’s clients. Null inherits `core.auth.oauth`.')
+    .nullable()
+    .prefault(null),
+});
+
 export const ServerConfig = z.strictObject({
   id: trimmedAnd('a non-blank identifier without / \\ ? # % and control characters', isServerId).describe(
     'Unique name of the server, used in upload paths, tool names, health, logs and messages.',
@@ -51,6 +58,7 @@ export const ServerConfig = z.strictObject({
       'checks and, with downloads, `/artifacts`. A leading slash is added, a trailing one removed.',
   ),
   upstream: Upstream.describe('The MCP server behind the adapter.'),
+  auth: maybeEmpty(ServerAuth.prefault({})).describe('(new) Authentication of this server’s clients.'),
   tool_defaults: maybeEmpty(inherit(ToolDefaults, 'core.defaults').prefault({})).describe(
     'Settings of calls to the tools of this server.',
   ),
