@@ -12,7 +12,25 @@ export function connectionsOf(config: unknown, stateType: string | undefined): C
     field: `servers[${index}].upstream.url`,
     target: targetOfUrl(valueAt(server, ['upstream', 'url'])),
   }));
-  return [...upstreams, ...redis(config, stateType), ...s3(config), ...telemetry(config)];
+  return [...upstreams, ...issuers(config, servers), ...redis(config, stateType), ...s3(config), ...telemetry(config)];
+}
+
+/** Authorization servers: where their metadata, keys and introspection are. Keys may be elsewhere than metadata says. */
+function issuers(config: unknown, servers: unknown): Connection[] {
+  const sections = [
+    { field: 'core.auth.oauth', oauth: valueAt(config, ['core', 'auth', 'oauth']) },
+    ...(Array.isArray(servers) ? servers : []).map((server: unknown, index) => ({
+      field: `servers[${index}].auth.oauth`,
+      oauth: valueAt(server, ['auth', 'oauth']),
+    })),
+  ];
+  const paths = [['issuer'], ['jwks_uri'], ['introspection', 'endpoint']];
+  return sections.flatMap(({ field, oauth }) =>
+    paths.flatMap((path) => {
+      const url = valueAt(oauth, path);
+      return typeof url === 'string' ? [{ field: [field, ...path].join('.'), target: targetOfUrl(url) }] : [];
+    }),
+  );
 }
 
 /** @returns one even where the bucket is wrong: the adapter decides about that */

@@ -203,6 +203,19 @@ describe('connections', () => {
     expect(others({ storage: { s3 } }).map(({ target }) => target)).toEqual(targets);
   });
 
+  test('to authorization servers, and where their keys and introspection are elsewhere', () => {
+    const oauth = {
+      issuer: 'https://id.example.com/realms/mcp',
+      jwks_uri: 'http://keys:8080/keys',
+      introspection: { endpoint: 'https://ask.example.com/x', client_id: 'a', client_secret: '${SECRET}' },
+    };
+    expect(others({ core: { auth: { oauth } } })).toEqual([
+      { field: 'core.auth.oauth.issuer', target: { host: 'id.example.com', ports: [443] } },
+      { field: 'core.auth.oauth.jwks_uri', target: { host: 'keys', ports: [8080] } },
+      { field: 'core.auth.oauth.introspection.endpoint', target: { host: 'ask.example.com', ports: [443] } },
+    ]);
+  });
+
   test.each([
     [{ endpoint: 'http://otel:4317' }, []],
     [{ enabled: true }, []],
