@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { AvailableStore } from './availability.ts';
+import { availableStore } from './availability.ts';
+import type { AvailableStore } from './availability.ts';
 import type { UnavailablePolicy } from './store-health.ts';
 import { MemoryStore } from './memory-store.ts';
 import { StoreUnavailable } from './state-store.ts';
@@ -79,7 +80,7 @@ describe('AvailableStore', () => {
   });
 
   const create = (policy: UnavailablePolicy, waitMs = 0): AvailableStore => {
-    store = new AvailableStore(primary, {
+    store = availableStore(primary, {
       policy,
       waitMs,
       onFallback: () => logged.push('fallback'),

@@ -3,8 +3,9 @@ import type { AdapterConfig } from '../../crds/config/adapter-file/adapter.ts';
 import { timerMs } from '../../lib/timer-ms.ts';
 import { NotPrivate } from '../../lib/files/private-files.ts';
 import type { ByteAccount } from '../byte-account.ts';
-import { AvailableStore } from './availability.ts';
-import { AvailableBus } from './available-bus.ts';
+import { availableStore } from './availability.ts';
+import type { AvailableStore } from './availability.ts';
+import { availableBus } from './available-bus.ts';
 import { MemoryBus } from './memory-bus.ts';
 import { MemoryStore } from './memory-store.ts';
 import type { MessageBus } from './message-bus.ts';
@@ -152,7 +153,7 @@ async function openRedis(config: StateConfig, hooks: StateHooks): Promise<Opened
   });
   const bus =
     unavailable_policy === 'fallback_memory'
-      ? new AvailableBus(redisBus, memoryBus(hooks), () => store.fallbackActive)
+      ? availableBus(redisBus, memoryBus(hooks), () => store.fallbackActive)
       : redisBus;
   // What fails here goes on trying in the background, and shows in the store's first health check.
   await Promise.allSettled([commands.connect(), redisBus.connect()]);
@@ -177,7 +178,7 @@ function available(
 ): AvailableStore {
   const { config, hooks, waitMs, onFallback } = parts;
   const { type, unavailable_policy, refresh_on_startup } = config.state_persistence;
-  return new AvailableStore(primary, {
+  return availableStore(primary, {
     policy: unavailable_policy,
     configuredType: type,
     pingMs,

@@ -1,4 +1,4 @@
-import { AvailableBus } from '../available-bus.ts';
+import { availableBus } from '../available-bus.ts';
 import { MemoryBus } from '../memory-bus.ts';
 import type { MessageBus } from '../message-bus.ts';
 import { RedisBus } from '../redis-bus.ts';
@@ -40,7 +40,7 @@ const available = (fallbackActive: boolean): BusTechnology => ({
   connect: async () => {
     const listenerErrors: unknown[] = [];
     const options = { onListenerError: (error: unknown) => listenerErrors.push(error), account: sampleAccount() };
-    const bus = new AvailableBus(new MemoryBus(options), new MemoryBus(options), () => fallbackActive);
+    const bus = availableBus(new MemoryBus(options), new MemoryBus(options), () => fallbackActive);
     return { a: bus, b: bus, listenerErrors, close: () => bus.close() };
   },
 });

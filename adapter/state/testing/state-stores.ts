@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AvailableStore } from '../availability.ts';
+import { availableStore } from '../availability.ts';
 import { MemoryStore } from '../memory-store.ts';
 import { RedisConnection } from '../redis-connection.ts';
 import type { RedisServer } from '../../../lib/redis/redis-options.ts';
@@ -51,7 +51,7 @@ const sqlite = (wal: boolean): StoreTechnology => ({
 const available: StoreTechnology = {
   name: 'AvailableStore',
   connect: async () => {
-    const store = new AvailableStore(new MemoryStore(), {
+    const store = availableStore(new MemoryStore(), {
       policy: 'fallback_memory',
       configuredType: 'memory',
       pingMs: 60_000,
