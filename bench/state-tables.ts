@@ -22,7 +22,7 @@ const SESSIONS = 1_000;
 const ROUNDS = 5;
 
 interface Tables extends FileTables {
-  step(work: () => void): void;
+  readonly step: (work: () => void) => void;
 }
 
 function memoryTables(): Tables {

@@ -1,6 +1,7 @@
 import { redisScript } from '../../lib/redis/redis-script.ts';
 import { noteServer } from './redis-file-lua.ts';
 import { repeatableScript } from './repeatable.ts';
+import { FIELD_NAMES } from './session-fields.ts';
 
 /*
  * One atomic step of RedisStore each. Keys are always given in the order hash, leases, active, inFlight, tombstones,
@@ -9,24 +10,9 @@ import { repeatableScript } from './repeatable.ts';
  */
 
 /** The hash fields of a session, in the order in which scripts return them. Absent fields stand for null. */
-export const SESSION_FIELDS = [
-  'principal',
-  'upstreamSessionId',
-  'generation',
-  'protocolVersion',
-  'initializeParams',
-  'logLevel',
-  'subscriptions',
-  'listsGeneration',
-  'baseline',
-  'createdAt',
-  'lastActiveAt',
-  'expiresAt',
-  'reason',
-  'renewedAt',
-] as const;
+export const HASH_FIELDS = [...FIELD_NAMES, 'expiresAt', 'reason', 'renewedAt'] as const;
 
-const index = (field: (typeof SESSION_FIELDS)[number]): number => SESSION_FIELDS.indexOf(field) + 1;
+const index = (field: (typeof HASH_FIELDS)[number]): number => HASH_FIELDS.indexOf(field) + 1;
 const PRINCIPAL = `session[${index('principal')}]`;
 const LAST_ACTIVE = `session[${index('lastActiveAt')}]`;
 const EXPIRES = `session[${index('expiresAt')}]`;
@@ -34,7 +20,7 @@ const REASON = `session[${index('reason')}]`;
 const RENEWED = `session[${index('renewedAt')}]`;
 
 const READ_SESSION = `
-  local session = redis.call('HMGET', KEYS[1], ${SESSION_FIELDS.map((field) => `'${field}'`).join(', ')})`;
+  local session = redis.call('HMGET', KEYS[1], ${HASH_FIELDS.map((field) => `'${field}'`).join(', ')})`;
 
 /** Drops the session's leases in both places that know them. */
 const DROP_LEASES = `
@@ -221,7 +207,7 @@ export const DROP_LISTS = repeatableScript(`
 
 /**
  * hash · fingerprint, text → 1 when that is pinned now, what is pinned if it is something else, null without an active
- * session. The text is a field that SESSION_FIELDS leaves out: it lives and ends with the session, and is read when asked for.
+ * session. The text is a field that HASH_FIELDS leaves out: it lives and ends with the session, and is read when asked for.
  */
 export const PIN = repeatableScript(`
   local stored = redis.call('HMGET', KEYS[1], 'principal', 'expiresAt', 'baseline')

@@ -101,7 +101,7 @@ export class RedisStore implements StateStore {
 
   async find(key: SessionKey, caller: Caller): Promise<Found> {
     const hash = this.#keys.session(this.#keys.name(key));
-    const fields = await this.#connection.run((redis) => redis.hmget(hash, ...scripts.SESSION_FIELDS));
+    const fields = await this.#connection.run((redis) => redis.hmget(hash, ...scripts.HASH_FIELDS));
     return seenBy(decodeSession(key, fields), caller);
   }
 

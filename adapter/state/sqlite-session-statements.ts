@@ -1,33 +1,24 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { number, text, textOrNull } from './sqlite-columns.ts';
 import type { Columns } from './sqlite-columns.ts';
-import { parseSubscriptions, WORKSPACE_PROTOCOL } from './stored-session.ts';
+import { CHANGING_NAMES, FIELD_NAMES, recordOf } from './session-fields.ts';
+import { WORKSPACE_PROTOCOL } from './stored-session.ts';
 import type { StoredSession } from './stored-session.ts';
 
 /** A row of the table `sessions`. */
 export function storedSession(columns: Columns): StoredSession {
+  const key = { serverId: text(columns['server_id']), sessionId: text(columns['session_id']) };
+  const expiresAt = columns['expires_at'];
   return {
-    record: {
-      serverId: text(columns['server_id']),
-      sessionId: text(columns['session_id']),
-      principal: text(columns['principal']),
-      upstreamSessionId: textOrNull(columns['upstream_session_id']),
-      generation: number(columns['generation']),
-      protocolVersion: text(columns['protocol_version']),
-      initializeParams: text(columns['initialize_params']),
-      logLevel: textOrNull(columns['log_level']),
-      subscriptions: parseSubscriptions(text(columns['subscriptions'])),
-      listsGeneration: number(columns['lists_generation']),
-      baseline: textOrNull(columns['baseline']),
-      createdAt: number(columns['created_at']),
-      lastActiveAt: number(columns['last_active_at']),
-    },
-    ending:
-      columns['expires_at'] === null
-        ? null
-        : { expiresAt: number(columns['expires_at']), reason: textOrNull(columns['reason']) },
+    record: recordOf(key, (name) => columns[columnOf(name)]),
+    ending: expiresAt === null ? null : { expiresAt: number(expiresAt), reason: textOrNull(columns['reason']) },
   };
 }
+
+const COLUMNS = new Map(
+  FIELD_NAMES.map((name) => [name, name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)]),
+);
+const columnOf = (name: (typeof FIELD_NAMES)[number]): string => COLUMNS.get(name) ?? name;
 
 /** What SqliteSessionTable asks and tells SQLite. */
 export function sessionStatements(database: DatabaseSync) {
@@ -51,15 +42,10 @@ export function sessionStatements(database: DatabaseSync) {
       'SELECT * FROM sessions WHERE expires_at IS NOT NULL AND expires_at <= ? ORDER BY expires_at LIMIT ?',
     ),
     insert: sql(
-      `INSERT INTO sessions (server_id, session_id, principal, upstream_session_id, generation, protocol_version,
-         initialize_params, log_level, subscriptions, lists_generation, baseline, created_at, last_active_at,
-         expires_at, reason)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+      `INSERT INTO sessions (server_id, session_id, ${FIELD_NAMES.map(columnOf).join(', ')}, expires_at, reason)
+       VALUES (?, ?, ${FIELD_NAMES.map(() => '?').join(', ')}, ?, ?)`,
     ),
-    update: sql(
-      `UPDATE sessions SET upstream_session_id = ?, generation = ?, protocol_version = ?, log_level = ?,
-         subscriptions = ?, lists_generation = ?, last_active_at = ? WHERE id = ?`,
-    ),
+    update: sql(`UPDATE sessions SET ${CHANGING_NAMES.map((name) => `${columnOf(name)} = ?`).join(', ')} WHERE id = ?`),
     touch: sql('UPDATE sessions SET last_active_at = max(last_active_at, ?) WHERE id = ?'),
     end: sql('UPDATE sessions SET expires_at = ?, reason = ? WHERE id = ?'),
     delete: sql('DELETE FROM sessions WHERE id = ?'),

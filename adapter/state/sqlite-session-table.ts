@@ -3,6 +3,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { LRUCache } from 'lru-cache';
 
 import type { Baseline } from '../catalog/baseline.ts';
+import { CHANGING_NAMES, FIELD_NAMES, storedValue } from './session-fields.ts';
 import type { Lock, SessionRow, SessionTable } from './session-table.ts';
 import { number, text } from './sqlite-columns.ts';
 import type { Columns } from './sqlite-columns.ts';
@@ -108,17 +109,7 @@ export class SqliteSessionTable implements SessionTable {
     this.#sql.insert.run(
       record.serverId,
       record.sessionId,
-      record.principal,
-      record.upstreamSessionId,
-      record.generation,
-      record.protocolVersion,
-      record.initializeParams,
-      record.logLevel,
-      JSON.stringify(record.subscriptions),
-      record.listsGeneration,
-      record.baseline,
-      record.createdAt,
-      record.lastActiveAt,
+      ...FIELD_NAMES.map((name) => storedValue(record, name)),
       ending?.expiresAt ?? null,
       ending?.reason ?? null,
     );
@@ -127,16 +118,7 @@ export class SqliteSessionTable implements SessionTable {
 
   change(row: Row, changes: Partial<Omit<SessionRecord, 'baseline'>>): void {
     const record = { ...row.record, ...changes };
-    this.#sql.update.run(
-      record.upstreamSessionId,
-      record.generation,
-      record.protocolVersion,
-      record.logLevel,
-      JSON.stringify(record.subscriptions),
-      record.listsGeneration,
-      record.lastActiveAt,
-      row.id,
-    );
+    this.#sql.update.run(...CHANGING_NAMES.map((name) => storedValue(record, name)), row.id);
     row.record = record;
     row.savedActiveAt = record.lastActiveAt;
     this.#written.set(row.id, record.lastActiveAt);
