@@ -221,65 +221,23 @@ export class RedisStore implements StateStore {
       const keys = [...this.#allOf(name), this.#keys.files(name), ...ofFiles];
       return this.#run(scripts.EXPIRE_IDLE, keys, [name, ...values]);
     };
-    const expired: SessionRecord[] = [];
-    // Sessions that are kept for their calls stay at the front of the index and are passed over.
-    let kept = 0;
-    while (expired.length < limit) {
-      const page = Math.min(PAGE, limit - expired.length);
-      const names = await this.#connection.run((redis) =>
-        redis.zrangebyscore(this.#keys.active, '-inf', `(${idleBefore}`, 'LIMIT', kept, page),
-      );
-      if (names.length === 0) break;
-      for (const [index, reply] of (await Promise.all(names.map(expire))).entries()) {
-        const ended = decodeSession(this.#keys.parse(names[index] ?? ''), reply);
-        if (ended !== undefined) expired.push(ended.record);
-        if (reply === 1) kept += 1;
-      }
-    }
-    return expired;
+    return this.#endMembers(this.#keys.active, `(${idleBefore}`, limit, expire);
   }
 
   async expireWorkspaces(options: { now: number; idleBefore: number; limit: number }): Promise<SessionRecord[]> {
     const { now, idleBefore, limit } = options;
     const { workspaces } = this.#keys;
-    const expired: SessionRecord[] = [];
-    let kept = 0;
-    while (expired.length < limit) {
-      const page = Math.min(PAGE, limit - expired.length);
-      const names = await this.#connection.run((redis) =>
-        redis.zrangebyscore(workspaces, '-inf', `(${idleBefore}`, 'LIMIT', kept, page),
-      );
-      if (names.length === 0) break;
-      const expire = (name: string) => {
-        const keys = [...this.#allOf(name), workspaces, this.#keys.files(name)];
-        return this.#run(scripts.EXPIRE_WORKSPACE, keys, [name, now, idleBefore, this.#keyTtlMs]);
-      };
-      for (const [index, reply] of (await Promise.all(names.map(expire))).entries()) {
-        const ended = decodeSession(this.#keys.parse(names[index] ?? ''), reply);
-        if (ended !== undefined) expired.push(ended.record);
-        if (reply === 1) kept += 1;
-      }
-    }
-    return expired;
+    return this.#endMembers(workspaces, `(${idleBefore}`, limit, (name) => {
+      const keys = [...this.#allOf(name), workspaces, this.#keys.files(name)];
+      return this.#run(scripts.EXPIRE_WORKSPACE, keys, [name, now, idleBefore, this.#keyTtlMs]);
+    });
   }
 
   async expireTombstones({ now, limit }: { now: number; limit: number }): Promise<SessionRecord[]> {
     const { tombstones } = this.#keys;
-    const expired: SessionRecord[] = [];
-    while (expired.length < limit) {
-      const page = Math.min(PAGE, limit - expired.length);
-      const names = await this.#connection.run((redis) =>
-        redis.zrangebyscore(tombstones, '-inf', now, 'LIMIT', 0, page),
-      );
-      if (names.length === 0) break;
-      const expire = (name: string) =>
-        this.#run(scripts.EXPIRE_TOMBSTONE, [this.#keys.session(name), tombstones], [name, now]);
-      for (const [index, reply] of (await Promise.all(names.map(expire))).entries()) {
-        const ended = decodeSession(this.#keys.parse(names[index] ?? ''), reply);
-        if (ended !== undefined) expired.push(ended.record);
-      }
-    }
-    return expired;
+    return this.#endMembers(tombstones, now, limit, (name) =>
+      this.#run(scripts.EXPIRE_TOMBSTONE, [this.#keys.session(name), tombstones], [name, now]),
+    );
   }
 
   async counts(now: number): Promise<StateCounts> {
@@ -342,6 +300,31 @@ export class RedisStore implements StateStore {
 
   #run(script: StoreScript, keys: readonly string[], values: readonly (string | number)[]): Promise<RedisReply> {
     return this.#connection.script(script, keys, values);
+  }
+
+  /**
+   * Takes a step for each session that an index has up to `max`, until `limit` have ended. Those that are kept for
+   * their calls or files (1) stay at the front of the index and are passed over.
+   */
+  async #endMembers(
+    index: string,
+    max: string | number,
+    limit: number,
+    end: (name: string) => Promise<RedisReply>,
+  ): Promise<SessionRecord[]> {
+    const ended: SessionRecord[] = [];
+    let kept = 0;
+    while (ended.length < limit) {
+      const page = Math.min(PAGE, limit - ended.length);
+      const names = await this.#connection.run((redis) => redis.zrangebyscore(index, '-inf', max, 'LIMIT', kept, page));
+      if (names.length === 0) break;
+      for (const [place, reply] of (await Promise.all(names.map(end))).entries()) {
+        const session = decodeSession(this.#keys.parse(names[place] ?? ''), reply);
+        if (session !== undefined) ended.push(session.record);
+        if (reply === 1) kept += 1;
+      }
+    }
+    return ended;
   }
 
   #hash(key: SessionKey): string {
