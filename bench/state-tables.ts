@@ -8,14 +8,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
 import type { FileRecord } from '../adapter/state/file-records.ts';
-import * as fileRules from '../adapter/state/file-rules.ts';
-import type { FileTables } from '../adapter/state/file-rules.ts';
-import { MemoryFileTable } from '../adapter/state/memory-file-table.ts';
-import { MemorySessionTable } from '../adapter/state/memory-session-table.ts';
-import * as rules from '../adapter/state/session-rules.ts';
-import { openDatabase } from '../adapter/state/sqlite-database.ts';
-import { SqliteFileTable } from '../adapter/state/sqlite-file-table.ts';
-import { SqliteSessionTable } from '../adapter/state/sqlite-session-table.ts';
+import * as fileRules from '../adapter/state/tables/file-rules.ts';
+import type { FileTables } from '../adapter/state/tables/file-rules.ts';
+import { MemoryFileTable } from '../adapter/state/memory/memory-file-table.ts';
+import { MemorySessionTable } from '../adapter/state/memory/memory-session-table.ts';
+import * as rules from '../adapter/state/tables/session-rules.ts';
+import { openDatabase } from '../adapter/state/sqlite/sqlite-database.ts';
+import { SqliteFileTable } from '../adapter/state/sqlite/sqlite-file-table.ts';
+import { SqliteSessionTable } from '../adapter/state/sqlite/sqlite-session-table.ts';
 
 const CALLS = 100_000;
 const SESSIONS = 1_000;

@@ -25,7 +25,7 @@ const texts: FieldType<readonly string[]> = {
 };
 
 /** Every field of a session's record but its key. Redis has it under this name, SQLite in a column `snake_case`. */
-export const SESSION_FIELDS = {
+const SESSION_FIELDS = {
   /** Hash of the token that opened the session, '' when authentication is off. */
   principal: text,
   /**
