@@ -6,24 +6,9 @@ import { MemoryStore } from '../memory/memory-store.ts';
 import { StoreUnavailable } from '../state-store.ts';
 import type { Caller, CallLease, Found, SessionKey, SessionRecord } from '../state-store.ts';
 import { addFile, beginFile, T } from '../testing/files.ts';
+import { sampleSession as newRecord } from '../testing/sample-session.ts';
 
 const PING_MS = 5_000;
-
-const newRecord = (sessionId: string): SessionRecord => ({
-  serverId: 'files',
-  sessionId,
-  principal: '',
-  upstreamSessionId: 'upstream',
-  generation: 0,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: null,
-  subscriptions: [],
-  listsGeneration: 0,
-  baseline: null,
-  createdAt: 1_000,
-  lastActiveAt: 1_000,
-});
 
 const caller = { principal: '', now: 2_000 };
 
@@ -375,7 +360,7 @@ describe('AvailableStore', () => {
 
     test('what other replicas have ended does not come back', async () => {
       await create('fallback_memory').start();
-      const [ended, drifted, told] = ['ended', 'drifted', 'told'].map(newRecord);
+      const [ended, drifted, told] = ['ended', 'drifted', 'told'].map((id) => newRecord(id));
       if (!ended || !drifted || !told) throw new Error('three sessions');
       for (const session of [ended, drifted, told]) await store.open(session);
       await primary.remove(ended);
@@ -396,7 +381,7 @@ describe('AvailableStore', () => {
 
     test('a session that was pinned stays so, also if another replica did it', async () => {
       await create('fallback_memory').start();
-      const [mine, read, others, unpinned] = ['mine', 'read', 'others', 'unpinned'].map(newRecord);
+      const [mine, read, others, unpinned] = ['mine', 'read', 'others', 'unpinned'].map((id) => newRecord(id));
       if (!mine || !read || !others || !unpinned) throw new Error('four sessions');
       const [first, second] = [
         { fingerprint: '1', text: 'first' },

@@ -1,24 +1,7 @@
 import { expect, test } from 'vitest';
 import { SessionMirror } from './session-mirror.ts';
-import type { SessionRecord } from '../state-store.ts';
 import { newFile } from '../testing/files.ts';
-
-const newRecord = (sessionId: string, changes: Partial<SessionRecord> = {}): SessionRecord => ({
-  serverId: 'files',
-  sessionId,
-  principal: '',
-  upstreamSessionId: 'upstream',
-  generation: 0,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: null,
-  subscriptions: [],
-  listsGeneration: 0,
-  baseline: null,
-  createdAt: 1_000,
-  lastActiveAt: 1_000,
-  ...changes,
-});
+import { sampleSession as newRecord } from '../testing/sample-session.ts';
 
 const caller = { principal: '', now: 2_000 };
 

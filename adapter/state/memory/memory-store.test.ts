@@ -3,23 +3,9 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { MemoryStore } from './memory-store.ts';
 import type { SessionRecord } from '../state-store.ts';
+import { sampleSession } from '../testing/sample-session.ts';
 
-const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
-  serverId: 'files',
-  sessionId: 'session',
-  principal: '',
-  upstreamSessionId: 'upstream',
-  generation: 0,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: null,
-  subscriptions: [],
-  listsGeneration: 0,
-  baseline: null,
-  createdAt: 1_000,
-  lastActiveAt: 1_000,
-  ...changes,
-});
+const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => sampleSession('session', changes);
 
 const caller = { principal: '', now: 2_000 };
 

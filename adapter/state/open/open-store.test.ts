@@ -6,25 +6,9 @@ import { Sessions } from '../../../crds/config/adapter-file/sessions.ts';
 import { StatePersistence } from '../../../crds/config/adapter-file/state-persistence.ts';
 import { openStore } from './open-store.ts';
 import type { OpenedState } from './open-store.ts';
-import type { SessionRecord } from '../state-store.ts';
 import { StoreUnavailable } from '../state-store.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
-
-const newRecord = (sessionId: string): SessionRecord => ({
-  serverId: 'files',
-  sessionId,
-  principal: '',
-  upstreamSessionId: 'upstream',
-  generation: 0,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: null,
-  subscriptions: [],
-  listsGeneration: 0,
-  baseline: null,
-  createdAt: 1_000,
-  lastActiveAt: 1_000,
-});
+import { sampleSession as newRecord } from '../testing/sample-session.ts';
 
 const stateAt = async (state: OpenedState, sessionId: string): Promise<string> =>
   (await state.store.find(newRecord(sessionId), { principal: '', now: 2_000 })).state;
