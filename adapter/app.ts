@@ -49,7 +49,7 @@ import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { SharedSecret } from './shared-secret.ts';
 import { observedNonces } from './state/observed-nonces.ts';
-import { openStore } from './state/open-store.ts';
+import { openStore } from './state/open/open-store.ts';
 import type { LogOutput } from './telemetry/log-output.ts';
 import type { Logger } from './telemetry/logger.ts';
 import { openTelemetry } from './telemetry/open-telemetry.ts';

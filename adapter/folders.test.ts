@@ -4,9 +4,10 @@ import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const ROOT = import.meta.dirname;
-/** Each knows only those before it, and what stands in `lib/`, `crds/` and the files below. */
+/** Folders and rooms in them. Each knows only those before it, and what stands in `lib/`, `crds/` and the files below. */
 const ORDER = (
-  'exchange identity catalog telemetry state path upstream sessions files cleanup ' +
+  'exchange identity catalog telemetry state state/tables state/memory state/sqlite state/redis state/availability ' +
+  'state/open path upstream sessions files cleanup ' +
   'tools lists uploads artifacts mount code-mode health steps callers gateway http'
 ).split(' ');
 /** Files beside the folders that know none of them; the others put the program together. */
@@ -15,8 +16,11 @@ const IMPORT = /(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 
 const isProduct = (name: string): boolean => name.endsWith('.ts') && !/\.(test|contract)\.ts$/.test(name);
 
-/** Which folder, or file beside them, a file belongs to. */
-const placeOf = (path: string): string => relative(ROOT, path).split('/')[0] ?? '';
+/** Which folder, or room in one, or file beside them, a file belongs to. */
+function placeOf(path: string): string {
+  const [folder = '', room] = relative(ROOT, path).split('/');
+  return ORDER.includes(`${folder}/${room}`) ? `${folder}/${room}` : folder;
+}
 
 function importsOf(path: string): string[] {
   const found = readFileSync(path, 'utf8').matchAll(IMPORT);
@@ -48,6 +52,10 @@ test('the arrows between the folders point one way', () => {
 });
 
 test('each folder has its place in the order', () => {
-  const folders = readdirSync(ROOT, { withFileTypes: true }).flatMap((one) => (one.isDirectory() ? one.name : []));
-  expect(folders.filter((name) => name !== 'testing').toSorted()).toEqual(ORDER.toSorted());
+  const foldersIn = (path: string): string[] =>
+    readdirSync(join(ROOT, path), { withFileTypes: true }).flatMap((one) => {
+      const folder = join(path, one.name);
+      return one.isDirectory() && one.name !== 'testing' ? [folder, ...foldersIn(folder)] : [];
+    });
+  expect(foldersIn('').toSorted()).toEqual(ORDER.toSorted());
 });

@@ -5,7 +5,7 @@ import type { ReferencesWatch } from '../lib/references/watch-references.ts';
 import type { RunningExchanges } from './exchange/running.ts';
 import type { Mount } from './mount/mount.ts';
 import { healthObject, publicHealth, serverHealth, unreachedServers, type HealthObject } from './health/health.ts';
-import type { OpenedState } from './state/open-store.ts';
+import type { OpenedState } from './state/open/open-store.ts';
 import type { Upkeep } from './upkeep.ts';
 import type { UpstreamPings } from './upstream-pings.ts';
 

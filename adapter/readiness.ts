@@ -1,4 +1,4 @@
-import type { OpenedState } from './state/open-store.ts';
+import type { OpenedState } from './state/open/open-store.ts';
 import type { Upkeep } from './upkeep.ts';
 
 /** What a replica takes, and why not. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { fileRecord } from '../files/testing/stored-files.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { CleanupLoop, cleanUp, type CleanupSettings, endExpired, type TakenSessions } from './cleanup-loop.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { storedFiles, type StoredFiles } from '../files/testing/stored-files.ts';
-import { RedisConnection } from '../state/redis-connection.ts';
-import { RedisStore } from '../state/redis-store.ts';
+import { RedisConnection } from '../state/redis/redis-connection.ts';
+import { RedisStore } from '../state/redis/redis-store.ts';
 import { newSession } from '../state/testing/files.ts';
 import { startRedis, type TestRedis } from '../state/testing/redis-server.ts';
 import { noTelemetry } from '../telemetry/telemetry.ts';

@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { DatabaseSync, type StatementSync } from 'node:sqlite';
 import { NotPrivate, privateFolder, tightenDatabase } from '../../lib/files/private-files.ts';
-import { fileIdentity } from '../state/sqlite-database.ts';
+import { fileIdentity } from '../state/sqlite/sqlite-database.ts';
 import { StorageFault } from './places.ts';
 import type { PolledLock, TakenLock } from './polled-lock.ts';
 

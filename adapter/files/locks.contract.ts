@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { RedisConnection } from '../state/redis-connection.ts';
-import { RedisStore } from '../state/redis-store.ts';
+import { RedisConnection } from '../state/redis/redis-connection.ts';
+import { RedisStore } from '../state/redis/redis-store.ts';
 import { startRedis, type TestRedis } from '../state/testing/redis-server.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { chooseLocks } from './choose-locks.ts';
@@ -101,8 +101,8 @@ const inRedis: Technology = {
   },
   otherProcess: () =>
     `import { chooseLocks } from ${module('./choose-locks.ts')};
-     import { RedisConnection } from ${module('../state/redis-connection.ts')};
-     import { RedisStore } from ${module('../state/redis-store.ts')};
+     import { RedisConnection } from ${module('../state/redis/redis-connection.ts')};
+     import { RedisStore } from ${module('../state/redis/redis-store.ts')};
      const connection = new RedisConnection(${JSON.stringify(redis.server)});
      await connection.connect();
      const store = new RedisStore(connection, { keyBase: 'locks:${tests}' });

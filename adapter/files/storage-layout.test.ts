@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { noTelemetry } from '../telemetry/telemetry.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { DanglingRecords } from './dangling-records.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { noTelemetry } from '../telemetry/telemetry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import type { FilePlace } from './places.ts';

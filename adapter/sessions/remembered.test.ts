@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 
 import { type Body, parseBody } from '../exchange/message.ts';
 import { sessionRecord } from './testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { remembering } from './remembered.ts';
 
 const bodyOf = (text: string): Body => parseBody(Buffer.from(text)) as Body;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { StoreUnavailable } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { INITIALIZE_TIMEOUT_MS, newSessionId, type SessionLimits, SessionRegistry } from './session-registry.ts';

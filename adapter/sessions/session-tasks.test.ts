@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { parseBody, type Body } from '../exchange/message.ts';
 import { sessionRecord } from './testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { sampleOperation } from '../steps/testing/step-scene.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { leaveCall, LeftCalls } from '../artifacts/left-calls.ts';

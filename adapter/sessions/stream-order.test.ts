@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { sessionRecord } from './testing/session-record.ts';
-import { MemoryBus } from '../state/memory-bus.ts';
+import { MemoryBus } from '../state/memory/memory-bus.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { StreamOrder } from './stream-order.ts';
 import { sampleAccount } from '../testing/sample-account.ts';

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { StreamableHttpUpstream } from '../upstream/streamable-http.ts';
 import {

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
 import { noWorkspace, workspaceRecord } from './workspace-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { newSessionId, SessionRegistry } from './session-registry.ts';
 import { sessionRecord } from './testing/session-record.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
-import { MemoryStore } from './memory-store.ts';
+import { MemoryStore } from './memory/memory-store.ts';
 import { observedNonces } from './observed-nonces.ts';
 
 const NOW = 1_700_000_000_000;

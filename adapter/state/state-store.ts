@@ -1,9 +1,11 @@
 import type { Baseline } from '../catalog/baseline.ts';
 import type { FileRecords } from './file-records.ts';
 import type { FirstTexts } from './first-texts.ts';
+import type { SessionRecord } from './session-fields.ts';
 import type { SessionKey } from './session-key.ts';
 import type { UploadNonces } from './upload-nonces.ts';
 
+export type { SessionRecord } from './session-fields.ts';
 export type { SessionKey } from './session-key.ts';
 
 /**
@@ -151,32 +153,6 @@ export interface Caller {
 export interface CallLease {
   readonly id: string;
   readonly until: number;
-}
-
-export interface SessionRecord extends SessionKey {
-  /** Hash of the token that opened the session, '' when authentication is off. */
-  readonly principal: string;
-  /**
-   * The upstream's own session: its Mcp-Session-Id, or for an `sse` upstream the message endpoint's URL.
-   * Null when the upstream gave none; '' when it was closed with the tombstone and must be initialised again.
-   */
-  readonly upstreamSessionId: string | null;
-  /** Raised by one with every re-initialisation of the upstream session. */
-  readonly generation: number;
-  /** The protocol revision that initialize agreed on. */
-  readonly protocolVersion: string;
-  /** The client's initialize parameters as JSON text, replayed to a new upstream session. */
-  readonly initializeParams: string;
-  /** Parameters of the last logging/setLevel as JSON text. */
-  readonly logLevel: string | null;
-  /** Subscribed resource URIs, in the order of subscription. */
-  readonly subscriptions: readonly string[];
-  /** Raised by `dropLists`; a list cached under another number is stale. */
-  readonly listsGeneration: number;
-  /** The fingerprint of what `pin` pinned; null before. */
-  readonly baseline: string | null;
-  readonly createdAt: number;
-  readonly lastActiveAt: number;
 }
 
 export type Found =

@@ -63,9 +63,3 @@ export const kept = (baseline: Baseline): Baseline =>
 
 /** One string for a key. The separator occurs neither in server ids nor in HTTP header values. */
 export const keyText = (key: SessionKey): string => `${key.serverId}\n${key.sessionId}`;
-
-/** The subscriptions as a store wrote them. */
-export function parseSubscriptions(json: string): string[] {
-  const value: unknown = JSON.parse(json);
-  return Array.isArray(value) ? value.filter((uri) => typeof uri === 'string') : [];
-}

@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { RedisBus } from './redis-bus.ts';
-import { RedisConnection } from './redis-connection.ts';
-import { RedisKeys } from './redis-keys.ts';
-import { RedisStore } from './redis-store.ts';
+import { RedisBus } from './redis/redis-bus.ts';
+import { RedisConnection } from './redis/redis-connection.ts';
+import { RedisKeys } from './redis/redis-keys.ts';
+import { RedisStore } from './redis/redis-store.ts';
 import type { MessageBus } from './message-bus.ts';
 import { StoreUnavailable, type StateStore } from './state-store.ts';
 import { newFile, newSession, request, T } from './testing/files.ts';

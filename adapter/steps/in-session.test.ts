@@ -5,7 +5,7 @@ import { MODERN_REVISION } from '../exchange/message.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { InSession, sessionIdOf } from './in-session.ts';
 import { RecordingReply, refusal, sampleOperation, through } from './testing/step-scene.ts';
 

@@ -5,7 +5,7 @@ import { EnvelopeScan } from '../exchange/envelope-scan.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { Lists } from './lists.ts';
 import { pass, RecordingReply, sampleClient, sampleOperation, through } from './testing/step-scene.ts';
 

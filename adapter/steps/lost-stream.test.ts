@@ -4,7 +4,7 @@ import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, UpstreamRequest } from '../exchange/upstream.ts';
 import type { Operation } from '../path/operation.ts';
 import { LostStream } from './lost-stream.ts';

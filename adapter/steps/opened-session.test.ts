@@ -6,7 +6,7 @@ import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { UpstreamSession } from '../exchange/upstream.ts';
 import { OpenedSession } from './opened-session.ts';
 import { RecordingReply, refusal, sampleClient, sampleOperation, through } from './testing/step-scene.ts';

@@ -7,7 +7,7 @@ import { noWorkspace } from '../sessions/workspace-record.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { OwnAnswers } from './own-answers.ts';
 import { answerTo, bodyOf, pass, refusal, sampleOperation, through } from './testing/step-scene.ts';

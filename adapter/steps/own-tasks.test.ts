@@ -8,7 +8,7 @@ import { samplePaths } from '../gateway/testing/sample-paths.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { OwnTasks } from './own-tasks.ts';
 import { bodyOf, RecordingReply, refusal, sampleOperation, through } from './testing/step-scene.ts';
 

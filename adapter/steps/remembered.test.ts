@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 
 import { ReplyMessage } from '../path/reply-message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { Remembered } from './remembered.ts';
 import { RecordingReply, sampleOperation, through } from './testing/step-scene.ts';
 

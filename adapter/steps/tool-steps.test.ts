@@ -11,7 +11,7 @@ import type { Operation } from '../path/operation.ts';
 import { compose, type Send, type Step } from '../path/step.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { Breaker } from './breaker.ts';
 import { InSession } from './in-session.ts';
 import {

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { baselineOf, pinOf } from '../catalog/baseline.ts';
 import { AdapterError } from '../errors.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { readUploadQuery, verifyUpload } from '../files/signed-url.ts';
 import { UploadUrls } from '../files/upload-urls.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { testCall } from '../gateway/testing/test-client.ts';
 import { toolPrefix, uploadUrlTool, type UploadUrlTool } from './upload-url-tool.ts';

@@ -4,9 +4,9 @@ import type { ServerResponse } from 'node:http';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { FrameSplitter } from '../exchange/sse-frames.ts';
-import { MemoryBus } from '../state/memory-bus.ts';
+import { MemoryBus } from '../state/memory/memory-bus.ts';
 import { type RunningCall } from '../state/message-bus.ts';
-import { MemoryStore } from '../state/memory-store.ts';
+import { MemoryStore } from '../state/memory/memory-store.ts';
 import { LegacySseUpstream } from './legacy-sse.ts';
 import { ownBody } from './own-request.ts';
 import { type HttpUpstream, startHttpUpstream } from './testing/http-upstream.ts';

@@ -1,7 +1,7 @@
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { SqliteStore } from '../../adapter/state/sqlite-store.ts';
+import { SqliteStore } from '../../adapter/state/sqlite/sqlite-store.ts';
 import { runAdapter, startAdapter } from '../support/adapter-process.ts';
 import { listen } from '../support/ports.ts';
 import { type RawHandler, startRawUpstream } from '../support/raw-upstream.ts';

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 
 import { sessionRecord } from '../../sessions/testing/session-record.ts';
 import type { FileKind, FileRecord } from '../../state/file-records.ts';
-import { MemoryStore } from '../../state/memory-store.ts';
+import { MemoryStore } from '../../state/memory/memory-store.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { noTelemetry, type Telemetry } from '../../telemetry/telemetry.ts';
 import { DiskStage } from '../disk-stage.ts';

@@ -1,7 +1,7 @@
 import { knownError } from '../../errors.ts';
 import { type Body, parseBody } from '../../exchange/message.ts';
 import { sessionRecord } from '../../sessions/testing/session-record.ts';
-import { MemoryStore } from '../../state/memory-store.ts';
+import { MemoryStore } from '../../state/memory/memory-store.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { StreamableHttpUpstream } from '../../upstream/streamable-http.ts';
 import {

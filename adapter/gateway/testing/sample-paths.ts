@@ -1,8 +1,8 @@
 import { knownError } from '../../errors.ts';
 import { SessionFiles } from '../../sessions/session-files.ts';
 import { SessionRegistry } from '../../sessions/session-registry.ts';
-import { MemoryBus } from '../../state/memory-bus.ts';
-import { MemoryStore } from '../../state/memory-store.ts';
+import { MemoryBus } from '../../state/memory/memory-bus.ts';
+import { MemoryStore } from '../../state/memory/memory-store.ts';
 import { sampleClient } from '../../steps/testing/step-scene.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
 import type { Mount } from '../../mount/mount.ts';

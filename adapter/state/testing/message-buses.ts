@@ -1,8 +1,8 @@
-import { AvailableBus } from '../available-bus.ts';
-import { MemoryBus } from '../memory-bus.ts';
+import { availableBus } from '../availability/available-bus.ts';
+import { MemoryBus } from '../memory/memory-bus.ts';
 import type { MessageBus } from '../message-bus.ts';
-import { RedisBus } from '../redis-bus.ts';
-import { RedisConnection } from '../redis-connection.ts';
+import { RedisBus } from '../redis/redis-bus.ts';
+import { RedisConnection } from '../redis/redis-connection.ts';
 import type { RedisServer } from '../../../lib/redis/redis-options.ts';
 import { startRedis, startRestrictedRedis } from './redis-server.ts';
 import type { TestRedis } from './redis-server.ts';
@@ -40,7 +40,7 @@ const available = (fallbackActive: boolean): BusTechnology => ({
   connect: async () => {
     const listenerErrors: unknown[] = [];
     const options = { onListenerError: (error: unknown) => listenerErrors.push(error), account: sampleAccount() };
-    const bus = new AvailableBus(new MemoryBus(options), new MemoryBus(options), () => fallbackActive);
+    const bus = availableBus(new MemoryBus(options), new MemoryBus(options), () => fallbackActive);
     return { a: bus, b: bus, listenerErrors, close: () => bus.close() };
   },
 });

@@ -1,12 +1,12 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AvailableStore } from '../availability.ts';
-import { MemoryStore } from '../memory-store.ts';
-import { RedisConnection } from '../redis-connection.ts';
+import { availableStore } from '../availability/availability.ts';
+import { MemoryStore } from '../memory/memory-store.ts';
+import { RedisConnection } from '../redis/redis-connection.ts';
 import type { RedisServer } from '../../../lib/redis/redis-options.ts';
-import { RedisStore } from '../redis-store.ts';
-import { SqliteStore } from '../sqlite-store.ts';
+import { RedisStore } from '../redis/redis-store.ts';
+import { SqliteStore } from '../sqlite/sqlite-store.ts';
 import type { StateStore } from '../state-store.ts';
 import { startRedis, startRestrictedRedis } from './redis-server.ts';
 import type { TestRedis } from './redis-server.ts';
@@ -51,7 +51,7 @@ const sqlite = (wal: boolean): StoreTechnology => ({
 const available: StoreTechnology = {
   name: 'AvailableStore',
   connect: async () => {
-    const store = new AvailableStore(new MemoryStore(), {
+    const store = availableStore(new MemoryStore(), {
       policy: 'fallback_memory',
       configuredType: 'memory',
       pingMs: 60_000,

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { markUnreconciled } from '../../../adapter/files/reconcile-marker.ts';
 import { sessionRecord } from '../../../adapter/sessions/testing/session-record.ts';
-import { SqliteStore } from '../../../adapter/state/sqlite-store.ts';
+import { SqliteStore } from '../../../adapter/state/sqlite/sqlite-store.ts';
 import { contentOf, type FileTools, startFileTools } from '../../support/file-tools.ts';
 import { startRedis } from '../../support/redis.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';

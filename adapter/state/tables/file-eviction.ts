@@ -1,0 +1,31 @@
+import type { FileKind, FileRecord } from '../file-records.ts';
+import type { StoredFile } from './file-table.ts';
+
+/**
+ * The committed files of a session that go so that at least `bytes` become free: the kind `evictFirst` first, then
+ * least recently used first, and none that somebody uses. Undefined when all of them would not do.
+ */
+export function evictionFor(
+  bytes: number,
+  files: readonly StoredFile[],
+  { evictFirst, now }: { evictFirst: FileKind; now: number },
+): FileRecord[] | undefined {
+  const order = (a: FileRecord, b: FileRecord): number =>
+    Number(b.kind === evictFirst) - Number(a.kind === evictFirst) ||
+    a.lastUsedAt - b.lastUsedAt ||
+    a.createdAt - b.createdAt ||
+    (a.fileId < b.fileId ? -1 : 1);
+  const candidates = files
+    .map(({ record }) => record)
+    .filter(({ state, leaseUntil, sizeBytes }) => state === 'committed' && leaseUntil <= now && sizeBytes > 0)
+    .sort(order);
+
+  const evicted: FileRecord[] = [];
+  let free = 0;
+  for (const record of candidates) {
+    if (free >= bytes) break;
+    evicted.push(record);
+    free += record.sizeBytes;
+  }
+  return free >= bytes ? evicted : undefined;
+}
