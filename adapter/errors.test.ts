@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { AdapterError, type ErrorCode, ERRORS, httpErrorText, knownError, rpcErrorText } from './errors.ts';
-import { StorageFault } from './files/places.ts';
-import { SecondHomeFailed } from './files/second-home.ts';
+import { StorageFault } from './files/keys/file-key.ts';
+import { SecondHomeFailed } from './files/s3/blob-store.ts';
 import { StoreUnavailable } from './state/state-store.ts';
 
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);

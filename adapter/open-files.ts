@@ -1,13 +1,13 @@
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
-import { chooseLocks } from './files/choose-locks.ts';
-import { DiskStage } from './files/disk-stage.ts';
-import type { FileTimes } from './files/expire-files.ts';
-import { FileStore } from './files/file-store.ts';
-import type { Locks } from './files/locks.ts';
-import { openSecondHome } from './files/open-second-home.ts';
-import { Quotas } from './files/quotas.ts';
-import type { SecondHome } from './files/second-home.ts';
-import { Uploads } from './files/uploads.ts';
+import { chooseLocks } from './files/locks/choose-locks.ts';
+import { DiskStage } from './files/disk/disk-staging-area.ts';
+import type { FileTimes } from './files/store/expire-files.ts';
+import { FileStore } from './files/store/file-store.ts';
+import type { Locks } from './files/locks/locks.ts';
+import { openSecondHome } from './files/s3/open-blob-store.ts';
+import { Quotas } from './files/store/quotas.ts';
+import type { SecondHome } from './files/s3/blob-store.ts';
+import { Uploads } from './files/uploads/uploads.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 

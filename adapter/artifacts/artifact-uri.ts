@@ -1,5 +1,5 @@
-import { isId } from '../files/paths.ts';
-import type { FilePlace } from '../files/places.ts';
+import { isId } from '../files/keys/paths.ts';
+import type { FilePlace } from '../files/keys/file-key.ts';
 
 /** The resource URI of an artifact (specification 2.7). */
 export function artifactUri(scheme: string, { sessionId, fileId, filename }: Omit<FilePlace, 'kind'>): string {

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { openSession, verifyDownload } from '../files/signed-url.ts';
+import { openSession, verifyDownload } from '../files/urls/signed-url.ts';
 import { fileRecord } from '../files/testing/stored-files.ts';
 import { downloadUrl } from './download-url.ts';
 

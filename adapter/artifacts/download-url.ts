@@ -1,5 +1,5 @@
-import type { FileStore } from '../files/file-store.ts';
-import { downloadQuery, sealSession } from '../files/signed-url.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import { downloadQuery, sealSession } from '../files/urls/signed-url.ts';
 import type { FileRecord } from '../state/file-records.ts';
 
 export interface DownloadUrlOptions {

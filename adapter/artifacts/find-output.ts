@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 
-import type { FileStage } from '../files/file-stage.ts';
-import { type FilePlace, FileRefused, type OpenedFile } from '../files/places.ts';
+import type { FileStage } from '../files/disk/staging-area.ts';
+import { type FilePlace, FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { type EmbeddedOutput, embeddedOutput } from './embedded-output.ts';
 import { type LocateOutput, pathsIn, type ToolResult } from './locate-output.ts';
 

@@ -1,13 +1,13 @@
 import { posix } from 'node:path';
 
 import { AdapterError } from '../errors.ts';
-import type { FileStage } from '../files/file-stage.ts';
-import type { FileStore } from '../files/file-store.ts';
-import type { Locks } from '../files/locks.ts';
-import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/media-type.ts';
-import { safeFilename } from '../files/paths.ts';
-import { type FilePlace, FileRefused } from '../files/places.ts';
-import type { Quotas } from '../files/quotas.ts';
+import type { FileStage } from '../files/disk/staging-area.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import type { Locks } from '../files/locks/locks.ts';
+import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/keys/media-type.ts';
+import { safeFilename } from '../files/keys/paths.ts';
+import { type FilePlace, FileRefused } from '../files/keys/file-key.ts';
+import type { Quotas } from '../files/store/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { FoundOutput } from './find-output.ts';
 

@@ -5,7 +5,7 @@ import { RedisStore } from '../state/redis-store.ts';
 import { newSession } from '../state/testing/files.ts';
 import { startRedis, type TestRedis } from '../state/testing/redis-server.ts';
 import { noTelemetry } from '../telemetry/telemetry.ts';
-import { CleanupPass } from './cleanup-pass.ts';
+import { CleanupPass } from './sweep.ts';
 import { SessionFiles } from '../sessions/session-files.ts';
 
 const MINUTE = 60_000;

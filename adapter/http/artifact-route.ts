@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { AdapterError } from '../errors.ts';
 import { streamAnswer } from '../exchange/stream-answer.ts';
-import { contentDisposition } from '../files/content-disposition.ts';
-import type { FileStore } from '../files/file-store.ts';
-import { contentType } from '../files/media-type.ts';
-import { isId } from '../files/paths.ts';
-import { FileRefused, type OpenedFile } from '../files/places.ts';
-import { openSession, type Verdict, verifyDownload } from '../files/signed-url.ts';
+import { contentDisposition } from '../files/keys/content-disposition.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import { contentType } from '../files/keys/media-type.ts';
+import { isId } from '../files/keys/paths.ts';
+import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
+import { openSession, type Verdict, verifyDownload } from '../files/urls/signed-url.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import { downloadFailure } from '../telemetry/outcome-labels.ts';

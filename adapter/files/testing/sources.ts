@@ -4,7 +4,7 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FileRecord } from '../../state/file-records.ts';
-import type { OpenedFile } from '../places.ts';
+import type { OpenedFile } from '../keys/file-key.ts';
 
 /** Files in a temporary folder, as what is sent to a second home. */
 export class Sources implements AsyncDisposable {

@@ -8,8 +8,8 @@ import type { FileKind, FileRecord } from '../../state/file-records.ts';
 import { MemoryStore } from '../../state/memory-store.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { noTelemetry, type Telemetry } from '../../telemetry/telemetry.ts';
-import { DiskStage } from '../disk-stage.ts';
-import { FileStore } from '../file-store.ts';
+import { DiskStage } from '../disk/disk-staging-area.ts';
+import { FileStore } from '../store/file-store.ts';
 
 /** Real files in a temporary folder, with their records in a store. */
 export interface StoredFiles extends AsyncDisposable {
