@@ -22,7 +22,7 @@ export async function downloadUrl(
   if (direct !== undefined) return direct;
   const { serverId, sessionId, fileId: artifactId, filename } = file;
   const exp = Math.floor(now / 1000) + ttlSeconds;
-  const parts = [serverId, sealSession(secret, sessionId), artifactId, filename];
-  const path = parts.map((part) => encodeURIComponent(part)).join('/');
+  const deps = [serverId, sealSession(secret, sessionId), artifactId, filename];
+  const path = deps.map((part) => encodeURIComponent(part)).join('/');
   return `${base}/artifacts/${path}?${downloadQuery(secret, { serverId, sessionId, artifactId, filename, exp })}`;
 }

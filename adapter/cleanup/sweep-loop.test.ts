@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { fileRecord } from '../files/testing/stored-files.ts';
 import { MemoryStore } from '../state/memory-store.ts';
-import { CleanupLoop, cleanUp, type CleanupSettings, endExpired, type TakenSessions } from './sweep-loop.ts';
+import { SweepLoop, cleanUp, type CleanupSettings, endExpired, type TakenSessions } from './sweep-loop.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 
 vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
@@ -121,7 +121,7 @@ describe('the cleanup loop', () => {
   test('runs a pass every interval, never two at a time', async () => {
     let running = 0;
     let passes = 0;
-    const loop = new CleanupLoop(
+    const loop = new SweepLoop(
       async () => {
         expect(++running).toBe(1);
         await new Promise((resolve) => setTimeout(resolve, 700));
@@ -146,7 +146,7 @@ describe('the cleanup loop', () => {
     const started = Date.now();
     const at: number[] = [];
     const failures: unknown[] = [];
-    const loop = new CleanupLoop(
+    const loop = new SweepLoop(
       async () => {
         at.push((Date.now() - started) / 1000);
         if (at.length < 7) throw new Error(`failure ${at.length}`);
@@ -162,7 +162,7 @@ describe('the cleanup loop', () => {
 
   test('pauses no longer after a failure than it does otherwise', async () => {
     let passes = 0;
-    const loop = new CleanupLoop(
+    const loop = new SweepLoop(
       async () => {
         passes++;
         throw new Error('x');
@@ -179,7 +179,7 @@ describe('the cleanup loop', () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     let passes = 0;
     let told = false;
-    const loop = new CleanupLoop(
+    const loop = new SweepLoop(
       (signal) => {
         passes++;
         expect(signal.aborted).toBe(false);
@@ -201,7 +201,7 @@ describe('the cleanup loop', () => {
   });
 
   test('is stopped in the middle of a pause at once', async () => {
-    const loop = new CleanupLoop(
+    const loop = new SweepLoop(
       async () => expect.unreachable(),
       1e6,
       () => undefined,

@@ -67,7 +67,7 @@ export async function endExpired(
 }
 
 /** Runs the pass every interval; after a failure sooner, with a growing pause. It never ends by itself. */
-export class CleanupLoop {
+export class SweepLoop {
   readonly #stopping = new AbortController();
   readonly #done: Promise<void>;
 

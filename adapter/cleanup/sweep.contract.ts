@@ -8,11 +8,11 @@ import { storedFiles, type StoredFiles } from '../files/testing/stored-files.ts'
 import type { FileRecord } from '../state/file-records.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { type StoreClients, stateStores } from '../state/testing/state-stores.ts';
-import { CleanupPass, type CleanupPassSettings } from './sweep.ts';
+import { Sweep, type SweepSettings } from './sweep.ts';
 import { SessionFiles } from '../sessions/session-files.ts';
 
 const MINUTE_MS = 60_000;
-const SETTINGS: CleanupPassSettings = {
+const SETTINGS: SweepSettings = {
   idleTtlMs: 10 * MINUTE_MS,
   allowRevival: false,
   tombstoneTtlMs: 60 * MINUTE_MS,
@@ -39,15 +39,15 @@ describe.each(stateStores)('the cleanup with $name', (technology) => {
     await clients.close();
   });
 
-  function replica(store: StateStore, settings: Partial<CleanupPassSettings> = {}): CleanupPass {
+  function replica(store: StateStore, settings: Partial<SweepSettings> = {}): Sweep {
     const { bytes, stage, telemetry } = files;
-    return new CleanupPass(
+    return new Sweep(
       {
         store,
         sessionFiles: new SessionFiles(store, bytes, () => expect.unreachable()),
         bytes,
         stage,
-        secondHome: undefined,
+        blobStore: undefined,
         telemetry,
         usable: () => true,
         clockDiffers: () => false,
@@ -59,7 +59,7 @@ describe.each(stateStores)('the cleanup with $name', (technology) => {
     );
   }
   const exists = (file: FileRecord): boolean => existsSync(files.pathOf(file));
-  const both = async (...passes: CleanupPass[]): Promise<Record<string, number>> => {
+  const both = async (...passes: Sweep[]): Promise<Record<string, number>> => {
     await Promise.all(passes.map((pass) => pass.run(never)));
     const sum: Record<string, number> = {};
     for (const { last } of passes) {

@@ -7,11 +7,11 @@ import { storedFiles, type StoredFiles } from '../files/testing/stored-files.ts'
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
-import { type CleanupParts, CleanupPass, type CleanupPassSettings } from './sweep.ts';
+import { type SweepDeps, Sweep, type SweepSettings } from './sweep.ts';
 import { SessionFiles } from '../sessions/session-files.ts';
 
 const MINUTE_MS = 60_000;
-const SETTINGS: CleanupPassSettings = {
+const SETTINGS: SweepSettings = {
   idleTtlMs: 10 * MINUTE_MS,
   allowRevival: true,
   tombstoneTtlMs: 60 * MINUTE_MS,
@@ -44,14 +44,14 @@ describe('a pass of the cleanup over sessions and files', () => {
   });
   afterEach(() => files[Symbol.asyncDispose]());
 
-  function pass(settings: Partial<CleanupPassSettings> = {}, changes: Partial<CleanupParts> = {}): CleanupPass {
+  function pass(settings: Partial<SweepSettings> = {}, changes: Partial<SweepDeps> = {}): Sweep {
     const { store, bytes, stage, telemetry } = files;
-    const parts: CleanupParts = {
+    const deps: SweepDeps = {
       store,
       sessionFiles: new SessionFiles(store, bytes, () => expect.unreachable()),
       bytes,
       stage,
-      secondHome: undefined,
+      blobStore: undefined,
       telemetry,
       usable: () => true,
       clockDiffers: () => false,
@@ -60,7 +60,7 @@ describe('a pass of the cleanup over sessions and files', () => {
       log: { info: (counts) => logged.push(counts), warn: (facts) => logged.push(facts) },
       ...changes,
     };
-    return new CleanupPass(parts, { ...SETTINGS, ...settings });
+    return new Sweep(deps, { ...SETTINGS, ...settings });
   }
   const exists = (file: FileRecord): boolean => existsSync(files.pathOf(file));
   const idle = (): Partial<SessionRecord> => ({ lastActiveAt: Date.now() - 11 * MINUTE_MS });
@@ -297,7 +297,7 @@ describe('a pass of the cleanup over sessions and files', () => {
     for (let i = 0; i < 3; i++) await files.file(await files.session(idle()), 'upload');
     const stop = new AbortController();
     let discarded = 0;
-    const bytes: CleanupParts['bytes'] = {
+    const bytes: SweepDeps['bytes'] = {
       discard: (_files, _reason, signal) =>
         new Promise((resolve) => {
           discarded += 1;

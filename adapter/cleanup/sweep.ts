@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 
 import { DanglingRecords } from '../files/reconcile/dangling-records.ts';
 import { count, expireFiles, type FileTimes } from '../files/store/expire-files.ts';
-import type { FileStage } from '../files/disk/staging-area.ts';
-import type { SecondHome } from '../files/s3/blob-store.ts';
+import type { StagingArea } from '../files/disk/staging-area.ts';
+import type { BlobStore } from '../files/s3/blob-store.ts';
 import { sweepOrphans } from '../files/reconcile/sweep-orphans.ts';
-import { sweepSecondHome } from '../files/reconcile/sweep-blob-store.ts';
+import { sweepBlobStore } from '../files/reconcile/sweep-blob-store.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { type CleanupSettings, cleanUp, endExpired, type TakenSessions } from './sweep-loop.ts';
@@ -37,17 +37,17 @@ export interface CleanupReport extends CleanupCounts {
   readonly duration_ms: number;
 }
 
-export interface CleanupPassSettings extends CleanupSettings, FileTimes {
+export interface SweepSettings extends CleanupSettings, FileTimes {
   /** Null: orphans are left alone. */
   readonly orphanGraceMs: number | null;
 }
 
-export interface CleanupParts {
+export interface SweepDeps {
   readonly store: StateStore;
   readonly sessionFiles: SessionFiles;
   readonly bytes: FileDiscard;
-  readonly stage: Pick<FileStage, 'items' | 'pathsOf' | 'removeStray' | 'removeTemporary'>;
-  readonly secondHome: Pick<SecondHome, 'has' | 'items' | 'remove'> | undefined;
+  readonly stage: Pick<StagingArea, 'items' | 'pathsOf' | 'removeStray' | 'removeTemporary'>;
+  readonly blobStore: Pick<BlobStore, 'has' | 'items' | 'remove'> | undefined;
   /** False while the store is unavailable or replaced by memory: bytes are not deleted on its word. */
   readonly usable: () => boolean;
   /** Whether the replica's own clock, which files on the disk are compared with, differs from that of the store. */
@@ -76,9 +76,9 @@ const MAX_REST_MS = 600_000;
  * them is given to one only; then files, on one replica at a time. A part that fails does not keep the others from
  * their turn. Files of tombstones stay: all that is known has a record, whatever state its session is in.
  */
-export class CleanupPass {
-  readonly #parts: CleanupParts;
-  readonly #settings: CleanupPassSettings;
+export class Sweep {
+  readonly #deps: SweepDeps;
+  readonly #settings: SweepSettings;
   readonly #dangling: DanglingRecords;
   readonly #owner = randomUUID();
   /** Not before this time (of `performance.now`) orphans are looked for again. */
@@ -87,12 +87,12 @@ export class CleanupPass {
   #toldUnreadable = false;
   #last: CleanupReport | undefined;
 
-  constructor(parts: CleanupParts, settings: CleanupPassSettings) {
-    this.#parts = parts;
+  constructor(deps: SweepDeps, settings: SweepSettings) {
+    this.#deps = deps;
     this.#settings = settings;
-    const { store, bytes, stage, secondHome, usable } = parts;
+    const { store, bytes, stage, blobStore, usable } = deps;
     this.#dangling = new DanglingRecords(
-      { records: store.files, bytes, stage, secondHome, usable },
+      { records: store.files, bytes, stage, blobStore, usable },
       VISIBILITY_DELAY_MS,
     );
   }
@@ -105,7 +105,7 @@ export class CleanupPass {
   async run(signal: AbortSignal): Promise<void> {
     const startedAt = performance.now();
     const counts = noCounts();
-    if (this.#parts.clockDiffers()) {
+    if (this.#deps.clockDiffers()) {
       const finished_at = Date.now() / 1000;
       this.#last = { ...counts, files: 'skipped', status: 'ok', skipped: 'clock_differs', finished_at, duration_ms: 0 };
       return;
@@ -113,15 +113,15 @@ export class CleanupPass {
     const failures: unknown[] = [];
     const taken: TakenSessions = { expired: [], purged: [], workspaces: [] };
     let files: CleanupReport['files'] = 'skipped';
-    await attempt(failures, () => cleanUp(this.#parts.store, this.#settings, this.#parts.store.now(), taken));
+    await attempt(failures, () => cleanUp(this.#deps.store, this.#settings, this.#deps.store.now(), taken));
     await attempt(failures, () => this.#endSessions(taken, counts, signal));
     // Beside the files: an upstream that does not answer holds up only the end of the pass.
-    const ending = endExpired(taken.expired, this.#parts.endUpstream, signal);
+    const ending = endExpired(taken.expired, this.#deps.endUpstream, signal);
     await attempt(failures, async () => {
-      if (!this.#parts.usable() || signal.aborted) return;
+      if (!this.#deps.usable() || signal.aborted) return;
       const work = (held: AbortSignal): Promise<boolean> => this.#files(counts, failures, held);
       const lock = { name: LOCK, owner: this.#owner, ttlMs: LOCK_MS, signal };
-      const done = await whileLocked(this.#parts.store, lock, work);
+      const done = await whileLocked(this.#deps.store, lock, work);
       if (done === true) files = 'done';
     });
     this.#last = {
@@ -131,8 +131,8 @@ export class CleanupPass {
       finished_at: Date.now() / 1000,
       duration_ms: Math.round(performance.now() - startedAt),
     };
-    this.#parts.telemetry.cleanup({ status: this.#last.status, removed: { ...counts } });
-    if (Object.values(counts).some((one) => one > 0)) this.#parts.log.info({ ...counts }, 'cleaned up');
+    this.#deps.telemetry.cleanup({ status: this.#last.status, removed: { ...counts } });
+    if (Object.values(counts).some((one) => one > 0)) this.#deps.log.info({ ...counts }, 'cleaned up');
     await ending;
     if (failures.length > 0) throw failures[0];
   }
@@ -142,7 +142,7 @@ export class CleanupPass {
     counts: CleanupCounts,
     signal: AbortSignal,
   ): Promise<void> {
-    const { store, sessionFiles, usable, telemetry } = this.#parts;
+    const { store, sessionFiles, usable, telemetry } = this.#deps;
     const now = store.now();
     const { allowRevival } = this.#settings;
     const event = allowRevival ? 'idle_expired_tombstoned' : 'idle_expired_deleted';
@@ -164,7 +164,7 @@ export class CleanupPass {
   }
 
   async #files(counts: CleanupCounts, failures: unknown[], signal: AbortSignal): Promise<boolean> {
-    const { store, bytes, usable } = this.#parts;
+    const { store, bytes, usable } = this.#deps;
     await attempt(failures, async () => {
       const clock = (): number => store.now();
       const removed = await expireFiles({ records: store.files, bytes, usable }, this.#settings, clock, signal);
@@ -181,7 +181,7 @@ export class CleanupPass {
   }
 
   async #orphans(counts: CleanupCounts, signal: AbortSignal): Promise<void> {
-    const { store, stage, secondHome, telemetry, usable, mayRemoveOrphans, log } = this.#parts;
+    const { store, stage, blobStore, telemetry, usable, mayRemoveOrphans, log } = this.#deps;
     const { orphanGraceMs: graceMs } = this.#settings;
     const startedAt = performance.now();
     if (graceMs === null || startedAt < this.#sweepAt || !(await mayRemoveOrphans()) || !usable()) return;
@@ -198,8 +198,8 @@ export class CleanupPass {
     if (swept.failed > 0) {
       log.warn({ files: swept.failed, err: swept.failure }, 'files without a record could not be removed');
     }
-    if (secondHome !== undefined) {
-      counts.removed_orphan_files += await sweepSecondHome({ ...shared, home: secondHome }, options);
+    if (blobStore !== undefined) {
+      counts.removed_orphan_files += await sweepBlobStore({ ...shared, blobStore }, options);
     }
     // One that a failing store held up and ended says nothing about how long looking takes.
     const now = performance.now();

@@ -22,7 +22,7 @@ export interface ArtifactRouteOptions {
   readonly secret: string;
   /** `artifacts.ttl_seconds`, in milliseconds. */
   readonly ttlMs: number | null;
-  /** How long the URL of a second home is valid to which a client is sent. */
+  /** How long the URL of object storage is valid to which a client is sent. */
   readonly redirectTtlSeconds: number;
   readonly sessions: Pick<SessionRegistry, 'find'>;
   readonly records: Pick<FileRecords, 'find' | 'use' | 'now'>;

@@ -2,10 +2,10 @@ import { dirname, join } from 'node:path';
 import type { FileKind } from '../../state/file-records.ts';
 import { AnchoredFolder, syncFolders } from './anchored-folder.ts';
 import type { DiskCalls } from './disk-calls.ts';
-import { type FilePlace, FileRefused } from '../keys/file-key.ts';
+import { type FileKey, FileRefused } from '../keys/file-key.ts';
 import { foldersTo, sessionsFolder, type Tree } from '../keys/storage-layout.ts';
 
-export type Item = Omit<FilePlace, 'filename'>;
+export type Item = Omit<FileKey, 'filename'>;
 
 export interface FolderOptions {
   /** Real. */

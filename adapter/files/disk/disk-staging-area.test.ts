@@ -24,14 +24,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { diskCalls, immediate, patient } from './disk-calls.ts';
-import { DiskStage, type DiskStageOptions } from './disk-staging-area.ts';
+import { DiskStagingArea, type DiskStageOptions } from './disk-staging-area.ts';
 import type { StagedItem } from './staging-area.ts';
 import { TEMPORARY_NAME } from '../keys/paths.ts';
-import { type FilePlace, FileRefused, type OpenedFile } from '../keys/file-key.ts';
+import { type FileKey, FileRefused, type OpenedFile } from '../keys/file-key.ts';
 
 const newId = (): string => randomBytes(16).toString('hex');
 
-const place = (changes: Partial<FilePlace> = {}): FilePlace => ({
+const place = (changes: Partial<FileKey> = {}): FileKey => ({
   kind: 'upload',
   sessionId: newId(),
   fileId: newId(),
@@ -71,10 +71,10 @@ afterEach(async () => {
   await rm(base, { recursive: true });
 });
 
-const opened = (changes: Partial<DiskStageOptions> = {}): Promise<DiskStage> =>
-  DiskStage.open({ root, access: 'group', atomicWrites: true, locatorRoots: [], forbidden: [], ...changes });
+const opened = (changes: Partial<DiskStageOptions> = {}): Promise<DiskStagingArea> =>
+  DiskStagingArea.open({ root, access: 'group', atomicWrites: true, locatorRoots: [], forbidden: [], ...changes });
 
-async function stored(stage: DiskStage, at: FilePlace, content: string | Buffer = 'hello'): Promise<string> {
+async function stored(stage: DiskStagingArea, at: FileKey, content: string | Buffer = 'hello'): Promise<string> {
   const writer = await stage.create(at);
   await writer.write(Buffer.from(content));
   await writer.finish();
@@ -96,7 +96,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
   const testThroughDescriptors = (name: string, run: () => Promise<void>): void => {
     if (anchored) test(name, run);
   };
-  const stageOf = (changes: Partial<DiskStageOptions> = {}): Promise<DiskStage> =>
+  const stageOf = (changes: Partial<DiskStageOptions> = {}): Promise<DiskStagingArea> =>
     opened({ anchored, calls, ...changes });
 
   describe.each([true, false])('with atomic_writes: %s', (atomicWrites) => {
@@ -337,7 +337,7 @@ describe.each(ways)('files of a disk $disk, reached through descriptors: $anchor
   });
 
   describe('T7: what an upstream may put in the place of a file', () => {
-    const prepared = async (): Promise<{ stage: DiskStage; at: FilePlace; path: string; secret: string }> => {
+    const prepared = async (): Promise<{ stage: DiskStagingArea; at: FileKey; path: string; secret: string }> => {
       const stage = await stageOf();
       const at = place({ kind: 'artifact' });
       const path = await stage.prepare(at);
@@ -915,7 +915,7 @@ test('a large file is read and written with little memory', async () => {
   expect(most - before).toBeLessThan(96 * 1024 * 1024);
 });
 
-async function items(stage: DiskStage, kind: FilePlace['kind']): Promise<StagedItem[]> {
+async function items(stage: DiskStagingArea, kind: FileKey['kind']): Promise<StagedItem[]> {
   const found: StagedItem[] = [];
   for await (const item of stage.items(kind, new AbortController().signal)) found.push(item);
   return found;

@@ -20,10 +20,10 @@ import {
 import { itemsOfServer, regularFiles, stagedItems } from './disk-items.ts';
 import { openFirst, outputFences } from './disk-output.ts';
 import { DiskWriter } from './disk-writer.ts';
-import type { FileStage, StagedItem } from './staging-area.ts';
+import type { StagingArea, StagedItem } from './staging-area.ts';
 import { outputCandidates } from './output-candidates.ts';
 import { isComponent, isId } from '../keys/paths.ts';
-import { type FilePlace, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
+import { type FileKey, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
 import { sessionsFolder, type Tree, treeCalled, treesOf } from '../keys/storage-layout.ts';
 
 export interface DiskStageOptions {
@@ -60,7 +60,7 @@ interface DiskWays {
 }
 
 /** The stage as a folder of this machine, local or shared (NFS, CephFS, …). */
-export class DiskStage implements FileStage {
+export class DiskStagingArea implements StagingArea {
   readonly #root: string;
   readonly #options: DiskStageOptions;
   readonly #folders: FolderOptions;
@@ -76,21 +76,21 @@ export class DiskStage implements FileStage {
     this.#folders = { root, permissions, anchored, calls, synced: options.atomicWrites };
   }
 
-  static async open(options: DiskStageOptions): Promise<DiskStage> {
+  static async open(options: DiskStageOptions): Promise<DiskStagingArea> {
     const root = await onDisk(options.root, async () => {
       await mkdir(options.root, { recursive: true });
       await checkAccess(options.root, constants.R_OK | constants.W_OK | constants.X_OK);
       return realpath(options.root);
     });
     const calls = options.calls ?? (await onDisk(root, () => diskCalls(root)));
-    return new DiskStage(root, options, { anchored: options.anchored ?? hasDescriptorPaths(), calls });
+    return new DiskStagingArea(root, options, { anchored: options.anchored ?? hasDescriptorPaths(), calls });
   }
 
-  pathOf(place: FilePlace): string {
+  pathOf(place: FileKey): string {
     return pathBelow(this.#root, place, this.#trees(place)[0]);
   }
 
-  pathsOf(place: FilePlace): string[] {
+  pathsOf(place: FileKey): string[] {
     return this.#trees(place).map((tree) => pathBelow(this.#root, place, tree));
   }
 
@@ -98,7 +98,7 @@ export class DiskStage implements FileStage {
     return join(resolve(this.#options.root), relative(this.#root, path));
   }
 
-  async prepare(place: FilePlace): Promise<string> {
+  async prepare(place: FileKey): Promise<string> {
     const path = this.toolPathOf(this.pathOf(place));
     const { folder, session } = await makeItemFolder(place, this.#trees(place)[0], this.#folders);
     folder.close();
@@ -106,7 +106,7 @@ export class DiskStage implements FileStage {
     return path;
   }
 
-  async create(place: FilePlace, options?: { readonly atomic: true }): Promise<FileWriter> {
+  async create(place: FileKey, options?: { readonly atomic: true }): Promise<FileWriter> {
     const path = this.pathOf(place);
     const { atomicWrites, access } = this.#options;
     return whileItVanishes(dirname(path), async () => {
@@ -120,7 +120,7 @@ export class DiskStage implements FileStage {
     });
   }
 
-  async open(place: FilePlace): Promise<OpenedFile> {
+  async open(place: FileKey): Promise<OpenedFile> {
     let missing: unknown;
     for (const path of this.pathsOf(place)) {
       try {
@@ -151,7 +151,7 @@ export class DiskStage implements FileStage {
     return found.sort((a, b) => b.modifiedAt - a.modifiedAt).map(({ name }) => name);
   }
 
-  async rename(place: FilePlace, filename: string): Promise<void> {
+  async rename(place: FileKey, filename: string): Promise<void> {
     this.pathOf(place);
     this.pathOf({ ...place, filename });
     using folder = await AnchoredFolder.open(dirname(this.pathOf(place)), this.#anchored);
@@ -161,7 +161,7 @@ export class DiskStage implements FileStage {
     await folder.rename(rawName(place.filename), rawName(filename));
   }
 
-  async keepOnly(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
+  async keepOnly(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
     const name = rawName(place.filename);
     const there = await openedFolder(dirname(this.pathOf(place)), this.#anchored, this.#calls);
     if (there === undefined) return;
@@ -229,7 +229,7 @@ export class DiskStage implements FileStage {
     if (this.#options.atomicWrites) await folder.sync();
   }
 
-  async #syncFile(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
+  async #syncFile(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
     if (opened !== undefined) return opened.sync();
     await using file = await this.open(place);
     await file.sync();
@@ -261,7 +261,7 @@ export class DiskStage implements FileStage {
     if (failures.length > 0) throw failures[0];
   }
 
-  #trees({ serverId }: Pick<FilePlace, 'serverId'>): readonly [Tree, ...Tree[]] {
+  #trees({ serverId }: Pick<FileKey, 'serverId'>): readonly [Tree, ...Tree[]] {
     return treesOf(this.#options.layout ?? 'shared', serverId);
   }
 
@@ -281,7 +281,7 @@ export class DiskStage implements FileStage {
 /** Linux only: elsewhere, paths of that name are copies of descriptors and lead into no folder. */
 const hasDescriptorPaths = (): boolean => process.platform === 'linux' && existsSync('/proc/self/fd');
 
-function pathBelow(root: string, place: FilePlace, tree: Tree): string {
+function pathBelow(root: string, place: FileKey, tree: Tree): string {
   checkItem(place);
   if (!isComponent(place.filename)) throw new FileRefused('outside', 'the file name is none');
   return join(itemFolder(root, place, tree), place.filename);

@@ -1,45 +1,45 @@
 import type { FileKind } from '../../state/file-records.ts';
-import type { FilePlace, FileWriter, OpenedFile, StorageFault } from '../keys/file-key.ts';
+import type { FileKey, FileWriter, OpenedFile, StorageFault } from '../keys/file-key.ts';
 
 /**
  * The folder `storage.root`, which all replicas and upstreams share. Upstreams may put anything into it at any time:
  * no method follows a link or leaves the root. Failures of the disk itself are StorageFaults.
  */
-export interface FileStage {
+export interface StagingArea {
   /** Where a new file goes; absolute, for this process. */
-  pathOf(place: FilePlace): string;
+  pathOf(place: FileKey): string;
   /** Where a file may lie, the first is `pathOf`: it may be older than what `storage.layout` says now. */
-  pathsOf(place: FilePlace): readonly string[];
+  pathsOf(place: FileKey): readonly string[];
   /** A path of ours for upstreams: below `storage.root` as it is configured, where that is a link for us. */
   toolPathOf(path: string): string;
   /** Makes the folder that an upstream shall write the file into. Returns the file's path for the upstream. */
-  prepare(place: FilePlace): Promise<string>;
+  prepare(place: FileKey): Promise<string>;
   /**
    * Makes the folder too. The writer fails with FileRefused when somebody removed the folder meanwhile. `atomic` counts
    * more than `storage.atomic_writes`.
    */
-  create(place: FilePlace, options?: { readonly atomic: true }): Promise<FileWriter>;
+  create(place: FileKey, options?: { readonly atomic: true }): Promise<FileWriter>;
   /** Fails with FileRefused when the file is not there or is not what it should be. */
-  open(place: FilePlace): Promise<OpenedFile>;
+  open(place: FileKey): Promise<OpenedFile>;
   /**
    * Opens what a tool says that it wrote: below this session's own folders or one of the configured roots
    * (`storage.artifact_locator_policy`). Fails with FileRefused for anything else, whatever it is.
    */
   openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile>;
   /** The regular files directly in an item's folder, newest first, temporary ones left out; none without a folder. */
-  filesIn(item: Omit<FilePlace, 'filename'>): Promise<string[]>;
+  filesIn(item: Omit<FileKey, 'filename'>): Promise<string[]>;
   /**
    * Gives a file of an item's folder another name in it, which survives a crash with `keepOnly`. FileRefused: it is not
    * there, or the new name is taken.
    */
-  rename(place: FilePlace, filename: string): Promise<void>;
+  rename(place: FileKey, filename: string): Promise<void>;
   /**
    * Removes everything but this file from its folder, and makes what a tool has written there survive a crash. `opened`:
    * the file, where it is open already.
    */
-  keepOnly(place: FilePlace, opened?: Pick<OpenedFile, 'sync'>): Promise<void>;
+  keepOnly(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void>;
   /** Removes an item's folder. Harmless when there is none. */
-  removeItem(item: Omit<FilePlace, 'filename'>): Promise<void>;
+  removeItem(item: Omit<FileKey, 'filename'>): Promise<void>;
   /** Removes the folders of a session. */
   removeSession(sessionId: string, serverId?: string): Promise<void>;
   /** Everything in the folders of sessions, read as the consumer goes on; also what is no proper item. */

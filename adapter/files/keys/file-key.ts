@@ -1,7 +1,7 @@
 import type { FileKind } from '../../state/file-records.ts';
 
 /** Where a file lies under `storage.root` (see storage-layout.ts). A FileRecord is one. */
-export interface FilePlace {
+export interface FileKey {
   /** Without it, the file lies where those of all servers lie together. */
   readonly serverId?: string | undefined;
   readonly kind: FileKind;

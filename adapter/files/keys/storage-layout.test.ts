@@ -7,7 +7,7 @@ import { MemoryStore } from '../../state/memory-store.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import { sessionRecord } from '../../sessions/testing/session-record.ts';
 import { DanglingRecords } from '../reconcile/dangling-records.ts';
-import { DiskStage } from '../disk/disk-staging-area.ts';
+import { DiskStagingArea } from '../disk/disk-staging-area.ts';
 import { reconcileStorage } from '../reconcile/reconcile-storage.ts';
 import { sessionsFolder, treeCalled, treesOf } from './storage-layout.ts';
 import { sweepOrphans } from '../reconcile/sweep-orphans.ts';
@@ -21,10 +21,10 @@ beforeEach(async () => {
 });
 afterEach(() => rm(root, { recursive: true, force: true }));
 
-const stageOf = (layout: 'shared' | 'per_server'): Promise<DiskStage> =>
-  DiskStage.open({ root, access: 'group', atomicWrites: true, layout, locatorRoots: [], forbidden: [] });
+const stageOf = (layout: 'shared' | 'per_server'): Promise<DiskStagingArea> =>
+  DiskStagingArea.open({ root, access: 'group', atomicWrites: true, layout, locatorRoots: [], forbidden: [] });
 
-async function stored(stage: DiskStage, changes: Partial<FileRecord> = {}): Promise<FileRecord> {
+async function stored(stage: DiskStagingArea, changes: Partial<FileRecord> = {}): Promise<FileRecord> {
   const file = fileRecord({ serverId: 's1', ...changes });
   const writer = await stage.create(file);
   await writer.write(Buffer.from('bytes'));
@@ -32,14 +32,14 @@ async function stored(stage: DiskStage, changes: Partial<FileRecord> = {}): Prom
   return file;
 }
 
-async function contentOf(stage: DiskStage, file: FileRecord): Promise<string> {
+async function contentOf(stage: DiskStagingArea, file: FileRecord): Promise<string> {
   await using opened = await stage.open(file);
   const parts: Buffer[] = [];
   for await (const part of opened.read()) parts.push(part);
   return Buffer.concat(parts).toString();
 }
 
-async function itemsOf(stage: DiskStage, kind: 'upload' | 'artifact' = 'upload') {
+async function itemsOf(stage: DiskStagingArea, kind: 'upload' | 'artifact' = 'upload') {
   const found = [];
   for await (const item of stage.items(kind, signal)) found.push(item);
   return found;
@@ -108,7 +108,7 @@ describe.each([
 ] as const)('T7: files from before storage.layout went from $from to $to', ({ from, to }) => {
   let file: FileRecord;
   let path: string;
-  let stage: DiskStage;
+  let stage: DiskStagingArea;
   beforeEach(async () => {
     const before = await stageOf(from);
     file = await stored(before);
@@ -143,7 +143,7 @@ describe.each([
     await store.files.adopt([file]);
     const parts = { records: store.files, stage, telemetry: noTelemetry, usable: () => true };
     const bytes = { discard: async () => undefined };
-    const dangling = new DanglingRecords({ ...parts, bytes, secondHome: undefined }, 0);
+    const dangling = new DanglingRecords({ ...parts, bytes, blobStore: undefined }, 0);
     const later = { graceMs: 1000, now: Date.now() + 600_000, signal };
     expect(await dangling.check(later.now, signal)).toEqual({ uploads: 0, artifacts: 0 });
     expect(await sweepOrphans(parts, later)).toMatchObject({ removed: 0, failed: 0 });
@@ -168,7 +168,7 @@ describe.each([
     await store.files.adopt([file]);
     await rm(dirname(path), { recursive: true });
     const bytes = { discard: async () => undefined };
-    const parts = { records: store.files, stage, bytes, secondHome: undefined, usable: () => true };
+    const parts = { records: store.files, stage, bytes, blobStore: undefined, usable: () => true };
     const dangling = new DanglingRecords(parts, 0);
     expect(await dangling.check(Date.now() + 1000, signal)).toEqual({ uploads: 1, artifacts: 0 });
     await store.files.adopt([file]);

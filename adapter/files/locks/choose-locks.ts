@@ -7,7 +7,7 @@ import { PolledLocks } from './polled-lock.ts';
 import { ProcessLocks } from './process-lock.ts';
 import { type LockStore, RedisLock } from './redis-lock.ts';
 
-export interface LockParts {
+export interface LockDeps {
   /** `state_persistence.type`. */
   readonly stateType: 'disk' | 'memory' | 'redis';
   /** `storage.root`. */
@@ -16,11 +16,11 @@ export interface LockParts {
 }
 
 /** The locks of `storage.lock_mode` (specification, section 2.4). The schema refuses `redis` with another state type. */
-export function chooseLocks(mode: Storage['lock_mode'], { stateType, root, store }: LockParts): Locks {
+export function chooseLocks(mode: Storage['lock_mode'], { stateType, root, store }: LockDeps): Locks {
   const chosen = mode === 'auto' ? automatic(stateType) : mode;
   if (chosen === 'none') return new NoLocks();
   if (chosen === 'process') return new ProcessLocks();
   return new PolledLocks(chosen === 'file' ? new FileLock(join(root, 'state', 'locks')) : new RedisLock(store));
 }
 
-const automatic = (stateType: LockParts['stateType']): 'redis' | 'file' => (stateType === 'redis' ? 'redis' : 'file');
+const automatic = (stateType: LockDeps['stateType']): 'redis' | 'file' => (stateType === 'redis' ? 'redis' : 'file');

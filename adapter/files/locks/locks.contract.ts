@@ -13,7 +13,7 @@ import { chooseLocks } from './choose-locks.ts';
 import type { Locks } from './locks.ts';
 import { fileRecord, newId } from '../testing/stored-files.ts';
 
-/** Two holders, as two replicas have them, or two parts of one process. */
+/** Two holders, as two replicas have them, or two deps of one process. */
 interface Holders {
   readonly a: Locks;
   readonly b: Locks;

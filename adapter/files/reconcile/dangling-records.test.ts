@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import type { FileRecord } from '../../state/file-records.ts';
-import { type DanglingParts, DanglingRecords } from './dangling-records.ts';
+import { type DanglingDeps, DanglingRecords } from './dangling-records.ts';
 import { storedFiles, type StoredFiles } from '../testing/stored-files.ts';
 
 const MIN_AGE_MS = 60_000;
@@ -21,9 +21,9 @@ describe('a record whose file is gone', () => {
   });
   afterEach(() => files[Symbol.asyncDispose]());
 
-  const dangling = (secondHome?: DanglingParts['secondHome']): DanglingRecords => {
+  const dangling = (blobStore?: DanglingDeps['blobStore']): DanglingRecords => {
     const { store, stage, bytes } = files;
-    return new DanglingRecords({ records: store.files, stage, bytes, secondHome, usable: () => usable }, MIN_AGE_MS);
+    return new DanglingRecords({ records: store.files, stage, bytes, blobStore, usable: () => usable }, MIN_AGE_MS);
   };
   const isKnown = async (file: FileRecord): Promise<boolean> =>
     (await files.store.files.find(file, { now, ttlMs: null })) !== undefined;
@@ -81,7 +81,7 @@ describe('a record whose file is gone', () => {
   test('is found in one of the next passes, however many records there are', async () => {
     const all = Array.from({ length: 4_500 }, (_, i) => ({ i }));
     const pages: (string | undefined)[] = [];
-    const records: DanglingParts['records'] = {
+    const records: DanglingDeps['records'] = {
       page: async (cursor, limit) => {
         pages.push(cursor);
         const start = Number(cursor ?? 0);
@@ -90,7 +90,7 @@ describe('a record whose file is gone', () => {
       remove: async () => undefined,
     };
     const { stage, bytes } = files;
-    const check = new DanglingRecords({ records, stage, bytes, secondHome: undefined, usable: () => true }, 0);
+    const check = new DanglingRecords({ records, stage, bytes, blobStore: undefined, usable: () => true }, 0);
     for (const passes of [20, 20, 5]) {
       pages.length = 0;
       await check.check(now, never);

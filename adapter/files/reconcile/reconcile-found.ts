@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { lstat } from 'node:fs/promises';
 
 import type { FileRecord } from '../../state/file-records.ts';
-import type { FileStage, StagedItem } from '../disk/staging-area.ts';
+import type { StagingArea, StagedItem } from '../disk/staging-area.ts';
 import { MEDIA_TYPE_BYTES, mediaType } from '../keys/media-type.ts';
 import { isForbidden } from '../disk/disk-failure.ts';
 import { FileRefused, type OpenedFile } from '../keys/file-key.ts';
@@ -11,7 +11,7 @@ import { FileRefused, type OpenedFile } from '../keys/file-key.ts';
 export type FoundFile = Omit<FileRecord, 'serverId'> & { readonly serverId: string | undefined };
 
 export interface ReaderOptions {
-  readonly stage: Pick<FileStage, 'filesIn' | 'open'>;
+  readonly stage: Pick<StagingArea, 'filesIn' | 'open'>;
   /** `artifacts.expose_as_resources`. */
   readonly exposed: boolean;
 }
@@ -62,12 +62,12 @@ export async function readItem(
 }
 
 async function startOf(opened: OpenedFile, signal: AbortSignal): Promise<Buffer> {
-  const parts: Buffer[] = [];
+  const deps: Buffer[] = [];
   if (opened.size > 0) {
     const range = { start: 0, end: Math.min(opened.size, MEDIA_TYPE_BYTES) - 1, signal };
-    for await (const part of opened.read(range)) parts.push(part);
+    for await (const part of opened.read(range)) deps.push(part);
   }
-  return Buffer.concat(parts);
+  return Buffer.concat(deps);
 }
 
 async function hashOf(opened: OpenedFile, signal: AbortSignal): Promise<string> {

@@ -330,8 +330,8 @@ describe('reconciliation', () => {
       foundBefore ??= [await isUnreconciled(files.store), onDecided.mock.calls.length];
       return adopt(records);
     });
-    const parts = { store: files.store, stage: files.stage, usable: () => true, onDecided };
-    await reconcileStorage(parts, options, new AbortController().signal);
+    const deps = { store: files.store, stage: files.stage, usable: () => true, onDecided };
+    await reconcileStorage(deps, options, new AbortController().signal);
     expect(foundBefore).toEqual([true, 1]);
     expect(await found(file, 'upload')).toHaveLength(1);
   });

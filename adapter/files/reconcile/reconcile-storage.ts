@@ -4,7 +4,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import type { FileKey, FileKind } from '../../state/file-records.ts';
 import type { StateStore } from '../../state/state-store.ts';
 import { whileLocked } from '../../sessions/store-lock.ts';
-import type { FileStage, StagedItem } from '../disk/staging-area.ts';
+import type { StagingArea, StagedItem } from '../disk/staging-area.ts';
 import { type FoundFile, readItem, type ReaderOptions } from './reconcile-found.ts';
 import { isUnreconciled, markReconciled, markUnreconciled } from './reconcile-marker.ts';
 import { adoptFiles, type OwnerOptions } from './reconcile-sessions.ts';
@@ -19,9 +19,9 @@ export interface ReconcileOptions extends OwnerOptions, Omit<ReaderOptions, 'sta
   readonly artifactTtlMs: number | null;
 }
 
-export interface ReconcileParts {
+export interface ReconcileDeps {
   readonly store: StateStore;
-  readonly stage: Pick<FileStage, 'filesIn' | 'items' | 'open'>;
+  readonly stage: Pick<StagingArea, 'filesIn' | 'items' | 'open'>;
   /** False while the store is unavailable or replaced by memory: files are not adopted into that. */
   readonly usable: () => boolean;
   /** Told when sessions that clients open do not matter any more: what is to be done is noted in the store. */
@@ -65,49 +65,49 @@ const NAMED_SESSIONS = 20;
  * it failed halfway or its replica was killed. Nothing is deleted and no record is changed.
  */
 export async function reconcileStorage(
-  parts: ReconcileParts,
+  deps: ReconcileDeps,
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { mode, refreshed } = options;
   if (mode === 'disabled' || (refreshed && mode !== 'always')) {
     // What an earlier configuration left to be done is not wanted any more.
-    await markReconciled(parts.store);
+    await markReconciled(deps.store);
     if (mode === 'disabled') return { status: 'disabled', mode, reason: 'reconciliation_disabled' };
     return { status: 'skipped', mode, reason: 'refresh_on_startup_enabled' };
   }
   const lock = { name: LOCK, owner: randomUUID(), ttlMs: LOCK_MS, signal };
   for (;;) {
-    const result = await whileLocked(parts.store, lock, (held) => underLock(parts, options, held));
+    const result = await whileLocked(deps.store, lock, (held) => underLock(deps, options, held));
     if (result !== undefined) return result;
-    if (await isUnreconciled(parts.store)) parts.onDecided?.();
+    if (await isUnreconciled(deps.store)) deps.onDecided?.();
     await delay(POLL_MS, undefined, { signal, ref: false });
   }
 }
 
 async function underLock(
-  parts: ReconcileParts,
+  deps: ReconcileDeps,
   options: ReconcileOptions,
   signal: AbortSignal,
 ): Promise<ReconcileResult> {
   const { mode } = options;
-  const { store } = parts;
+  const { store } = deps;
   const interrupted = await isUnreconciled(store);
   const { sessions, tombstones } = await store.counts(store.now());
   // Memory that replaces the store knows neither the mark nor all sessions.
-  checkStore(parts);
+  checkStore(deps);
   const repository_empty = sessions + tombstones === 0;
   if (mode === 'if_empty' && !repository_empty && !interrupted) {
     return { status: 'skipped', mode, reason: 'repository_not_empty', repository_empty };
   }
   await markUnreconciled(store);
-  checkStore(parts);
-  parts.onDecided?.();
-  const scan = new Scan(parts, options, signal);
+  checkStore(deps);
+  deps.onDecided?.();
+  const scan = new Scan(deps, options, signal);
   for (const kind of ['upload', 'artifact'] as const) await scan.all(kind);
   await scan.forgetWhatIsGone();
   signal.throwIfAborted();
-  checkStore(parts);
+  checkStore(deps);
   // What nobody could be given stays noted: it is no orphan, and its owner may be configured for the next start.
   if (scan.isComplete) await markReconciled(store);
   const { counts } = scan;
@@ -132,7 +132,7 @@ class Scan {
     skipped_entries: 0,
     expired_entries: 0,
   };
-  readonly #parts: ReconcileParts;
+  readonly #deps: ReconcileDeps;
   readonly #options: ReconcileOptions;
   readonly #signal: AbortSignal;
   /** Session ids, each counted once. */
@@ -142,8 +142,8 @@ class Scan {
   #isComplete = true;
   readonly #adopted: (FileKey & { readonly filename: string })[] = [];
 
-  constructor(parts: ReconcileParts, options: ReconcileOptions, signal: AbortSignal) {
-    this.#parts = parts;
+  constructor(deps: ReconcileDeps, options: ReconcileOptions, signal: AbortSignal) {
+    this.#deps = deps;
     this.#options = options;
     this.#signal = signal;
   }
@@ -155,7 +155,7 @@ class Scan {
 
   async all(kind: FileKind): Promise<void> {
     let batch: ProperItem[] = [];
-    for await (const item of this.#parts.stage.items(kind, this.#signal)) {
+    for await (const item of this.#deps.stage.items(kind, this.#signal)) {
       this.#signal.throwIfAborted();
       if (!isProper(item) || item.unreadable !== undefined) {
         this.counts.skipped_entries += 1;
@@ -175,22 +175,22 @@ class Scan {
   async forgetWhatIsGone(): Promise<void> {
     for (const file of this.#adopted) {
       this.#signal.throwIfAborted();
-      const names = await this.#parts.stage.filesIn(file);
-      if (!names.includes(file.filename)) await this.#parts.store.files.remove(file);
+      const names = await this.#deps.stage.filesIn(file);
+      if (!names.includes(file.filename)) await this.#deps.store.files.remove(file);
     }
   }
 
   async #adopt(items: readonly ProperItem[]): Promise<void> {
-    checkStore(this.#parts);
-    const unknown = await unknownItems(this.#parts.store.files, items);
-    checkStore(this.#parts);
+    checkStore(this.#deps);
+    const unknown = await unknownItems(this.#deps.store.files, items);
+    checkStore(this.#deps);
     const inFolder = ({ serverId, sessionId }: StagedItem): string => `${sessionId} ${serverId ?? ''}`;
     for (const ofSession of Map.groupBy(unknown, inFolder).values()) {
       const sessionId = ofSession[0]?.sessionId ?? '';
       const files = await this.#read(ofSession);
       if (files.length === 0) continue;
-      checkStore(this.#parts);
-      const adopted = await adoptFiles(this.#parts.store, files, this.#options, this.#parts.store.now());
+      checkStore(this.#deps);
+      const adopted = await adoptFiles(this.#deps.store, files, this.#options, this.#deps.store.now());
       if (adopted.state === 'adopted') {
         this.#countAdopted(sessionId, adopted, files);
         continue;
@@ -204,8 +204,8 @@ class Scan {
     const found: FoundFile[] = [];
     for (const item of items) {
       this.#signal.throwIfAborted();
-      const now = this.#parts.store.now();
-      const { file, others } = await readItem(item, { ...this.#options, stage: this.#parts.stage }, now, this.#signal);
+      const now = this.#deps.store.now();
+      const { file, others } = await readItem(item, { ...this.#options, stage: this.#deps.stage }, now, this.#signal);
       this.counts.skipped_entries += others;
       if (file === undefined) continue;
       if (this.#hasExpired(file, now)) this.counts.expired_entries += 1;
@@ -244,7 +244,7 @@ class Scan {
   }
 }
 
-function checkStore({ usable }: ReconcileParts): void {
+function checkStore({ usable }: ReconcileDeps): void {
   if (!usable()) throw new Error('the state store is not available');
 }
 

@@ -3,21 +3,21 @@ import { describe, expect, test, vi } from 'vitest';
 import { MemoryStore } from '../../state/memory-store.ts';
 import { noTelemetry } from '../../telemetry/telemetry.ts';
 import { sessionRecord } from '../../sessions/testing/session-record.ts';
-import type { FilePlace } from '../keys/file-key.ts';
-import { sweepSecondHome } from './sweep-blob-store.ts';
+import type { FileKey } from '../keys/file-key.ts';
+import { sweepBlobStore } from './sweep-blob-store.ts';
 import { fileRecord, newId } from '../testing/stored-files.ts';
 
 const NOW = 1_700_000_000_000;
 const GRACE_MS = 300_000;
 
-async function sweep(items: readonly (FilePlace & { modifiedAt: number })[], store: MemoryStore, usable = () => true) {
-  const removed: FilePlace[] = [];
-  const count = await sweepSecondHome(
+async function sweep(items: readonly (FileKey & { modifiedAt: number })[], store: MemoryStore, usable = () => true) {
+  const removed: FileKey[] = [];
+  const count = await sweepBlobStore(
     {
       records: store.files,
       telemetry: noTelemetry,
       usable,
-      home: {
+      blobStore: {
         remove: async (files) => void removed.push(...files),
         async *items() {
           yield* items;
@@ -29,7 +29,7 @@ async function sweep(items: readonly (FilePlace & { modifiedAt: number })[], sto
   return { count, removed: removed.map(({ fileId }) => fileId) };
 }
 
-describe('copies in the second home', () => {
+describe('copies in object storage', () => {
   test('go when they have no record and are older than the grace', async () => {
     const store = new MemoryStore();
     const session = sessionRecord({ sessionId: newId() });
@@ -38,15 +38,15 @@ describe('copies in the second home', () => {
     await store.files.begin([known], { now: NOW, maxArtifacts: null });
     const orphans = Array.from({ length: 250 }, () => fileRecord({ kind: 'artifact' }));
     const young = fileRecord();
-    const at = (file: FilePlace, modifiedAt: number) => ({ ...file, modifiedAt });
+    const at = (file: FileKey, modifiedAt: number) => ({ ...file, modifiedAt });
     const items = [known, ...orphans].map((file) => at(file, NOW - GRACE_MS));
     const swept = await sweep([...items, at(young, NOW - GRACE_MS + 1)], store);
     expect(swept).toEqual({ count: 250, removed: orphans.map(({ fileId }) => fileId) });
   });
 
-  test('end the waiting for a second home that does not answer when the cleanup ends', async () => {
+  test('end the waiting for object storage that does not answer when the cleanup ends', async () => {
     const stop = new AbortController();
-    const home = {
+    const blobStore = {
       remove: (_files: unknown, signal?: AbortSignal) =>
         new Promise<void>((_, reject) => {
           signal?.addEventListener('abort', () => reject(signal.reason as Error));
@@ -56,8 +56,8 @@ describe('copies in the second home', () => {
         yield { ...fileRecord(), modifiedAt: 0 };
       },
     };
-    const parts = { records: new MemoryStore().files, telemetry: noTelemetry, usable: () => true, home };
-    const sweeping = sweepSecondHome(parts, { graceMs: GRACE_MS, now: NOW, signal: stop.signal });
+    const deps = { records: new MemoryStore().files, telemetry: noTelemetry, usable: () => true, blobStore };
+    const sweeping = sweepBlobStore(deps, { graceMs: GRACE_MS, now: NOW, signal: stop.signal });
     await expect(sweeping).rejects.toThrow('stopped');
   });
 

@@ -28,8 +28,8 @@ describe('the sweeper of orphans', () => {
 
   const sweep = (options: Partial<SweepOptions> = {}): Promise<Swept> => {
     const { store, stage, telemetry } = files;
-    const parts = { records: store.files, stage, telemetry, usable: () => usable };
-    return sweepOrphans(parts, { graceMs: GRACE_MS, now, signal: new AbortController().signal, ...options });
+    const deps = { records: store.files, stage, telemetry, usable: () => usable };
+    return sweepOrphans(deps, { graceMs: GRACE_MS, now, signal: new AbortController().signal, ...options });
   };
   const exists = (file: FileRecord): boolean => existsSync(dirname(files.pathOf(file)));
   const aged = async (...files_: FileRecord[]): Promise<void> => {

@@ -2,12 +2,12 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 
 import type { FileRecords } from '../../state/file-records.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
-import type { FileStage, StagedItem } from '../disk/staging-area.ts';
+import type { StagingArea, StagedItem } from '../disk/staging-area.ts';
 import { unknownItems } from './unknown-items.ts';
 
-export interface SweepParts {
+export interface OrphanSweepDeps {
   readonly records: Pick<FileRecords, 'known'>;
-  readonly stage: Pick<FileStage, 'items' | 'removeStray' | 'removeTemporary'>;
+  readonly stage: Pick<StagingArea, 'items' | 'removeStray' | 'removeTemporary'>;
   readonly telemetry: Pick<Telemetry, 'filesRemoved'>;
   /** False while the store is unavailable or replaced by memory: what it says then proves nothing. */
   readonly usable: () => boolean;
@@ -40,8 +40,8 @@ const TEMPORARY_MS = 360_000;
  * 2.4): what a crash left between record and bytes, and what nobody knows how it got there. The folders are listed
  * before the store is asked, and a record comes before its folder, so what the store does not know is an orphan.
  */
-export async function sweepOrphans(parts: SweepParts, options: SweepOptions): Promise<Swept> {
-  const sweep = new Sweep(parts, options);
+export async function sweepOrphans(deps: OrphanSweepDeps, options: SweepOptions): Promise<Swept> {
+  const sweep = new Sweep(deps, options);
   for (const kind of ['upload', 'artifact'] as const) {
     let batch: ProperItem[] = [];
     let strays: StagedItem[] = [];
@@ -51,7 +51,7 @@ export async function sweepOrphans(parts: SweepParts, options: SweepOptions): Pr
       [batch, strays] = [[], []];
       await nextTurn();
     };
-    for await (const item of parts.stage.items(kind, options.signal)) {
+    for await (const item of deps.stage.items(kind, options.signal)) {
       if (item.unreadable !== undefined) {
         sweep.leaveAlone(item.unreadable);
         continue;
@@ -72,7 +72,7 @@ type ProperItem = StagedItem & { readonly fileId: string };
 const isProper = (item: StagedItem): item is ProperItem => item.fileId !== null;
 
 class Sweep {
-  readonly #parts: SweepParts;
+  readonly #deps: OrphanSweepDeps;
   readonly #options: SweepOptions;
   #removed = 0;
   #failed = 0;
@@ -80,13 +80,13 @@ class Sweep {
   #unreadable = 0;
   #unread: unknown;
 
-  constructor(parts: SweepParts, options: SweepOptions) {
-    this.#parts = parts;
+  constructor(deps: OrphanSweepDeps, options: SweepOptions) {
+    this.#deps = deps;
     this.#options = options;
   }
 
   get over(): boolean {
-    return this.#options.signal.aborted || !this.#parts.usable();
+    return this.#options.signal.aborted || !this.#deps.usable();
   }
 
   get result(): Swept {
@@ -112,7 +112,7 @@ class Sweep {
   async proper(items: readonly ProperItem[]): Promise<void> {
     const candidates = items.filter((item) => this.#isOld(item) || item.temporary.length > 0);
     if (candidates.length === 0 || this.over) return;
-    const unknown = new Set(await unknownItems(this.#parts.records, candidates));
+    const unknown = new Set(await unknownItems(this.#deps.records, candidates));
     // The answer counts only if the store was itself all the time.
     if (this.over) return;
     for (const item of candidates) {
@@ -128,7 +128,7 @@ class Sweep {
 
   async #remove(item: StagedItem, files: number): Promise<void> {
     try {
-      await this.#parts.stage.removeStray(item);
+      await this.#deps.stage.removeStray(item);
       this.#count(item, files);
     } catch (error) {
       this.#fail(error);
@@ -139,7 +139,7 @@ class Sweep {
     if (item.temporary.length === 0) return;
     const { graceMs, now } = this.#options;
     try {
-      this.#count(item, await this.#parts.stage.removeTemporary(item, now - Math.max(graceMs, TEMPORARY_MS)));
+      this.#count(item, await this.#deps.stage.removeTemporary(item, now - Math.max(graceMs, TEMPORARY_MS)));
     } catch (error) {
       this.#fail(error);
     }
@@ -148,7 +148,7 @@ class Sweep {
   #count({ kind }: StagedItem, files: number): void {
     if (files === 0) return;
     this.#removed += files;
-    this.#parts.telemetry.filesRemoved({ kind, reason: 'orphan', files });
+    this.#deps.telemetry.filesRemoved({ kind, reason: 'orphan', files });
   }
 
   #fail(error: unknown): void {

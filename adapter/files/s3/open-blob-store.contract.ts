@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { S3 } from '../../../crds/config/adapter-file/storage.ts';
-import { openSecondHome } from './open-blob-store.ts';
-import { SecondHomeFailed } from './blob-store.ts';
+import { openBlobStore } from './open-blob-store.ts';
+import { BlobStoreFailed } from './blob-store.ts';
 import { S3_START_MS, startS3, type TestS3, whyNoS3Server } from '../testing/s3-server.ts';
 
 const unavailable = await whyNoS3Server();
@@ -35,16 +35,16 @@ describe('at the start', () => {
 
   test('a bucket that can be used is opened without a word', async () => {
     const told = vi.fn<(message: string, error: unknown) => void>();
-    const home = await openSecondHome(settings(), told);
-    expect(await home?.items(AbortSignal.timeout(5_000))[Symbol.asyncIterator]().next()).toMatchObject({
+    const blobStore = await openBlobStore(settings(), told);
+    expect(await blobStore?.items(AbortSignal.timeout(5_000))[Symbol.asyncIterator]().next()).toMatchObject({
       done: true,
     });
     expect(told).not.toHaveBeenCalled();
-    home?.close();
+    blobStore?.close();
   });
 
   test('no bucket is none', async () => {
-    expect(await openSecondHome(null, () => expect.fail('told'))).toBeUndefined();
+    expect(await openBlobStore(null, () => expect.fail('told'))).toBeUndefined();
   });
 
   test.each([
@@ -52,18 +52,18 @@ describe('at the start', () => {
     ['a wrong secret', {}, { AWS_SECRET_ACCESS_KEY: 'wrong' }, 'storage.s3: the bucket files cannot be used: '],
   ])('%s ends it, with what to do', async (_, changes, env, says) => {
     for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
-    const opening = openSecondHome(settings(changes), () => expect.fail('told'));
+    const opening = openBlobStore(settings(changes), () => expect.fail('told'));
     await expect(opening).rejects.toThrow(says);
     await expect(opening).rejects.toThrow('s3:ListBucket');
   });
 
   test('a server that does not answer is told and waited for', async () => {
     const told = vi.fn<(message: string, error: unknown) => void>();
-    const home = await openSecondHome(settings({ endpoint: 'http://127.0.0.1:9' }), told);
+    const blobStore = await openBlobStore(settings({ endpoint: 'http://127.0.0.1:9' }), told);
     expect(told).toHaveBeenCalledExactlyOnceWith(
       expect.stringContaining('storage.s3 does not answer'),
-      expect.any(SecondHomeFailed),
+      expect.any(BlobStoreFailed),
     );
-    home?.close();
+    blobStore?.close();
   });
 });

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { CreateMultipartUploadCommand, ListMultipartUploadsCommand, UploadPartCommand } from '@aws-sdk/client-s3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { S3 } from '../../../crds/config/adapter-file/storage.ts';
-import { FileRefused, type FilePlace } from '../keys/file-key.ts';
+import { FileRefused, type FileKey } from '../keys/file-key.ts';
 import { s3Client } from './s3-client.ts';
-import { S3Home } from './s3-blob-store.ts';
-import { type SecondHome, SecondHomeFailed } from './blob-store.ts';
+import { S3BlobStore } from './s3-blob-store.ts';
+import { type BlobStore, BlobStoreFailed } from './blob-store.ts';
 import { startProxy } from '../testing/proxy.ts';
 import { S3_START_MS, startS3, type TestS3, whyNoS3Server } from '../testing/s3-server.ts';
 import { bytesOf, collected, recordOf, Sources } from '../testing/sources.ts';
@@ -17,7 +17,7 @@ const unavailable = await whyNoS3Server();
 describe('a bucket', () => {
   let server: TestS3;
   let sources: Sources;
-  const homes: SecondHome[] = [];
+  const homes: BlobStore[] = [];
 
   beforeAll(async () => {
     if (unavailable !== undefined) return;
@@ -34,7 +34,7 @@ describe('a bucket', () => {
   });
   afterEach(() => {
     vi.unstubAllEnvs();
-    for (const home of homes.splice(0)) home.close();
+    for (const blobStore of homes.splice(0)) blobStore.close();
   });
 
   const settings = (changes: Partial<S3> = {}): S3 => ({
@@ -47,14 +47,14 @@ describe('a bucket', () => {
     presign_ttl_seconds: 900,
     ...changes,
   });
-  const open = (changes: Partial<S3> = {}): SecondHome => {
-    const home = new S3Home(settings(changes));
-    homes.push(home);
-    return home;
+  const open = (changes: Partial<S3> = {}): BlobStore => {
+    const blobStore = new S3BlobStore(settings(changes));
+    homes.push(blobStore);
+    return blobStore;
   };
-  const all = async (home: SecondHome): Promise<FilePlace[]> =>
-    (await collected(home.items(AbortSignal.timeout(20_000)))).map(placeOf);
-  const placeOf = ({ kind, sessionId, fileId, filename }: FilePlace): FilePlace => ({
+  const all = async (blobStore: BlobStore): Promise<FileKey[]> =>
+    (await collected(blobStore.items(AbortSignal.timeout(20_000)))).map(placeOf);
+  const placeOf = ({ kind, sessionId, fileId, filename }: FileKey): FileKey => ({
     kind,
     sessionId,
     fileId,
@@ -69,33 +69,33 @@ describe('a bucket', () => {
       '日本語',
       `${'n'.repeat(251)}.txt`,
     ])('comes back as it was, by its name %j', async (filename) => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('the bytes', { filename });
-      expect(await home.has(record)).toBe(false);
-      await home.put(record, await sources.of('the bytes'));
-      expect(await home.has(record)).toBe(true);
-      expect(String(await bytesOf(await home.get(record)))).toBe('the bytes');
-      const response = await fetch(await home.url(record, { expiresInSeconds: 60, as: 'attachment' }));
+      expect(await blobStore.has(record)).toBe(false);
+      await blobStore.put(record, await sources.of('the bytes'));
+      expect(await blobStore.has(record)).toBe(true);
+      expect(String(await bytesOf(await blobStore.get(record)))).toBe('the bytes');
+      const response = await fetch(await blobStore.url(record, { expiresInSeconds: 60, as: 'attachment' }));
       expect([response.status, await response.text()]).toEqual([200, 'the bytes']);
-      expect(await all(home)).toContainEqual(placeOf(record));
-      await home.remove([record]);
-      expect(await home.has(record)).toBe(false);
+      expect(await all(blobStore)).toContainEqual(placeOf(record));
+      await blobStore.remove([record]);
+      expect(await blobStore.has(record)).toBe(false);
     });
 
     test('may be empty', async () => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('');
-      await home.put(record, await sources.of(''));
-      expect(await bytesOf(await home.get(record))).toEqual(Buffer.alloc(0));
+      await blobStore.put(record, await sources.of(''));
+      expect(await bytesOf(await blobStore.get(record))).toEqual(Buffer.alloc(0));
     });
 
     test('lies at its path behind the prefix, with its type, its hash and its name', async () => {
-      const home = open({ prefix: 'team/a-' });
+      const blobStore = open({ prefix: 'team/a-' });
       const record = recordOf('x', { kind: 'artifact', filename: 'größe.png', mimeType: 'image/png' });
-      await home.put(record, await sources.of('x'));
+      await blobStore.put(record, await sources.of('x'));
       const key = `team/a-artifacts/sessions/${record.sessionId}/${record.fileId}/größe.png`;
       expect(await readFile(join(server.objects, key), 'utf8')).toBe('x');
-      const response = await fetch(await home.url(record, { expiresInSeconds: 60, as: 'inline' }));
+      const response = await fetch(await blobStore.url(record, { expiresInSeconds: 60, as: 'inline' }));
       expect(Object.fromEntries(response.headers)).toMatchObject({
         'content-type': 'image/png',
         'content-disposition': `inline; filename="gr__e.png"; filename*=UTF-8''gr%C3%B6%C3%9Fe.png`,
@@ -106,73 +106,73 @@ describe('a bucket', () => {
     });
 
     test('replaces what was there', async () => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('second');
-      await home.put({ ...record, sha256: null }, await sources.of('first'));
-      await home.put(record, await sources.of('second'));
-      expect(String(await bytesOf(await home.get(record)))).toBe('second');
+      await blobStore.put({ ...record, sha256: null }, await sources.of('first'));
+      await blobStore.put(record, await sources.of('second'));
+      expect(String(await bytesOf(await blobStore.get(record)))).toBe('second');
     });
 
     test('whose type no header can hold is one of bytes', async () => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('x', { mimeType: 'text/plain\r\nX-Evil: 1' });
-      await home.put(record, await sources.of('x'));
-      const { headers } = await fetch(await home.url(record, { expiresInSeconds: 60, as: 'attachment' }));
+      await blobStore.put(record, await sources.of('x'));
+      const { headers } = await fetch(await blobStore.url(record, { expiresInSeconds: 60, as: 'attachment' }));
       expect(headers.get('content-type')).toBe('application/octet-stream');
     });
 
     test('that is not the one of its record is refused by the server', async () => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('what was uploaded');
       const swapped = await sources.of('what is there now');
-      await expect(home.put(record, swapped)).rejects.toMatchObject({ name: 'FileRefused', reason: 'changed' });
-      expect(await home.has(record)).toBe(false);
+      await expect(blobStore.put(record, swapped)).rejects.toMatchObject({ name: 'FileRefused', reason: 'changed' });
+      expect(await blobStore.has(record)).toBe(false);
     });
 
     test.each([null, recordOf('the bytes').sha256])(
       'that gets shorter meanwhile is refused at once',
       async (sha256) => {
-        const home = open();
+        const blobStore = open();
         const record = recordOf('the bytes', { sha256 });
         const source = await sources.of('the byte');
         const started = performance.now();
-        await expect(home.put(record, { ...source, size: 9 })).rejects.toMatchObject({ reason: 'changed' });
+        await expect(blobStore.put(record, { ...source, size: 9 })).rejects.toMatchObject({ reason: 'changed' });
         expect(performance.now() - started).toBeLessThan(5_000);
-        expect(await home.has(record)).toBe(false);
+        expect(await blobStore.has(record)).toBe(false);
       },
     );
 
     test('that is not there is missing', async () => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('');
-      await expect(home.get(record)).rejects.toMatchObject({ reason: 'missing' });
-      await expect(home.get(record)).rejects.toBeInstanceOf(FileRefused);
-      await home.remove([record]);
-      await home.remove([record, recordOf('')]);
+      await expect(blobStore.get(record)).rejects.toMatchObject({ reason: 'missing' });
+      await expect(blobStore.get(record)).rejects.toBeInstanceOf(FileRefused);
+      await blobStore.remove([record]);
+      await blobStore.remove([record, recordOf('')]);
     });
   });
 
   describe('a presigned URL', () => {
     test('gives a part of the file too', async () => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('0123456789');
-      await home.put(record, await sources.of('0123456789'));
-      const url = await home.url(record, { expiresInSeconds: 60, as: 'attachment' });
+      await blobStore.put(record, await sources.of('0123456789'));
+      const url = await blobStore.url(record, { expiresInSeconds: 60, as: 'attachment' });
       const response = await fetch(url, { headers: { range: 'bytes=2-4' } });
       expect([response.status, await response.text()]).toEqual([206, '234']);
     });
 
     test('works for its file, its method and its time only', async () => {
-      const home = open();
+      const blobStore = open();
       const [record, other] = [recordOf('mine'), recordOf('theirs')];
       for (const [one, text] of [
         [record, 'mine'],
         [other, 'theirs'],
       ] as const) {
-        await home.put(one, await sources.of(text));
+        await blobStore.put(one, await sources.of(text));
       }
       // Counted from the beginning of the second that it was signed in.
-      const url = await home.url(record, { expiresInSeconds: 4, as: 'attachment' });
+      const url = await blobStore.url(record, { expiresInSeconds: 4, as: 'attachment' });
       const statusOf = async (changed: string, init?: RequestInit): Promise<number> => {
         const response = await fetch(changed, init);
         await response.body?.cancel();
@@ -189,10 +189,10 @@ describe('a bucket', () => {
 
     test('holds no secret and is for another name of the server where that is asked for', async () => {
       const { port } = new URL(server.endpoint);
-      const home = open({ public_endpoint: `http://localhost:${port}` });
+      const blobStore = open({ public_endpoint: `http://localhost:${port}` });
       const record = recordOf('x');
-      await home.put(record, await sources.of('x'));
-      const url = await home.url(record, { expiresInSeconds: 999_999, as: 'attachment' });
+      await blobStore.put(record, await sources.of('x'));
+      const url = await blobStore.url(record, { expiresInSeconds: 999_999, as: 'attachment' });
       expect(new URL(url).host).toBe(`localhost:${port}`);
       expect(new URL(url).searchParams.get('X-Amz-Expires')).toBe('604800');
       expect(url).not.toContain(server.secretAccessKey);
@@ -202,7 +202,7 @@ describe('a bucket', () => {
 
   describe('many files', () => {
     test('are listed page by page and removed in batches, and nothing else is touched', async () => {
-      const home = open({ prefix: 'many/' });
+      const blobStore = open({ prefix: 'many/' });
       const records = Array.from({ length: 2_005 }, (_, index) =>
         recordOf('', { kind: index % 2 === 0 ? 'upload' : 'artifact', filename: `f & <${index}>` }),
       );
@@ -216,17 +216,17 @@ describe('a bucket', () => {
         }),
       );
       await writeFile(join(folder, 'uploads/sessions/notes.txt'), 'of somebody else');
-      const sorted = (places: readonly FilePlace[]) =>
+      const sorted = (places: readonly FileKey[]) =>
         places
           .map(placeOf)
           .map((place) => JSON.stringify(place))
           .sort();
-      const found = await collected(home.items(AbortSignal.timeout(20_000)));
+      const found = await collected(blobStore.items(AbortSignal.timeout(20_000)));
       expect(sorted(found)).toEqual(sorted(records));
       expect(Math.abs(Date.now() - (found[0]?.modifiedAt ?? 0))).toBeLessThan(60_000);
 
-      await home.remove(records.slice(1));
-      expect(await all(home)).toEqual([placeOf(records[0] ?? recordOf(''))]);
+      await blobStore.remove(records.slice(1));
+      expect(await all(blobStore)).toEqual([placeOf(records[0] ?? recordOf(''))]);
       expect(await readdir(join(folder, 'uploads/sessions'))).toContain('notes.txt');
     });
 
@@ -238,22 +238,22 @@ describe('a bucket', () => {
         response.writeHead(status, { 'content-type': 'application/xml' }).end(`<Error><Code>${code}</Code></Error>`);
         return true;
       });
-      const home = open({ endpoint: proxy.url, prefix: 'single/' });
+      const blobStore = open({ endpoint: proxy.url, prefix: 'single/' });
       const records = Array.from({ length: 20 }, () => recordOf('x'));
-      for (const record of records) await home.put(record, await sources.of('x'));
-      await home.remove([...records.slice(0, 19), recordOf('never there')]);
-      expect(await all(home)).toEqual([placeOf(records[19] ?? recordOf(''))]);
-      await home.remove(records.slice(18));
+      for (const record of records) await blobStore.put(record, await sources.of('x'));
+      await blobStore.remove([...records.slice(0, 19), recordOf('never there')]);
+      expect(await all(blobStore)).toEqual([placeOf(records[19] ?? recordOf(''))]);
+      await blobStore.remove(records.slice(18));
       expect(proxy.seen.filter((line) => line.startsWith('POST')).length).toBeLessThanOrEqual(3);
-      expect(await all(home)).toEqual([]);
+      expect(await all(blobStore)).toEqual([]);
     });
 
     test('that a crash has left half sent are listed, and removed for good', async () => {
       const client = s3Client(settings(), server.endpoint);
-      const home = open({ prefix: 'half/' });
+      const blobStore = open({ prefix: 'half/' });
       const [left, kept] = [recordOf('x'), recordOf('y')];
       try {
-        const begin = async (record: FilePlace): Promise<void> => {
+        const begin = async (record: FileKey): Promise<void> => {
           const Key = `half/uploads/sessions/${record.sessionId}/${record.fileId}/${record.filename}`;
           const { UploadId } = await client.send(new CreateMultipartUploadCommand({ Bucket: server.bucket, Key }));
           await client.send(
@@ -265,11 +265,11 @@ describe('a bucket', () => {
           const command = new ListMultipartUploadsCommand({ Bucket: server.bucket, Prefix: 'half/' });
           return (await client.send(command)).Uploads?.map(({ Key = '' }) => Key.split('/').at(-2) ?? '') ?? [];
         };
-        const found = await collected(home.items(AbortSignal.timeout(5_000)));
+        const found = await collected(blobStore.items(AbortSignal.timeout(5_000)));
         expect(found.map(({ fileId }) => fileId).sort()).toEqual([left, left, kept].map(({ fileId }) => fileId).sort());
         expect(Math.abs(Date.now() - (found[0]?.modifiedAt ?? 0))).toBeLessThan(60_000);
-        expect(await home.has(left)).toBe(false);
-        await home.remove([left]);
+        expect(await blobStore.has(left)).toBe(false);
+        await blobStore.remove([left]);
         expect(await unfinished()).toEqual([kept.fileId]);
       } finally {
         client.destroy();
@@ -283,36 +283,36 @@ describe('a bucket', () => {
         response.writeHead(501, { 'content-type': 'application/xml' }).end(body);
         return true;
       });
-      const home = open({ endpoint: proxy.url, prefix: 'plain/' });
+      const blobStore = open({ endpoint: proxy.url, prefix: 'plain/' });
       const record = recordOf('x');
-      await home.put(record, await sources.of('x'));
-      expect(await all(home)).toEqual([placeOf(record)]);
+      await blobStore.put(record, await sources.of('x'));
+      expect(await all(blobStore)).toEqual([placeOf(record)]);
     });
 
     test('a listing ends with its signal', async () => {
-      const home = open();
+      const blobStore = open();
       const stop = new AbortController();
       stop.abort(new Error('enough'));
-      await expect(collected(home.items(stop.signal))).rejects.toThrow('enough');
+      await expect(collected(blobStore.items(stop.signal))).rejects.toThrow('enough');
     });
   });
 
   describe('what cannot be used says why, without secrets', () => {
-    const failure = async (home: SecondHome, reason: string): Promise<string> => {
+    const failure = async (blobStore: BlobStore, reason: string): Promise<string> => {
       const record = recordOf('x');
       const source = await sources.of('x');
       const failures = await Promise.allSettled([
-        home.check(),
-        home.put(record, source),
-        home.get(record),
-        home.has(record),
-        home.remove([record]),
-        home.remove([record, recordOf('y')]),
-        all(home),
+        blobStore.check(),
+        blobStore.put(record, source),
+        blobStore.get(record),
+        blobStore.has(record),
+        blobStore.remove([record]),
+        blobStore.remove([record, recordOf('y')]),
+        all(blobStore),
       ]);
       for (const [index, outcome] of failures.entries()) {
         if (outcome.status === 'fulfilled') throw new Error(`${index} went well`);
-        expect(outcome.reason, String(outcome.reason)).toBeInstanceOf(SecondHomeFailed);
+        expect(outcome.reason, String(outcome.reason)).toBeInstanceOf(BlobStoreFailed);
         expect(outcome.reason).toMatchObject({ reason });
         expect(JSON.stringify([outcome.reason, String(outcome.reason)])).not.toContain(server.secretAccessKey);
       }
@@ -335,9 +335,9 @@ describe('a bucket', () => {
       vi.stubEnv('AWS_ACCESS_KEY_ID', undefined);
       vi.stubEnv('AWS_SHARED_CREDENTIALS_FILE', '/nonexistent');
       vi.stubEnv('AWS_CONFIG_FILE', '/nonexistent');
-      const home = open();
-      expect(await failure(home, 'refused')).toContain('set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
-      await expect(home.url(recordOf(''), { expiresInSeconds: 1, as: 'inline' })).rejects.toMatchObject({
+      const blobStore = open();
+      expect(await failure(blobStore, 'refused')).toContain('set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY');
+      await expect(blobStore.url(recordOf(''), { expiresInSeconds: 1, as: 'inline' })).rejects.toMatchObject({
         reason: 'refused',
       });
     });
@@ -361,12 +361,12 @@ describe('a bucket', () => {
         response.writeHead(503, { 'content-type': 'application/xml' }).end('<Error><Code>SlowDown</Code></Error>');
         return true;
       });
-      const home = open({ endpoint: proxy.url });
+      const blobStore = open({ endpoint: proxy.url });
       const record = recordOf('patience');
-      await home.put(record, await sources.of('patience'));
+      await blobStore.put(record, await sources.of('patience'));
       expect(proxy.seen.length).toBe(3);
       refusals = 0;
-      expect(String(await bytesOf(await home.get(record)))).toBe('patience');
+      expect(String(await bytesOf(await blobStore.get(record)))).toBe('patience');
     });
 
     test('does not make half a file a whole one', async () => {
@@ -378,27 +378,27 @@ describe('a bucket', () => {
       });
       const reading = async (): Promise<Buffer> =>
         await bytesOf(await open({ endpoint: proxy.url }).get(recordOf('x')));
-      await expect(reading()).rejects.toMatchObject({ name: 'SecondHomeFailed', reason: 'unreachable' });
+      await expect(reading()).rejects.toMatchObject({ name: 'BlobStoreFailed', reason: 'unreachable' });
     });
 
     test('that hangs is left when the caller has enough', async () => {
-      const home = open();
+      const blobStore = open();
       const record = recordOf('x');
       const source = await sources.of('x');
-      await home.put(record, source);
-      const reading = await home.get(record);
+      await blobStore.put(record, source);
+      const reading = await blobStore.get(record);
       server.freeze();
       try {
         const started = performance.now();
         const enough = (): AbortSignal => AbortSignal.timeout(300);
         const outcomes = await Promise.allSettled([
-          home.put(recordOf('x'), source, enough()),
-          home.get(record, enough()),
-          home.has(record, enough()),
-          home.remove([record], enough()),
-          home.remove([record, recordOf('y')], enough()),
-          home.check(enough()),
-          collected(home.items(enough())),
+          blobStore.put(recordOf('x'), source, enough()),
+          blobStore.get(record, enough()),
+          blobStore.has(record, enough()),
+          blobStore.remove([record], enough()),
+          blobStore.remove([record, recordOf('y')], enough()),
+          blobStore.check(enough()),
+          collected(blobStore.items(enough())),
         ]);
         for (const outcome of outcomes) {
           expect(outcome).toMatchObject({ status: 'rejected', reason: { name: 'TimeoutError' } });
@@ -412,7 +412,7 @@ describe('a bucket', () => {
   });
 
   test('a large file goes through without being held in memory', async () => {
-    const home = open();
+    const blobStore = open();
     const chunk = Buffer.alloc(MiB, 'x');
     const size = 256 * MiB;
     const source = {
@@ -426,13 +426,13 @@ describe('a bucket', () => {
     const watch = setInterval(() => (most = Math.max(most, process.memoryUsage().rss)), 10);
     const record = recordOf('', { sizeBytes: size, sha256: null });
     try {
-      await home.put(record, source);
+      await blobStore.put(record, source);
       let read = 0;
-      for await (const part of await home.get(record)) read += part.length;
+      for await (const part of await blobStore.get(record)) read += part.length;
       expect(read).toBe(size);
     } finally {
       clearInterval(watch);
-      await home.remove([record]);
+      await blobStore.remove([record]);
     }
     // What was read and waits for the next garbage collection counts too.
     expect((most - before) / MiB).toBeLessThan(128);

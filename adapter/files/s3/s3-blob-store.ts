@@ -10,22 +10,22 @@ import { getSignedUrl } from '@aws-sdk/s3-request-presigner';
 import type { S3 } from '../../../crds/config/adapter-file/storage.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import { contentDisposition } from '../keys/content-disposition.ts';
-import { FileRefused, type FilePlace } from '../keys/file-key.ts';
+import { FileRefused, type FileKey } from '../keys/file-key.ts';
 import { s3Client } from './s3-client.ts';
 import { folderOf, keyOf, placeOf } from './s3-keys.ts';
 import { putObject, type Source } from './s3-put.ts';
 import { S3Removal } from './s3-remove.ts';
 import { S3Requests } from './s3-requests.ts';
 import { UnfinishedUploads } from './s3-unfinished.ts';
-import { type SecondHome, SecondHomeFailed } from './blob-store.ts';
+import { type BlobStore, BlobStoreFailed } from './blob-store.ts';
 
 /** What S3 allows, in seconds. */
 const LONGEST_URL = 604_800;
 
-type ListedFile = FilePlace & { readonly modifiedAt: number };
+type ListedFile = FileKey & { readonly modifiedAt: number };
 
 /** A bucket of Amazon S3 or of a server that speaks its protocol. */
-export class S3Home implements SecondHome {
+export class S3BlobStore implements BlobStore {
   readonly #settings: S3;
   readonly #client: S3Client;
   /** Signs for the name by which others reach the server. */
@@ -57,7 +57,7 @@ export class S3Home implements SecondHome {
         sha256: file.sha256,
         isPassing: (error) => {
           const failure = this.#requests.failure(error);
-          return failure instanceof SecondHomeFailed && failure.reason === 'unreachable';
+          return failure instanceof BlobStoreFailed && failure.reason === 'unreachable';
         },
         signal: limit,
       }),
@@ -65,7 +65,7 @@ export class S3Home implements SecondHome {
   }
 
   async url(
-    file: FilePlace & Pick<FileRecord, 'mimeType'>,
+    file: FileKey & Pick<FileRecord, 'mimeType'>,
     { expiresInSeconds, as }: { expiresInSeconds: number; as: 'attachment' | 'inline' },
   ): Promise<string> {
     const command = new GetObjectCommand({
@@ -80,7 +80,7 @@ export class S3Home implements SecondHome {
     );
   }
 
-  async get(file: FilePlace, signal?: AbortSignal): Promise<AsyncIterable<Buffer>> {
+  async get(file: FileKey, signal?: AbortSignal): Promise<AsyncIterable<Buffer>> {
     return await this.#requests.run(signal, async (abortSignal) => {
       const command = new GetObjectCommand(this.#object(file));
       const { Body, ContentLength } = await this.#client.send(command, { abortSignal });
@@ -90,7 +90,7 @@ export class S3Home implements SecondHome {
     });
   }
 
-  async has(file: FilePlace, signal?: AbortSignal): Promise<boolean> {
+  async has(file: FileKey, signal?: AbortSignal): Promise<boolean> {
     const command = new HeadObjectCommand(this.#object(file));
     try {
       await this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
@@ -103,7 +103,7 @@ export class S3Home implements SecondHome {
     }
   }
 
-  async remove(files: readonly FilePlace[], signal?: AbortSignal): Promise<void> {
+  async remove(files: readonly FileKey[], signal?: AbortSignal): Promise<void> {
     const keys = files.map((file) => keyOf(this.#settings.prefix, file));
     await this.#unfinished.forget(keys, signal);
     await this.#removal.remove(keys, signal);
@@ -128,7 +128,7 @@ export class S3Home implements SecondHome {
       await this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
     } catch (error) {
       if (!(error instanceof FileRefused)) throw error;
-      throw new SecondHomeFailed('refused', `there is no bucket ${Bucket} at ${endpoint ?? 'Amazon S3'}`);
+      throw new BlobStoreFailed('refused', `there is no bucket ${Bucket} at ${endpoint ?? 'Amazon S3'}`);
     }
   }
 
@@ -137,11 +137,11 @@ export class S3Home implements SecondHome {
     this.#presigner.destroy();
   }
 
-  #object(file: FilePlace): { Bucket: string; Key: string } {
+  #object(file: FileKey): { Bucket: string; Key: string } {
     return { Bucket: this.#settings.bucket, Key: keyOf(this.#settings.prefix, file) };
   }
 
-  async *#objects(kind: FilePlace['kind'], Prefix: string, signal: AbortSignal): AsyncGenerator<ListedFile> {
+  async *#objects(kind: FileKey['kind'], Prefix: string, signal: AbortSignal): AsyncGenerator<ListedFile> {
     const { bucket: Bucket, prefix } = this.#settings;
     let ContinuationToken: string | undefined;
     do {
@@ -172,7 +172,7 @@ export class S3Home implements SecondHome {
       throw this.#requests.failure(error);
     }
     if (length !== undefined && size !== length) {
-      throw new SecondHomeFailed('unreachable', `the bucket ${this.#settings.bucket} sent ${size} of ${length} bytes`);
+      throw new BlobStoreFailed('unreachable', `the bucket ${this.#settings.bucket} sent ${size} of ${length} bytes`);
     }
   }
 }

@@ -1,5 +1,5 @@
 import { FileRefused } from '../keys/file-key.ts';
-import { SecondHomeFailed } from './blob-store.ts';
+import { BlobStoreFailed } from './blob-store.ts';
 
 /** Error codes of S3 and of the SDK that say that this adapter may not do what it wants, whatever the HTTP status. */
 const REFUSED = new Set([
@@ -24,8 +24,8 @@ const BUSY = new Set(['SlowDown', 'RequestTimeout', 'ThrottlingException']);
  * What the SDK throws, as one of our errors. It is not kept as the cause: it carries the request, with its signature.
  * @param bucket where it happened, for people
  */
-export function s3Failure(error: unknown, bucket: string): FileRefused | SecondHomeFailed {
-  if (error instanceof FileRefused || error instanceof SecondHomeFailed) return error;
+export function s3Failure(error: unknown, bucket: string): FileRefused | BlobStoreFailed {
+  if (error instanceof FileRefused || error instanceof BlobStoreFailed) return error;
   const { name, code, status } = detailsOf(error);
   const what = [name, code, status === undefined ? undefined : `HTTP ${status}`].filter((part) => part !== undefined);
   const why = what.join(', ');
@@ -33,7 +33,7 @@ export function s3Failure(error: unknown, bucket: string): FileRefused | SecondH
   if (name === 'CredentialsProviderError') {
     const advice =
       'there are no credentials for it in the environment: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY';
-    return new SecondHomeFailed('refused', `the bucket ${bucket} cannot be used: ${advice}`);
+    return new BlobStoreFailed('refused', `the bucket ${bucket} cannot be used: ${advice}`);
   }
   if (MISSING.has(name) && status === 404) {
     return new FileRefused('missing', `the bucket ${bucket} does not hold the file`);
@@ -41,12 +41,12 @@ export function s3Failure(error: unknown, bucket: string): FileRefused | SecondH
   // Servers have errors of their own for accounts and buckets that they do not know.
   const isUnknown = status === 404 && name !== 'NoSuchUpload';
   if (REFUSED.has(name) || status === 401 || status === 403 || isUnknown) {
-    return new SecondHomeFailed('refused', `the bucket ${bucket} cannot be used: ${why}`);
+    return new BlobStoreFailed('refused', `the bucket ${bucket} cannot be used: ${why}`);
   }
   if (status === undefined || (status >= 500 && status !== 501) || status === 429 || BUSY.has(name)) {
-    return new SecondHomeFailed('unreachable', `the bucket ${bucket} cannot be reached: ${why}`);
+    return new BlobStoreFailed('unreachable', `the bucket ${bucket} cannot be reached: ${why}`);
   }
-  return new SecondHomeFailed('failed', `the bucket ${bucket} did not do its work: ${why}`);
+  return new BlobStoreFailed('failed', `the bucket ${bucket} did not do its work: ${why}`);
 }
 
 /** Whether a server does not know an operation that S3 has. */

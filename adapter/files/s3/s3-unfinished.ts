@@ -1,6 +1,6 @@
 import { AbortMultipartUploadCommand, ListMultipartUploadsCommand } from '@aws-sdk/client-s3';
 import type { S3Requests } from './s3-requests.ts';
-import { SecondHomeFailed } from './blob-store.ts';
+import { BlobStoreFailed } from './blob-store.ts';
 
 /**
  * Uploads in parts that were begun and not completed; their parts take up space, and no listing of objects shows them.
@@ -27,7 +27,7 @@ export class UnfinishedUploads {
       const page = await this.#requests
         .send(signal, (client, abortSignal) => client.send(command, { abortSignal }))
         .catch((error: unknown) => {
-          if (error instanceof SecondHomeFailed && error.reason !== 'unreachable') return undefined;
+          if (error instanceof BlobStoreFailed && error.reason !== 'unreachable') return undefined;
           throw error;
         });
       for (const { Key: key, UploadId: id, Initiated } of page?.Uploads ?? []) {
@@ -49,7 +49,7 @@ export class UnfinishedUploads {
         const abort = this.#requests.send(signal, (client, abortSignal) => client.send(command, { abortSignal }));
         // It may have been completed or given up meanwhile, which servers say in different ways.
         await abort.catch((error: unknown) => {
-          if (!(error instanceof SecondHomeFailed) || error.reason === 'unreachable') throw error;
+          if (!(error instanceof BlobStoreFailed) || error.reason === 'unreachable') throw error;
         });
       }
       this.#listed.delete(Key);

@@ -7,7 +7,7 @@ export interface FileTimes {
   readonly artifactTtlMs: number | null;
 }
 
-export interface ExpiryParts {
+export interface ExpiryDeps {
   readonly records: Pick<FileRecords, 'expire' | 'purgeAbandoned'>;
   readonly bytes: Pick<FileDiscard, 'discard'>;
   /** False while the store is unavailable or replaced by memory, which has not seen what others did with a file. */
@@ -23,7 +23,7 @@ const SESSIONS_PER_BATCH = 10;
  * gone: a DELETE that a crash interrupted, a session that Redis has forgotten. Returns what was removed.
  */
 export async function expireFiles(
-  { records, bytes, usable = () => true }: ExpiryParts,
+  { records, bytes, usable = () => true }: ExpiryDeps,
   times: FileTimes,
   now: () => number,
   signal: AbortSignal,
@@ -58,7 +58,7 @@ export function count(removed: RemovedFiles, files: Iterable<Pick<FileRecord, 'k
 }
 
 function split<T>(items: readonly T[], isFirst: (item: T) => boolean): [T[], T[]] {
-  const parts: [T[], T[]] = [[], []];
-  for (const item of items) parts[isFirst(item) ? 0 : 1].push(item);
-  return parts;
+  const deps: [T[], T[]] = [[], []];
+  for (const item of items) deps[isFirst(item) ? 0 : 1].push(item);
+  return deps;
 }

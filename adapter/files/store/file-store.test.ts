@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import type { FileRecord } from '../../state/file-records.ts';
-import { DiskStage } from '../disk/disk-staging-area.ts';
+import { DiskStagingArea } from '../disk/disk-staging-area.ts';
 import { FileStore } from './file-store.ts';
-import { type FilePlace, FileRefused, type OpenedFile, StorageFault } from '../keys/file-key.ts';
-import type { SecondHome } from '../s3/blob-store.ts';
+import { type FileKey, FileRefused, type OpenedFile, StorageFault } from '../keys/file-key.ts';
+import type { BlobStore } from '../s3/blob-store.ts';
 import { fileRecord, newId } from '../testing/stored-files.ts';
 
 /** A bucket in memory. */
-class Bucket implements SecondHome {
+class Bucket implements BlobStore {
   readonly objects = new Map<string, Buffer>();
   down = false;
 
@@ -20,11 +20,11 @@ class Bucket implements SecondHome {
     this.objects.set(file.fileId, await bytesOf(source.read()));
   }
 
-  async url(file: FilePlace): Promise<string> {
+  async url(file: FileKey): Promise<string> {
     return `https://bucket.test/${file.fileId}`;
   }
 
-  async get(file: FilePlace): Promise<AsyncIterable<Buffer>> {
+  async get(file: FileKey): Promise<AsyncIterable<Buffer>> {
     this.#up();
     const bytes = this.objects.get(file.fileId);
     if (bytes === undefined) throw new FileRefused('missing', 'not in the bucket');
@@ -33,11 +33,11 @@ class Bucket implements SecondHome {
     })();
   }
 
-  async has(file: FilePlace): Promise<boolean> {
+  async has(file: FileKey): Promise<boolean> {
     return this.objects.has(file.fileId);
   }
 
-  async remove(files: readonly FilePlace[]): Promise<void> {
+  async remove(files: readonly FileKey[]): Promise<void> {
     this.#up();
     for (const { fileId } of files) this.objects.delete(fileId);
   }
@@ -58,7 +58,7 @@ async function bytesOf(parts: AsyncIterable<Buffer>): Promise<Buffer> {
 }
 
 let root: string;
-let stage: DiskStage;
+let stage: DiskStagingArea;
 let bucket: Bucket;
 let told: string[];
 let errors: string[];
@@ -66,16 +66,16 @@ let known: Set<string>;
 
 beforeEach(async () => {
   root = await mkdtemp(join(tmpdir(), 'file-store-'));
-  stage = await DiskStage.open({ root, access: 'group', atomicWrites: false, locatorRoots: [], forbidden: [] });
+  stage = await DiskStagingArea.open({ root, access: 'group', atomicWrites: false, locatorRoots: [], forbidden: [] });
   [bucket, told, errors, known] = [new Bucket(), [], [], new Set()];
 });
 afterEach(() => rm(root, { recursive: true }));
 
-const storeWith = (second?: SecondHome, secondTimeoutMs?: number): FileStore =>
+const storeWith = (second?: BlobStore, blobTimeoutMs?: number): FileStore =>
   new FileStore({
     stage,
-    second,
-    secondTimeoutMs,
+    blobStore: second,
+    blobTimeoutMs,
     records: { known: async (_, ids) => new Set(ids.filter((id) => known.has(id))) },
     telemetry: { filesRemoved: ({ kind, reason, files }) => void told.push(`${kind} ${reason} ${files}`) },
     onError: (message, error) => void errors.push(`${message}: ${String(error)}`),
@@ -100,7 +100,7 @@ async function digest(files: FileStore, file: FileRecord): Promise<string> {
     .digest('hex');
 }
 
-describe('without a second home', () => {
+describe('without object storage', () => {
   test('a file is where it was written, and nowhere else', async () => {
     const files = storeWith();
     const file = await kept(files);
@@ -121,7 +121,7 @@ describe('T7: a file that somebody has changed', () => {
   });
 });
 
-describe('with a second home', () => {
+describe('with object storage', () => {
   test('a file that is gone from the shared folder comes back as it was', async () => {
     const files = storeWith(bucket);
     const file = await kept(files);
@@ -154,7 +154,7 @@ describe('with a second home', () => {
     expect(await stage.filesIn(file)).toEqual([]);
   });
 
-  test('what is in neither home is missing', async () => {
+  test('what is in neither place is missing', async () => {
     const files = storeWith(bucket);
     const file = await kept(files);
     await stage.removeItem(file);
@@ -162,7 +162,7 @@ describe('with a second home', () => {
     await expect(files.open(file)).rejects.toMatchObject({ reason: 'missing' });
   });
 
-  test('nothing is asked of the second home when the shared folder cannot take it', async () => {
+  test('nothing is asked of object storage when the shared folder cannot take it', async () => {
     const files = storeWith(bucket);
     const file = await kept(files);
     await stage.removeItem(file);
@@ -173,7 +173,7 @@ describe('with a second home', () => {
     expect(await digest(files, file)).toBe(file.sha256);
   });
 
-  test('a second home that does not answer leaves nothing', async () => {
+  test('object storage that does not answer leaves nothing', async () => {
     const files = storeWith(bucket);
     const file = await kept(files);
     await stage.removeItem(file);
@@ -182,7 +182,7 @@ describe('with a second home', () => {
     expect(await readdir(join(root, 'uploads', 'sessions', file.sessionId))).toEqual([]);
   });
 
-  test('a link in the place of a file is not repaired by the second home', async () => {
+  test('a link in the place of a file is not repaired by object storage', async () => {
     const files = storeWith(bucket);
     const file = await kept(files);
     await rename(stage.pathOf(file), join(root, 'elsewhere'));
@@ -237,7 +237,7 @@ describe('discarding', () => {
     expect(errors.join('\n')).toContain('an id is none');
   });
 
-  test('a second home that does not answer is not waited for when it ends, nor again and again', async () => {
+  test('object storage that does not answer is not waited for when it ends, nor again and again', async () => {
     const files = storeWith(bucket, 20);
     const records = [await kept(files), await kept(files), await kept(files)] as const;
     const asked = vi

@@ -2,16 +2,16 @@ import { createHash } from 'node:crypto';
 import type { FileKind, FileRecord, FileRecords } from '../../state/file-records.ts';
 import type { RemovalReason, Telemetry } from '../../telemetry/telemetry.ts';
 import { ContentChecks } from './content-checks.ts';
-import type { FileStage } from '../disk/staging-area.ts';
-import { type FilePlace, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
-import type { SecondHome } from '../s3/blob-store.ts';
+import type { StagingArea } from '../disk/staging-area.ts';
+import { type FileKey, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
+import type { BlobStore } from '../s3/blob-store.ts';
 
 export interface FileStoreOptions {
-  readonly stage: FileStage;
+  readonly stage: StagingArea;
   /** `storage.s3`; undefined when it is off. */
-  readonly second?: SecondHome;
-  /** How long the second home may take to remove files, in milliseconds. Default: 60 s. */
-  readonly secondTimeoutMs?: number;
+  readonly blobStore?: BlobStore;
+  /** How long object storage may take to remove files, in milliseconds. Default: 60 s. */
+  readonly blobTimeoutMs?: number;
   readonly records: Pick<FileRecords, 'known'>;
   readonly telemetry: Pick<Telemetry, 'filesRemoved'>;
   /** What was not removed, and why; for the log. */
@@ -20,40 +20,40 @@ export interface FileStoreOptions {
 
 /** Node does everybody's work on files with four threads: more would be no faster, and keep others waiting. */
 const REMOVED_AT_A_TIME = 2;
-const SECOND_HOME_TIMEOUT_MS = 60_000;
+const BLOB_STORE_TIMEOUT_MS = 60_000;
 /** How long nothing is removed there after it did not answer; copies that stay have no record and are orphans. */
-const SECOND_HOME_REST_MS = 60_000;
+const BLOB_STORE_REST_MS = 60_000;
 
-/** The bytes of files, in the shared folder and in the second home where there is one. Their records are elsewhere. */
+/** The bytes of files, in the shared folder and in object storage where there is one. Their records are elsewhere. */
 export class FileStore {
-  readonly stage: FileStage;
-  readonly #second: SecondHome | undefined;
+  readonly stage: StagingArea;
+  readonly #blobStore: BlobStore | undefined;
   readonly #options: FileStoreOptions;
-  readonly #secondTimeoutMs: number;
+  readonly #blobTimeoutMs: number;
   readonly #checks = new ContentChecks();
   /** By `performance.now`. */
-  #secondRestsUntil = 0;
+  #blobRestsUntil = 0;
 
   constructor(options: FileStoreOptions) {
     this.#options = options;
     this.stage = options.stage;
-    this.#second = options.second;
-    this.#secondTimeoutMs = options.secondTimeoutMs ?? SECOND_HOME_TIMEOUT_MS;
+    this.#blobStore = options.blobStore;
+    this.#blobTimeoutMs = options.blobTimeoutMs ?? BLOB_STORE_TIMEOUT_MS;
   }
 
-  create(place: FilePlace): Promise<FileWriter> {
+  create(place: FileKey): Promise<FileWriter> {
     return this.stage.create(place);
   }
 
-  /** Copies a finished file to the second home. Must come before its record is committed: from then on it is there. */
+  /** Copies a finished file to object storage. Must come before its record is committed: from then on it is there. */
   async secure(file: FileRecord, signal?: AbortSignal): Promise<void> {
-    if (this.#second === undefined) return;
+    if (this.#blobStore === undefined) return;
     await using opened = await this.stage.open(file);
-    await this.#second.put(file, opened, signal);
+    await this.#blobStore.put(file, opened, signal);
   }
 
   /**
-   * Opens a committed file; one that is not in the shared folder is fetched from the second home first. Fails with
+   * Opens a committed file; one that is not in the shared folder is fetched from object storage first. Fails with
    * FileRefused `changed` when it is not what its record says.
    */
   async open(file: FileRecord, signal?: AbortSignal): Promise<OpenedFile> {
@@ -73,23 +73,23 @@ export class FileStore {
       return await this.stage.open(file);
     } catch (error) {
       const missing = error instanceof FileRefused && error.reason === 'missing';
-      if (!missing || this.#second === undefined) throw error;
+      if (!missing || this.#blobStore === undefined) throw error;
     }
-    await this.#fetch(this.#second, file, signal);
+    await this.#fetch(this.#blobStore, file, signal);
     return this.stage.open(file);
   }
 
-  /** A URL at the second home by which anybody can read the file; undefined without one. */
+  /** A URL of object storage by which anybody can read the file; undefined without one. */
   async url(
-    file: FilePlace & Pick<FileRecord, 'mimeType'>,
+    file: FileKey & Pick<FileRecord, 'mimeType'>,
     options: { expiresInSeconds: number; as: 'attachment' | 'inline' },
   ): Promise<string | undefined> {
-    return this.#second?.url(file, options);
+    return this.#blobStore?.url(file, options);
   }
 
   /**
    * Removes the bytes of files whose records are gone. Never fails, and goes on with the others: what could not be
-   * removed has no record and is an orphan. `signal` ends only the waiting for the second home.
+   * removed has no record and is an orphan. `signal` ends only the waiting for object storage.
    */
   async discard(files: readonly FileRecord[], reason: RemovalReason, signal?: AbortSignal): Promise<void> {
     if (files.length === 0) return;
@@ -110,11 +110,11 @@ export class FileStore {
   }
 
   /** Never shows a part of it, nor bytes that are not those of the record. */
-  async #fetch(second: SecondHome, file: FileRecord, signal?: AbortSignal): Promise<void> {
+  async #fetch(blobStore: BlobStore, file: FileRecord, signal?: AbortSignal): Promise<void> {
     // Before the bytes are asked for: a connection whose body nobody reads would stay open.
     const writer = await this.stage.create(file, { atomic: true });
     try {
-      const bytes = await second.get(file, signal);
+      const bytes = await blobStore.get(file, signal);
       const hash = createHash('sha256');
       let size = 0;
       for await (const chunk of bytes) {
@@ -125,7 +125,7 @@ export class FileStore {
         await writer.write(chunk);
       }
       const isIt = size === file.sizeBytes && (file.sha256 === null || hash.digest('hex') === file.sha256);
-      if (!isIt) throw new FileRefused('changed', `${file.kind} ${file.fileId} is another one in the second home`);
+      if (!isIt) throw new FileRefused('changed', `${file.kind} ${file.fileId} is another one in object storage`);
       await writer.finish();
     } catch (error) {
       await writer.abort();
@@ -143,16 +143,16 @@ export class FileStore {
   }
 
   async #removeElsewhere(files: readonly FileRecord[], stop?: AbortSignal): Promise<void> {
-    const second = this.#second;
-    if (second === undefined) return;
-    await this.#quietly(`${files.length} files in the second home`, async () => {
-      if (performance.now() < this.#secondRestsUntil) throw new Error('the second home did not answer a moment ago');
-      const timeout = AbortSignal.timeout(this.#secondTimeoutMs);
+    const blobStore = this.#blobStore;
+    if (blobStore === undefined) return;
+    await this.#quietly(`${files.length} files in object storage`, async () => {
+      if (performance.now() < this.#blobRestsUntil) throw new Error('object storage did not answer a moment ago');
+      const timeout = AbortSignal.timeout(this.#blobTimeoutMs);
       try {
-        await second.remove(files, stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
+        await blobStore.remove(files, stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
       } catch (error) {
         // A cleanup discards batch after batch; waiting for each of them would take hours.
-        if (timeout.aborted) this.#secondRestsUntil = performance.now() + SECOND_HOME_REST_MS;
+        if (timeout.aborted) this.#blobRestsUntil = performance.now() + BLOB_STORE_REST_MS;
         throw error;
       }
     });

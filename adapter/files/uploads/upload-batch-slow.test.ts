@@ -16,8 +16,8 @@ test('a file that comes slowly is written on each sign of life, so that the swee
   const limits = { maxTotal: null, maxSession: null, evictFirst: 'upload' } as const;
   const times = { uploadTtlMs: null, artifactTtlMs: null };
   const quotas = new Quotas({ records, files: files.bytes, limits, times, clock: Date.now });
-  const parts = { records, files: files.bytes, quotas, locks: new ProcessLocks(), maxFileBytes: 10, clock: Date.now };
-  const batch = new UploadBatch(parts, { serverId, sessionId }, null);
+  const deps = { records, files: files.bytes, quotas, locks: new ProcessLocks(), maxFileBytes: 10, clock: Date.now };
+  const batch = new UploadBatch(deps, { serverId, sessionId }, null);
 
   const written = async (): Promise<number> => {
     const [record] = batch.records;

@@ -15,7 +15,7 @@ import type { Quotas } from '../store/quotas.ts';
 import type { FormFile } from './upload-form.ts';
 
 /** What receiving files works with; one of each per program. */
-export interface UploadParts {
+export interface UploadDeps {
   readonly records: FileRecords;
   readonly files: FileStore;
   readonly quotas: Quotas;
@@ -45,12 +45,12 @@ interface Item {
 /**
  * The files of one request, which are kept all together or not at all:
  *
- *     begin ─ (reserve ─ write)* ─ finish   for each, then   second home ─ lock ─ commit   for all
+ *     begin ─ (reserve ─ write)* ─ finish   for each, then   object storage ─ lock ─ commit   for all
  *
  * Until `commit` nobody else sees any of them. After a failure anywhere, `discard` leaves nothing behind.
  */
 export class UploadBatch {
-  readonly #parts: UploadParts;
+  readonly #deps: UploadDeps;
   readonly #session: SessionKey;
   readonly #toolName: string | null;
   readonly #items: Item[] = [];
@@ -67,8 +67,8 @@ export class UploadBatch {
   /** What is in the buffer shall be written with the next bytes, though it is not full. */
   #isFlushDue = false;
 
-  constructor(parts: UploadParts, session: SessionKey, toolName: string | null) {
-    this.#parts = parts;
+  constructor(deps: UploadDeps, session: SessionKey, toolName: string | null) {
+    this.#deps = deps;
     this.#session = session;
     this.#toolName = toolName;
   }
@@ -81,7 +81,7 @@ export class UploadBatch {
       for await (const chunk of file.content) {
         item ??= await this.#begin(file);
         item.size += chunk.length;
-        if (item.size > this.#parts.maxFileBytes) throw tooLarge(item.record.filename, this.#parts.maxFileBytes);
+        if (item.size > this.#deps.maxFileBytes) throw tooLarge(item.record.filename, this.#deps.maxFileBytes);
         await this.#take(item, chunk);
       }
       if (item === undefined) return;
@@ -102,9 +102,9 @@ export class UploadBatch {
     return this.#items.map((item) => item.record);
   }
 
-  /** Copies all to the second home, where there is one. */
+  /** Copies all to object storage, where there is one. */
   async secure(signal: AbortSignal): Promise<void> {
-    for (const { record } of this.#items) await this.#parts.files.secure(record, signal);
+    for (const { record } of this.#items) await this.#deps.files.secure(record, signal);
   }
 
   /** No more files come. */
@@ -115,7 +115,7 @@ export class UploadBatch {
 
   /** Makes all of them files of the session. Fails with `session_ended` when there is no such session any more. */
   async commit(): Promise<readonly FileRecord[]> {
-    const { records, locks, clock } = this.#parts;
+    const { records, locks, clock } = this.#deps;
     const { sessionId } = this.#session;
     const [first] = this.#items;
     const name =
@@ -143,12 +143,12 @@ export class UploadBatch {
   async keepAlive(): Promise<void> {
     this.#isFlushDue = true;
     const keys = this.records;
-    if (keys.length > 0) await this.#parts.records.lease(keys, this.#parts.clock() + LEASE_MS);
+    if (keys.length > 0) await this.#deps.records.lease(keys, this.#deps.clock() + LEASE_MS);
   }
 
   /** Removes all traces and returns what to tell the client instead of `reason`. Never fails. */
   async discard(reason: unknown): Promise<unknown> {
-    const { records, files } = this.#parts;
+    const { records, files } = this.#deps;
     // Records first: what then is left on the disk after a crash is known to be nobody's.
     const removed = await Promise.allSettled(this.records.map((record) => records.remove(record)));
     await Promise.allSettled(this.#items.map((item) => item.writer.abort()));
@@ -165,7 +165,7 @@ export class UploadBatch {
   }
 
   async #begin(file: FormFile): Promise<Item> {
-    const { records, files, clock } = this.#parts;
+    const { records, files, clock } = this.#deps;
     const now = clock();
     const filename = safeFilename(file.filename, 'upload');
     const record: FileRecord = {
@@ -226,7 +226,7 @@ export class UploadBatch {
 
   /** Space first, then the bytes: what lies on the disk never exceeds a quota. */
   async #write(item: Item, bytes: Buffer): Promise<void> {
-    const { quotas, clock } = this.#parts;
+    const { quotas, clock } = this.#deps;
     await quotas.reserve(item.record, item.written + bytes.length, clock() + LEASE_MS);
     item.written += bytes.length;
     const written = item.writer.write(bytes);

@@ -4,11 +4,11 @@ import { AdapterError } from '../../errors.ts';
 import { InProgress } from '../../exchange/in-progress.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import type { SessionKey } from '../../state/state-store.ts';
-import { UploadBatch, type UploadParts } from './upload-batch.ts';
+import { UploadBatch, type UploadDeps } from './upload-batch.ts';
 import { readForm } from './upload-form.ts';
 import { checkHashes } from './upload-hashes.ts';
 
-export interface UploadsOptions extends UploadParts {
+export interface UploadsOptions extends UploadDeps {
   /** `uploads.require_sha256`. */
   readonly requireSha256: boolean;
   /** How often leases and sessions are renewed, in milliseconds; well within both. Default: 20 s. */

@@ -91,7 +91,7 @@ export function openSession(secret: string, sealed: string): string | undefined 
 /** The query of a signed download URL, without `?`, good for any number of downloads until `exp` (seconds). */
 export function downloadQuery(secret: string, claim: DownloadClaim & { exp: number }): string {
   const exp = String(claim.exp);
-  return `mcp_artifact_exp=${exp}&mcp_artifact_sig=${signature(secret, DOWNLOAD, downloadParts(claim, exp))}`;
+  return `mcp_artifact_exp=${exp}&mcp_artifact_sig=${signature(secret, DOWNLOAD, downloadDeps(claim, exp))}`;
 }
 
 /** `absent`: the URL was never a signed one. */
@@ -105,10 +105,10 @@ export function verifyDownload(
   if (typeof values === 'string') return values;
   const [exp = '', sig = ''] = values;
   if (!EXPIRY.test(exp)) return 'invalid';
-  return verdict(isSignature(secret, DOWNLOAD, downloadParts(claim, exp), sig), exp, now);
+  return verdict(isSignature(secret, DOWNLOAD, downloadDeps(claim, exp), sig), exp, now);
 }
 
-const downloadParts = (claim: DownloadClaim, exp: string): string[] => [
+const downloadDeps = (claim: DownloadClaim, exp: string): string[] => [
   claim.serverId,
   claim.sessionId,
   claim.artifactId,

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 const TURN_MS = 5;
 
 /** Runs work to its end, a few milliseconds at a time, so that a long list does not keep others from the event loop. */
-export async function inTurns<T>(steps: Generator<unknown, T>): Promise<T> {
+export async function yieldToEventLoop<T>(steps: Generator<unknown, T>): Promise<T> {
   let since = performance.now();
   for (;;) {
     const step = steps.next();

@@ -8,8 +8,8 @@ import { type ReconcileResult, reconcileStorage } from './files/reconcile/reconc
 import { mayEndUpstream } from './mount/client-upstream.ts';
 import type { Mount } from './mount/mount.ts';
 import { fileTimes, type OpenedFiles } from './open-files.ts';
-import { CleanupLoop } from './cleanup/sweep-loop.ts';
-import { CleanupPass, type CleanupReport } from './cleanup/sweep.ts';
+import { SweepLoop } from './cleanup/sweep-loop.ts';
+import { Sweep, type CleanupReport } from './cleanup/sweep.ts';
 import type { SessionFiles } from './sessions/session-files.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { Logger } from './telemetry/logger.ts';
@@ -33,7 +33,7 @@ const NO_STAGE = {
   removeTemporary: () => Promise.resolve(0),
 };
 
-export interface UpkeepParts {
+export interface JanitorDeps {
   readonly config: AdapterConfig;
   readonly store: StateStore;
   readonly opened: OpenedFiles | undefined;
@@ -51,20 +51,20 @@ export interface UpkeepParts {
 }
 
 /** Keeps sessions and files in order: cleans up again and again, and reconciles storage once, at the start. */
-export class Upkeep {
-  readonly #parts: UpkeepParts;
-  readonly #pass: CleanupPass;
+export class Janitor {
+  readonly #deps: JanitorDeps;
+  readonly #pass: Sweep;
   /** Undefined without `cleanup_interval_seconds`. */
-  readonly #cleanup: CleanupLoop | undefined;
+  readonly #cleanup: SweepLoop | undefined;
   #reconciliation: ReconciliationAtStart | undefined;
 
-  constructor(parts: UpkeepParts) {
-    const { config, logger } = parts;
+  constructor(deps: JanitorDeps) {
+    const { config, logger } = deps;
     const { cleanup_interval_seconds: seconds } = config.core;
-    this.#parts = parts;
-    this.#pass = cleanupPass(parts, () => this.#reconciliation?.settled === true);
+    this.#deps = deps;
+    this.#pass = sweepOf(deps, () => this.#reconciliation?.settled === true);
     if (seconds === null) return;
-    this.#cleanup = new CleanupLoop(
+    this.#cleanup = new SweepLoop(
       (signal) => this.#pass.run(signal),
       timerMs(seconds),
       (error) => logger.error({ err: error }, 'cleanup failed; it is tried again'),
@@ -83,7 +83,7 @@ export class Upkeep {
 
   /** Starts to look for files without metadata. Resolves when the port may be opened, at once when `signal` says so. */
   async reconcile(signal: AbortSignal): Promise<void> {
-    this.#reconciliation = reconcileAtStart(this.#parts);
+    this.#reconciliation = reconcileAtStart(this.#deps);
     if (this.#reconciliation === undefined) return;
     // Keeps the process alive: behind the lock of a replica that died, nothing else does.
     const patience = delay(DECIDE_MS, undefined, { signal });
@@ -101,13 +101,13 @@ export class Upkeep {
 }
 
 /** `isReconciled`: whether this replica's own reconciliation is done. */
-function cleanupPass(
-  { config, store, opened, usable, clockDiffers, logger, telemetry, sessionFiles, mounts }: UpkeepParts,
+function sweepOf(
+  { config, store, opened, usable, clockDiffers, logger, telemetry, sessionFiles, mounts }: JanitorDeps,
   isReconciled: () => boolean,
-): CleanupPass {
+): Sweep {
   const { core, sessions, storage, uploads } = config;
   const longestLink = Math.max(core.auth.signed_upload_ttl_seconds, uploads.page_url_ttl_seconds);
-  return new CleanupPass(
+  return new Sweep(
     {
       store,
       sessionFiles,
@@ -121,7 +121,7 @@ function cleanupPass(
       },
       bytes: opened?.files ?? NO_BYTES,
       stage: opened?.files.stage ?? NO_STAGE,
-      secondHome: opened?.secondHome,
+      blobStore: opened?.blobStore,
       usable: () => opened !== undefined && usable(),
       clockDiffers,
       log: logger,
@@ -146,7 +146,7 @@ function reconcileAtStart({
   principal,
   logger,
   version,
-}: UpkeepParts): ReconciliationAtStart | undefined {
+}: JanitorDeps): ReconciliationAtStart | undefined {
   if (opened === undefined) return undefined;
   const { stage } = opened.files;
   const { artifacts, servers } = config;
