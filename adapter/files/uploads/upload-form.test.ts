@@ -1,8 +1,10 @@
 import { PassThrough, Readable } from 'node:stream';
 import { setImmediate as turn } from 'node:timers/promises';
 
+import { Busboy } from '@fastify/busboy';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
+import { releaseBytes } from '../../exchange/release-bytes.ts';
 import { AdapterError } from '../../errors.ts';
 import { type FormFile, type FormHandlers, readForm } from './upload-form.ts';
 
@@ -46,6 +48,35 @@ test('the memory of what was read is given back, but not what the parser still n
   await readForm(Readable.from([Buffer.from(HEAD), ...parts, large, Buffer.from(END)]), TYPE, handlers(take), NEVER);
   expect(seen).toBe(`1\r\n--2\r\n--34\r\n--5${'x'.repeat(100_000)}`);
   expect(large.length).toBe(0);
+});
+
+test("a file stream of busboy's own joins what waits, so that the memory of what was read is not given back", async () => {
+  const chunks = ['x', 'y'].map((letter) => Buffer.alloc(50_000, letter));
+  const parser = new Busboy({ headers: { 'content-type': TYPE }, highWaterMark: 128 * 1024, fileHwm: 128 * 1024 });
+  const seen = Promise.withResolvers<number>();
+  const slow = async (file: AsyncIterable<Buffer>): Promise<number> => {
+    let bytes = 0;
+    // As an upload waits for its turn and its folder.
+    await turn();
+    for await (const chunk of file) {
+      bytes += chunk.length;
+      releaseBytes(chunk);
+    }
+    return bytes;
+  };
+  parser.on('file', (_name, file) => void slow(file).then(seen.resolve, seen.reject));
+  for (const chunk of [Buffer.from(HEAD), ...chunks, Buffer.from(END)]) parser.write(chunk);
+  parser.end();
+  expect(await seen.promise).toBe(100_000);
+  expect(chunks.map(({ length }) => length)).toEqual([50_000, 50_000]);
+
+  const same = ['x', 'y'].map((letter) => Buffer.alloc(50_000, letter));
+  const late = async (file: FormFile): Promise<void> => {
+    await turn();
+    await read(file);
+  };
+  await readForm(Readable.from([Buffer.from(HEAD), ...same, Buffer.from(END)]), TYPE, handlers(late), NEVER);
+  expect(same.map(({ length }) => length)).toEqual([0, 0]);
 });
 
 test('no more is read than the reader of a file takes', async () => {
