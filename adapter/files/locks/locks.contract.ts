@@ -101,8 +101,8 @@ const inRedis: Technology = {
   },
   otherProcess: () =>
     `import { chooseLocks } from ${module('./choose-locks.ts')};
-     import { RedisConnection } from ${module('../state/redis-connection.ts')};
-     import { RedisStore } from ${module('../state/redis-store.ts')};
+     import { RedisConnection } from ${module('../../state/redis-connection.ts')};
+     import { RedisStore } from ${module('../../state/redis-store.ts')};
      const connection = new RedisConnection(${JSON.stringify(redis.server)});
      await connection.connect();
      const store = new RedisStore(connection, { keyBase: 'locks:${tests}' });
