@@ -56,7 +56,7 @@ import { openTelemetry } from './telemetry/open-telemetry.ts';
 import type { Backend } from './telemetry/telemetry.ts';
 import { ToolNames } from './telemetry/tool-names.ts';
 import { telemetrySources } from './telemetry-sources.ts';
-import { NO_BYTES, Upkeep } from './upkeep.ts';
+import { NO_BYTES, Janitor } from './janitor.ts';
 import { toleratedPatterns } from './unusable-patterns.ts';
 import { UpstreamPings } from './upstream-pings.ts';
 import { MAX_ANSWER_BYTES } from './limits.ts';
@@ -236,7 +236,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     telemetry,
     logger,
   });
-  const upkeep = new Upkeep({
+  const janitor = new Janitor({
     config,
     store,
     opened,
@@ -254,7 +254,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     state,
     isShared: backendType === 'redis',
     usable,
-    upkeep,
+    janitor,
   });
   const hashArguments = (text: string): string | undefined => {
     try {
@@ -293,7 +293,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     mounts,
     state,
     running,
-    upkeep,
+    janitor,
     pings,
     references,
     warnings: () => [...warnings.map(({ code }) => code), ...(state.status().clockDiffers ? ['clock_differs'] : [])],
@@ -355,9 +355,9 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         resourceMetadataRoute(app, mount, identity.describe(mount.serverId), reachedBy);
       }
       fileRoutes(app, { ...files, downloads, known });
-      await upkeep.reconcile(stopping);
+      await janitor.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {
-        await upkeep.stopReconciling();
+        await janitor.stopReconciling();
         throw error;
       });
       listening = open.listening;
@@ -367,7 +367,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     },
     async stop() {
       stop.abort();
-      await upkeep.stopReconciling();
+      await janitor.stopReconciling();
       await drain({
         app,
         running,
@@ -377,7 +377,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         endWaits: () => state.endWaits(),
         graceMs: options.shutdownGraceMs,
       });
-      await upkeep.stopCleanup();
+      await janitor.stopCleanup();
       await pings.stop();
       sessions.stop();
       keepAlive.stop();

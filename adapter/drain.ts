@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import type { Sandbox } from './code-mode/sandbox.ts';
 import type { RunningExchanges } from './exchange/running.ts';
-import type { Uploads } from './files/uploads.ts';
+import type { Uploads } from './files/uploads/uploads.ts';
 import type { RunningDownloads } from './http/running-downloads.ts';
 import { clientsGone, closeServer } from './http/server.ts';
 

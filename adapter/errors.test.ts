@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest';
 
 import { AdapterError, type ErrorCode, ERRORS, httpErrorText, knownError, rpcErrorText } from './errors.ts';
-import { StorageFault } from './files/places.ts';
-import { SecondHomeFailed } from './files/second-home.ts';
+import { StorageFault } from './files/keys/file-key.ts';
+import { BlobStoreFailed } from './files/s3/blob-store.ts';
 import { StoreUnavailable } from './state/state-store.ts';
 
 const CODES = Object.keys(ERRORS).filter((code): code is ErrorCode => code in ERRORS);
@@ -60,7 +60,7 @@ test('any failure is one of the table, and only what nobody expected is told', (
   const down = new StoreUnavailable('down');
   expect(knownError(down, told)).toMatchObject({ code: 'state_unavailable', status: 503, cause: down });
   expect(told).not.toHaveBeenCalled();
-  const noBucket = new SecondHomeFailed('refused', 'the bucket files cannot be used');
+  const noBucket = new BlobStoreFailed('refused', 'the bucket files cannot be used');
   expect(knownError(noBucket, told)).toMatchObject({ code: 'storage_unavailable', status: 503, cause: noBucket });
   // People who run it must hear of it; clients do not.
   expect(told).toHaveBeenLastCalledWith(noBucket);

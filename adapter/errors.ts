@@ -169,7 +169,7 @@ export function knownError(error: unknown, onUnexpected: (error: unknown) => voi
     return new AdapterError('storage_quota', 'There is no space left on the disk.', { cause: error });
   }
   onUnexpected(error);
-  if (isFault(error) || (error instanceof Error && error.name === 'SecondHomeFailed')) {
+  if (isFault(error) || (error instanceof Error && error.name === 'BlobStoreFailed')) {
     return new AdapterError('storage_unavailable', undefined, { cause: error });
   }
   return new AdapterError('internal', undefined, { cause: error });

@@ -3,7 +3,7 @@ import type { EffectiveServer } from '../crds/config/adapter-file/effective-serv
 import type { DisabledTools } from './catalog/disabled-tools.ts';
 import { AdapterError } from './errors.ts';
 import type { FileParts } from './file-parts.ts';
-import { UploadUrls } from './files/upload-urls.ts';
+import { UploadUrls } from './files/urls/upload-urls.ts';
 import { mountAdditions } from './mount/additions.ts';
 import { artifactProducer } from './artifacts/artifact-producer.ts';
 import { artifactResources } from './artifacts/artifact-resources.ts';

@@ -6,7 +6,7 @@ import type { RunningExchanges } from './exchange/running.ts';
 import type { Mount } from './mount/mount.ts';
 import { healthObject, publicHealth, serverHealth, unreachedServers, type HealthObject } from './health/health.ts';
 import type { OpenedState } from './state/open/open-store.ts';
-import type { Upkeep } from './upkeep.ts';
+import type { Janitor } from './janitor.ts';
 import type { UpstreamPings } from './upstream-pings.ts';
 
 export interface HealthReportParts {
@@ -16,7 +16,7 @@ export interface HealthReportParts {
   readonly mounts: readonly Mount[];
   readonly state: Pick<OpenedState, 'store' | 'status'>;
   readonly running: Pick<RunningExchanges, 'posts'>;
-  readonly upkeep: Pick<Upkeep, 'lastCleanup' | 'reconciliation'>;
+  readonly janitor: Pick<Janitor, 'lastCleanup' | 'reconciliation'>;
   readonly pings: Pick<UpstreamPings, 'startup'>;
   /** Undefined where no references are watched. */
   readonly references: Pick<ReferencesWatch, 'changed'> | undefined;
@@ -34,7 +34,7 @@ export function healthReport({
   mounts,
   state,
   running,
-  upkeep,
+  janitor,
   pings,
   references,
   warnings,
@@ -56,9 +56,9 @@ export function healthReport({
       persistence: { degradedReason: status.degradedReason, object: status.object },
       inventory,
       files: totals,
-      cleanup: upkeep.lastCleanup,
+      cleanup: janitor.lastCleanup,
       startup: pings.startup,
-      reconciliation: upkeep.reconciliation?.result,
+      reconciliation: janitor.reconciliation?.result,
       references: references === undefined ? undefined : { changed: references.changed() },
       unreached: unreachedServers(mounts),
       warnings: warnings(),

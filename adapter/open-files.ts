@@ -1,13 +1,13 @@
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
-import { chooseLocks } from './files/choose-locks.ts';
-import { DiskStage } from './files/disk-stage.ts';
-import type { FileTimes } from './files/expire-files.ts';
-import { FileStore } from './files/file-store.ts';
-import type { Locks } from './files/locks.ts';
-import { openSecondHome } from './files/open-second-home.ts';
-import { Quotas } from './files/quotas.ts';
-import type { SecondHome } from './files/second-home.ts';
-import { Uploads } from './files/uploads.ts';
+import { chooseLocks } from './files/locks/choose-locks.ts';
+import { DiskStagingArea } from './files/disk/disk-staging-area.ts';
+import type { FileTimes } from './files/store/expire-files.ts';
+import { FileStore } from './files/store/file-store.ts';
+import type { Locks } from './files/locks/locks.ts';
+import { openBlobStore } from './files/s3/open-blob-store.ts';
+import { Quotas } from './files/store/quotas.ts';
+import type { BlobStore } from './files/s3/blob-store.ts';
+import { Uploads } from './files/uploads/uploads.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -16,7 +16,7 @@ export interface OpenedFiles {
   readonly files: FileStore;
   readonly quotas: Quotas;
   readonly locks: Locks;
-  readonly secondHome: SecondHome | undefined;
+  readonly blobStore: BlobStore | undefined;
   readonly uploads: Uploads;
   close(): Promise<void>;
 }
@@ -55,13 +55,13 @@ export async function openFiles(
   const { store, telemetry } = parts;
   const records = store.files;
   const stage = await openStage(config);
-  const secondHome = await openSecondHome(storage.s3, parts.onError);
+  const blobStore = await openBlobStore(storage.s3, parts.onError);
   const files = new FileStore({
     stage,
     records,
     telemetry,
     onError: parts.onError,
-    ...(secondHome && { second: secondHome }),
+    ...(blobStore && { blobStore }),
   });
   const locks = chooseLocks(storage.lock_mode, {
     stateType: config.state_persistence.type,
@@ -97,20 +97,20 @@ export async function openFiles(
     files,
     quotas,
     locks,
-    secondHome,
+    blobStore,
     uploads: received,
     async close() {
       await received.close();
       await locks.close();
-      secondHome?.close();
+      blobStore?.close();
     },
   };
 }
 
-async function openStage({ storage, state_persistence }: AdapterConfig): Promise<DiskStage> {
+async function openStage({ storage, state_persistence }: AdapterConfig): Promise<DiskStagingArea> {
   const { root, artifact_locator_policy: policy } = storage;
   try {
-    return await DiskStage.open({
+    return await DiskStagingArea.open({
       root,
       access: storage.access,
       atomicWrites: storage.atomic_writes,

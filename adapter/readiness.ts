@@ -1,5 +1,5 @@
 import type { OpenedState } from './state/open/open-store.ts';
-import type { Upkeep } from './upkeep.ts';
+import type { Janitor } from './janitor.ts';
 
 /** What a replica takes, and why not. */
 export interface Readiness {
@@ -16,7 +16,7 @@ export function readiness({
   state,
   isShared,
   usable,
-  upkeep,
+  janitor,
 }: {
   /** Aborted once the replica drains. */
   readonly stopping: AbortSignal;
@@ -25,7 +25,7 @@ export function readiness({
   readonly isShared: boolean;
   /** False while the store is down, or replaced by memory. */
   readonly usable: () => boolean;
-  readonly upkeep: Pick<Upkeep, 'reconciliation'>;
+  readonly janitor: Pick<Janitor, 'reconciliation'>;
 }): Readiness {
   /** The others have all sessions, too. */
   const hasOthers = (): boolean => isShared && state.status().degradedReason === null;
@@ -33,7 +33,7 @@ export function readiness({
     leavesStreams: () => stopping.aborted && hasOthers(),
     refusesSessions() {
       // They would make a store that lost its state look like one that still has it.
-      if (upkeep.reconciliation?.decided === false && usable()) return 'reconciling';
+      if (janitor.reconciliation?.decided === false && usable()) return 'reconciling';
       if (!stopping.aborted) return undefined;
       // Where the others have it too, a client need not be sent to them: its connection may lead here for a while yet.
       return hasOthers() ? undefined : 'draining';
@@ -41,7 +41,7 @@ export function readiness({
     notReady() {
       if (stopping.aborted) return 'draining';
       if (state.status().unavailable) return 'state_store_unavailable';
-      return upkeep.reconciliation?.pending === true && usable() ? 'reconciling' : undefined;
+      return janitor.reconciliation?.pending === true && usable() ? 'reconciling' : undefined;
     },
   };
 }

@@ -2,7 +2,7 @@ import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
-import { FileRefused, type OpenedFile, StorageFault } from '../files/places.ts';
+import { FileRefused, type OpenedFile, StorageFault } from '../files/keys/file-key.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
 import { OPEN_PLACE, withAdditions } from './artifact-result.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 
 import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
-import type { OpenedFile } from '../files/places.ts';
+import type { OpenedFile } from '../files/keys/file-key.ts';
 import { contentForm, fileContent } from './artifact-content.ts';
 
 /** A file that comes in chunks of these sizes, in turn. */

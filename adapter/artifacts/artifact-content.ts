@@ -1,6 +1,6 @@
 import type { StreamedAnswer } from '../exchange/answer.ts';
 import { releaseBytes } from '../exchange/release-bytes.ts';
-import type { OpenedFile } from '../files/places.ts';
+import type { OpenedFile } from '../files/keys/file-key.ts';
 
 /** A multiple of three. */
 const PIECE_BYTES = 48 << 10;

@@ -7,11 +7,11 @@ import { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
 import { knownError } from '../errors.ts';
 import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
-import { FileStore } from '../files/file-store.ts';
-import { StorageFault } from '../files/places.ts';
-import { ProcessLocks } from '../files/process-lock.ts';
-import { Quotas, type QuotaLimits } from '../files/quotas.ts';
-import type { SecondHome } from '../files/second-home.ts';
+import { FileStore } from '../files/store/file-store.ts';
+import { StorageFault } from '../files/keys/file-key.ts';
+import { ProcessLocks } from '../files/locks/process-lock.ts';
+import { Quotas, type QuotaLimits } from '../files/store/quotas.ts';
+import type { BlobStore } from '../files/s3/blob-store.ts';
 import { fileRecord, newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
@@ -483,8 +483,8 @@ describe('a pending file', () => {
 });
 
 describe('a file that takes long to be kept', () => {
-  /** A second home that is done when `until` is. */
-  const slowly = (until: Promise<unknown>, onPut: () => void): SecondHome => ({
+  /** Object storage that is done when `until` is. */
+  const slowly = (until: Promise<unknown>, onPut: () => void): BlobStore => ({
     put: async (_file, _source, signal) => {
       const aborted = Promise.withResolvers<never>();
       signal?.addEventListener('abort', () => aborted.reject(signal.reason));
@@ -506,7 +506,13 @@ describe('a file that takes long to be kept', () => {
     const { stage, store } = files;
     const begun = Promise.withResolvers<void>();
     const second = slowly(until, begun.resolve);
-    const bytes = new FileStore({ stage, second, records: store.files, telemetry, onError: () => undefined });
+    const bytes = new FileStore({
+      stage,
+      blobStore: second,
+      records: store.files,
+      telemetry,
+      onError: () => undefined,
+    });
     const prepared = await prepare({ entry: GIVEN, options: { files: bytes } });
     await writeFile(pathIn(prepared), PNG);
     vi.advanceTimersByTime(59_000);

@@ -1,7 +1,7 @@
 import type { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
 import type { Answer } from '../exchange/answer.ts';
-import type { FileStore } from '../files/file-store.ts';
-import { FileRefused } from '../files/places.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import { FileRefused } from '../files/keys/file-key.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { contentForm, fileContent } from './artifact-content.ts';

@@ -1,8 +1,8 @@
-import { isId } from '../files/paths.ts';
-import type { FilePlace } from '../files/places.ts';
+import { isId } from '../files/keys/paths.ts';
+import type { FileKey } from '../files/keys/file-key.ts';
 
 /** The resource URI of an artifact (specification 2.7). */
-export function artifactUri(scheme: string, { sessionId, fileId, filename }: Omit<FilePlace, 'kind'>): string {
+export function artifactUri(scheme: string, { sessionId, fileId, filename }: Omit<FileKey, 'kind'>): string {
   return `${scheme}sessions/${sessionId}/${fileId}/${encodeURIComponent(filename)}`;
 }
 
@@ -10,7 +10,7 @@ export function artifactUri(scheme: string, { sessionId, fileId, filename }: Omi
 export const isArtifactUri = (scheme: string, uri: string): boolean => uri.startsWith(`${scheme}sessions/`);
 
 /** Undefined when it is no URI that `artifactUri` could have made. */
-export function parseArtifactUri(scheme: string, uri: string): Omit<FilePlace, 'kind'> | undefined {
+export function parseArtifactUri(scheme: string, uri: string): Omit<FileKey, 'kind'> | undefined {
   if (!isArtifactUri(scheme, uri)) return undefined;
   const [, sessionId = '', fileId = '', name = '', ...rest] = uri.slice(scheme.length).split('/');
   if (!isId(sessionId) || !isId(fileId) || name === '' || rest.length > 0) return undefined;

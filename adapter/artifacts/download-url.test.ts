@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 
-import { openSession, verifyDownload } from '../files/signed-url.ts';
+import { openSession, verifyDownload } from '../files/urls/signed-url.ts';
 import { fileRecord } from '../files/testing/stored-files.ts';
 import { downloadUrl } from './download-url.ts';
 
@@ -15,9 +15,9 @@ test('a download URL is signed for whole seconds, at least one', async () => {
     [1.5, 1002],
   ] as const) {
     const url = new URL(await downloadUrl({ ...here, ttlSeconds }, file, 'https://host/base', NOW));
-    const parts = (url.origin + url.pathname).split('/');
-    const [session = ''] = parts.splice(-3, 1);
-    expect(parts.join('/')).toBe(`https://host/base/artifacts/srv%20%C3%A9/${file.fileId}/a.txt`);
+    const deps = (url.origin + url.pathname).split('/');
+    const [session = ''] = deps.splice(-3, 1);
+    expect(deps.join('/')).toBe(`https://host/base/artifacts/srv%20%C3%A9/${file.fileId}/a.txt`);
     expect(openSession('secret', session)).toBe(file.sessionId);
     expect(url.searchParams.get('mcp_artifact_exp')).toBe(String(exp));
     const claim = { serverId: 'srv é', sessionId: file.sessionId, artifactId: file.fileId, filename: 'a.txt' };
@@ -32,7 +32,7 @@ test('a download URL does not tell the session', async () => {
   expect(urls[0]).not.toBe(urls[1]);
 });
 
-test('where the bytes have a second home, the URL leads there', async () => {
+test('where the bytes have object storage, the URL leads there', async () => {
   const asked: unknown[] = [];
   const url = async (one: object, options: object): Promise<string> => {
     asked.push(one, options);

@@ -1,5 +1,5 @@
-import type { FileStore } from '../files/file-store.ts';
-import { downloadQuery, sealSession } from '../files/signed-url.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import { downloadQuery, sealSession } from '../files/urls/signed-url.ts';
 import type { FileRecord } from '../state/file-records.ts';
 
 export interface DownloadUrlOptions {
@@ -22,7 +22,7 @@ export async function downloadUrl(
   if (direct !== undefined) return direct;
   const { serverId, sessionId, fileId: artifactId, filename } = file;
   const exp = Math.floor(now / 1000) + ttlSeconds;
-  const parts = [serverId, sealSession(secret, sessionId), artifactId, filename];
-  const path = parts.map((part) => encodeURIComponent(part)).join('/');
+  const deps = [serverId, sealSession(secret, sessionId), artifactId, filename];
+  const path = deps.map((part) => encodeURIComponent(part)).join('/');
   return `${base}/artifacts/${path}?${downloadQuery(secret, { serverId, sessionId, artifactId, filename, exp })}`;
 }

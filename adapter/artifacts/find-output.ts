@@ -1,7 +1,7 @@
 import { posix } from 'node:path';
 
-import type { FileStage } from '../files/file-stage.ts';
-import { type FilePlace, FileRefused, type OpenedFile } from '../files/places.ts';
+import type { StagingArea } from '../files/disk/staging-area.ts';
+import { type FileKey, FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
 import { type EmbeddedOutput, embeddedOutput } from './embedded-output.ts';
 import { type LocateOutput, pathsIn, type ToolResult } from './locate-output.ts';
 
@@ -14,7 +14,7 @@ export type FoundOutput =
   | { readonly kind: 'embedded'; readonly output: EmbeddedOutput };
 
 export interface OutputSearch {
-  readonly stage: Pick<FileStage, 'open' | 'openOutput' | 'filesIn' | 'pathOf'>;
+  readonly stage: Pick<StagingArea, 'open' | 'openOutput' | 'filesIn' | 'pathOf'>;
   readonly locate: LocateOutput;
   readonly mode: 'structured' | 'regex' | 'embedded' | 'none';
 }
@@ -26,7 +26,7 @@ export interface OutputSearch {
  */
 export async function findOutput(
   search: OutputSearch,
-  place: FilePlace,
+  place: FileKey,
   wasGiven: boolean,
   result: ToolResult,
 ): Promise<FoundOutput | undefined> {
@@ -49,11 +49,7 @@ export async function findOutput(
   return beside(search, place);
 }
 
-async function named(
-  search: OutputSearch,
-  place: FilePlace,
-  paths: readonly string[],
-): Promise<FoundOutput | undefined> {
+async function named(search: OutputSearch, place: FileKey, paths: readonly string[]): Promise<FoundOutput | undefined> {
   const folder = posix.dirname(search.stage.pathOf(place));
   for (const path of paths) {
     const file = await unlessRefused(() => search.stage.openOutput(path, place.sessionId, place.serverId));
@@ -66,7 +62,7 @@ async function named(
 }
 
 /** A tool may have chosen another extension, or another name. */
-async function beside({ stage }: OutputSearch, place: FilePlace): Promise<FoundOutput | undefined> {
+async function beside({ stage }: OutputSearch, place: FileKey): Promise<FoundOutput | undefined> {
   const stem = stemOf(place.filename);
   const names = await stage.filesIn(place);
   for (const filename of names.toSorted((a, b) => Number(stemOf(b) === stem) - Number(stemOf(a) === stem))) {

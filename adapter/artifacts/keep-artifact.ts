@@ -1,13 +1,13 @@
 import { posix } from 'node:path';
 
 import { AdapterError } from '../errors.ts';
-import type { FileStage } from '../files/file-stage.ts';
-import type { FileStore } from '../files/file-store.ts';
-import type { Locks } from '../files/locks.ts';
-import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/media-type.ts';
-import { safeFilename } from '../files/paths.ts';
-import { type FilePlace, FileRefused } from '../files/places.ts';
-import type { Quotas } from '../files/quotas.ts';
+import type { StagingArea } from '../files/disk/staging-area.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import type { Locks } from '../files/locks/locks.ts';
+import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/keys/media-type.ts';
+import { safeFilename } from '../files/keys/paths.ts';
+import { type FileKey, FileRefused } from '../files/keys/file-key.ts';
+import type { Quotas } from '../files/store/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { FoundOutput } from './find-output.ts';
 
@@ -91,7 +91,7 @@ async function startOf(found: FoundOutput): Promise<Uint8Array> {
 const isLastingName = (name: string): boolean => posix.extname(name) !== '' && safeFilename(name, NAMELESS) === name;
 
 /** The better name, or the one that the file has where that is taken. */
-async function renamed(stage: FileStage, place: FilePlace, better: string): Promise<string> {
+async function renamed(stage: StagingArea, place: FileKey, better: string): Promise<string> {
   if (place.filename === better) return better;
   try {
     await stage.rename(place, better);

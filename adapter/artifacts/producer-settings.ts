@@ -1,8 +1,8 @@
 import type { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import type { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
-import type { FileStore } from '../files/file-store.ts';
-import type { Locks } from '../files/locks.ts';
-import type { Quotas } from '../files/quotas.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import type { Locks } from '../files/locks/locks.ts';
+import type { Quotas } from '../files/store/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 import type { AdapterError } from '../errors.ts';

@@ -5,7 +5,7 @@ import { RedisStore } from '../state/redis/redis-store.ts';
 import { newSession } from '../state/testing/files.ts';
 import { startRedis, type TestRedis } from '../state/testing/redis-server.ts';
 import { noTelemetry } from '../telemetry/telemetry.ts';
-import { CleanupPass } from './cleanup-pass.ts';
+import { Sweep } from './sweep.ts';
 import { SessionFiles } from '../sessions/session-files.ts';
 
 const MINUTE = 60_000;
@@ -65,13 +65,13 @@ describe('two replicas whose clocks differ by ten minutes', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 10 * MINUTE });
     const b = early ?? (await open());
     const { bytes, stage } = files;
-    const pass = new CleanupPass(
+    const pass = new Sweep(
       {
         store: b,
         sessionFiles: new SessionFiles(b, bytes, () => expect.unreachable()),
         bytes,
         stage,
-        secondHome: undefined,
+        blobStore: undefined,
         telemetry: noTelemetry,
         usable: () => true,
         // What it would do if it did not know that its clock differs.

@@ -14,7 +14,7 @@ import { AdapterError } from '../errors.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { MountAdditions } from '../mount/create-mount.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
-import { inTurns } from '../../lib/stream/in-turns.ts';
+import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { type CallTool, nestedCall } from './nested-call.ts';
 import { toolTimeouts } from '../tools/settings.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
@@ -101,7 +101,7 @@ function discoveryStep(tool: Parameters<typeof answerDiscovery>[0], indexOf: Ind
     needsHome: false,
     async prepare(call) {
       const answering = answerDiscovery(tool, call.request.params['arguments'], await indexOf(call));
-      const { text, isError } = await inTurns(answering);
+      const { text, isError } = await yieldToEventLoop(answering);
       return textResult([text], isError);
     },
   };

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
-import type { ReconcileResult } from '../files/reconcile-storage.ts';
+import type { ReconcileResult } from '../files/reconcile/reconcile-storage.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import {
   type HealthObject,
@@ -11,7 +11,7 @@ import {
   serverHealth,
   unreachedServers,
 } from './health.ts';
-import type { CleanupReport } from '../cleanup/cleanup-pass.ts';
+import type { CleanupReport } from '../cleanup/sweep.ts';
 import type { ResponseSink, UpstreamRequest } from '../exchange/upstream.ts';
 
 const NOW = 1_700_000_000_000;

@@ -1,5 +1,5 @@
-import type { ReconcileResult } from '../files/reconcile-storage.ts';
-import type { CleanupReport } from '../cleanup/cleanup-pass.ts';
+import type { ReconcileResult } from '../files/reconcile/reconcile-storage.ts';
+import type { CleanupReport } from '../cleanup/sweep.ts';
 import type { FileTotals } from '../state/file-records.ts';
 import type { StateCounts } from '../state/state-store.ts';
 import type { StartupHealth } from '../upstream/startup-wait.ts';

@@ -362,7 +362,7 @@ describe('telemetry is told', () => {
   });
 });
 
-describe('where the bytes have a second home', () => {
+describe('where the bytes have object storage', () => {
   const url = async (one: { filename: string }, { as }: { as: string }): Promise<string> =>
     `https://bucket.example/${one.filename}?${as}`;
 

@@ -2,12 +2,12 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 import { AdapterError } from '../errors.ts';
 import { streamAnswer } from '../exchange/stream-answer.ts';
-import { contentDisposition } from '../files/content-disposition.ts';
-import type { FileStore } from '../files/file-store.ts';
-import { contentType } from '../files/media-type.ts';
-import { isId } from '../files/paths.ts';
-import { FileRefused, type OpenedFile } from '../files/places.ts';
-import { openSession, type Verdict, verifyDownload } from '../files/signed-url.ts';
+import { contentDisposition } from '../files/keys/content-disposition.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import { contentType } from '../files/keys/media-type.ts';
+import { isId } from '../files/keys/paths.ts';
+import { FileRefused, type OpenedFile } from '../files/keys/file-key.ts';
+import { openSession, type Verdict, verifyDownload } from '../files/urls/signed-url.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import { downloadFailure } from '../telemetry/outcome-labels.ts';
@@ -22,7 +22,7 @@ export interface ArtifactRouteOptions {
   readonly secret: string;
   /** `artifacts.ttl_seconds`, in milliseconds. */
   readonly ttlMs: number | null;
-  /** How long the URL of a second home is valid to which a client is sent. */
+  /** How long the URL of object storage is valid to which a client is sent. */
   readonly redirectTtlSeconds: number;
   readonly sessions: Pick<SessionRegistry, 'find'>;
   readonly records: Pick<FileRecords, 'find' | 'use' | 'now'>;

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 import type { AdapterError } from '../errors.ts';
-import { MAX_FILES } from '../files/upload-form.ts';
+import { MAX_FILES } from '../files/uploads/upload-form.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { Html, markup } from './upload-page-html.ts';
 import { uploadPageScript } from './upload-page-script.ts';

@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
 import { AdapterError } from '../errors.ts';
-import { StorageFault } from '../files/places.ts';
+import { StorageFault } from '../files/keys/file-key.ts';
 import { type SessionRecord, StoreUnavailable } from '../state/state-store.ts';
 import {
   file,

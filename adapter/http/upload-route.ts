@@ -1,9 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
 import { AdapterError, type ErrorCode, httpErrorText } from '../errors.ts';
-import { readUploadQuery, uploadQueryProblem, verifyUpload } from '../files/signed-url.ts';
-import { isMultipart } from '../files/upload-form.ts';
-import type { Uploads } from '../files/uploads.ts';
+import { readUploadQuery, uploadQueryProblem, verifyUpload } from '../files/urls/signed-url.ts';
+import { isMultipart } from '../files/uploads/upload-form.ts';
+import type { Uploads } from '../files/uploads/uploads.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { UploadNonces, UploadPermission } from '../state/upload-nonces.ts';

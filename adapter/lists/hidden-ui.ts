@@ -3,7 +3,7 @@ import { type HiddenUi, isUi } from '../catalog/ui-resources.ts';
 import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import type { Message } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
-import { inTurns } from '../../lib/stream/in-turns.ts';
+import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { LISTS } from '../tools/list-of.ts';
 import { listingLimit } from '../tools/listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
@@ -49,7 +49,7 @@ export async function withoutHiddenUi(
   if (!surface.hidesTools) return result;
   const span = locate(result, [LISTS.resources.member]);
   if (span === undefined) return result;
-  const found = await inTurns(uiIn(result, span));
+  const found = await yieldToEventLoop(uiIn(result, span));
   if (found.length === 0) return result;
   const hidden = await hiddenUi(surface, source, record);
   const gone = found.filter(({ uris }) => uris.some((uri) => hidden.has(uri)));

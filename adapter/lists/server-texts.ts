@@ -13,7 +13,7 @@ import { sanitizeDefinition } from '../catalog/sanitization.ts';
 import { type CleaningEvents, eventsOf } from '../catalog/tool-cleaning.ts';
 import { withEscapes } from '../catalog/visible-text.ts';
 import { locate, members, type Span, splice } from '../exchange/json-scan.ts';
-import { inTurns } from '../../lib/stream/in-turns.ts';
+import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 
 /** About what an entry takes up beside its text. */
 const ENTRY_OVERHEAD = 200;
@@ -194,7 +194,7 @@ export class ServerTexts {
     const key = `${kind}\n${hash('sha256', list, 'base64')}`;
     const known = this.#lists.get(key);
     if (known !== undefined) return known;
-    const { entries, isShorter, cleaned } = await inTurns(cleanList(list, kind, this.#options.sanitization));
+    const { entries, isShorter, cleaned } = await yieldToEventLoop(cleanList(list, kind, this.#options.sanitization));
     const hidden = new Set(cleaned.flatMap(({ name, isHidden }) => (isHidden ? [name] : [])));
     const prepared = { list, entries, isShorter, hidden, rows: this.pins ? rowsOf(entries, kind) : '' };
     this.#lists.set(key, prepared);
@@ -237,7 +237,7 @@ export class ServerTexts {
     const span = listIn(kind, all);
     const list = span === undefined ? '[]' : all.slice(span.start, span.end);
     // What is cleaned on the other pages is told when they are shown.
-    const { entries } = await inTurns(cleanList(list, kind, this.#options.sanitization));
+    const { entries } = await yieldToEventLoop(cleanList(list, kind, this.#options.sanitization));
     return first.keep(kind, rowsOf(entries, kind));
   }
 

@@ -2,7 +2,7 @@ import type { Cache, Caches } from '../caches.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Drift, driftBetween, withWarning } from '../catalog/drift.ts';
 import { copied } from '../catalog/prepared-tool.ts';
-import { inTurns } from '../../lib/stream/in-turns.ts';
+import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import type { PreparedList } from './tool-views.ts';
 
 /** About what a drift, and each name in it, takes up beside its texts. */
@@ -43,7 +43,7 @@ export class SessionDrifts {
     const drift = driftOf(pinned, now, whole === list ? now : await whole?.baselineLike(pinned));
     if (drift === undefined) return undefined;
     const shown: (string | undefined)[] = [];
-    await inTurns(this.#despite(drift, list, shown));
+    await yieldToEventLoop(this.#despite(drift, list, shown));
     const copies = this.#hides ? 0 : shown.reduce((sum, text) => sum + (text?.length ?? 0), 0);
     const { changed, added, removed } = drift;
     const names = [...changed.map(({ name }) => name), ...added, ...removed];

@@ -8,7 +8,7 @@ import { cleaningEvents, type CleaningEvents } from '../catalog/tool-cleaning.ts
 import { type ToolView, toolView } from '../catalog/tool-view.ts';
 import { HiddenUi } from '../catalog/ui-resources.ts';
 import { AdapterError } from '../errors.ts';
-import { inTurns } from '../../lib/stream/in-turns.ts';
+import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { MAX_LIST_CHARS, MAX_LIST_TOOLS } from '../limits.ts';
 
 /** About what a tool takes up beside its texts. */
@@ -42,7 +42,7 @@ export class PreparedList {
   /** The same, to be compared with what a session is pinned to. */
   baselineLike(pinned: Pick<Baseline, 'fingerprint'>): Baseline | Promise<Baseline> {
     if (formOf(pinned) === 'current') return this.baseline;
-    return (this.#earlier ??= inTurns(earlierPins(this.view)).then((pins) => baselineOf(pins, 'earlier')));
+    return (this.#earlier ??= yieldToEventLoop(earlierPins(this.view)).then((pins) => baselineOf(pins, 'earlier')));
   }
 
   /** @param shown what a session sees, undefined for what is hidden from it; without it, what anybody may see */
@@ -128,7 +128,7 @@ export class ToolViews {
       }
       return tool;
     });
-    const list = new PreparedList(key, await inTurns(steps));
+    const list = new PreparedList(key, await yieldToEventLoop(steps));
     this.#lists.set(key, list);
     onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked]);
     for (const event of cleaningEvents(added)) onCleaned?.(event, 'tool');

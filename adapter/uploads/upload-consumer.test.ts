@@ -6,8 +6,8 @@ import { pathToFileURL } from 'node:url';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { type FakeUpstream } from '../exchange/testing/fake-upstream.ts';
-import { DiskStage } from '../files/disk-stage.ts';
-import { FileStore } from '../files/file-store.ts';
+import { DiskStagingArea } from '../files/disk/disk-staging-area.ts';
+import { FileStore } from '../files/store/file-store.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
@@ -96,7 +96,13 @@ describe('a tool that takes uploads', () => {
   test('gets the path below the root as it is configured', async () => {
     const root = join(files.root, 'link');
     await symlink(files.root, root);
-    const stage = await DiskStage.open({ root, access: 'group', atomicWrites: true, locatorRoots: [], forbidden: [] });
+    const stage = await DiskStagingArea.open({
+      root,
+      access: 'group',
+      atomicWrites: true,
+      locatorRoots: [],
+      forbidden: [],
+    });
     const file = await files.file(session, 'upload');
     const bytes = new FileStore({
       stage,

@@ -5,9 +5,9 @@ import { guidanceOf } from '../catalog/consumer-guidance.ts';
 import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../path/ending.ts';
-import type { FileStage } from '../files/file-stage.ts';
-import type { FileStore } from '../files/file-store.ts';
-import { FileRefused } from '../files/places.ts';
+import type { StagingArea } from '../files/disk/staging-area.ts';
+import type { FileStore } from '../files/store/file-store.ts';
+import { FileRefused } from '../files/keys/file-key.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import { type FileKey, type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
 import { type FileArguments, fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
@@ -33,7 +33,7 @@ export interface ConsumerOptions {
   /** Name of the tool that tells where to upload; undefined when it is hidden. */
   readonly helper: string | undefined;
   readonly records: Pick<FileRecords, 'use' | 'lease' | 'release' | 'list' | 'now'>;
-  readonly files: Pick<FileStore, 'open' | 'url'> & { readonly stage: Pick<FileStage, 'toolPathOf'> };
+  readonly files: Pick<FileStore, 'open' | 'url'> & { readonly stage: Pick<StagingArea, 'toolPathOf'> };
   readonly schemas: Pick<ToolSchemas, 'of'>;
   /** Whether the caller may use the files of a session. */
   readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;

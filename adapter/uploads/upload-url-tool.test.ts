@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
-import { readUploadQuery, verifyUpload } from '../files/signed-url.ts';
-import { UploadUrls } from '../files/upload-urls.ts';
+import { readUploadQuery, verifyUpload } from '../files/urls/signed-url.ts';
+import { UploadUrls } from '../files/urls/upload-urls.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryStore } from '../state/memory/memory-store.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';

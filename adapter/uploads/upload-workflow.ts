@@ -1,4 +1,4 @@
-import { MAX_FILES } from '../files/upload-form.ts';
+import { MAX_FILES } from '../files/uploads/upload-form.ts';
 
 /** The text of `doc://upload_workflow.md`: how a model gets a file to a tool of this server. */
 export function uploadWorkflow(options: {

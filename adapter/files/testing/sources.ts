@@ -4,9 +4,9 @@ import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FileRecord } from '../../state/file-records.ts';
-import type { OpenedFile } from '../places.ts';
+import type { OpenedFile } from '../keys/file-key.ts';
 
-/** Files in a temporary folder, as what is sent to a second home. */
+/** Files in a temporary folder, as what is sent to object storage. */
 export class Sources implements AsyncDisposable {
   readonly #folder: string;
 

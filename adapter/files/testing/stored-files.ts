@@ -8,14 +8,14 @@ import type { FileKind, FileRecord } from '../../state/file-records.ts';
 import { MemoryStore } from '../../state/memory/memory-store.ts';
 import type { SessionRecord, StateStore } from '../../state/state-store.ts';
 import { noTelemetry, type Telemetry } from '../../telemetry/telemetry.ts';
-import { DiskStage } from '../disk-stage.ts';
-import { FileStore } from '../file-store.ts';
+import { DiskStagingArea } from '../disk/disk-staging-area.ts';
+import { FileStore } from '../store/file-store.ts';
 
 /** Real files in a temporary folder, with their records in a store. */
 export interface StoredFiles extends AsyncDisposable {
   readonly root: string;
   readonly store: StateStore;
-  readonly stage: DiskStage;
+  readonly stage: DiskStagingArea;
   readonly bytes: FileStore;
   /** What telemetry was told of removed files, as `kind reason count`. */
   readonly told: string[];
@@ -34,7 +34,13 @@ export const newId = (): string => randomBytes(16).toString('hex');
 
 export async function storedFiles(store: StateStore = new MemoryStore()): Promise<StoredFiles> {
   const root = await mkdtemp(join(tmpdir(), 'files-'));
-  const stage = await DiskStage.open({ root, access: 'group', atomicWrites: true, locatorRoots: [], forbidden: [] });
+  const stage = await DiskStagingArea.open({
+    root,
+    access: 'group',
+    atomicWrites: true,
+    locatorRoots: [],
+    forbidden: [],
+  });
   const told: string[] = [];
   const telemetry: Telemetry = {
     ...noTelemetry,

@@ -4,11 +4,11 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 
 import { knownError } from '../../errors.ts';
-import { ProcessLocks } from '../../files/process-lock.ts';
-import { Quotas } from '../../files/quotas.ts';
+import { ProcessLocks } from '../../files/locks/process-lock.ts';
+import { Quotas } from '../../files/store/quotas.ts';
 import { storedFiles, type StoredFiles } from '../../files/testing/stored-files.ts';
-import { UploadUrls } from '../../files/upload-urls.ts';
-import { Uploads } from '../../files/uploads.ts';
+import { UploadUrls } from '../../files/urls/upload-urls.ts';
+import { Uploads } from '../../files/uploads/uploads.ts';
 import { SessionRegistry } from '../../sessions/session-registry.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import type { SessionRecord } from '../../state/state-store.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { isUnreconciled, markReconciled, markUnreconciled } from '../../files/reconcile-marker.ts';
+import { isUnreconciled, markReconciled, markUnreconciled } from '../../files/reconcile/reconcile-marker.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { Snapshot } from './snapshot.ts';
 import { SqliteStore } from './sqlite-store.ts';

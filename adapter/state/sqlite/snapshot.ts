@@ -177,14 +177,14 @@ async function replaceContent(database: DatabaseSync, content: Content): Promise
   sessionTable.clear();
   fileTable.clear();
   sessionTable.setLock(UNRECONCILED, mark);
-  await inTurns(sessions, (session) => sessionTable.add(session));
-  await inTurns([...baselines], ([fingerprint, text]) => sessionTable.addBaseline({ fingerprint, text }));
-  await inTurns(files, (record) => fileTable.put({ record, uses: 0 }));
+  await yieldToEventLoop(sessions, (session) => sessionTable.add(session));
+  await yieldToEventLoop([...baselines], ([fingerprint, text]) => sessionTable.addBaseline({ fingerprint, text }));
+  await yieldToEventLoop(files, (record) => fileTable.put({ record, uses: 0 }));
   for (const [name, secret] of secrets) secretTable.add(name, secret);
   database.exec('COMMIT');
 }
 
-async function inTurns<T>(items: readonly T[], add: (item: T) => void): Promise<void> {
+async function yieldToEventLoop<T>(items: readonly T[], add: (item: T) => void): Promise<void> {
   for (const [index, item] of items.entries()) {
     add(item);
     if (index % ROWS_PER_TURN === ROWS_PER_TURN - 1) await nextTurn();

@@ -27,7 +27,7 @@ const isPrefix = (prefix: string): boolean =>
     .split('/')
     .every((part, index, parts) => (part === '' ? index === parts.length - 1 : part !== '.' && part !== '..'));
 
-/** A second home for file bytes: Amazon S3, or a server that speaks its protocol. */
+/** Object storage for file bytes: Amazon S3, or a server that speaks its protocol. */
 const S3 = z.strictObject({
   bucket: trimmedAnd('the name of a bucket', isBucket).describe('Name of the bucket, which must exist.'),
   prefix: text(PREFIX)

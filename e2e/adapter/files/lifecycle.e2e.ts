@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, utimes, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
-import { markUnreconciled } from '../../../adapter/files/reconcile-marker.ts';
+import { markUnreconciled } from '../../../adapter/files/reconcile/reconcile-marker.ts';
 import { sessionRecord } from '../../../adapter/sessions/testing/session-record.ts';
 import { SqliteStore } from '../../../adapter/state/sqlite/sqlite-store.ts';
 import { contentOf, type FileTools, startFileTools } from '../../support/file-tools.ts';

@@ -19,7 +19,10 @@ async function startIssuer(...keys: SampleKey[]) {
   const server = createServer((req, res) => {
     const isKeys = req.url === '/keys';
     if (isKeys) reads += 1;
-    if (issuer.isAway) return res.writeHead(503).end();
+    if (issuer.isAway) {
+      res.writeHead(503).end();
+      return;
+    }
     const jwks = { keys: issuer.keys.map(({ jwk }) => jwk) };
     res.writeHead(isKeys ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(jwks));
   });

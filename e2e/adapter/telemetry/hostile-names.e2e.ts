@@ -110,7 +110,7 @@ async function attack(from: number, count: number, door: Door): Promise<void> {
     (i: number) => `/%68ostile-%0a%22${i}`,
   ];
   const methods = ['GET', 'POST', 'DELETE', 'OPTIONS'] as const;
-  await inTurns(numbers, async (i) => {
+  await yieldToEventLoop(numbers, async (i) => {
     const path = paths[i % paths.length] ?? expect.fail();
     await send(path(i), methods[Math.floor(i / paths.length) % methods.length] ?? 'GET', undefined, i);
     const name = `${MARK}-${i}`;
@@ -130,7 +130,7 @@ async function attack(from: number, count: number, door: Door): Promise<void> {
 }
 
 /** Many at a time. */
-async function inTurns(numbers: readonly number[], work: (i: number) => Promise<void>): Promise<void> {
+async function yieldToEventLoop(numbers: readonly number[], work: (i: number) => Promise<void>): Promise<void> {
   const next = numbers.values();
   await Promise.all(
     Array.from({ length: 10 * CONNECTIONS }, async () => {

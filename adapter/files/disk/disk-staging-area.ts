@@ -1,0 +1,301 @@
+import { constants, existsSync } from 'node:fs';
+import { access as checkAccess, mkdir, realpath } from 'node:fs/promises';
+import { dirname, join, relative, resolve } from 'node:path';
+import type { Storage } from '../../../crds/config/adapter-file/storage.ts';
+import type { FileKind } from '../../state/file-records.ts';
+import { AnchoredFolder, rawName, syncFolders, utf8 } from './anchored-folder.ts';
+import { emptyFolder, removeEmpty, removeEntry } from './anchored-removal.ts';
+import { type DiskCalls, diskCalls } from './disk-calls.ts';
+import { DiskFile } from './disk-file.ts';
+import { onDisk } from './disk-failure.ts';
+import {
+  type FolderOptions,
+  type Item,
+  itemFolder,
+  makeItemFolder,
+  openedFolder,
+  sessionFolder,
+  whileItVanishes,
+} from './disk-folders.ts';
+import { itemsOfServer, regularFiles, stagedItems } from './disk-items.ts';
+import { openFirst, outputFences } from './disk-output.ts';
+import { DiskWriter } from './disk-writer.ts';
+import type { StagingArea, StagedItem } from './staging-area.ts';
+import { outputCandidates } from './output-candidates.ts';
+import { isComponent, isId } from '../keys/paths.ts';
+import { type FileKey, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
+import { sessionsFolder, type Tree, treeCalled, treesOf } from '../keys/storage-layout.ts';
+
+export interface DiskStageOptions {
+  /** `storage.root`; made when it is missing. */
+  readonly root: string;
+  /** `storage.access`: who may read and write what lies there. */
+  readonly access: 'owner' | 'group' | 'all';
+  /** `storage.atomic_writes`. */
+  readonly atomicWrites: boolean;
+  /** `storage.layout`. Default: shared. */
+  readonly layout?: Storage['layout'];
+  /** `storage.artifact_locator_allowed_roots` where the policy allows them, else none. */
+  readonly locatorRoots: readonly string[];
+  /** Files that no tool may name as its output, wherever they lie: the state database. */
+  readonly forbidden: readonly string[];
+  /** Whether /proc/self/fd leads to open files; looked up by default. */
+  readonly anchored?: boolean;
+  /** How it takes steps of requests; for the disk that it finds there by default. */
+  readonly calls?: DiskCalls;
+}
+
+const PERMISSIONS = {
+  owner: { folder: 0o700, file: 0o600 },
+  group: { folder: 0o770, file: 0o660 },
+  all: { folder: 0o777, file: 0o666 },
+} as const;
+
+/** A tool may fill its folder with any number of files; nobody looks at more of them. */
+const MOST_FILES = 1_000;
+
+interface DiskWays {
+  readonly anchored: boolean;
+  readonly calls: DiskCalls;
+}
+
+/** The stage as a folder of this machine, local or shared (NFS, CephFS, …). */
+export class DiskStagingArea implements StagingArea {
+  readonly #root: string;
+  readonly #options: DiskStageOptions;
+  readonly #folders: FolderOptions;
+  readonly #anchored: boolean;
+  readonly #calls: DiskCalls;
+
+  private constructor(root: string, options: DiskStageOptions, { anchored, calls }: DiskWays) {
+    this.#root = root;
+    this.#options = options;
+    this.#anchored = anchored;
+    this.#calls = calls;
+    const permissions = PERMISSIONS[options.access].folder;
+    this.#folders = { root, permissions, anchored, calls, synced: options.atomicWrites };
+  }
+
+  static async open(options: DiskStageOptions): Promise<DiskStagingArea> {
+    const root = await onDisk(options.root, async () => {
+      await mkdir(options.root, { recursive: true });
+      await checkAccess(options.root, constants.R_OK | constants.W_OK | constants.X_OK);
+      return realpath(options.root);
+    });
+    const calls = options.calls ?? (await onDisk(root, () => diskCalls(root)));
+    return new DiskStagingArea(root, options, { anchored: options.anchored ?? hasDescriptorPaths(), calls });
+  }
+
+  pathOf(place: FileKey): string {
+    return pathBelow(this.#root, place, this.#trees(place)[0]);
+  }
+
+  pathsOf(place: FileKey): string[] {
+    return this.#trees(place).map((tree) => pathBelow(this.#root, place, tree));
+  }
+
+  toolPathOf(path: string): string {
+    return join(resolve(this.#options.root), relative(this.#root, path));
+  }
+
+  async prepare(place: FileKey): Promise<string> {
+    const path = this.toolPathOf(this.pathOf(place));
+    const { folder, session } = await makeItemFolder(place, this.#trees(place)[0], this.#folders);
+    folder.close();
+    session.close();
+    return path;
+  }
+
+  async create(place: FileKey, options?: { readonly atomic: true }): Promise<FileWriter> {
+    const path = this.pathOf(place);
+    const { atomicWrites, access } = this.#options;
+    return whileItVanishes(dirname(path), async () => {
+      const folders = await makeItemFolder(place, this.#trees(place)[0], this.#folders);
+      return DiskWriter.create(folders, rawName(place.filename), {
+        permissions: PERMISSIONS[access].file,
+        atomic: options?.atomic ?? atomicWrites,
+        anchored: this.#anchored,
+        calls: this.#calls,
+      });
+    });
+  }
+
+  async open(place: FileKey): Promise<OpenedFile> {
+    let missing: unknown;
+    for (const path of this.pathsOf(place)) {
+      try {
+        return await DiskFile.open(path, this.#anchored, this.#calls);
+      } catch (error) {
+        if (!(error instanceof FileRefused && error.reason === 'missing')) throw error;
+        missing ??= error;
+      }
+    }
+    throw missing;
+  }
+
+  async openOutput(path: string, sessionId: string, serverId?: string): Promise<OpenedFile> {
+    if (!isId(sessionId)) throw new FileRefused('outside', 'the session id is none');
+    const candidates = outputCandidates(path, { sessionId, serverId }, await outputFences(this.#root, this.#options));
+    return openFirst(candidates, this.#anchored);
+  }
+
+  async filesIn(item: Item): Promise<string[]> {
+    checkItem(item);
+    const found: { name: string; modifiedAt: number }[] = [];
+    for (const tree of this.#trees(item)) {
+      await this.#in(itemFolder(this.#root, item, tree), async (folder) => {
+        for await (const file of regularFiles(folder)) if (found.push(file) === MOST_FILES) break;
+      });
+      if (found.length > 0) break;
+    }
+    return found.sort((a, b) => b.modifiedAt - a.modifiedAt).map(({ name }) => name);
+  }
+
+  async rename(place: FileKey, filename: string): Promise<void> {
+    this.pathOf(place);
+    this.pathOf({ ...place, filename });
+    using folder = await AnchoredFolder.open(dirname(this.pathOf(place)), this.#anchored);
+    if ((await folder.stats(rawName(filename))) !== undefined) {
+      throw new FileRefused('changed', `${folder.path} has a file ${filename} already`);
+    }
+    await folder.rename(rawName(place.filename), rawName(filename));
+  }
+
+  async keepOnly(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
+    const name = rawName(place.filename);
+    const there = await openedFolder(dirname(this.pathOf(place)), this.#anchored, this.#calls);
+    if (there === undefined) return;
+    using folder = there;
+    // The file and all folders at once: file systems with a journal write it once for all of them.
+    const syncs = this.#options.atomicWrites ? [this.#syncFile(place, opened), this.#syncAbove(folder)] : [];
+    const results = await Promise.allSettled([this.#emptied(folder, name), ...syncs]);
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+
+  async removeItem(item: Item): Promise<void> {
+    checkItem(item);
+    const folders = this.#trees(item).map((tree) => sessionFolder(this.#root, item, tree));
+    await this.#inEach(folders, (session) => removeEntry(session, item.fileId));
+  }
+
+  async removeSession(sessionId: string, serverId?: string): Promise<void> {
+    if (!isId(sessionId)) throw new FileRefused('outside', 'the session id is none');
+    const folders = (['upload', 'artifact'] as const).flatMap((kind) =>
+      this.#trees({ serverId }).map((tree) => sessionsFolder(this.#root, kind, tree)),
+    );
+    await this.#inEach(folders, (sessions) => removeEntry(sessions, sessionId));
+  }
+
+  async *items(kind: FileKind, signal: AbortSignal): AsyncGenerator<StagedItem> {
+    for (const tree of await this.#treesThere(kind)) {
+      const path = sessionsFolder(this.#root, kind, tree);
+      if (tree === null) {
+        const sessions = await openedFolder(path, this.#anchored);
+        if (sessions === undefined) continue;
+        using opened = sessions;
+        yield* stagedItems(opened, { kind }, signal);
+      } else yield* itemsOfServer(() => openedFolder(path, this.#anchored), { kind, serverId: tree }, signal);
+    }
+  }
+
+  async removeStray(item: StagedItem): Promise<void> {
+    const { kind, sessionId, entry } = item;
+    await this.#in(sessionsFolder(this.#root, kind, item.serverId ?? null), async (sessions) => {
+      if (entry === null) return removeEmpty(sessions, sessionId);
+      const session = await openedIn(sessions, sessionId);
+      if (session === undefined) return;
+      using opened = session;
+      await removeEntry(opened, entry);
+    });
+  }
+
+  async removeTemporary(item: StagedItem, olderThan: number): Promise<number> {
+    const { kind, sessionId, fileId, temporary } = item;
+    let removed = 0;
+    if (fileId === null) return removed;
+    await this.#in(itemFolder(this.#root, { kind, sessionId, fileId }, item.serverId ?? null), async (folder) => {
+      for (const name of temporary) {
+        const stats = await folder.stats(name);
+        if (stats === undefined || stats.mtimeMs >= olderThan) continue;
+        await removeEntry(folder, name);
+        removed += 1;
+      }
+    });
+    return removed;
+  }
+
+  async #emptied(folder: AnchoredFolder, except: string): Promise<void> {
+    await emptyFolder(folder, except);
+    if (this.#options.atomicWrites) await folder.sync();
+  }
+
+  async #syncFile(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void> {
+    if (opened !== undefined) return opened.sync();
+    await using file = await this.open(place);
+    await file.sync();
+  }
+
+  #syncAbove(folder: AnchoredFolder): Promise<void> {
+    const session = dirname(folder.path);
+    return syncFolders([session, dirname(session)], this.#anchored, this.#calls);
+  }
+
+  /** Works in a folder; does nothing when there is none. */
+  async #in(path: string, work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
+    const folder = await openedFolder(path, this.#anchored);
+    if (folder === undefined) return;
+    using opened = folder;
+    await work(opened);
+  }
+
+  /** In all of them, whatever fails in some; then the first failure counts. */
+  async #inEach(paths: readonly string[], work: (folder: AnchoredFolder) => Promise<void>): Promise<void> {
+    const failures: unknown[] = [];
+    for (const path of paths) {
+      try {
+        await this.#in(path, work);
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw failures[0];
+  }
+
+  #trees({ serverId }: Pick<FileKey, 'serverId'>): readonly [Tree, ...Tree[]] {
+    return treesOf(this.#options.layout ?? 'shared', serverId);
+  }
+
+  /** Those that the folder of a kind holds, whatever the layout is now and which servers there are. */
+  async #treesThere(kind: FileKind): Promise<Tree[]> {
+    const trees: Tree[] = [];
+    await this.#in(join(this.#root, `${kind}s`), async (folder) => {
+      for await (const { name } of folder.entries()) {
+        const tree = treeCalled(utf8(name));
+        if (tree !== undefined) trees.push(tree);
+      }
+    });
+    return trees;
+  }
+}
+
+/** Linux only: elsewhere, paths of that name are copies of descriptors and lead into no folder. */
+const hasDescriptorPaths = (): boolean => process.platform === 'linux' && existsSync('/proc/self/fd');
+
+function pathBelow(root: string, place: FileKey, tree: Tree): string {
+  checkItem(place);
+  if (!isComponent(place.filename)) throw new FileRefused('outside', 'the file name is none');
+  return join(itemFolder(root, place, tree), place.filename);
+}
+
+function checkItem({ sessionId, fileId }: Item): void {
+  if (!isId(sessionId) || !isId(fileId)) throw new FileRefused('outside', 'an id is none');
+}
+
+async function openedIn(folder: AnchoredFolder, name: string): Promise<AnchoredFolder | undefined> {
+  try {
+    return await folder.openFolder(name);
+  } catch (error) {
+    if (error instanceof FileRefused) return undefined;
+    throw error;
+  }
+}
