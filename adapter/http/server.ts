@@ -146,7 +146,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
     };
     const unknown = (error: unknown): void => {
       const refusal = knownError(error);
-      const challenge = identification.challenge(refusal, request, server);
+      // What is signed, or open to everybody, needs no other credentials.
+      const isMount = options.isMount(pathOf(request));
+      const challenge = isMount ? identification.challenge(refusal, request, server) : undefined;
       if (challenge !== undefined) raw.setHeader('www-authenticate', challenge);
       refuse(request, refusal);
     };

@@ -203,6 +203,16 @@ describe('the keys of the issuer', () => {
     });
   });
 
+  test('that are unknown are told apart from an issuer that is away, as long as it is', async () => {
+    await identify(await signed(key));
+    issuer.isAway = true;
+    for (const sub of ['a', 'b', 'c']) {
+      // oxlint-disable-next-line no-await-in-loop -- the second one is not asked about
+      await expect(identify(await signed(unknown, { sub }))).rejects.toMatchObject({ name: 'IssuerUnavailable' });
+    }
+    expect(issuer.asked.filter((url) => url.endsWith('/oauth-authorization-server/realms/mcp'))).toHaveLength(2);
+  });
+
   test('are asked for again five seconds after the issuer was away, and no sooner', async () => {
     issuer.isAway = true;
     const token = await signed(key);
@@ -254,6 +264,16 @@ describe('a token that is no JWT', () => {
     await expect(identify('unknown')).rejects.toThrow();
     await expect(identify('unknown')).rejects.toThrow();
     expect(issuer.asked).toHaveLength(1);
+  });
+
+  test('T17: a flood of them displaces no token that is known', async () => {
+    issuer.tokens.set('opaque', { active: true, aud: AUDIENCE, sub: 'anna' });
+    await identify('opaque');
+    for (let index = 0; index < 10_100; index += 1) {
+      // oxlint-disable-next-line no-await-in-loop -- only so many may be asked about at once
+      await identify(`made-up-${index}`).catch(() => undefined);
+    }
+    expect(tokens.identity('opaque')).toMatchObject({ name: 'user:anna' });
   });
 
   test('T17: many of them at once wait for no more than 32 answers', async () => {

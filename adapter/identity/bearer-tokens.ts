@@ -13,15 +13,17 @@ const SKEW_SECONDS = 60;
 const TYPES: ReadonlySet<string> = new Set(['jwt', 'at+jwt', 'application/at+jwt']);
 /** Three texts of base64url parted by dots (RFC 7515, section 7.1). */
 const JWS = /^[\w-]+\.[\w-]+\.[\w-]*$/;
-const KEPT = 10_000;
+/** Bytes of the tokens that are kept, for which their claims stand. */
+const KEPT_BYTES = 8 << 20;
+const MAX_REFUSED = 10_000;
 const INTROSPECTED_MS = 60_000;
 /** What the issuer does not know is asked again that soon at the earliest. */
 const REFUSED_MS = 10_000;
 const MAX_QUESTIONS = 32;
 
-/** A verified token, and until when it proves something; or that it does not. */
+/** A verified token, and until when it proves something. */
 interface Verified {
-  readonly identity: Identity | undefined;
+  readonly identity: Identity;
   /** Milliseconds since 1970. */
   readonly until: number;
 }
@@ -43,7 +45,9 @@ export class BearerTokens {
   readonly #options: BearerTokensOptions;
   readonly #audiences: string[];
   readonly #now: () => number;
-  readonly #verified = new LRUCache<string, Verified>({ max: KEPT });
+  readonly #verified = new LRUCache<string, Verified>({ maxSize: KEPT_BYTES });
+  /** Digests of what the issuer does not know, and until when: apart, so that a flood of them displaces nothing. */
+  readonly #refused = new LRUCache<string, number>({ max: MAX_REFUSED });
   readonly #asked = new Map<string, Promise<Verified>>();
 
   constructor(options: BearerTokensOptions) {
@@ -57,17 +61,13 @@ export class BearerTokens {
   identity(token: string): Identity | Promise<Identity> {
     const digest = hash('sha256', token, 'base64');
     const kept = this.#verified.get(digest);
-    if (kept !== undefined && this.#now() < kept.until) {
-      if (kept.identity !== undefined) return kept.identity;
-      throw inactive();
-    }
+    if (kept !== undefined && this.#now() < kept.until) return kept.identity;
     return this.#verify(token, digest);
   }
 
   async #verify(token: string, digest: string): Promise<Identity> {
     const verified = JWS.test(token) ? await this.#verifyJwt(token) : await this.#ask(token, digest);
-    this.#verified.set(digest, verified);
-    if (verified.identity === undefined) throw inactive();
+    this.#verified.set(digest, verified, { size: token.length });
     return verified.identity;
   }
 
@@ -97,15 +97,20 @@ export class BearerTokens {
   #ask(token: string, digest: string): Promise<Verified> {
     const asked = this.#asked.get(digest);
     if (asked !== undefined) return asked;
+    if (this.#now() < (this.#refused.get(digest) ?? 0)) throw inactive();
     const { introspection } = this.#options.oauth;
     if (introspection === null) throw new InvalidToken('the token is no JWT');
     if (this.#asked.size >= MAX_QUESTIONS) throw new IssuerUnavailable('too many tokens are being asked about');
-    const answer = this.#introspect(token, introspection).finally(() => this.#asked.delete(digest));
+    const answer = this.#introspect(token, digest, introspection).finally(() => this.#asked.delete(digest));
     this.#asked.set(digest, answer);
     return answer;
   }
 
-  async #introspect(token: string, introspection: NonNullable<OAuth['introspection']>): Promise<Verified> {
+  async #introspect(
+    token: string,
+    digest: string,
+    introspection: NonNullable<OAuth['introspection']>,
+  ): Promise<Verified> {
     const { endpoint, client_id: id, client_secret: secret } = introspection;
     const { issuer } = this.#options.oauth;
     const answer = await this.#options.client.post(endpoint, { token, token_type_hint: 'access_token' }, [id, secret]);
@@ -119,7 +124,10 @@ export class BearerTokens {
       audiences.some((one) => this.#audiences.includes(one as string)) &&
       (exp === undefined || (typeof exp === 'number' && exp + SKEW_SECONDS > seconds)) &&
       (nbf === undefined || (typeof nbf === 'number' && nbf - SKEW_SECONDS <= seconds));
-    if (!isGood) return { identity: undefined, until: this.#now() + REFUSED_MS };
+    if (!isGood) {
+      this.#refused.set(digest, this.#now() + REFUSED_MS);
+      throw inactive();
+    }
     return this.#trusted(answer, INTROSPECTED_MS);
   }
 

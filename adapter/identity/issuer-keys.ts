@@ -65,7 +65,9 @@ export class IssuerKeys {
       return await (this.#keys as LocalJWKSet)(header, token);
     } catch (error) {
       if (!(error instanceof errors.JWKSNoMatchingKey)) throw error;
-      if (this.#reading === undefined && this.#now() - this.#unknown < UNKNOWN_KEY_MS) throw unknownKey(error);
+      if (this.#reading === undefined && this.#now() - this.#unknown < UNKNOWN_KEY_MS) {
+        throw this.#failure ?? unknownKey(error);
+      }
       if (this.#reading === undefined) this.#unknown = this.#now();
       await this.load();
       return (this.#keys as LocalJWKSet)(header, token);

@@ -39,6 +39,7 @@ Each knows only those above it; \`folders.test.ts\` holds the order. \`app.ts\` 
 | Folder | What stands there |
 | --- | --- |
 | \`exchange/\` | messages and bytes: JSON, events, headers, what an upstream is |
+| \`identity/\` | who is calling: tokens, issuers and their keys |
 | \`catalog/\` | definitions as models may see them: cleaned, shortened, compared; all pure |
 | \`telemetry/\` | logs, metrics, traces, the audit log |
 | \`state/\` | what replicas share: memory, SQLite, Redis |

@@ -170,6 +170,7 @@ describe('an authorization server before two replicas', { timeout: 60_000 }, () 
   test('the mount is described to everybody, pages of any origin too', async () => {
     const answer = await fetch(metadata(), { headers: { origin: 'https://inspector.example' } });
     expect([answer.status, answer.headers.get('access-control-allow-origin')]).toEqual([200, '*']);
+    expect(answer.headers.get('www-authenticate')).toBeNull();
     expect(await answer.json()).toEqual({
       resource: mount,
       authorization_servers: [provider.issuer],
