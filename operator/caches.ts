@@ -1,9 +1,9 @@
-import { leanChild, leanPod, leanResource } from './lean.ts';
-import { ADAPTER_LABEL } from './mcp-adapter/labels.ts';
-import { OptionalCache } from './optional-cache.ts';
-import type { KubernetesApi, KubernetesObject, Resource } from './runtime/kubernetes.ts';
-import type { Namespaces } from './runtime/namespaces.ts';
-import type { ReflectorOptions } from './runtime/reflector.ts';
+import { leanChild, leanPod, leanResource } from './strip-fields.ts';
+import { ADAPTER_LABEL } from './mcp-adapter/config/labels.ts';
+import { OptionalCache } from './cache/optional-cache.ts';
+import type { KubernetesApi, KubernetesObject, Resource } from './kubernetes/kubernetes.ts';
+import type { Namespaces } from './cache/namespaces.ts';
+import type { ReflectorOptions } from './cache/reflector.ts';
 import {
   API_SCRAPE_SOURCES,
   AUTOSCALERS,
@@ -19,11 +19,11 @@ import {
   SERVICE_MONITORS,
   SERVICES,
   STORAGE_CLAIMS,
-} from './runtime/resources.ts';
-import { ScopedReflector } from './runtime/scoped-reflector.ts';
-import { SharedTexts } from './runtime/shared-texts.ts';
-import type { WatchedCache } from './runtime/watched-cache.ts';
-import { GROUP_LABEL } from './scrape-group/names.ts';
+} from './kubernetes/resources.ts';
+import { ScopedReflector } from './cache/scoped-reflector.ts';
+import { SharedTexts } from './cache/shared-texts.ts';
+import type { WatchedCache } from './cache/watched-cache.ts';
+import { GROUP_LABEL } from './scrape-group/group/names.ts';
 
 /** Objects of one kind that carry the operator's label, indexed by the labels of adapters and scrape groups. */
 export interface ChildCache {

@@ -57,7 +57,7 @@ async function run(args: readonly string[]): Promise<number> {
 
   const { createOperator } = await import('./app.ts');
   const { createLogger } = await import('./logger.ts');
-  const { loadCredentials } = await import('./runtime/load-credentials.ts');
+  const { loadCredentials } = await import('./kubernetes/load-credentials.ts');
   const log = createLogger(options.logLevel);
   // Without it, V8 keeps twice as much memory as thousands of resources take, also when there is nothing to do.
   setFlagsFromString('--memory-saver-mode');

@@ -1,15 +1,15 @@
-import type { PodHearing } from '../pods/hear-pods.ts';
-import type { Permissions } from '../pods/permissions.ts';
-import type { Computing } from '../pods/task.ts';
-import type { Applier } from '../runtime/apply.ts';
-import type { EventRecorder } from '../runtime/events.ts';
-import type { Resource } from '../runtime/kubernetes.ts';
-import type { Lookup } from '../runtime/lookup.ts';
-import type { Cache } from '../runtime/reconciler.ts';
-import type { StatusWriter } from '../runtime/status.ts';
-import type { BuildContext } from './build-context.ts';
-import type { Greeter } from './greeter.ts';
-import type { PodHealth } from './pod-health.ts';
+import type { PodHearing } from '../health/pod-health-cache.ts';
+import type { Permissions } from '../validation/permissions.ts';
+import type { Computing } from '../tasks/task.ts';
+import type { Applier } from '../apply/applier.ts';
+import type { EventRecorder } from '../status/events.ts';
+import type { Resource } from '../kubernetes/kubernetes.ts';
+import type { Lookup } from '../cache/ttl-cache.ts';
+import type { Cache } from '../kubernetes/reconciler.ts';
+import type { StatusWriter } from '../status/status-writer.ts';
+import type { BuildContext } from './build/build-context.ts';
+import type { Greeter } from './health/handshake-prober.ts';
+import type { PodHealth } from './health/pod-health.ts';
 
 /** Everything outside that a reconcile of a McpAdapter reads and writes. */
 export interface Cluster {

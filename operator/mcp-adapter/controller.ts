@@ -1,21 +1,21 @@
-import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
-import { PodClient } from '../pods/ask-pods.ts';
+import { type ControllerParts, FIELD_MANAGER } from '../controller-deps.ts';
+import { PodClient } from '../health/pod-client.ts';
 import { EXACT_FIELDS } from '../pods/exact-fields.ts';
-import { PodHearing } from '../pods/hear-pods.ts';
-import { Applier } from '../runtime/apply.ts';
-import { Controller } from '../runtime/controller.ts';
-import { Inquiries } from '../runtime/inquiries.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { Lookup } from '../runtime/lookup.ts';
-import { keyOf } from '../runtime/object-store.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
-import { StatusWriter } from '../runtime/status.ts';
+import { PodHearing } from '../health/pod-health-cache.ts';
+import { Applier } from '../apply/applier.ts';
+import { Controller } from '../controllers/controller.ts';
+import { Inquiries } from '../controllers/probe-pool.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { Lookup } from '../cache/ttl-cache.ts';
+import { keyOf } from '../cache/object-store.ts';
+import type { Key } from '../kubernetes/reconciler.ts';
+import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
+import { StatusWriter } from '../status/status-writer.ts';
 import type { Cluster } from './cluster.ts';
-import { Greeter } from './greeter.ts';
-import { createHandshake } from './handshake.ts';
-import { ADAPTER_LABEL } from './labels.ts';
-import { ADAPTER_HEALTH } from './pod-health.ts';
+import { Greeter } from './health/handshake-prober.ts';
+import { createHandshake } from './health/handshake.ts';
+import { ADAPTER_LABEL } from './config/labels.ts';
+import { ADAPTER_HEALTH } from './health/pod-health.ts';
 import { reconcile } from './reconcile.ts';
 
 /** Most of a reconcile's time is waiting for the API server. */

@@ -1,13 +1,13 @@
-import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
-import type { Existing, Family } from '../runtime/apply.ts';
-import { type Ownership, standing } from '../runtime/ownership.ts';
-import { textAt } from '../runtime/raw.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { HTTP_ROUTES, SERVICE_MONITORS } from '../runtime/resources.ts';
-import type { Served } from './check.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
+import type { Existing, Family } from '../apply/applier.ts';
+import { type Ownership, standing } from '../apply/ownership.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
+import type { Key } from '../kubernetes/reconciler.ts';
+import { HTTP_ROUTES, SERVICE_MONITORS } from '../kubernetes/resources.ts';
+import type { Served } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
-import { ADAPTER_LABEL } from './labels.ts';
-import type { PodHealth } from './pod-health.ts';
+import { ADAPTER_LABEL } from './config/labels.ts';
+import type { PodHealth } from './health/pod-health.ts';
 
 /** A McpAdapter and what there is of it. */
 export interface Observed {

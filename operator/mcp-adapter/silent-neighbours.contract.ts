@@ -2,9 +2,9 @@ import { createServer as createHttpServer } from 'node:http';
 import { type Server, type Socket, createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { MCP_ADAPTERS } from '../runtime/resources.ts';
-import { type RealApi, startRealApi } from '../runtime/testing/real-api.ts';
-import { type Running, eventually, installCrds, resourceIn, startController } from './testing/harness.ts';
+import { MCP_ADAPTERS } from '../kubernetes/resources.ts';
+import { type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';
+import { type Running, eventually, installCrds, resourceIn, startController } from './testing/test-controller.ts';
 
 const NEIGHBOURS = 200;
 const CHANGES = 40;

@@ -1,15 +1,15 @@
 /** What is decided from a McpAdapter alone, as tasks for any thread. */
 import type { Problem } from '../../crds/config/load/problem.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import type { Permissions } from '../pods/permissions.ts';
-import type { Task } from '../pods/task.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { type Child, build } from './build.ts';
-import type { BuildContext } from './build-context.ts';
-import { type RefusalReason, type Served, check } from './check.ts';
-import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
-import { warningsOf } from './warnings.ts';
+import type { Permissions } from '../validation/permissions.ts';
+import type { Task } from '../tasks/task.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import type { Key } from '../kubernetes/reconciler.ts';
+import { type Child, build } from './build/build.ts';
+import type { BuildContext } from './build/build-context.ts';
+import { type RefusalReason, type Served, check } from './check/check.ts';
+import { type EffectiveConfig, effectiveConfig } from './config/effective-config.ts';
+import { warningsOf } from './check/warnings.ts';
 
 export interface CheckQuestion {
   readonly resource: KubernetesObject;

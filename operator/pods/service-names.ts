@@ -1,6 +1,6 @@
 /** Which Service of the cluster a host name means. */
 import { valueAt } from '../../lib/json/tree.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 
 /** RFC 1123. What is none names nothing in a cluster. */
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;

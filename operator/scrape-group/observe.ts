@@ -1,16 +1,16 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import type { Existing } from '../runtime/apply.ts';
-import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
-import { type Ownership, standing } from '../runtime/ownership.ts';
-import { textAt } from '../runtime/raw.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
+import type { Existing } from '../apply/applier.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
+import { type Ownership, standing } from '../apply/ownership.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
+import type { Key } from '../kubernetes/reconciler.ts';
+import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 import type { Cluster } from './cluster.ts';
-import { groupNameOf } from './group.ts';
-import type { ScraperHealth } from './health.ts';
-import { GROUP_LABEL, SHARD_LABEL, configMapName, shardName } from './names.ts';
-import { ownerReferences } from './owners.ts';
-import { type Running, runningFrom } from './running.ts';
+import { groupNameOf } from './group/group.ts';
+import type { ScraperHealth } from './status/health.ts';
+import { GROUP_LABEL, SHARD_LABEL, configMapName, shardName } from './group/names.ts';
+import { ownerReferences } from './group/owners.ts';
+import { type Running, runningFrom } from './group/running.ts';
 
 /** A group and what there is of it. */
 export interface Observed {

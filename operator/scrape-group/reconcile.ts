@@ -1,21 +1,21 @@
-import { contestsOf } from '../pods/contests.ts';
+import { contestsOf } from '../pods/contest-events.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
-import { newestPods, referencesRevision } from '../pods/revision.ts';
-import type { Desired } from '../runtime/apply.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { type Key, type Result, done, earlier } from '../runtime/reconciler.ts';
-import { DEPLOYMENTS } from '../runtime/resources.ts';
-import { happenings } from './announce.ts';
-import { build } from './build.ts';
-import type { BuildContext } from './build-context.ts';
+import { newestPods, referencesRevision } from '../health/revision.ts';
+import type { Desired } from '../apply/applier.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { type Key, type Result, done, earlier } from '../kubernetes/reconciler.ts';
+import { DEPLOYMENTS } from '../kubernetes/resources.ts';
+import { happenings } from './status/condition-events.ts';
+import { build } from './build/build.ts';
+import type { BuildContext } from './build/build-context.ts';
 import type { Cluster } from './cluster.ts';
-import { type Group, groupOf } from './group.ts';
-import { shardName } from './names.ts';
-import { nextLook } from './next-look.ts';
+import { type Group, groupOf } from './group/group.ts';
+import { shardName } from './group/names.ts';
+import { nextLook } from './status/requeue-interval.ts';
 import { type Observed, observe, ownChild, podsOf } from './observe.ts';
-import { type ShardPlan, plan } from './plan.ts';
-import { type Situation, report } from './report.ts';
-import { situationsOf } from './situation.ts';
+import { type ShardPlan, plan } from './build/plan.ts';
+import { type Situation, report } from './status/report.ts';
+import { situationsOf } from './status-inputs.ts';
 
 /** Statuses that are written at a time. */
 const TELLERS = 8;

@@ -1,0 +1,109 @@
+import { hashOf } from '../kubernetes/content-hash.ts';
+import type { Inquiries } from '../controllers/probe-pool.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import type { Key } from '../kubernetes/reconciler.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
+import { type HealthSource, type PodClient, askable } from './pod-client.ts';
+
+/** What is known of the pods of one key. */
+export interface Heard<T> {
+  /** What those said that answered when they were asked last. */
+  readonly health: readonly T[];
+  /** Whether all that may answer have been asked since they are there. */
+  readonly isComplete: boolean;
+}
+
+interface Memory<T> {
+  /** As the last look saw them. */
+  pods: readonly KubernetesObject[];
+  occasion: string;
+  /** What of them has been asked. */
+  asked: string | undefined;
+  askedAt: number;
+  /** By pod; undefined for one that did not answer. */
+  answers: ReadonlyMap<string, T | undefined>;
+}
+
+/** Between two looks at the same pods; events come faster than that. */
+const FRESH_MS = 1_500;
+
+/**
+ * What pods said last. They are asked again, beside the queue, whenever somebody looks; when they say something new, the
+ * key is told.
+ */
+export class PodHearing<T> {
+  readonly #client: Pick<PodClient<T>, 'ask'>;
+  readonly #source: HealthSource<T>;
+  readonly #inquiries: Inquiries;
+  readonly #onNews: (key: Key) => void;
+  readonly #now: () => number;
+  readonly #known = new Map<string, Memory<T>>();
+
+  constructor(options: {
+    client: Pick<PodClient<T>, 'ask'>;
+    source: HealthSource<T>;
+    inquiries: Inquiries;
+    onNews: (key: Key) => void;
+    /** Milliseconds of a clock that only goes forward. */
+    now?: () => number;
+  }) {
+    this.#client = options.client;
+    this.#source = options.source;
+    this.#inquiries = options.inquiries;
+    this.#onNews = options.onNews;
+    this.#now = options.now ?? (() => performance.now());
+  }
+
+  hear(key: Key, pods: readonly KubernetesObject[]): Heard<T> {
+    const id = textOf(key);
+    const some = askable(pods, this.#source).slice(0, this.#source.maxPods);
+    if (some.length === 0) {
+      this.#known.delete(id);
+      return { health: [], isComplete: true };
+    }
+    const occasion = some.map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`).join();
+    const known = this.#known.get(id) ?? { asked: undefined, askedAt: 0, answers: new Map<string, T | undefined>() };
+    const memory = Object.assign(known, { pods: some, occasion });
+    this.#known.set(id, memory);
+    if (memory.asked !== occasion || this.#now() - memory.askedAt >= FRESH_MS) this.#ask(key, memory);
+    return {
+      health: some.map((pod) => memory.answers.get(idOf(pod))).filter((answer) => answer !== undefined),
+      isComplete: some.every((pod) => memory.answers.has(idOf(pod))),
+    };
+  }
+
+  /** To be called when the key is gone. */
+  forget(key: Key): void {
+    this.#known.delete(textOf(key));
+  }
+
+  #ask(key: Key, memory: Memory<T>): void {
+    const isSilent = [...memory.answers.values()].includes(undefined);
+    this.#inquiries.ask(`pods of ${textOf(key)}`, isSilent ? 'slow' : 'prompt', async (signal) => {
+      // Those of now: it may have waited for its turn.
+      const { pods, occasion } = memory;
+      const answers = await this.#client.ask(pods, signal);
+      const current = this.#known.get(textOf(key));
+      if (current !== memory) {
+        // It has gone, or come again and could not ask meanwhile.
+        if (current !== undefined) this.#onNews(key);
+        return;
+      }
+      const before = this.#newsOf(memory);
+      memory.answers = new Map(pods.map((pod, index) => [idOf(pod), answers[index]]));
+      memory.asked = occasion;
+      memory.askedAt = this.#now();
+      if (this.#newsOf(memory) !== before || memory.occasion !== occasion) this.#onNews(key);
+    });
+  }
+
+  #newsOf({ answers }: Memory<T>): string {
+    const { news } = this.#source;
+    return hashOf([...answers].map(([id, answer]) => [id, answer === undefined ? null : news(answer)]));
+  }
+}
+
+const textOf = ({ namespace, name }: Key): string => `${namespace}/${name}`;
+
+/** A pod that begins anew at another address has said nothing yet. */
+const idOf = (pod: KubernetesObject): string => `${pod.metadata.uid} ${textAt(pod, 'status', 'podIP')}`;

@@ -1,0 +1,115 @@
+/** Puts together what the reports of a group's sources are made from. */
+import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
+import { unknownConnections, widePorts } from '../pods/egress.ts';
+import { podProblem } from '../health/pod-problems.ts';
+import { newestPods } from '../health/revision.ts';
+import { isOverdue, rolloutOf } from '../health/rollout.ts';
+import type { ApplyReport } from '../apply/applier.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
+import { DEPLOYMENTS, NETWORK_POLICIES } from '../kubernetes/resources.ts';
+import type { ShardPlan } from './build/plan.ts';
+import type { Cluster } from './cluster.ts';
+import { fileHash } from './build/config-map.ts';
+import type { Group } from './group/group.ts';
+import { sourcesOf } from './status/health.ts';
+import { shardName } from './group/names.ts';
+import { type Observed, ownChild, podsOf } from './observe.ts';
+import type { Situation } from './status/report.ts';
+import { stateIsTemporary } from './build/state-volume.ts';
+import { hiddenPlaces, toldHealth } from './status/redacted-health.ts';
+
+export interface Outcome {
+  readonly observed: Observed;
+  readonly group: Group;
+  readonly plans: readonly ShardPlan[];
+  /** Undefined when nothing was applied. */
+  readonly applied: ApplyReport | undefined;
+  readonly now: Date;
+}
+
+const MIN_INTERVAL_MS = 60_000;
+/** So that all sources together make at most ten writes a second. */
+const INTERVAL_PER_SOURCE_MS = 100;
+
+/** One for each source, in the order in which they were observed. */
+export function situationsOf(outcome: Outcome, cluster: Pick<Cluster, 'sources'>): Situation[] {
+  const { observed, group, plans, applied } = outcome;
+  const shards = plans.map((one) => shardSituation(one, outcome));
+  const placeOf = new Map(
+    plans.flatMap(({ members }, index) =>
+      members.map(({ resource, entry }) => [resource, { shard: shards[index], name: String(entry['name']) }] as const),
+    ),
+  );
+  // Of sources that do not run, and of a group that is left as it is.
+  const fallback = shards[0] ?? shardSituation({ shard: 1, file: undefined }, outcome);
+  const intervalMs = Math.max(MIN_INTERVAL_MS, cluster.sources.list().length * INTERVAL_PER_SOURCE_MS);
+  const common = {
+    group: observed.key.name,
+    failure: failureOf(applied),
+    pausedBy: group.pausedBy,
+    frozenBy: group.frozenBy,
+    intervalMs,
+  };
+  const hidden = hiddenPlaces(plans.flatMap(({ effective }) => effective.connections));
+  return observed.sources.map((source: ApiScrapeSource) => {
+    const { name } = source.metadata;
+    const place = placeOf.get(name);
+    const { health, ...shard } = place?.shard ?? fallback;
+    const heard = place && health.get(place.name);
+    const path = hidden.get(name);
+    return {
+      ...common,
+      ...shard,
+      source,
+      refusal: group.refusals.get(name),
+      health: heard === undefined || path === undefined ? heard : toldHealth(heard, source, path),
+    };
+  });
+}
+
+function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefined }), outcome: Outcome) {
+  const { observed, applied } = outcome;
+  const { shard, file } = one;
+  const name = shardName(observed.key.name, shard);
+  const deployment = live(outcome, DEPLOYMENTS, name);
+  const rollout = rolloutOf(deployment);
+  const newest = newestPods(deployment, podsOf(observed, shard));
+  const names = new Set(newest.map(({ metadata }) => metadata.name));
+  const health = observed.health.filter(({ pod }) => names.has(pod));
+  return {
+    rollout,
+    overdue: isOverdue(rollout, outcome.now),
+    problem: podProblem(newest, name),
+    upToDate:
+      health.length === 0 || file === undefined
+        ? undefined
+        : health.every(({ configHash }) => configHash === fileHash(file)),
+    isHeard: observed.isHeard,
+    unknownHosts:
+      applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
+    widePorts: widePorts(live(outcome, NETWORK_POLICIES, name)),
+    health: sourcesOf(health),
+    losesState: file !== undefined && stateIsTemporary(one),
+  };
+}
+
+/** An object of the group as it is after applying. */
+function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {
+  const written = applied?.objects.find((one) => one.resource === resource && one.name === name);
+  const isOurs = written?.outcome !== 'conflict' && written?.outcome !== 'blocked';
+  return (isOurs ? written?.object : undefined) ?? ownChild(observed, resource, name);
+}
+
+function failureOf(applied: ApplyReport | undefined): Situation['failure'] {
+  const messages = (outcome: string): string[] =>
+    (applied?.objects ?? []).flatMap((one) => (one.outcome === outcome ? [one.message ?? one.name] : []));
+  const conflicts = messages('conflict');
+  if (conflicts.length > 0) {
+    const message = `${conflicts.join('; ')}. Choose another spec.group, or delete the other object`;
+    return { reason: 'NameConflict', message, final: true };
+  }
+  const refused = messages('refused');
+  if (refused.length > 0) return { reason: 'Refused', message: refused.join('; '), final: true };
+  const waiting = messages('waiting');
+  return waiting.length > 0 ? { reason: 'Progressing', message: waiting.join('; '), final: false } : undefined;
+}
