@@ -1,4 +1,4 @@
-import { leanChild, leanPod, leanResource } from './strip-fields.ts';
+import { stripChild, stripPod, stripResource } from './strip-fields.ts';
 import { ADAPTER_LABEL } from './mcp-adapter/config/labels.ts';
 import { OptionalCache } from './cache/optional-cache.ts';
 import type { KubernetesApi, KubernetesObject, Resource } from './kubernetes/kubernetes.ts';
@@ -72,7 +72,7 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
   const texts = new SharedTexts();
   const follow = (
     resource: Resource,
-    lean: (object: KubernetesObject) => KubernetesObject,
+    strip: (object: KubernetesObject) => KubernetesObject,
     more: Pick<ConstructorParameters<typeof ScopedReflector>[0], 'labelSelector' | 'labels'> = {},
   ): ScopedReflector =>
     new ScopedReflector({
@@ -83,15 +83,15 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
       count: (what) => {
         if (what === 'watch') onWatch(resource.plural);
       },
-      transform: (object) => texts.within(lean(object)),
+      transform: (object) => texts.within(strip(object)),
       ...more,
     });
   const child = (resource: Resource): ScopedReflector =>
-    follow(resource, leanChild, { labelSelector: MANAGED, labels: OWNER_LABELS });
-  const pods = (label: string): ScopedReflector => follow(PODS, leanPod, { labelSelector: label, labels: [label] });
+    follow(resource, stripChild, { labelSelector: MANAGED, labels: OWNER_LABELS });
+  const pods = (label: string): ScopedReflector => follow(PODS, stripPod, { labelSelector: label, labels: [label] });
 
-  const adapters = follow(MCP_ADAPTERS, leanResource);
-  const sources = follow(API_SCRAPE_SOURCES, leanResource);
+  const adapters = follow(MCP_ADAPTERS, stripResource);
+  const sources = follow(API_SCRAPE_SOURCES, stripResource);
   const adapterPods = pods(ADAPTER_LABEL);
   const scraperPods = pods(GROUP_LABEL);
   const children = CHILDREN.map((resource) => ({ resource, cache: child(resource) }));

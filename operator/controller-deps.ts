@@ -1,7 +1,7 @@
 import type { Caches } from './caches.ts';
 import type { Logger } from './logger.ts';
 import type { Options } from './options.ts';
-import type { Computing } from './tasks/task.ts';
+import type { TaskRunner } from './tasks/task.ts';
 import type { ControllerHooks } from './controllers/controller.ts';
 import type { EventRecorder } from './status/events.ts';
 import type { KubernetesApi } from './kubernetes/kubernetes.ts';
@@ -10,14 +10,14 @@ import type { KubernetesApi } from './kubernetes/kubernetes.ts';
 export const FIELD_MANAGER = 'mcp-operator';
 
 /** What a controller is made from. */
-export interface ControllerParts {
+export interface ControllerDeps {
   /** Refuses writes while another operator may lead. */
   readonly api: KubernetesApi;
   readonly caches: Caches;
   readonly events: EventRecorder;
   readonly log: Logger;
   readonly hooks: ControllerHooks;
-  readonly computing: Computing;
+  readonly taskRunner: TaskRunner;
   readonly options: Pick<Options, 'image' | 'podSecurity' | 'otlpEndpoint' | 'permissions'>;
   /** Of this program. */
   readonly version: string;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { leanChild, leanPod, leanResource } from './strip-fields.ts';
+import { stripChild, stripPod, stripResource } from './strip-fields.ts';
 import { contentHash } from './kubernetes/content-hash.ts';
 import type { KubernetesObject } from './kubernetes/kubernetes.ts';
 
@@ -29,7 +29,7 @@ const deployment = (image = 'a:1', limit = '1Gi'): KubernetesObject => ({
 
 describe('what is kept of an object that the operator made', () => {
   it('is what the operator reads', () => {
-    expect(leanChild(deployment())).toMatchObject({
+    expect(stripChild(deployment())).toMatchObject({
       metadata: { name: 'demo', namespace: 'team', uid: 'u', labels: { 'mcpadapter.io/adapter': 'demo' } },
       spec: {
         replicas: 2,
@@ -40,27 +40,27 @@ describe('what is kept of an object that the operator made', () => {
       },
       status: { replicas: 2 },
     });
-    expect(JSON.stringify(leanChild(deployment()))).not.toMatch(/limits|selector|managedFields|"env"/);
+    expect(JSON.stringify(stripChild(deployment()))).not.toMatch(/limits|selector|managedFields|"env"/);
   });
 
   it('still tells that anything was changed, as the object itself does', () => {
-    expect(contentHash(leanChild(deployment()))).toBe(contentHash(deployment()));
-    expect(contentHash(leanChild(deployment('a:1', '2Gi')))).not.toBe(contentHash(deployment()));
-    expect(contentHash({ ...leanChild(deployment()) })).toBe(contentHash(deployment()));
+    expect(contentHash(stripChild(deployment()))).toBe(contentHash(deployment()));
+    expect(contentHash(stripChild(deployment('a:1', '2Gi')))).not.toBe(contentHash(deployment()));
+    expect(contentHash({ ...stripChild(deployment()) })).toBe(contentHash(deployment()));
   });
 
   it('is the file and the variables of a scrape group, by which it is taken apart again', () => {
     const labels = { 'mcpadapter.io/scrape-group': 'g' };
     const file = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'f', labels }, data: { 'config.yaml': 'x' } };
-    expect(leanChild(file)['data']).toEqual({ 'config.yaml': 'x' });
-    expect(leanChild({ ...file, metadata: { name: 'f' } })['data']).toBeUndefined();
+    expect(stripChild(file)['data']).toEqual({ 'config.yaml': 'x' });
+    expect(stripChild({ ...file, metadata: { name: 'f' } })['data']).toBeUndefined();
     const scraper = deployment();
-    expect(JSON.stringify(leanChild({ ...scraper, metadata: { ...scraper.metadata, labels } }))).toContain('"env"');
+    expect(JSON.stringify(stripChild({ ...scraper, metadata: { ...scraper.metadata, labels } }))).toContain('"env"');
   });
 
   it('is enough of Services, policies and claims', () => {
     const of = (kind: string, spec: object, status?: object) =>
-      leanChild({ apiVersion: 'v1', kind, metadata: { name: 'x' }, spec, status });
+      stripChild({ apiVersion: 'v1', kind, metadata: { name: 'x' }, spec, status });
     expect(of('Service', { clusterIP: '10.0.0.1', ports: [], type: 'NodePort' })['spec']).toEqual({
       clusterIP: '10.0.0.1',
       ports: [],
@@ -78,13 +78,13 @@ describe('what is kept of an object that the operator made', () => {
 
 it('keeps a custom resource without what only the API server and kubectl need', () => {
   const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', mine: '1' };
-  const resource = leanResource({ ...deployment(), metadata: { name: 'a', annotations, managedFields: [] } });
+  const resource = stripResource({ ...deployment(), metadata: { name: 'a', annotations, managedFields: [] } });
   expect(resource.metadata).toEqual({ name: 'a', annotations: { mine: '1' } });
   expect(resource['spec']).toEqual(deployment()['spec']);
 });
 
 it('keeps of a pod how it is, and how it is reached', () => {
-  const pod = leanPod({
+  const pod = stripPod({
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name: 'p', managedFields: [] },

@@ -1,5 +1,5 @@
 /** Pure: what the caches keep of objects. Thousands of them are held for as long as the operator runs. */
-import { standIn } from './kubernetes/content-hash.ts';
+import { placeholder } from './kubernetes/content-hash.ts';
 import type { KubernetesObject } from './kubernetes/kubernetes.ts';
 import { isObject, listAt } from './kubernetes/unstructured.ts';
 import { GROUP_LABEL } from './scrape-group/group/names.ts';
@@ -8,7 +8,7 @@ import { GROUP_LABEL } from './scrape-group/group/names.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** A custom resource: all that its owner and the operator wrote. */
-export function leanResource(object: KubernetesObject): KubernetesObject {
+export function stripResource(object: KubernetesObject): KubernetesObject {
   const { managedFields: _, annotations, ...metadata } = object.metadata;
   if (annotations === undefined) return { ...object, metadata };
   const { [LAST_APPLIED]: _last, ...others } = annotations;
@@ -16,11 +16,11 @@ export function leanResource(object: KubernetesObject): KubernetesObject {
 }
 
 /** An object that the operator applied: the hash tells whether someone changed it, so only what is read is kept. */
-export function leanChild(object: KubernetesObject): KubernetesObject {
+export function stripChild(object: KubernetesObject): KubernetesObject {
   const { apiVersion, kind, metadata } = object;
   const { name, namespace, uid, resourceVersion, generation, deletionTimestamp, labels, ownerReferences } = metadata;
   const about = { name, namespace, uid, resourceVersion, generation, deletionTimestamp, labels, ownerReferences };
-  return standIn({ apiVersion, kind, metadata: about, ...partOf(object) }, object);
+  return placeholder({ apiVersion, kind, metadata: about, ...partOf(object) }, object);
 }
 
 function partOf(object: KubernetesObject): Record<string, unknown> {
@@ -31,7 +31,7 @@ function partOf(object: KubernetesObject): Record<string, unknown> {
       // A group's file says what its pods run; that of an adapter is never looked at.
       return isOfGroup(object) ? { data } : {};
     case 'Deployment':
-      return { spec: leanDeploymentSpec(spec, isOfGroup(object)), status };
+      return { spec: strippedDeploymentSpec(spec, isOfGroup(object)), status };
     case 'NetworkPolicy':
       return { spec: part('policyTypes', 'egress') };
     case 'PersistentVolumeClaim':
@@ -44,7 +44,7 @@ function partOf(object: KubernetesObject): Record<string, unknown> {
 }
 
 /** What tells how a rollout goes, and pods of one revision from those of another; the variables of a group, by which it is taken apart again. */
-function leanDeploymentSpec(spec: unknown, withVariables: boolean): Record<string, unknown> {
+function strippedDeploymentSpec(spec: unknown, withVariables: boolean): Record<string, unknown> {
   const template = isObject(spec) && isObject(spec['template']) ? spec['template'] : {};
   const members = ['name', 'image', ...(withVariables ? ['env', 'envFrom'] : [])];
   return {
@@ -57,7 +57,7 @@ function leanDeploymentSpec(spec: unknown, withVariables: boolean): Record<strin
 }
 
 /** What of a pod is looked at; the rest is most of it. */
-export function leanPod({ apiVersion, kind, metadata, ...pod }: KubernetesObject): KubernetesObject {
+export function stripPod({ apiVersion, kind, metadata, ...pod }: KubernetesObject): KubernetesObject {
   const { name, namespace, uid, resourceVersion, creationTimestamp, deletionTimestamp, labels, annotations } = metadata;
   return {
     apiVersion,

@@ -11,7 +11,7 @@ import {
   SERVICE_ACCOUNTS,
   STORAGE_CLAIMS,
 } from '../kubernetes/resources.ts';
-import { noted, type RealApi, startRealApi, type Verb, writesOf } from '../kubernetes/testing/real-api.ts';
+import { recordedApi, type RealApi, startRealApi, type Verb, writesOf } from '../kubernetes/testing/real-api.ts';
 
 const LABELS = { 'app.kubernetes.io/managed-by': 'mcp-operator', 'mcpadapter.io/adapter': 'demo' };
 const SELECTOR = 'app.kubernetes.io/managed-by=mcp-operator,mcpadapter.io/adapter=demo';
@@ -93,7 +93,7 @@ async function existing(): Promise<Existing[]> {
 
 /** An operator that was just started; `run` is one reconcile. */
 function operator(before?: (verb: Verb) => Promise<void>) {
-  const { api, requests } = noted(real.api, before);
+  const { api, requests } = recordedApi(real.api, before);
   const clock = { now: 0 };
   const applier = new Applier({
     api,
@@ -341,7 +341,7 @@ describe('objects of others', () => {
   });
 
   it('does not take over an object that appears between the look and the write', async () => {
-    const raced = noted(real.api, async (verb) => {
+    const raced = recordedApi(real.api, async (verb) => {
       if (verb !== 'apply') return;
       await real.server.kubectl('-n', namespace, 'create', 'configmap', 'demo-config', '--from-literal', 'a=theirs');
     });
@@ -534,7 +534,7 @@ it('remembers only what is desired', async () => {
 
 it('writes nothing more once its signal aborts', async () => {
   const controller = new AbortController();
-  const aborting = noted(real.api, (verb) => {
+  const aborting = recordedApi(real.api, (verb) => {
     if (verb === 'apply') controller.abort();
     return Promise.resolve();
   });

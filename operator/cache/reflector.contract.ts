@@ -65,7 +65,7 @@ const change = (name: string, value: string): Promise<KubernetesObject> =>
   api.merge({ data: { value } }, CONFIG_MAPS, { namespace, name });
 const remove = (name: string): Promise<void> => api.delete(CONFIG_MAPS, { namespace, name });
 
-/** A reflector of this test's namespace, and what it told. */
+/** A reflector of this test's namespace, and what it reported. */
 async function reflected(options: Partial<ReflectorOptions> = {}) {
   const counts: Record<ReflectorCount, number> = { list: 0, watch: 0, expired: 0, malformed: 0, silent: 0, failed: 0 };
   const errors: string[] = [];
@@ -148,17 +148,17 @@ describe('a change', () => {
     expect(errors).toEqual([]);
   }, 60_000);
 
-  test('that a handler cannot bear is told to the others, and the reflector goes on', async () => {
+  test('that a handler throws on reaches the others, and the reflector goes on', async () => {
     const { made, names, errors } = await reflected();
-    const told: string[] = [];
+    const reported: string[] = [];
     made.subscribe(() => {
       throw new Error('a handler');
     });
-    made.subscribe(({ key }) => told.push(key.name));
+    made.subscribe(({ key }) => reported.push(key.name));
     await create('a');
     await create('b');
     await soon(names).toEqual(['a', 'b']);
-    expect(told).toEqual(['a', 'b']);
+    expect(reported).toEqual(['a', 'b']);
     expect(errors).toEqual(['Error: a handler', 'Error: a handler']);
   });
 
@@ -175,7 +175,7 @@ describe('a change', () => {
     await soon(names).toEqual(['a', 'b']);
   }, 60_000);
 
-  test('is not missed, nor told twice, when connections break', async () => {
+  test('is neither missed nor reported twice, when connections break', async () => {
     const { made, names, changes, errors, counts } = await reflected({ api: distant });
     await create('a');
     await create('b');
@@ -243,7 +243,7 @@ describe('an API server that is killed', () => {
     await soon(names).toEqual(['b', 'c', 'd']);
   }, 120_000);
 
-  test('and forgot the past: all that came, changed and went meanwhile is found and told', async () => {
+  test('and forgot the past: all that came, changed and went meanwhile is found and reported', async () => {
     const { made, names, changes, counts } = await reflected({ api: distant });
     for (const name of ['a', 'b', 'c']) await create(name);
     await soon(names).toEqual(['a', 'b', 'c']);

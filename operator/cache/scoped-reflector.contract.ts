@@ -55,8 +55,8 @@ function watched(scope: NamespaceScope, as: KubernetesApi = api) {
     labels: ['example.com/test'],
     onError,
   });
-  const told: string[] = [];
-  cache.subscribe((change) => told.push(`${change.new === undefined ? '-' : '+'}${change.key.name}`));
+  const reported: string[] = [];
+  cache.subscribe((change) => reported.push(`${change.new === undefined ? '-' : '+'}${change.key.name}`));
   namespaces.start();
   cache.start();
   closing.push(async () => {
@@ -68,7 +68,7 @@ function watched(scope: NamespaceScope, as: KubernetesApi = api) {
       .list()
       .map(({ metadata }) => metadata.name)
       .sort();
-  return { cache, names, told, errors };
+  return { cache, names, reported, errors };
 }
 const soon = (what: () => unknown, timeout = SOON_MS) => expect.poll(what, { timeout, interval: 10 });
 
@@ -85,13 +85,13 @@ describe('the namespaces of an operator', () => {
 
   test('all: one watch serves them', async () => {
     await create(one, 'a');
-    const { cache, told } = watched({ kind: 'all' });
+    const { cache, reported } = watched({ kind: 'all' });
     await cache.synced;
     await create(two, 'b');
     await soon(() => cache.list(two).length).toBe(1);
     expect(cache.list(one)).toHaveLength(1);
     expect(cache.byLabel('example.com/test', one, 'x')).toHaveLength(1);
-    expect(told).toContain('+b');
+    expect(reported).toContain('+b');
     expect(cache.coverage('any')).toBe('synced');
   });
 
@@ -99,7 +99,7 @@ describe('the namespaces of an operator', () => {
     await create(one, 'a');
     await create(two, 'b');
     await label(one, 'yes');
-    const { cache, names, told, errors } = watched({ kind: 'selector', labelSelector: `${LABEL}=yes` });
+    const { cache, names, reported, errors } = watched({ kind: 'selector', labelSelector: `${LABEL}=yes` });
     await cache.synced;
     expect(names()).toEqual(['a']);
     await label(two, 'yes');
@@ -113,7 +113,7 @@ describe('the namespaces of an operator', () => {
     await soon(names).toEqual(['b', 'd']);
     await label(one, 'yes');
     await soon(names).toEqual(['a', 'b', 'c', 'd']);
-    expect(told).toEqual(['+a', '+b', '+d', '+a', '+c']);
+    expect(reported).toEqual(['+a', '+b', '+d', '+a', '+c']);
     expect(errors).toEqual([]);
     await label(one, null);
     await label(two, null);

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { ApiError, type KubernetesObject } from '../kubernetes/kubernetes.ts';
-import { Lookup } from './ttl-cache.ts';
+import { TtlCache } from './ttl-cache.ts';
 import { SERVICES } from '../kubernetes/resources.ts';
 
 const KEY = { namespace: 'team', name: 'files' };
@@ -13,33 +13,33 @@ const denied = new ApiError(
 );
 
 /** An API that answers as told, and a clock. */
-function lookup() {
-  const answer: { now: number; give: KubernetesObject | ApiError | undefined; asked: number } = {
+function cache() {
+  const answer: { now: number; give: KubernetesObject | ApiError | undefined; reads: number } = {
     now: 0,
     give: SERVICE,
-    asked: 0,
+    reads: 0,
   };
   const get = (): Promise<KubernetesObject | undefined> => {
-    answer.asked += 1;
+    answer.reads += 1;
     return answer.give instanceof Error ? Promise.reject(answer.give) : Promise.resolve(answer.give);
   };
-  const made = new Lookup({ api: { get }, resource: SERVICES, keepMs: 5_000, now: () => answer.now });
+  const made = new TtlCache({ api: { get }, resource: SERVICES, keepMs: 5_000, now: () => answer.now });
   return { answer, read: () => made.get(KEY, signal), unreadable: () => made.unreadable(KEY) };
 }
 
 it('asks again only after a while', async () => {
-  const { answer, read } = lookup();
+  const { answer, read } = cache();
   expect(await read()).toBe(SERVICE);
   answer.give = undefined;
   answer.now = 4_999;
   expect(await read()).toBe(SERVICE);
   answer.now = 5_000;
   expect(await read()).toBeUndefined();
-  expect(answer.asked).toBe(2);
+  expect(answer.reads).toBe(2);
 });
 
 it('goes on with what it knew while an API server that has just started denies everything', async () => {
-  const { answer, read } = lookup();
+  const { answer, read } = cache();
   await read();
   answer.give = denied;
   for (const now of [5_000, 8_000, 14_000]) {
@@ -56,21 +56,21 @@ it('goes on with what it knew while an API server that has just started denies e
 });
 
 it('takes what may not be read for missing once that has lasted', async () => {
-  const { answer, read } = lookup();
+  const { answer, read } = cache();
   await read();
   answer.give = denied;
   answer.now = 5_000;
   await read();
   answer.now = 15_000;
   expect(await read()).toBeUndefined();
-  expect(answer.asked).toBe(3);
+  expect(answer.reads).toBe(3);
   answer.now = 19_999;
   expect(await read()).toBeUndefined();
-  expect(answer.asked).toBe(3);
+  expect(answer.reads).toBe(3);
 });
 
 it('takes a name that no object can have for missing, and fails with what passes', async () => {
-  const { answer, read } = lookup();
+  const { answer, read } = cache();
   answer.give = new ApiError(422, 'Invalid', 'a name');
   expect(await read()).toBeUndefined();
   answer.now = 5_000;
@@ -79,7 +79,7 @@ it('takes a name that no object can have for missing, and fails with what passes
 });
 
 it('tells what may not be read from what is not there', async () => {
-  const { answer, read, unreadable } = lookup();
+  const { answer, read, unreadable } = cache();
   expect(unreadable()).toBe(false);
   answer.give = undefined;
   await read();

@@ -18,7 +18,7 @@ const KEPT_FOR_DENIALS_MS = 60_000;
  * Objects of others that are read by name and kept for a while: too many to be watched for the few that matter. One that
  * may not be read counts as missing.
  */
-export class Lookup {
+export class TtlCache {
   readonly #api: Pick<KubernetesApi, 'get'>;
   readonly #resource: Resource;
   readonly #keepMs: number;

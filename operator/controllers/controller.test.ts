@@ -27,12 +27,12 @@ class WrittenCache extends ObjectStore implements WatchedCache {
     return () => this.#handlers.delete(handler);
   }
   write(object: KubernetesObject): void {
-    this.#tell(this.set(object));
+    this.#notify(this.set(object));
   }
   erase(key: Key): void {
-    this.#tell(this.remove(key));
+    this.#notify(this.remove(key));
   }
-  #tell(change: Change | undefined): void {
+  #notify(change: Change | undefined): void {
     if (change !== undefined) for (const handler of this.#handlers) handler(change);
   }
 }

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
-import { Inquiries, type Lane } from './probe-pool.ts';
+import { ProbePool, type Lane } from './probe-pool.ts';
 
-let inquiries: Inquiries;
+let probePool: ProbePool;
 let errors: unknown[];
 let begun: string[];
 let answers: Map<string, () => void>;
@@ -10,13 +10,13 @@ beforeEach(() => {
   errors = [];
   begun = [];
   answers = new Map();
-  inquiries = new Inquiries({ onError: (error) => errors.push(error), places: { prompt: 2, slow: 1 } });
+  probePool = new ProbePool({ onError: (error) => errors.push(error), places: { prompt: 2, slow: 1 } });
 });
-afterEach(() => inquiries.close());
+afterEach(() => probePool.close());
 
-/** Asks a question that ends when its answer comes, or with the inquiries. */
-function ask(id: string, lane: Lane = 'prompt'): void {
-  inquiries.ask(id, lane, async (signal) => {
+/** Starts a probe that ends when its answer comes, or with the pool. */
+function startProbe(id: string, lane: Lane = 'prompt'): void {
+  probePool.start(id, lane, async (signal) => {
     begun.push(id);
     await new Promise<void>((resolve) => {
       answers.set(id, resolve);
@@ -25,45 +25,45 @@ function ask(id: string, lane: Lane = 'prompt'): void {
   });
 }
 
-it('asks so many at a time, in their order', async () => {
-  for (const id of ['a', 'b', 'c', 'd']) ask(id);
+it('runs so many at a time, in their order', async () => {
+  for (const id of ['a', 'b', 'c', 'd']) startProbe(id);
   await vi.waitFor(() => expect(begun).toEqual(['a', 'b']));
   answers.get('b')?.();
   await vi.waitFor(() => expect(begun).toEqual(['a', 'b', 'c']));
 });
 
 it('T23: those who are slow wait only for each other', async () => {
-  for (const id of ['slow-1', 'slow-2', 'slow-3']) ask(id, 'slow');
-  for (const id of ['a', 'b']) ask(id);
+  for (const id of ['slow-1', 'slow-2', 'slow-3']) startProbe(id, 'slow');
+  for (const id of ['a', 'b']) startProbe(id);
   await vi.waitFor(() => expect(begun).toEqual(['slow-1', 'a', 'b']));
 });
 
-it('asks nobody twice at a time, and again when that is over', async () => {
-  ask('a');
-  ask('a');
+it('runs no id twice at a time, and again when that is over', async () => {
+  startProbe('a');
+  startProbe('a');
   await vi.waitFor(() => expect(begun).toEqual(['a']));
   answers.get('a')?.();
-  await vi.waitFor(() => expect(inquiries.size).toBe(0));
-  ask('a');
+  await vi.waitFor(() => expect(probePool.size).toBe(0));
+  startProbe('a');
   await vi.waitFor(() => expect(begun).toEqual(['a', 'a']));
 });
 
-it('tells of a question that failed, and goes on', async () => {
-  for (const id of ['a', 'b', 'c']) inquiries.ask(id, 'slow', () => Promise.reject(new Error(id)));
+it('reports a probe that failed, and goes on', async () => {
+  for (const id of ['a', 'b', 'c']) probePool.start(id, 'slow', () => Promise.reject(new Error(id)));
   await vi.waitFor(() => expect(errors.map(String)).toEqual(['Error: a', 'Error: b', 'Error: c']));
 });
 
 it('ends with the operator: what is under way, and what waits', async () => {
-  for (const id of ['a', 'b', 'c']) ask(id);
+  for (const id of ['a', 'b', 'c']) startProbe(id);
   const stopped = Promise.withResolvers<void>();
-  inquiries.ask('e', 'slow', (signal) => {
+  probePool.start('e', 'slow', (signal) => {
     signal.addEventListener('abort', () => stopped.reject(signal.reason));
     return stopped.promise;
   });
   await vi.waitFor(() => expect(begun).toEqual(['a', 'b']));
-  await inquiries.close();
-  ask('d');
+  await probePool.close();
+  startProbe('d');
   expect(begun).toEqual(['a', 'b']);
-  expect(inquiries.size).toBe(0);
+  expect(probePool.size).toBe(0);
   expect(errors).toEqual([]);
 });

@@ -12,7 +12,7 @@ const PLACES: Readonly<Record<Lane, number>> = { prompt: 64, slow: 64 };
  * for there: one at a time for each id, and so many in all. Those who did not answer the last time have places of their
  * own and wait only for each other.
  */
-export class Inquiries {
+export class ProbePool {
   readonly #onError: (error: unknown) => void;
   readonly #stopping = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
@@ -25,17 +25,17 @@ export class Inquiries {
     this.#places = { prompt: new Places(prompt), slow: new Places(slow) };
   }
 
-  /** Begins as soon as there is a place; nothing while the question of this id is under way. */
-  ask(id: string, lane: Lane, question: (signal: AbortSignal) => Promise<void>): void {
+  /** Begins as soon as there is a place; nothing while the probe of this id is under way. */
+  start(id: string, lane: Lane, probe: (signal: AbortSignal) => Promise<void>): void {
     const { signal } = this.#stopping;
     if (this.#underWay.has(id) || signal.aborted) return;
-    const asked = this.#places[lane]
-      .use(async () => (signal.aborted ? undefined : question(signal)))
+    const probing = this.#places[lane]
+      .use(async () => (signal.aborted ? undefined : probe(signal)))
       .catch((error: unknown) => {
         if (!signal.aborted) this.#onError(error);
       })
       .finally(() => this.#underWay.delete(id));
-    this.#underWay.set(id, asked);
+    this.#underWay.set(id, probing);
   }
 
   /** Number of questions that are under way or wait for a place. */

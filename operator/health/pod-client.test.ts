@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { isObject, textAt } from '../kubernetes/unstructured.ts';
-import { type HealthSource, PodClient, askable } from './pod-client.ts';
+import { type HealthSource, PodClient, probeablePods } from './pod-client.ts';
 import { bodyText } from './http-body.ts';
 
 interface Health {
@@ -73,7 +73,7 @@ describe('asking pods', () => {
     const codes: unknown[] = [];
     const onError = (message: unknown): void => void codes.push(valueAt(message, ['error', 'code']));
     subscribe('undici:client:connectError', onError);
-    expect(await client.ask([podWith('a', { ip: '169.254.169.254' })], forever)).toEqual([undefined]);
+    expect(await client.probe([podWith('a', { ip: '169.254.169.254' })], forever)).toEqual([undefined]);
     unsubscribe('undici:client:connectError', onError);
     expect(codes).toEqual(['ERR_BLOCKED_ADDRESS']);
   });
@@ -81,13 +81,13 @@ describe('asking pods', () => {
   it('T17: reads nothing that has too many values', async () => {
     const many = new PodClient({ ...source, maxBytes: 1024 * 1024 });
     answer = (response) => response.end(`{"status":"ok","x":[${'0,'.repeat(200_000)}0]}`);
-    expect(await many.ask([pod('a')], forever)).toEqual([undefined]);
+    expect(await many.probe([pod('a')], forever)).toEqual([undefined]);
     await many.close();
   });
 
   it('gets what they say, also with status 503, in their order', async () => {
     answer = (response) => response.writeHead(503).end('{"status":"degraded"}');
-    const found = await client.ask([pod('b'), pod('a')], forever);
+    const found = await client.probe([pod('b'), pod('a')], forever);
     expect(found).toEqual([
       { pod: 'b', status: 'degraded' },
       { pod: 'a', status: 'degraded' },
@@ -96,19 +96,19 @@ describe('asking pods', () => {
 
   it('leaves out an answer that is too long', async () => {
     answer = (response) => response.end(`{"status":"ok","more":"${'x'.repeat(1024)}"}`);
-    expect(await client.ask([pod('a')], forever)).toEqual([undefined]);
+    expect(await client.probe([pod('a')], forever)).toEqual([undefined]);
   });
 
   it('leaves out who does not answer with a health object', async () => {
     const silent = podWith('c', { ip: '127.0.0.1', port: 1 });
     answer = (response) => response.end('<html>');
-    expect(await client.ask([pod('a'), silent], forever)).toEqual([undefined, undefined]);
+    expect(await client.probe([pod('a'), silent], forever)).toEqual([undefined, undefined]);
   });
 
   it('waits for no more than two seconds', async () => {
     answer = () => {};
     const started = performance.now();
-    expect(await client.ask([pod('a')], forever)).toEqual([undefined]);
+    expect(await client.probe([pod('a')], forever)).toEqual([undefined]);
     expect(performance.now() - started).toBeLessThan(3_000);
   });
 
@@ -123,7 +123,7 @@ describe('asking pods', () => {
     const pods = Array.from({ length: 10 }, (_, index) =>
       podWith(`p${String(index).padStart(2, '0')}`, { ip: `127.0.1.${index + 1}`, port: port() }),
     );
-    const found = await client.ask(pods, forever);
+    const found = await client.probe(pods, forever);
     expect(found).toHaveLength(10);
     expect(most).toBe(5);
   });
@@ -131,7 +131,7 @@ describe('asking pods', () => {
   it('ends with the operator', async () => {
     answer = () => {};
     const stop = new AbortController();
-    const asking = client.ask([pod('a')], stop.signal);
+    const asking = client.probe([pod('a')], stop.signal);
     stop.abort(new Error('the operator stops'));
     await expect(asking).rejects.toThrow('the operator stops');
   });
@@ -157,5 +157,5 @@ it("asks only pods that run, have an address, and serve the port in the program'
     podWith('closed', { portName: 'another' }),
     leaving,
   ];
-  expect(askable(pods, source).map(({ metadata }) => metadata.name)).toEqual(['a']);
+  expect(probeablePods(pods, source).map(({ metadata }) => metadata.name)).toEqual(['a']);
 });

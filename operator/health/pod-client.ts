@@ -44,18 +44,18 @@ export class PodClient<T> {
    * In the order of the pods; undefined for one that does not answer with a health object.
    * @throws the reason of `signal`
    */
-  async ask(pods: readonly KubernetesObject[], signal: AbortSignal): Promise<(T | undefined)[]> {
+  async probe(pods: readonly KubernetesObject[], signal: AbortSignal): Promise<(T | undefined)[]> {
     const answers: (T | undefined)[] = [];
     const queue = pods.entries();
     const worker = async (): Promise<void> => {
-      for (const [index, pod] of queue) answers[index] = await this.#askOne(pod, signal);
+      for (const [index, pod] of queue) answers[index] = await this.#probeOne(pod, signal);
     };
     await Promise.all(Array.from({ length: Math.min(MAX_AT_ONCE, pods.length) }, worker));
     signal.throwIfAborted();
     return answers;
   }
 
-  async #askOne(pod: KubernetesObject, signal: AbortSignal): Promise<T | undefined> {
+  async #probeOne(pod: KubernetesObject, signal: AbortSignal): Promise<T | undefined> {
     const url = healthUrl(pod, this.#source);
     if (url === undefined) return undefined;
     const limit = AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]);
@@ -76,7 +76,7 @@ export class PodClient<T> {
 }
 
 /** Pods that may answer, in the order of their names, so that the same ones are asked every time. */
-export function askable(pods: readonly KubernetesObject[], at: HealthPort): KubernetesObject[] {
+export function probeablePods(pods: readonly KubernetesObject[], at: HealthPort): KubernetesObject[] {
   return pods
     .filter((pod) => pod.metadata.deletionTimestamp === undefined && textAt(pod, 'status', 'phase') === 'Running')
     .filter((pod) => healthUrl(pod, at) !== undefined)

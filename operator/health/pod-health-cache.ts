@@ -1,25 +1,25 @@
 import { hashOf } from '../kubernetes/content-hash.ts';
-import type { Inquiries } from '../controllers/probe-pool.ts';
+import type { ProbePool } from '../controllers/probe-pool.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import type { Key } from '../kubernetes/reconciler.ts';
 import { textAt } from '../kubernetes/unstructured.ts';
-import { type HealthSource, type PodClient, askable } from './pod-client.ts';
+import { type HealthSource, type PodClient, probeablePods } from './pod-client.ts';
 
 /** What is known of the pods of one key. */
-export interface Heard<T> {
-  /** What those said that answered when they were asked last. */
+export interface KnownHealth<T> {
+  /** What those said that answered when they were probed last. */
   readonly health: readonly T[];
-  /** Whether all that may answer have been asked since they are there. */
+  /** Whether all that may answer have been probed since they are there. */
   readonly isComplete: boolean;
 }
 
 interface Memory<T> {
   /** As the last look saw them. */
   pods: readonly KubernetesObject[];
-  occasion: string;
-  /** What of them has been asked. */
-  asked: string | undefined;
-  askedAt: number;
+  revision: string;
+  /** What of them has been probed. */
+  probed: string | undefined;
+  probedAt: number;
   /** By pod; undefined for one that did not answer. */
   answers: ReadonlyMap<string, T | undefined>;
 }
@@ -28,44 +28,44 @@ interface Memory<T> {
 const FRESH_MS = 1_500;
 
 /**
- * What pods said last. They are asked again, beside the queue, whenever somebody looks; when they say something new, the
+ * What pods said last. They are probed again, beside the queue, whenever somebody looks; when they say something new, the
  * key is told.
  */
-export class PodHearing<T> {
-  readonly #client: Pick<PodClient<T>, 'ask'>;
+export class PodHealthCache<T> {
+  readonly #client: Pick<PodClient<T>, 'probe'>;
   readonly #source: HealthSource<T>;
-  readonly #inquiries: Inquiries;
+  readonly #probePool: ProbePool;
   readonly #onNews: (key: Key) => void;
   readonly #now: () => number;
   readonly #known = new Map<string, Memory<T>>();
 
   constructor(options: {
-    client: Pick<PodClient<T>, 'ask'>;
+    client: Pick<PodClient<T>, 'probe'>;
     source: HealthSource<T>;
-    inquiries: Inquiries;
+    probePool: ProbePool;
     onNews: (key: Key) => void;
     /** Milliseconds of a clock that only goes forward. */
     now?: () => number;
   }) {
     this.#client = options.client;
     this.#source = options.source;
-    this.#inquiries = options.inquiries;
+    this.#probePool = options.probePool;
     this.#onNews = options.onNews;
     this.#now = options.now ?? (() => performance.now());
   }
 
-  hear(key: Key, pods: readonly KubernetesObject[]): Heard<T> {
+  get(key: Key, pods: readonly KubernetesObject[]): KnownHealth<T> {
     const id = textOf(key);
-    const some = askable(pods, this.#source).slice(0, this.#source.maxPods);
+    const some = probeablePods(pods, this.#source).slice(0, this.#source.maxPods);
     if (some.length === 0) {
       this.#known.delete(id);
       return { health: [], isComplete: true };
     }
-    const occasion = some.map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`).join();
-    const known = this.#known.get(id) ?? { asked: undefined, askedAt: 0, answers: new Map<string, T | undefined>() };
-    const memory = Object.assign(known, { pods: some, occasion });
+    const revision = some.map(({ metadata }) => `${metadata.uid} ${metadata.resourceVersion}`).join();
+    const known = this.#known.get(id) ?? { probed: undefined, probedAt: 0, answers: new Map<string, T | undefined>() };
+    const memory = Object.assign(known, { pods: some, revision });
     this.#known.set(id, memory);
-    if (memory.asked !== occasion || this.#now() - memory.askedAt >= FRESH_MS) this.#ask(key, memory);
+    if (memory.probed !== revision || this.#now() - memory.probedAt >= FRESH_MS) this.#probe(key, memory);
     return {
       health: some.map((pod) => memory.answers.get(idOf(pod))).filter((answer) => answer !== undefined),
       isComplete: some.every((pod) => memory.answers.has(idOf(pod))),
@@ -77,12 +77,12 @@ export class PodHearing<T> {
     this.#known.delete(textOf(key));
   }
 
-  #ask(key: Key, memory: Memory<T>): void {
+  #probe(key: Key, memory: Memory<T>): void {
     const isSilent = [...memory.answers.values()].includes(undefined);
-    this.#inquiries.ask(`pods of ${textOf(key)}`, isSilent ? 'slow' : 'prompt', async (signal) => {
+    this.#probePool.start(`pods of ${textOf(key)}`, isSilent ? 'slow' : 'prompt', async (signal) => {
       // Those of now: it may have waited for its turn.
-      const { pods, occasion } = memory;
-      const answers = await this.#client.ask(pods, signal);
+      const { pods, revision } = memory;
+      const answers = await this.#client.probe(pods, signal);
       const current = this.#known.get(textOf(key));
       if (current !== memory) {
         // It has gone, or come again and could not ask meanwhile.
@@ -91,9 +91,9 @@ export class PodHearing<T> {
       }
       const before = this.#newsOf(memory);
       memory.answers = new Map(pods.map((pod, index) => [idOf(pod), answers[index]]));
-      memory.asked = occasion;
-      memory.askedAt = this.#now();
-      if (this.#newsOf(memory) !== before || memory.occasion !== occasion) this.#onNews(key);
+      memory.probed = revision;
+      memory.probedAt = this.#now();
+      if (this.#newsOf(memory) !== before || memory.revision !== revision) this.#onNews(key);
     });
   }
 

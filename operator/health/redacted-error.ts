@@ -11,7 +11,7 @@ const isCode = (word: string): boolean =>
  * What may be told of an error about something whose place only the pods know, from a Secret or ConfigMap: codes, which
  * hold no value, and the place as it is written. Statuses and Events are read by more people than Secrets.
  */
-export function toldError(detail: string, written: string | undefined): string {
+export function redactedError(detail: string, written: string | undefined): string {
   const codes = [...new Set(detail.match(CODE))].filter(isCode);
   const what = codes.length === 0 ? 'an error that its pod logs' : codes.join(', ');
   return written === undefined ? what : `${what} at ${redactUrl(written)}`;

@@ -243,29 +243,29 @@ describe('credentials', () => {
     await client.close();
   });
 
-  test('of a kubeconfig: a plugin is asked once, and again when what it said is refused', async () => {
-    const said = join(folder, 'said.json');
-    const asked = join(folder, 'asked');
-    const say = (token: string): Promise<void> =>
+  test('of a kubeconfig: a plugin runs once, and again when its output is refused', async () => {
+    const output = join(folder, 'output.json');
+    const calls = join(folder, 'calls');
+    const setToken = (token: string): Promise<void> =>
       writeFile(
-        said,
+        output,
         JSON.stringify({ apiVersion: 'client.authentication.k8s.io/v1', kind: 'ExecCredential', status: { token } }),
       );
     const file = await kubeconfigWith({
       exec: {
         apiVersion: 'client.authentication.k8s.io/v1',
         command: 'sh',
-        args: ['-c', `echo >> ${asked}; cat ${said}`],
+        args: ['-c', `echo >> ${calls}; cat ${output}`],
         interactiveMode: 'Never',
       },
     });
-    await say('wrong');
+    await setToken('wrong');
     const credentials = await kubeconfigCredentials(file);
     const client = new ApiClient({ credentials, userAgent: 'test' });
     await expect(client.get(NAMESPACES, { name: namespace })).rejects.toMatchObject({ code: 401 });
-    await say(await adminToken());
+    await setToken(await adminToken());
     for (let i = 0; i < 3; i++) expect(await client.get(NAMESPACES, { name: namespace })).toBeDefined();
-    expect((await readFile(asked, 'utf8')).length).toBe(3);
+    expect((await readFile(calls, 'utf8')).length).toBe(3);
     await client.close();
   });
 

@@ -8,14 +8,14 @@ import { CONFIG_MAPS } from './resources.ts';
 import { MalformedEventError } from './watch-stream.ts';
 
 /** What no healthy API server does on demand. */
-type Answer = (response: ServerResponse, request: IncomingMessage) => void;
+type Output = (response: ServerResponse, request: IncomingMessage) => void;
 
 const closing: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
   for (const close of closing.splice(0).toReversed()) await close();
 });
 
-async function serverOf(...answers: Answer[]) {
+async function serverOf(...answers: Output[]) {
   const requests: IncomingMessage[] = [];
   const server = createServer((request, response) => {
     requests.push(request);
@@ -41,7 +41,7 @@ async function serverOf(...answers: Answer[]) {
   return { client, requests };
 }
 const answer =
-  (status: number, body: unknown, headers: Record<string, string> = {}): Answer =>
+  (status: number, body: unknown, headers: Record<string, string> = {}): Output =>
   (response) => {
     response.writeHead(status, headers).end(typeof body === 'string' ? body : JSON.stringify(body));
   };

@@ -14,7 +14,7 @@ export function hashOf(value: unknown): string {
  * another one.
  */
 export function contentHash(object: KubernetesObject): string {
-  const known = (object as StandIn)[HASH];
+  const known = (object as Placeholder)[HASH];
   if (known !== undefined) return known;
   const { apiVersion: _apiVersion, kind: _kind, status: _status, metadata, ...content } = object;
   const { resourceVersion: _version, generation: _generation, managedFields: _fields, ...kept } = metadata;
@@ -23,11 +23,11 @@ export function contentHash(object: KubernetesObject): string {
 
 const HASH = Symbol('content hash');
 
-type StandIn = KubernetesObject & { readonly [HASH]?: string };
+type Placeholder = KubernetesObject & { readonly [HASH]?: string };
 
 /** The part of an object that is worth keeping, with the content hash of the whole. Copies of it have the hash too. */
-export function standIn(part: KubernetesObject, whole: KubernetesObject): KubernetesObject {
-  const kept: StandIn = { ...part, [HASH]: contentHash(whole) };
+export function placeholder(part: KubernetesObject, whole: KubernetesObject): KubernetesObject {
+  const kept: Placeholder = { ...part, [HASH]: contentHash(whole) };
   return kept;
 }
 

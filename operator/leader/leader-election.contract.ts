@@ -7,7 +7,7 @@ import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { LeaderElection, type LeaderElectionOptions, WorkGoesOn } from './leader-election.ts';
 import { leaseOwner } from './lease-owner.ts';
 import { CONFIG_MAPS, DEPLOYMENTS, LEASES } from '../kubernetes/resources.ts';
-import { noted, type RealApi, startRealApi, writesOf } from '../kubernetes/testing/real-api.ts';
+import { recordedApi, type RealApi, startRealApi, writesOf } from '../kubernetes/testing/real-api.ts';
 
 /** Renewed every second, given up after two, free for others after three. */
 const LEASE_MS = 3_000;
@@ -41,7 +41,7 @@ async function arena() {
     let frozen: Promise<void> = Promise.resolve();
     let failing = false;
     const stopping = new AbortController();
-    const { api, requests } = noted(real.api, async () => {
+    const { api, requests } = recordedApi(real.api, async () => {
       await frozen;
       if (failing) throw new Error('connect ECONNREFUSED');
     });
@@ -257,16 +257,16 @@ describe.concurrent('leader election', () => {
     const args = [program, real.server.kubeconfig, namespace, 'frozen', String(LEASE_MS)];
     const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
     try {
-      let said = '';
-      child.stdout.on('data', (chunk: Buffer) => (said += chunk.toString()));
-      await vi.waitFor(() => expect(said).toContain('leads'), { timeout: 20_000 });
+      let output = '';
+      child.stdout.on('data', (chunk: Buffer) => (output += chunk.toString()));
+      await vi.waitFor(() => expect(output).toContain('leads'), { timeout: 20_000 });
       await vi.waitFor(async () => expect(await writer(namespace)).toBe('frozen'), { timeout: 10_000 });
       child.kill('SIGSTOP');
       const second = elector('second');
       await leads('second');
       await real.api.merge({ data: { writer: 'second' } }, CONFIG_MAPS, { name: 'written', namespace });
       child.kill('SIGCONT');
-      await vi.waitFor(() => expect(said).toContain('ended'), { timeout: 10_000 });
+      await vi.waitFor(() => expect(output).toContain('ended'), { timeout: 10_000 });
       expect(await writer(namespace)).toBe('second');
       expect(second.election.leading()).toBe(true);
     } finally {

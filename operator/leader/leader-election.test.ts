@@ -2,7 +2,7 @@ import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import { ApiError, type KubernetesApi, type KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { LeaderElection, LeadershipLost } from './leader-election.ts';
 import { PODS } from '../kubernetes/resources.ts';
-import { whileLeading } from './leader-gated-client.ts';
+import { leaderGatedClient } from './leader-gated-client.ts';
 
 /** As much of an API server as one Lease needs; the contract tests use a real one. */
 class OneLease {
@@ -91,7 +91,7 @@ it('does not lead after a freeze, before any timer has fired', async () => {
   time += 10_000;
   expect(election.leading()).toBe(false);
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' } };
-  const guarded = whileLeading(api, () => election.leading(), new AbortController().signal);
+  const guarded = leaderGatedClient(api, () => election.leading(), new AbortController().signal);
   await expect(guarded.create(pod, PODS)).rejects.toThrow(LeadershipLost);
 });
 
@@ -129,19 +129,19 @@ it('goes on with a Lease whose renewal arrived although its answer was lost', as
 });
 
 it('says once what is wrong, and again when it comes back after all was well', async () => {
-  const told: string[] = [];
+  const reported: string[] = [];
   const api = leases as unknown as KubernetesApi;
-  const onError = (error: unknown): void => void told.push((error as Error).message);
+  const onError = (error: unknown): void => void reported.push((error as Error).message);
   const election = new LeaderElection({ api, namespace: 'x', name: 'o', identity: 'me', onError });
   const get = leases.get.bind(leases);
   leases.get = () => Promise.reject(new ApiError(403, 'Forbidden', 'leases is forbidden'));
   void election.run(() => new Promise(() => {}), stopping.signal);
   await vi.advanceTimersByTimeAsync(10_000);
-  expect(told).toEqual(['leases is forbidden']);
+  expect(reported).toEqual(['leases is forbidden']);
   leases.get = get;
   await vi.advanceTimersByTimeAsync(10_000);
   expect(election.leading()).toBe(true);
   leases.answers = 'never';
   await vi.advanceTimersByTimeAsync(12_000);
-  expect(told.length).toBeGreaterThan(1);
+  expect(reported.length).toBeGreaterThan(1);
 });

@@ -77,7 +77,7 @@ export class LeaderElection {
   #lease: KubernetesObject | undefined;
   #leadsUntil = -Infinity;
   #lost = new AbortController();
-  #told: string | undefined;
+  #lastError: string | undefined;
 
   constructor(options: LeaderElectionOptions) {
     this.#api = options.api;
@@ -144,10 +144,10 @@ export class LeaderElection {
     return !lost.aborted || signal.aborted;
   }
 
-  #tell(error: unknown): void {
+  #reportError(error: unknown): void {
     const text = String(error);
-    if (text !== this.#told) this.#onError(error);
-    this.#told = text;
+    if (text !== this.#lastError) this.#onError(error);
+    this.#lastError = text;
   }
 
   async #endOf(work: Promise<void>, until: AbortSignal): Promise<void> {
@@ -175,10 +175,10 @@ export class LeaderElection {
       if (signal.aborted || !this.leading()) return;
       try {
         await this.#renew();
-        this.#told = undefined;
+        this.#lastError = undefined;
         wait = this.#leaseMs / 3;
       } catch (error) {
-        this.#tell(error);
+        this.#reportError(error);
         wait = this.#leaseMs / 15;
       }
     }
@@ -219,10 +219,10 @@ export class LeaderElection {
   async #acquire(signal: AbortSignal): Promise<boolean> {
     try {
       const acquired = await this.#tryToAcquire(signal);
-      this.#told = undefined;
+      this.#lastError = undefined;
       if (acquired) return true;
     } catch (error) {
-      if (!signal.aborted && !isConflict(error)) this.#tell(error);
+      if (!signal.aborted && !isConflict(error)) this.#reportError(error);
     }
     await pause((this.#leaseMs / 15) * (0.9 + 0.2 * this.#random()), signal);
     return false;

@@ -5,7 +5,7 @@ import { LeadershipLost } from './leader-election.ts';
  * The API, but nothing is written once another operator may lead: also not by a process that was frozen meanwhile.
  * @param lost aborts with leadership, and ends the writes that are under way
  */
-export function whileLeading(api: KubernetesApi, leading: () => boolean, lost: AbortSignal): KubernetesApi {
+export function leaderGatedClient(api: KubernetesApi, leading: () => boolean, lost: AbortSignal): KubernetesApi {
   const guard = async <T>(write: () => Promise<T>): Promise<T> => {
     if (!leading()) throw new LeadershipLost('not the leader: nothing is written');
     return write();

@@ -1,14 +1,14 @@
-import type { PodHearing } from '../health/pod-health-cache.ts';
+import type { PodHealthCache } from '../health/pod-health-cache.ts';
 import type { Permissions } from '../validation/permissions.ts';
-import type { Computing } from '../tasks/task.ts';
+import type { TaskRunner } from '../tasks/task.ts';
 import type { Applier } from '../apply/applier.ts';
 import type { EventRecorder } from '../status/events.ts';
 import type { Resource } from '../kubernetes/kubernetes.ts';
-import type { Lookup } from '../cache/ttl-cache.ts';
+import type { TtlCache } from '../cache/ttl-cache.ts';
 import type { Cache } from '../kubernetes/reconciler.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
 import type { BuildContext } from './build/build-context.ts';
-import type { Greeter } from './health/handshake-prober.ts';
+import type { HandshakeProber } from './health/handshake-prober.ts';
 import type { PodHealth } from './health/pod-health.ts';
 
 /** Everything outside that a reconcile of a McpAdapter reads and writes. */
@@ -19,17 +19,17 @@ export interface Cluster {
   /** Objects that the operator made, by kind, indexed by the label of their adapter. */
   readonly children: readonly { readonly resource: Resource; readonly cache: Cache }[];
   /** Services that upstreams are reached by; nothing where they cannot be read. */
-  readonly services: Lookup;
+  readonly services: TtlCache;
   /** Claims that users made. */
-  readonly claims: Lookup;
+  readonly claims: TtlCache;
   /** Whether the API exists now. */
   readonly serves: (resource: Resource, signal: AbortSignal) => Promise<boolean>;
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: EventRecorder;
-  readonly hearing: PodHearing<PodHealth>;
-  readonly greeter: Greeter;
+  readonly podHealth: PodHealthCache<PodHealth>;
+  readonly handshakes: HandshakeProber;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & { readonly permissions: Permissions };
-  readonly computing: Computing;
+  readonly taskRunner: TaskRunner;
   readonly now: () => Date;
 }

@@ -19,7 +19,7 @@ export interface Observed {
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly PodHealth[];
   /** Whether all pods that may answer have been asked since they are there. */
-  readonly isHeard: boolean;
+  readonly isHealthKnown: boolean;
   /** `spec.storage.existingClaim`, where there is one. */
   readonly foreignClaim: KubernetesObject | undefined;
   readonly serves: Served & { readonly serviceMonitors: boolean };
@@ -32,7 +32,7 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
   const { namespace, name } = key;
   const pods = cluster.pods.byLabel(ADAPTER_LABEL, namespace, name);
   const claimName = textAt(resource, 'spec', 'storage', 'existingClaim');
-  const { health, isComplete } = cluster.hearing.hear(key, pods);
+  const { health, isComplete } = cluster.podHealth.get(key, pods);
   const [foreignClaim, httpRoutes, serviceMonitors] = await Promise.all([
     claimName === undefined ? undefined : cluster.claims.get({ namespace, name: claimName }, signal),
     cluster.serves(HTTP_ROUTES, signal),
@@ -47,7 +47,7 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
     ownership: ownershipOf(resource),
     pods,
     health,
-    isHeard: isComplete,
+    isHealthKnown: isComplete,
     foreignClaim,
     serves: { httpRoutes, serviceMonitors },
   };

@@ -14,10 +14,10 @@ import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
 import { type Observed, ownChild } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './status/ready.ts';
-import type { NetworkState, Situation, Verdict } from './status/report.ts';
+import type { NetworkState, StatusInputs, ApplyResult } from './status/report.ts';
 import type { StorageState } from './status/storage-state.ts';
 import type { PodHealth } from './health/pod-health.ts';
-import { toldHealth } from './health/redacted-health.ts';
+import { redactedHealth } from './health/redacted-health.ts';
 
 export interface Outcome {
   readonly observed: Observed;
@@ -25,19 +25,19 @@ export interface Outcome {
   /** What of the configuration is known; undefined when it is not valid. */
   readonly config: EffectiveConfig | undefined;
   readonly warnings: readonly string[];
-  readonly verdict: Verdict;
+  readonly applyResult: ApplyResult;
   readonly paused: boolean;
   readonly applied: ApplyReport | undefined;
 }
 
-export function situationOf(outcome: Outcome, cluster: Cluster): Situation {
-  const { observed, checked, config, warnings, verdict, paused } = outcome;
+export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs {
+  const { observed, checked, config, warnings, applyResult, paused } = outcome;
   const { name } = observed.key;
   const deployment = live(outcome, DEPLOYMENTS, name);
   const service = live(outcome, SERVICES, name);
   return {
     resource: observed.resource,
-    verdict,
+    applyResult,
     paused,
     deployment,
     service,
@@ -46,10 +46,10 @@ export function situationOf(outcome: Outcome, cluster: Cluster): Situation {
     pods: observed.pods,
     health:
       checked.ok && config !== undefined
-        ? toldHealth(observed.health, checked.adapter.spec, config)
+        ? redactedHealth(observed.health, checked.adapter.spec, config)
         : withoutDetails(observed.health),
-    isHeard: observed.isHeard,
-    handshake: greeting({ observed, deployment, service, config }, cluster),
+    isHealthKnown: observed.isHealthKnown,
+    handshake: handshakeStateOf({ observed, deployment, service, config }, cluster),
     warnings,
     now: cluster.now(),
   };
@@ -76,8 +76,8 @@ function storageOf(outcome: Outcome): StorageState {
   if (existing !== undefined) return { kind: 'claim', name: existing, made: false, claim: foreignClaim };
   if (valueAt(resource, ['spec', 'storage', 'claim']) === undefined) return { kind: 'temporary' };
   const name = `${key.name}-storage`;
-  const asked = valueAt(resource, ['spec', 'storage', 'claim', 'size']);
-  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name), asked };
+  const requestedSize = valueAt(resource, ['spec', 'storage', 'claim', 'size']);
+  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name), requestedSize };
 }
 
 function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {
@@ -88,7 +88,7 @@ function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig
   return { kind: 'open', fields: fields.map((field) => `spec.config.${field}`) };
 }
 
-interface Scene {
+interface HandshakeContext {
   readonly observed: Observed;
   readonly deployment: KubernetesObject | undefined;
   readonly service: KubernetesObject | undefined;
@@ -96,23 +96,23 @@ interface Scene {
 }
 
 /** What came of the handshake with what runs now. It is tried when every pod is in place. */
-function greeting(scene: Scene, cluster: Cluster): HandshakeState {
-  const { observed, deployment, service } = scene;
+function handshakeStateOf(context: HandshakeContext, cluster: Cluster): HandshakeState {
+  const { observed, deployment, service } = context;
   const { key, resource } = observed;
   const origin = serviceOrigin(service);
   const { generation = 0, uid } = resource.metadata;
   const subject = [uid, generation, configHashOf(deployment), origin].join(' ');
-  if (answeredBefore(scene)) cluster.greeter.assume(key, subject);
+  if (answeredBefore(context)) cluster.handshakes.assume(key, subject);
   const rollout = rolloutOf(deployment);
-  const mountPath = mountPathOf(scene);
+  const mountPath = mountPathOf(context);
   if (rollout.state !== 'complete' || rollout.wanted === 0 || origin === undefined || mountPath === undefined) {
-    return cluster.greeter.known(key, subject);
+    return cluster.handshakes.known(key, subject);
   }
-  return cluster.greeter.greet(key, subject, { origin, mountPath });
+  return cluster.handshakes.probe(key, subject, { origin, mountPath });
 }
 
 /** Whether the status, which an earlier process wrote, says so of what runs now. */
-function answeredBefore({ observed: { resource }, deployment, service }: Scene): boolean {
+function answeredBefore({ observed: { resource }, deployment, service }: HandshakeContext): boolean {
   const { conditions = [], configHash, url } = (resource['status'] ?? {}) as McpAdapterStatus;
   const ready = conditions.find(({ type }) => type === 'Ready');
   return (
@@ -128,7 +128,7 @@ function answeredBefore({ observed: { resource }, deployment, service }: Scene):
 }
 
 /** A server whose upstream works, as far as any pod knows; else the first one. */
-function mountPathOf({ observed: { health }, config }: Scene): string | undefined {
+function mountPathOf({ observed: { health }, config }: HandshakeContext): string | undefined {
   const servers = health.flatMap((pod) => pod.servers).filter(({ mountPath }) => mountPath !== undefined);
   const [first] = servers;
   const healthy = servers.find((server) => server.healthy) ?? first;

@@ -11,13 +11,13 @@ import { type RefusalReason, type Served, check } from './check/check.ts';
 import { type EffectiveConfig, effectiveConfig } from './config/effective-config.ts';
 import { warningsOf } from './check/warnings.ts';
 
-export interface CheckQuestion {
+export interface CheckInput {
   readonly resource: KubernetesObject;
   readonly served: Served;
   readonly permissions: Permissions;
 }
 
-export type CheckAnswer =
+export type CheckOutput =
   | {
       readonly ok: true;
       readonly config: EffectiveConfig;
@@ -26,7 +26,7 @@ export type CheckAnswer =
     }
   | { readonly ok: false; readonly reason: RefusalReason; readonly problems: readonly Problem[] };
 
-export const CHECK: Task<CheckQuestion, CheckAnswer> = {
+export const CHECK: Task<CheckInput, CheckOutput> = {
   name: 'check-adapter',
   run({ resource, served, permissions }, budget) {
     const checked = check(resource, served, permissions, budget);
@@ -38,7 +38,7 @@ export const CHECK: Task<CheckQuestion, CheckAnswer> = {
   },
 };
 
-export interface BuildQuestion {
+export interface BuildInput {
   readonly adapter: McpAdapter;
   readonly context: Omit<BuildContext, 'services' | 'unreadable' | 'budget'>;
   /** Services that were looked up. */
@@ -51,13 +51,13 @@ export interface FoundService {
   readonly isUnreadable: boolean;
 }
 
-export interface BuildAnswer {
+export interface BuildOutput {
   readonly children: Child[];
   /** Services that have to be looked up first; without them the children are not what is wanted. */
   readonly missing: Key[];
 }
 
-export const BUILD: Task<BuildQuestion, BuildAnswer> = {
+export const BUILD: Task<BuildInput, BuildOutput> = {
   name: 'build-adapter',
   run({ adapter, context, services }, budget) {
     const textOf = (namespace: string, name: string): string => `${namespace}/${name}`;

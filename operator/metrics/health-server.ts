@@ -52,7 +52,7 @@ export class HealthServer {
     }
     try {
       if (path === '/livez') return send(response, 200, OK);
-      if (path === '/readyz') return verdict(response, this.#sources.notReady());
+      if (path === '/readyz') return sendReadiness(response, this.#sources.notReady());
       if (path === '/metrics') return send(response, 200, await this.#sources.metrics(), METRICS);
       return send(response, 404, 'not found\n');
     } catch (error) {
@@ -65,7 +65,7 @@ const OK = 'ok\n';
 const TEXT = 'text/plain; charset=utf-8';
 const METRICS = 'text/plain; version=0.0.4; charset=utf-8';
 
-function verdict(response: ServerResponse, problem: string | undefined): void {
+function sendReadiness(response: ServerResponse, problem: string | undefined): void {
   if (problem === undefined) send(response, 200, OK);
   else send(response, 503, `${problem}\n`);
 }

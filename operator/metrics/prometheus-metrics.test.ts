@@ -108,7 +108,7 @@ describe('countConditions', () => {
 
 describe('measuredApi', () => {
   it('counts requests by verb and code, and passes answers and errors on', async () => {
-    const told: string[] = [];
+    const reported: string[] = [];
     let time = 0;
     const answers: Partial<KubernetesApi> = {
       get: () => {
@@ -118,12 +118,12 @@ describe('measuredApi', () => {
       apply: () => Promise.reject(new ApiError(409, 'Conflict', 'changed')),
       list: () => Promise.reject(new Error('ECONNRESET')),
     };
-    const apiRequest = (...all: unknown[]): void => void told.push(all.join(' '));
+    const apiRequest = (...all: unknown[]): void => void reported.push(all.join(' '));
     const api = measuredApi(answers as KubernetesApi, { ...noMetrics, apiRequest }, () => time);
     await expect(api.get(PODS, { name: 'x' })).resolves.toBeUndefined();
     const pod = { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'x' } };
     await expect(api.apply(pod, PODS, { fieldManager: 'm' })).rejects.toThrow('changed');
     await expect(api.list(PODS, {})).rejects.toThrow('ECONNRESET');
-    expect(told).toEqual(['get 200 0.25', 'apply 409 0', 'list error 0']);
+    expect(reported).toEqual(['get 200 0.25', 'apply 409 0', 'list error 0']);
   });
 });

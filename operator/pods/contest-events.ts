@@ -1,8 +1,8 @@
 import type { ApplyReport } from '../apply/applier.ts';
-import type { Happening } from '../status/events.ts';
+import type { NewEvent } from '../status/events.ts';
 
 /** One for each object that somebody else changes again and again. */
-export const contestsOf = (applied: ApplyReport | undefined): Happening[] =>
-  (applied?.objects ?? []).flatMap(({ contest }): Happening[] =>
+export const contestEvents = (applied: ApplyReport | undefined): NewEvent[] =>
+  (applied?.objects ?? []).flatMap(({ contest }): NewEvent[] =>
     contest === undefined ? [] : [{ type: 'Warning', reason: 'Contested', action: 'Repair', message: contest }],
   );

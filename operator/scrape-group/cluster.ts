@@ -1,9 +1,9 @@
-import type { PodHearing } from '../health/pod-health-cache.ts';
+import type { PodHealthCache } from '../health/pod-health-cache.ts';
 import type { Permissions } from '../validation/permissions.ts';
 import type { Applier } from '../apply/applier.ts';
 import type { EventRecorder } from '../status/events.ts';
 import type { Resource } from '../kubernetes/kubernetes.ts';
-import type { Lookup } from '../cache/ttl-cache.ts';
+import type { TtlCache } from '../cache/ttl-cache.ts';
 import type { Cache } from '../kubernetes/reconciler.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
 import type { BuildContext } from './build/build-context.ts';
@@ -18,11 +18,11 @@ export interface Cluster {
   /** Objects that the operator made, by kind, indexed by the label of their group. */
   readonly children: readonly { readonly resource: Resource; readonly cache: Cache }[];
   /** Services that URLs name; nothing where they cannot be read. */
-  readonly services: Pick<Lookup, 'get' | 'unreadable'>;
+  readonly services: Pick<TtlCache, 'get' | 'unreadable'>;
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;
-  readonly hearing: PodHearing<ScraperHealth>;
+  readonly podHealth: PodHealthCache<ScraperHealth>;
   readonly now: () => Date;
   readonly prepare: PrepareAll;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {

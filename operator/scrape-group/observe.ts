@@ -22,7 +22,7 @@ export interface Observed {
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly ScraperHealth[];
   /** Whether all pods that may answer have been asked since they are there. */
-  readonly isHeard: boolean;
+  readonly isHealthKnown: boolean;
   /** Number of shards that exist. */
   readonly shards: number;
   /** What the pods run now; read when it is asked for. */
@@ -52,12 +52,12 @@ export function observe(key: Key, cluster: Cluster): Observed {
       .map(({ object }) => Number(object.metadata.labels?.[SHARD_LABEL] ?? 0)),
   );
   const observed = { key, sources, existing, ownership, pods, shards };
-  const { health, isComplete } = cluster.hearing.hear(key, sources.length > 0 ? pods : []);
+  const { health, isComplete } = cluster.podHealth.get(key, sources.length > 0 ? pods : []);
   let running: { readonly found: Running | undefined } | undefined;
   return {
     ...observed,
     health,
-    isHeard: isComplete,
+    isHealthKnown: isComplete,
     running: () => (running ??= { found: runningFrom(liveShards(observed)) }).found,
   };
 }

@@ -25,9 +25,9 @@ import {
   SERVICES,
   STORAGE_CLAIMS,
 } from '../kubernetes/resources.ts';
-import { noted, type RealApi, startRealApi, writesOf } from '../kubernetes/testing/real-api.ts';
+import { recordedApi, type RealApi, startRealApi, writesOf } from '../kubernetes/testing/real-api.ts';
 import { fileHash } from './build/config-map.ts';
-import { WorkerComputing } from '../tasks/worker-task-runner.ts';
+import { WorkerTaskRunner } from '../tasks/worker-task-runner.ts';
 import { scrapeGroupController } from './controller.ts';
 import { goldenGroups } from './testing/golden-groups.ts';
 import { first, source } from './testing/sources.ts';
@@ -58,7 +58,7 @@ interface Operator extends AsyncDisposable {
 
 /** The controller with all that it has in the operator, for one namespace. */
 async function operator(): Promise<Operator> {
-  const { api, requests } = noted(real.api);
+  const { api, requests } = recordedApi(real.api);
   const onError = (): void => {};
   const namespaces = namespacesOf({ kind: 'list', names: [namespace] }, { api: real.api, onError });
   const caches = createCaches({ api: real.api, namespaces, onError, onWatch: () => {} });
@@ -71,8 +71,8 @@ async function operator(): Promise<Operator> {
     otlpEndpoint: undefined,
     permissions: DEFAULT_PERMISSIONS,
   } as const;
-  const computing = new WorkerComputing();
-  const made = scrapeGroupController({ api, caches, events, log, hooks, computing, options, version: 'test' });
+  const taskRunner = new WorkerTaskRunner();
+  const made = scrapeGroupController({ api, caches, events, log, hooks, taskRunner, options, version: 'test' });
   namespaces.start();
   caches.start();
   await caches.synced;
@@ -83,7 +83,7 @@ async function operator(): Promise<Operator> {
     async [Symbol.asyncDispose]() {
       await made.controller.stop();
       await made[Symbol.asyncDispose]();
-      await computing[Symbol.asyncDispose]();
+      await taskRunner[Symbol.asyncDispose]();
       await events.flush();
       await caches.stop();
       await namespaces.stop();

@@ -1,24 +1,24 @@
-import { contestsOf } from '../pods/contest-events.ts';
+import { contestEvents } from '../pods/contest-events.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
 import { newestPods, referencesRevision } from '../health/revision.ts';
 import type { Desired } from '../apply/applier.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { type Key, type Result, done, earlier } from '../kubernetes/reconciler.ts';
 import { DEPLOYMENTS } from '../kubernetes/resources.ts';
-import { happenings } from './status/condition-events.ts';
+import { conditionEvents } from './status/condition-events.ts';
 import { build } from './build/build.ts';
 import type { BuildContext } from './build/build-context.ts';
 import type { Cluster } from './cluster.ts';
 import { type Group, groupOf } from './group/group.ts';
 import { shardName } from './group/names.ts';
-import { nextLook } from './status/requeue-interval.ts';
+import { requeueInterval } from './status/requeue-interval.ts';
 import { type Observed, observe, ownChild, podsOf } from './observe.ts';
 import { type ShardPlan, plan } from './build/plan.ts';
-import { type Situation, report } from './status/report.ts';
-import { situationsOf } from './status-inputs.ts';
+import { type StatusInputs, report } from './status/report.ts';
+import { statusInputsOf } from './status-inputs.ts';
 
 /** Statuses that are written at a time. */
-const TELLERS = 8;
+const STATUS_WRITERS = 8;
 
 /**
  * Brings what a group of ApiScrapeSources consists of to what they say together, and the status of each to what is so.
@@ -42,17 +42,17 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
       )
     : undefined;
 
-  const situations = situationsOf({ observed, group, plans, applied, now: cluster.now() }, cluster);
-  const queue = situations.values();
+  const allInputs = statusInputsOf({ observed, group, plans, applied, now: cluster.now() }, cluster);
+  const queue = allInputs.values();
   let retryAfterMs: number | undefined;
-  const teller = async (): Promise<void> => {
-    for (const situation of queue) retryAfterMs = earlier(await tell(situation, cluster, signal), retryAfterMs);
+  const writer = async (): Promise<void> => {
+    for (const inputs of queue) retryAfterMs = earlier(await writeStatus(inputs, cluster, signal), retryAfterMs);
   };
-  await Promise.all(Array.from({ length: TELLERS }, teller));
+  await Promise.all(Array.from({ length: STATUS_WRITERS }, writer));
   const [first] = observed.sources;
-  for (const contest of contestsOf(applied)) cluster.events.record(first as unknown as KubernetesObject, contest);
+  for (const contest of contestEvents(applied)) cluster.events.record(first as unknown as KubernetesObject, contest);
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: earlier(retryAfterMs, nextLook(situations, observed.pods, applied, cluster.now())) };
+  return { requeueAfterMs: earlier(retryAfterMs, requeueInterval(allInputs, observed.pods, applied, cluster.now())) };
 }
 
 /** With nothing to run, or somebody's wish that nothing changes, the pods stay as they are. */
@@ -113,10 +113,10 @@ function revisionOf(observed: Observed, shard: number): string | undefined {
 }
 
 /** @returns when to try again, where somebody else writes this status too */
-async function tell(situation: Situation, cluster: Cluster, signal: AbortSignal): Promise<number | undefined> {
-  const object = situation.source as unknown as KubernetesObject;
-  const { changed, retryAfterMs } = await cluster.status.write(object, report(situation), signal);
-  const before = situation.source.status?.conditions ?? [];
-  for (const happening of happenings(before, changed)) cluster.events.record(object, happening);
+async function writeStatus(inputs: StatusInputs, cluster: Cluster, signal: AbortSignal): Promise<number | undefined> {
+  const object = inputs.source as unknown as KubernetesObject;
+  const { changed, retryAfterMs } = await cluster.status.write(object, report(inputs), signal);
+  const before = inputs.source.status?.conditions ?? [];
+  for (const event of conditionEvents(before, changed)) cluster.events.record(object, event);
   return retryAfterMs;
 }

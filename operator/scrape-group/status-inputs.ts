@@ -14,9 +14,9 @@ import type { Group } from './group/group.ts';
 import { sourcesOf } from './status/health.ts';
 import { shardName } from './group/names.ts';
 import { type Observed, ownChild, podsOf } from './observe.ts';
-import type { Situation } from './status/report.ts';
+import type { StatusInputs } from './status/report.ts';
 import { stateIsTemporary } from './build/state-volume.ts';
-import { hiddenPlaces, toldHealth } from './status/redacted-health.ts';
+import { hiddenPlaces, redactedHealth } from './status/redacted-health.ts';
 
 export interface Outcome {
   readonly observed: Observed;
@@ -32,16 +32,16 @@ const MIN_INTERVAL_MS = 60_000;
 const INTERVAL_PER_SOURCE_MS = 100;
 
 /** One for each source, in the order in which they were observed. */
-export function situationsOf(outcome: Outcome, cluster: Pick<Cluster, 'sources'>): Situation[] {
+export function statusInputsOf(outcome: Outcome, cluster: Pick<Cluster, 'sources'>): StatusInputs[] {
   const { observed, group, plans, applied } = outcome;
-  const shards = plans.map((one) => shardSituation(one, outcome));
+  const shards = plans.map((one) => shardInputs(one, outcome));
   const placeOf = new Map(
     plans.flatMap(({ members }, index) =>
       members.map(({ resource, entry }) => [resource, { shard: shards[index], name: String(entry['name']) }] as const),
     ),
   );
   // Of sources that do not run, and of a group that is left as it is.
-  const fallback = shards[0] ?? shardSituation({ shard: 1, file: undefined }, outcome);
+  const fallback = shards[0] ?? shardInputs({ shard: 1, file: undefined }, outcome);
   const intervalMs = Math.max(MIN_INTERVAL_MS, cluster.sources.list().length * INTERVAL_PER_SOURCE_MS);
   const common = {
     group: observed.key.name,
@@ -55,19 +55,19 @@ export function situationsOf(outcome: Outcome, cluster: Pick<Cluster, 'sources'>
     const { name } = source.metadata;
     const place = placeOf.get(name);
     const { health, ...shard } = place?.shard ?? fallback;
-    const heard = place && health.get(place.name);
+    const reported = place && health.get(place.name);
     const path = hidden.get(name);
     return {
       ...common,
       ...shard,
       source,
       refusal: group.refusals.get(name),
-      health: heard === undefined || path === undefined ? heard : toldHealth(heard, source, path),
+      health: reported === undefined || path === undefined ? reported : redactedHealth(reported, source, path),
     };
   });
 }
 
-function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefined }), outcome: Outcome) {
+function shardInputs(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefined }), outcome: Outcome) {
   const { observed, applied } = outcome;
   const { shard, file } = one;
   const name = shardName(observed.key.name, shard);
@@ -84,7 +84,7 @@ function shardSituation(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: und
       health.length === 0 || file === undefined
         ? undefined
         : health.every(({ configHash }) => configHash === fileHash(file)),
-    isHeard: observed.isHeard,
+    isHealthKnown: observed.isHealthKnown,
     unknownHosts:
       applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
     widePorts: widePorts(live(outcome, NETWORK_POLICIES, name)),
@@ -100,7 +100,7 @@ function live({ observed, applied }: Outcome, resource: Resource, name: string):
   return (isOurs ? written?.object : undefined) ?? ownChild(observed, resource, name);
 }
 
-function failureOf(applied: ApplyReport | undefined): Situation['failure'] {
+function failureOf(applied: ApplyReport | undefined): StatusInputs['failure'] {
   const messages = (outcome: string): string[] =>
     (applied?.objects ?? []).flatMap((one) => (one.outcome === outcome ? [one.message ?? one.name] : []));
   const conflicts = messages('conflict');

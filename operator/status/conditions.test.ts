@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { Condition } from '../../crds/v1alpha1/conditions.ts';
-import { changedConditions, type Finding, mergeConditions } from './conditions.ts';
+import { changedConditions, type DesiredCondition, mergeConditions } from './conditions.ts';
 
 const NOON = new Date('2026-01-01T12:00:00.987Z');
 const LATER = new Date('2026-01-01T13:00:00Z');
-const ready: Finding = { type: 'Ready', status: 'True', reason: 'Serving', message: 'All pods serve.' };
-const accepted: Finding = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' };
+const ready: DesiredCondition = { type: 'Ready', status: 'True', reason: 'Serving', message: 'All pods serve.' };
+const accepted: DesiredCondition = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' };
 
 describe('mergeConditions', () => {
   const before = mergeConditions([], [ready, accepted], 1, NOON);
@@ -31,13 +31,13 @@ describe('mergeConditions', () => {
   });
 
   it('keeps the order that there was, puts new ones at the end, and drops those no longer found', () => {
-    const paused: Finding = { type: 'Paused', status: 'True', reason: 'Paused', message: '' };
-    const types = (found: Finding[]) => mergeConditions(before, found, 1, LATER).map(({ type }) => type);
+    const paused: DesiredCondition = { type: 'Paused', status: 'True', reason: 'Paused', message: '' };
+    const types = (found: DesiredCondition[]) => mergeConditions(before, found, 1, LATER).map(({ type }) => type);
     expect(types([paused, accepted, ready])).toEqual(['Ready', 'Accepted', 'Paused']);
     expect(types([accepted])).toEqual(['Accepted']);
   });
 
-  it('lets a finding be about an older generation', () => {
+  it('lets a condition be about an older generation', () => {
     const [merged] = mergeConditions(before, [{ ...ready, observedGeneration: 1 }], 5, LATER);
     expect(merged?.observedGeneration).toBe(1);
   });
@@ -51,7 +51,7 @@ describe('mergeConditions', () => {
 describe('changedConditions', () => {
   it('tells new ones and those with another status or reason, not another message', () => {
     const before = mergeConditions([], [ready], 1, NOON);
-    const after = (...found: Finding[]) => changedConditions(before, mergeConditions(before, found, 1, LATER));
+    const after = (...found: DesiredCondition[]) => changedConditions(before, mergeConditions(before, found, 1, LATER));
     expect(after({ ...ready, message: 'Other.' })).toEqual([]);
     expect(after(ready, accepted)).toMatchObject([{ type: 'Accepted' }]);
     expect(after({ ...ready, reason: 'Other' })).toMatchObject([{ reason: 'Other' }]);

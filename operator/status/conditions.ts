@@ -1,13 +1,13 @@
 import type { Condition } from '../../crds/v1alpha1/conditions.ts';
 
 /** A condition as a reconcile finds it. When it last changed is worked out from the one before. */
-export interface Finding {
+export interface DesiredCondition {
   readonly type: string;
   readonly status: Condition['status'];
   /** One word in CamelCase. */
   readonly reason: string;
   readonly message: string;
-  /** Only where the finding is about an older generation than the one looked at. */
+  /** Only where the condition is about an older generation than the one looked at. */
   readonly observedGeneration?: number;
 }
 
@@ -21,12 +21,12 @@ const MAX_MESSAGE = 32_768;
  */
 export function mergeConditions(
   before: readonly Condition[],
-  found: readonly Finding[],
+  found: readonly DesiredCondition[],
   generation: number | undefined,
   now: Date,
 ): Condition[] {
   const old = new Map(before.map((condition, place) => [condition.type, { condition, place }]));
-  const placeOf = ({ type }: Finding): number => old.get(type)?.place ?? before.length;
+  const placeOf = ({ type }: DesiredCondition): number => old.get(type)?.place ?? before.length;
   return [...found]
     .sort((a, b) => placeOf(a) - placeOf(b))
     .map(({ type, status, reason, message, observedGeneration }) => {

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
-import { EventRecorder, type Happening } from './events.ts';
+import { EventRecorder, type NewEvent } from './events.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { CONFIG_MAPS, EVENTS } from '../kubernetes/resources.ts';
-import { noted, type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';
+import { recordedApi, type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';
 
-const FAILED: Happening = { type: 'Warning', reason: 'NameConflict', action: 'Apply', message: 'Service demo exists' };
+const FAILED: NewEvent = { type: 'Warning', reason: 'NameConflict', action: 'Apply', message: 'Service demo exists' };
 
 let real: RealApi;
 let namespace: string;
@@ -23,7 +23,7 @@ beforeEach(async () => {
 });
 
 function recorder() {
-  const { api, requests } = noted(real.api);
+  const { api, requests } = recordedApi(real.api);
   const clock = { now: Date.now() };
   const errors: unknown[] = [];
   const events = new EventRecorder({
@@ -115,7 +115,7 @@ it('never fails: not when the namespace is gone, not when the API is away', asyn
   await events.flush();
   expect(events.size).toBe(0);
   const away = new EventRecorder({
-    api: noted(real.api, () => Promise.reject(new Error('connect ECONNREFUSED'))).api,
+    api: recordedApi(real.api, () => Promise.reject(new Error('connect ECONNREFUSED'))).api,
     instance: 'x',
     suffix: () => 'x',
     onError: (error) => errors.push(error),

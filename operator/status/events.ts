@@ -2,8 +2,8 @@ import { ApiError, type KubernetesApi, type KubernetesObject } from '../kubernet
 import { microTime } from '../kubernetes/micro-time.ts';
 import { EVENTS } from '../kubernetes/resources.ts';
 
-/** Something that happened to an object, for those who look at it. */
-export interface Happening {
+/** An event of an object, before it is written. */
+export interface NewEvent {
   readonly type: 'Normal' | 'Warning';
   /** One word in CamelCase. */
   readonly reason: string;
@@ -34,7 +34,7 @@ const MAX_SERIES = 2_000;
 const MAX_ON_THE_WAY = 100;
 
 /**
- * Writes Events (events.k8s.io/v1). The same thing happening again to the same object is one Event with a count.
+ * Writes Events (events.k8s.io/v1). An event that repeats for the same object is one Event with a count.
  * Recording never fails and never waits; what cannot be written is left out.
  */
 export class EventRecorder {
@@ -62,12 +62,12 @@ export class EventRecorder {
     this.#onError = options.onError ?? (() => {});
   }
 
-  record(object: KubernetesObject, happening: Happening): void {
+  record(object: KubernetesObject, event: NewEvent): void {
     const now = this.#now();
-    const id = JSON.stringify([idOf(object), happening.type, happening.reason, happening.message]);
+    const id = JSON.stringify([idOf(object), event.type, event.reason, event.message]);
     const known = this.#series.get(id);
     if (known === undefined || now.getTime() - known.writtenAt >= KEPT_MS) {
-      this.#begin(id, object, happening, now);
+      this.#begin(id, object, event, now);
       return;
     }
     known.count += 1;
@@ -82,7 +82,7 @@ export class EventRecorder {
     this.#send(id, async () => void (await this.#api.merge({ series }, EVENTS, name)));
   }
 
-  #begin(id: string, object: KubernetesObject, happening: Happening, now: Date): void {
+  #begin(id: string, object: KubernetesObject, event: NewEvent, now: Date): void {
     const owner = idOf(object);
     if (this.#newOf(owner, now) >= MAX_NEW_PER_OBJECT || this.#onTheWay.size >= MAX_ON_THE_WAY) return;
     const series: Series = {
@@ -96,9 +96,9 @@ export class EventRecorder {
     this.#series.set(id, series);
     const [oldest] = this.#series.keys();
     if (this.#series.size > MAX_SERIES && oldest !== undefined) this.#series.delete(oldest);
-    const event = eventOf(object, happening, { suffix: this.#suffix(), instance: this.#instance, now });
+    const body = eventOf(object, event, { suffix: this.#suffix(), instance: this.#instance, now });
     this.#send(id, async () => {
-      const created = await this.#api.create(event, EVENTS);
+      const created = await this.#api.create(body, EVENTS);
       series.name = created.metadata.name;
     });
   }
@@ -135,7 +135,7 @@ export class EventRecorder {
 
 function eventOf(
   object: KubernetesObject,
-  happening: Happening,
+  event: NewEvent,
   by: { readonly suffix: string; readonly instance: string; readonly now: Date },
 ): KubernetesObject {
   const { name, namespace, uid, resourceVersion } = object.metadata;
@@ -146,10 +146,10 @@ function eventOf(
     eventTime: microTime(by.now),
     reportingController: 'mcpadapter.io/operator',
     reportingInstance: by.instance,
-    type: happening.type,
-    reason: happening.reason.slice(0, 128),
-    action: happening.action.slice(0, 128),
-    note: inBytes(happening.message, MAX_NOTE_BYTES),
+    type: event.type,
+    reason: event.reason.slice(0, 128),
+    action: event.action.slice(0, 128),
+    note: inBytes(event.message, MAX_NOTE_BYTES),
     regarding: { apiVersion: object.apiVersion, kind: object.kind, name, namespace, uid, resourceVersion },
   };
 }

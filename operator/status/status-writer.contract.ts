@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import type { Condition } from '../../crds/v1alpha1/conditions.ts';
-import type { Finding } from './conditions.ts';
+import type { DesiredCondition } from './conditions.ts';
 import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
 import { CUSTOM_RESOURCE_DEFINITIONS } from '../kubernetes/resources.ts';
 import { type Status, StatusWriter } from './status-writer.ts';
-import { noted, type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';
+import { recordedApi, type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';
 
 const WIDGETS: Resource = { apiVersion: 'test.example.com/v1', kind: 'Widget', plural: 'widgets', namespaced: true };
 
@@ -41,8 +41,8 @@ const definition = {
 };
 
 const forever = new AbortController().signal;
-const READY: Finding = { type: 'Ready', status: 'True', reason: 'Serving', message: 'All pods serve.' };
-const ACCEPTED: Finding = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' };
+const READY: DesiredCondition = { type: 'Ready', status: 'True', reason: 'Serving', message: 'All pods serve.' };
+const ACCEPTED: DesiredCondition = { type: 'Accepted', status: 'True', reason: 'Accepted', message: '' };
 
 let real: RealApi;
 let name: { readonly name: string; readonly namespace: string };
@@ -76,7 +76,7 @@ async function live(): Promise<KubernetesObject> {
 const statusOf = (object: KubernetesObject) => object['status'] as { readonly conditions: readonly Condition[] };
 
 function writer() {
-  const { api, requests } = noted(real.api);
+  const { api, requests } = recordedApi(real.api);
   const clock = { now: new Date('2026-01-01T10:00:00.500Z') };
   const statuses = new StatusWriter({
     api,
@@ -101,7 +101,7 @@ it('writes a status once, and again only when it says something else', async () 
   expect(same).toEqual({ written: false, changed: [] });
   expect(requests).toEqual(['apply Widget/demo']);
 
-  const waiting: Finding = { ...READY, status: 'False', reason: 'Waiting', message: '1 of 2 pods' };
+  const waiting: DesiredCondition = { ...READY, status: 'False', reason: 'Waiting', message: '1 of 2 pods' };
   const second = await write(await live(), { observedGeneration: 1, conditions: [waiting] });
   expect(second.changed).toMatchObject([{ type: 'Ready', reason: 'Waiting' }]);
   expect((await live())['status']).toEqual({

@@ -2,12 +2,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
-import type { Finding } from './conditions.ts';
+import type { DesiredCondition } from './conditions.ts';
 import type { KubernetesApi, KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { API_SCRAPE_SOURCES } from '../kubernetes/resources.ts';
 import { StatusWriter } from './status-writer.ts';
 
-const READY: Finding = { type: 'Ready', status: 'True', reason: 'Ready', message: 'It runs' };
+const READY: DesiredCondition = { type: 'Ready', status: 'True', reason: 'Ready', message: 'It runs' };
 
 test('conditions are not kept beside those of the cache', async () => {
   let version = 1;

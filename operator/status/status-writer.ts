@@ -1,5 +1,5 @@
 import type { Condition } from '../../crds/v1alpha1/conditions.ts';
-import { changedConditions, type Finding, mergeConditions } from './conditions.ts';
+import { changedConditions, type DesiredCondition, mergeConditions } from './conditions.ts';
 import { hashOf } from '../kubernetes/content-hash.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from '../kubernetes/kubernetes.ts';
 import type { Key } from '../kubernetes/reconciler.ts';
@@ -8,7 +8,7 @@ import { isOlder } from '../kubernetes/resource-version.ts';
 
 /** The whole status of an object as it is to be. Members that are left out are removed from it. */
 export interface Status {
-  readonly conditions: readonly Finding[];
+  readonly conditions: readonly DesiredCondition[];
   readonly [member: string]: unknown;
 }
 

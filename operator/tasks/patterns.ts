@@ -4,14 +4,14 @@ import type { Budget } from './budget.ts';
 /** Patterns of thousands of resources, most of which have the same few. */
 const MAX_KNOWN = 5000;
 
-interface Verdict {
+interface Compiled {
   /** Why it cannot be compiled; undefined when it can. */
   readonly error: string | undefined;
-  /** What finding out took. */
+  /** What compiling it took. */
   readonly ms: number;
 }
 
-const known = new Map<string, Verdict>();
+const known = new Map<string, Compiled>();
 
 /**
  * Why a text is no regular expression of RE2; undefined when it is one. A text is compiled once, and counts each time.
@@ -20,10 +20,10 @@ const known = new Map<string, Verdict>();
  */
 export function patternError(pattern: string, path: string, budget: Budget): string | undefined {
   budget.step(path);
-  const verdict = known.get(pattern);
-  if (verdict !== undefined) {
-    budget.charge(verdict.ms);
-    return verdict.error;
+  const compiled = known.get(pattern);
+  if (compiled !== undefined) {
+    budget.charge(compiled.ms);
+    return compiled.error;
   }
   const before = process.threadCpuUsage();
   const error = compileError(pattern);

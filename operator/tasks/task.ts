@@ -1,10 +1,10 @@
 import type { Budget } from './budget.ts';
 
 /** Work that is a function of plain data (as JSON has it) alone, so that any thread can do it. */
-export interface Task<Question, Answer> {
+export interface Task<Input, Output> {
   readonly name: string;
   /** @throws RefusedError when the resource cannot be worked on */
-  readonly run: (question: Question, budget: Budget) => Answer;
+  readonly run: (input: Input, budget: Budget) => Output;
 }
 
 /** Whose work it is. */
@@ -19,10 +19,10 @@ export interface Subject {
 }
 
 /** Does tasks without holding up the event loop. */
-export interface Computing {
+export interface TaskRunner {
   /**
    * @throws RefusedError when the resource takes too long, too much memory, or fails; then each further task of this
    * subject, too, for some minutes
    */
-  run<Question, Answer>(task: Task<Question, Answer>, question: Question, subject: Subject): Promise<Answer>;
+  run<Input, Output>(task: Task<Input, Output>, input: Input, subject: Subject): Promise<Output>;
 }

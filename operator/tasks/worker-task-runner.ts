@@ -2,26 +2,26 @@ import { Worker } from 'node:worker_threads';
 import type { Problem } from '../../crds/config/load/problem.ts';
 import { BudgetError } from './budget.ts';
 import { RefusedError, problemOf } from './refused-error.ts';
-import type { Computing, Subject, Task } from './task.ts';
+import type { TaskRunner, Subject, Task } from './task.ts';
 
-/** What the thread is asked, and answers. */
-export interface Asked {
+/** What the thread gets, and what it sends back. */
+export interface TaskRequest {
   readonly task: string;
   /** As JSON. */
-  readonly question: string;
+  readonly input: string;
   readonly path: string;
 }
-export type Answered = { readonly answer: string } | { readonly problem: Problem };
+export type TaskReply = { readonly output: string } | { readonly problem: Problem };
 
-export interface ComputingLimits {
-  /** Longest question, as JSON, that is worked on by the event loop: what takes the most in it takes 50 ms. */
-  readonly smallQuestion: number;
+export interface TaskLimits {
+  /** Longest input, as JSON, that is worked on by the event loop: what takes the most in it takes 50 ms. */
+  readonly smallInput: number;
   /** Wall time of one task in the thread. */
   readonly taskMs: number;
   readonly heapMb: number;
 }
 
-const LIMITS: ComputingLimits = { smallQuestion: 16_384, taskMs: 10_000, heapMb: 128 };
+const LIMITS: TaskLimits = { smallInput: 16_384, taskMs: 10_000, heapMb: 128 };
 const PROGRAM = new URL(import.meta.url.endsWith('.ts') ? '../task-worker.ts' : '../task-worker.js', import.meta.url);
 /** A thread that nobody needs gives its memory back. */
 const IDLE_MS = 60_000;
@@ -30,11 +30,11 @@ const REFUSED_MS = 5 * 60_000;
 const MAX_REFUSED = 1000;
 
 /**
- * Small questions are worked on at once; large ones, and those for which the budget of the event loop is not enough, in
+ * Small inputs are worked on at once; large ones, and those for which the budget of the event loop is not enough, in
  * one thread, one after the other. The thread is ended when it takes too long, whatever it is at, or too much memory.
  */
-export class WorkerComputing implements Computing, AsyncDisposable {
-  readonly #limits: ComputingLimits;
+export class WorkerTaskRunner implements TaskRunner, AsyncDisposable {
+  readonly #limits: TaskLimits;
   /** Tasks that this thread has done: before, it also compiles them. */
   readonly #warm = new Set<string>();
   readonly #refused = new Map<string, { readonly error: RefusedError; readonly until: number }>();
@@ -43,15 +43,15 @@ export class WorkerComputing implements Computing, AsyncDisposable {
   #idle: NodeJS.Timeout | undefined;
   #isClosed = false;
 
-  constructor(limits: Partial<ComputingLimits> = {}) {
+  constructor(limits: Partial<TaskLimits> = {}) {
     this.#limits = { ...LIMITS, ...limits };
   }
 
-  async run<Question, Answer>(task: Task<Question, Answer>, question: Question, subject: Subject): Promise<Answer> {
+  async run<Input, Output>(task: Task<Input, Output>, input: Input, subject: Subject): Promise<Output> {
     const known = this.#refused.get(subject.id);
     if (known !== undefined && performance.now() < known.until) throw known.error;
     try {
-      return await this.#run(task, question, subject);
+      return await this.#run(task, input, subject);
     } catch (error) {
       if (error instanceof RefusedError) this.#remember(subject.id, error);
       throw error;
@@ -63,50 +63,50 @@ export class WorkerComputing implements Computing, AsyncDisposable {
     await this.#end();
   }
 
-  async #run<Question, Answer>(
-    task: Task<Question, Answer>,
-    question: Question,
+  async #run<Input, Output>(
+    task: Task<Input, Output>,
+    input: Input,
     { path, budget, signal }: Subject,
-  ): Promise<Answer> {
-    const text = refusing(path, () => JSON.stringify(question));
-    if (text.length <= this.#limits.smallQuestion) {
+  ): Promise<Output> {
+    const text = refusing(path, () => JSON.stringify(input));
+    if (text.length <= this.#limits.smallInput) {
       try {
-        return refusing(path, () => this.#here(task, question, budget));
+        return refusing(path, () => this.#here(task, input, budget));
       } catch (error) {
         if (!(error instanceof BudgetError)) throw error;
       }
     }
-    const asked = this.#last.then(() => this.#there({ task: task.name, question: text, path }, signal));
-    this.#last = asked.catch(() => {});
-    return JSON.parse(await asked) as Answer;
+    const output = this.#last.then(() => this.#there({ task: task.name, input: text, path }, signal));
+    this.#last = output.catch(() => {});
+    return JSON.parse(await output) as Output;
   }
 
-  #here<Question, Answer>(task: Task<Question, Answer>, question: Question, budget: Subject['budget']): Answer {
+  #here<Input, Output>(task: Task<Input, Output>, input: Input, budget: Subject['budget']): Output {
     const isWarm = this.#warm.has(task.name);
     this.#warm.add(task.name);
     try {
-      return budget.during(() => task.run(question, budget));
+      return budget.during(() => task.run(input, budget));
     } catch (error) {
       if (isWarm || !(error instanceof BudgetError)) throw error;
-      return budget.anew().during(() => task.run(question, budget));
+      return budget.anew().during(() => task.run(input, budget));
     }
   }
 
-  /** @returns the answer as JSON */
-  async #there(asked: Asked, signal: AbortSignal): Promise<string> {
+  /** @returns the output as JSON */
+  async #there(request: TaskRequest, signal: AbortSignal): Promise<string> {
     signal.throwIfAborted();
     clearTimeout(this.#idle);
     const worker = await this.#started();
     const { taskMs, heapMb } = this.#limits;
-    const answered = await new Promise<Answered>((resolve, reject) => {
+    const reply = await new Promise<TaskReply>((resolve, reject) => {
       const limit = setTimeout(() => {
         void this.#end();
-        settle(() => resolve({ problem: new BudgetError(taskMs, asked.path).problem }));
+        settle(() => resolve({ problem: new BudgetError(taskMs, request.path).problem }));
       }, taskMs);
-      const onMessage = (message: Answered): void => settle(() => resolve(message));
+      const onMessage = (message: TaskReply): void => settle(() => resolve(message));
       const onError = (error: Error & { code?: string }): void => {
         void this.#end();
-        const problem = { path: asked.path, message: `takes the operator more than ${heapMb} MiB of memory` };
+        const problem = { path: request.path, message: `takes the operator more than ${heapMb} MiB of memory` };
         settle(() => (error.code === 'ERR_WORKER_OUT_OF_MEMORY' ? resolve({ problem }) : reject(error)));
       };
       const onExit = (): void => settle(() => reject(new Error('the thread has ended')));
@@ -125,11 +125,11 @@ export class WorkerComputing implements Computing, AsyncDisposable {
       signal.addEventListener('abort', onAbort);
       worker.on('message', onMessage).on('error', onError).on('exit', onExit);
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-      worker.postMessage(asked);
+      worker.postMessage(request);
     });
     this.#idle = setTimeout(() => void this.#end(), IDLE_MS).unref();
-    if ('problem' in answered) throw new RefusedError(answered.problem.path, answered.problem.message);
-    return answered.answer;
+    if ('problem' in reply) throw new RefusedError(reply.problem.path, reply.problem.message);
+    return reply.output;
   }
 
   /** Its start does not count: it says when it has loaded its program. */
@@ -137,7 +137,7 @@ export class WorkerComputing implements Computing, AsyncDisposable {
     if (this.#isClosed) return Promise.reject(new Error('the operator stops'));
     this.#worker ??= new Promise((resolve, reject) => {
       const worker = new Worker(PROGRAM, {
-        name: 'computing',
+        name: 'taskRunner',
         env: {},
         argv: [],
         resourceLimits: { maxOldGenerationSizeMb: this.#limits.heapMb },

@@ -38,13 +38,13 @@ export async function startRealApi(): Promise<RealApi> {
 
 export type Verb = keyof KubernetesApi;
 
-/** The API, noting each request as `verb Kind/name` before it is sent; `before` may hold it up or fail it. */
-export function noted(
+/** The API, recording each request as `verb Kind/name` before it is sent; `before` may hold it up or fail it. */
+export function recordedApi(
   api: KubernetesApi,
   before: (verb: Verb) => Promise<void> = () => Promise.resolve(),
 ): { readonly api: KubernetesApi; readonly requests: string[] } {
   const requests: string[] = [];
-  const note = async <T>(verb: Verb, what: string, send: () => Promise<T>): Promise<T> => {
+  const record = async <T>(verb: Verb, what: string, send: () => Promise<T>): Promise<T> => {
     requests.push(`${verb} ${what}`);
     await before(verb);
     return send();
@@ -54,17 +54,17 @@ export function noted(
     requests,
     api: {
       get: (resource, name, signal) =>
-        note('get', `${resource.kind}/${name.name}`, () => api.get(resource, name, signal)),
-      list: (resource, ...rest) => note('list', resource.kind, () => api.list(resource, ...rest)),
+        record('get', `${resource.kind}/${name.name}`, () => api.get(resource, name, signal)),
+      list: (resource, ...rest) => record('list', resource.kind, () => api.list(resource, ...rest)),
       watch: (...args) => api.watch(...args),
-      serves: (resource, signal) => note('serves', resource.kind, () => api.serves(resource, signal)),
-      apply: (object, ...rest) => note('apply', named(object), () => api.apply(object, ...rest)),
-      create: (object, ...rest) => note('create', named(object), () => api.create(object, ...rest)),
-      replace: (object, ...rest) => note('replace', named(object), () => api.replace(object, ...rest)),
+      serves: (resource, signal) => record('serves', resource.kind, () => api.serves(resource, signal)),
+      apply: (object, ...rest) => record('apply', named(object), () => api.apply(object, ...rest)),
+      create: (object, ...rest) => record('create', named(object), () => api.create(object, ...rest)),
+      replace: (object, ...rest) => record('replace', named(object), () => api.replace(object, ...rest)),
       merge: (patch, resource, name) =>
-        note('merge', `${resource.kind}/${name.name}`, () => api.merge(patch, resource, name)),
+        record('merge', `${resource.kind}/${name.name}`, () => api.merge(patch, resource, name)),
       delete: (resource, name, conditions) =>
-        note('delete', `${resource.kind}/${name.name}`, () => api.delete(resource, name, conditions)),
+        record('delete', `${resource.kind}/${name.name}`, () => api.delete(resource, name, conditions)),
     },
   };
 }

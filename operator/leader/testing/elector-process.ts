@@ -7,12 +7,12 @@ import { ApiClient } from '../../kubernetes/api-client.ts';
 import { kubeconfigCredentials } from '../../kubernetes/kubeconfig-credentials.ts';
 import { LeaderElection } from '../leader-election.ts';
 import { CONFIG_MAPS } from '../../kubernetes/resources.ts';
-import { whileLeading } from '../leader-gated-client.ts';
+import { leaderGatedClient } from '../leader-gated-client.ts';
 
 const [kubeconfig = '', namespace = '', identity = '', leaseMs = ''] = process.argv.slice(2);
 const api = new ApiClient({ credentials: await kubeconfigCredentials(kubeconfig), userAgent: identity });
 const election = new LeaderElection({ api, namespace, name: 'operator', identity, leaseMs: Number(leaseMs) });
-const guarded = whileLeading(api, () => election.leading(), new AbortController().signal);
+const guarded = leaderGatedClient(api, () => election.leading(), new AbortController().signal);
 await election.run(async (signal) => {
   process.stdout.write('leads\n');
   try {

@@ -1,4 +1,4 @@
-import type { Inquiries } from '../../controllers/probe-pool.ts';
+import type { ProbePool } from '../../controllers/probe-pool.ts';
 import type { Key } from '../../kubernetes/reconciler.ts';
 import type { Handshake, HandshakeTarget, ShakeHands } from './handshake.ts';
 
@@ -17,9 +17,9 @@ const RETRY_MS = 1_500;
  * Remembers what came of handshakes, so that each adapter is greeted once for what it runs (its `subject`), and again
  * only as long as that fails. It greets beside the queue: what came of it is told by `onNews`.
  */
-export class Greeter {
+export class HandshakeProber {
   readonly #shakeHands: ShakeHands;
-  readonly #inquiries: Inquiries;
+  readonly #probePool: ProbePool;
   readonly #onNews: (key: Key) => void;
   readonly #now: () => number;
   readonly #known = new Map<string, Known>();
@@ -28,13 +28,13 @@ export class Greeter {
 
   constructor(options: {
     shakeHands: ShakeHands;
-    inquiries: Inquiries;
+    probePool: ProbePool;
     onNews: (key: Key) => void;
     /** Milliseconds of a clock that only goes forward. */
     now?: () => number;
   }) {
     this.#shakeHands = options.shakeHands;
-    this.#inquiries = options.inquiries;
+    this.#probePool = options.probePool;
     this.#onNews = options.onNews;
     this.#now = options.now ?? (() => performance.now());
   }
@@ -42,7 +42,7 @@ export class Greeter {
   /** What is known, without asking. */
   known(key: Key, subject: string): Handshake | undefined {
     const known = this.#known.get(textOf(key));
-    return known?.subject === subject ? this.#told(known) : undefined;
+    return known?.subject === subject ? this.#resultOf(known) : undefined;
   }
 
   /** Takes over what the status says from a time before this process. */
@@ -51,16 +51,16 @@ export class Greeter {
   }
 
   /** What is known; greets where that is nothing, or a failure of a while ago. */
-  greet(key: Key, subject: string, target: HandshakeTarget): Handshake | 'underway' {
+  probe(key: Key, subject: string, target: HandshakeTarget): Handshake | 'underway' {
     const id = textOf(key);
     const last = this.#known.get(id);
     const known = last?.subject === subject ? last : undefined;
     this.#wanted.set(id, subject);
     if (known === undefined || (!known.result.ok && this.#now() - known.at >= RETRY_MS)) {
       const lane = last === undefined || last.result.ok ? 'prompt' : 'slow';
-      this.#inquiries.ask(`handshake with ${id}`, lane, (signal) => this.#greet(key, subject, target, signal));
+      this.#probePool.start(`handshake with ${id}`, lane, (signal) => this.#probe(key, subject, target, signal));
     }
-    return known === undefined ? 'underway' : this.#told(known);
+    return known === undefined ? 'underway' : this.#resultOf(known);
   }
 
   forget(key: Key): void {
@@ -68,7 +68,7 @@ export class Greeter {
     this.#wanted.delete(textOf(key));
   }
 
-  async #greet(key: Key, subject: string, target: HandshakeTarget, signal: AbortSignal): Promise<void> {
+  async #probe(key: Key, subject: string, target: HandshakeTarget, signal: AbortSignal): Promise<void> {
     const result = await this.#shakeHands(target, signal);
     const wanted = this.#wanted.get(textOf(key));
     if (wanted === undefined) return;
@@ -84,7 +84,7 @@ export class Greeter {
     this.#known.set(textOf(key), { subject, result, at, since });
   }
 
-  #told({ result, since }: Known): Handshake {
+  #resultOf({ result, since }: Known): Handshake {
     return result.ok ? result : { ...result, failingForMs: this.#now() - since };
   }
 }

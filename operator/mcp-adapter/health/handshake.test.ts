@@ -192,7 +192,7 @@ it('L9 T23: an answer that comes in thousands of parts is read once', () => {
 });
 
 /** The text in parts of so many bytes. */
-async function* inParts(text: string, size: number): AsyncGenerator<Uint8Array> {
+async function* inChunks(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = Buffer.from(text);
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }
@@ -201,7 +201,7 @@ it.each(['\n\n', '\r\n\r\n', '\r\r'])(
   'finds the first answer byte by byte, with events that end in %j',
   async (end) => {
     const stream = `data: {"method":"ping"}${end}data: {"result":"ü"}${end}data: {"result":2}${end}`;
-    expect(await firstEvent(inParts(stream, 1))).toEqual({ result: 'ü' });
+    expect(await firstEvent(inChunks(stream, 1))).toEqual({ result: 'ü' });
   },
 );
 
@@ -218,7 +218,7 @@ it.each([
 });
 
 it('T23: takes little time for a stream that comes byte by byte and never ends', async () => {
-  const parts = inParts(`data: ${'x'.repeat(200_000)}`, 1);
+  const parts = inChunks(`data: ${'x'.repeat(200_000)}`, 1);
   const before = process.cpuUsage();
   expect(await firstEvent(parts)).toBeUndefined();
   const { user, system } = process.cpuUsage(before);

@@ -26,7 +26,7 @@ export interface HandshakeTarget {
 
 const PROTOCOL_VERSION = '2025-11-25';
 const TIMEOUT_MS = 5_000;
-const GOODBYE_MS = 2_000;
+const END_SESSION_MS = 2_000;
 const MAX_BYTES = 1024 * 1024;
 
 /**
@@ -61,21 +61,21 @@ export function createHandshake(version: string): { shakeHands: ShakeHands; clos
         ? await firstEvent(answer.body)
         : jsonOrUndefined(await bodyText(answer.body, MAX_BYTES));
       const session = answer.headers['mcp-session-id'];
-      if (typeof session === 'string') await goodbye(url, session, signal);
-      return judge(answer.statusCode, reply, url);
+      if (typeof session === 'string') await endSession(url, session, signal);
+      return handshakeOf(answer.statusCode, reply, url);
     } catch (error) {
       signal.throwIfAborted();
       return { ok: false, message: limit.aborted ? silent(url) : `${url} cannot be reached: ${reasonOf(error)}` };
     }
   };
 
-  const goodbye = async (url: string, session: string, signal: AbortSignal): Promise<void> => {
+  const endSession = async (url: string, session: string, signal: AbortSignal): Promise<void> => {
     try {
       const { body } = await request(url, {
         dispatcher: agent,
         method: 'DELETE',
         headers: { 'mcp-session-id': session, 'mcp-protocol-version': PROTOCOL_VERSION, connection: 'close' },
-        signal: AbortSignal.any([signal, AbortSignal.timeout(GOODBYE_MS)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(END_SESSION_MS)]),
       });
       await bodyText(body, MAX_BYTES);
     } catch {
@@ -90,7 +90,7 @@ const silent = (url: string): string =>
   `${url} did not answer within ${TIMEOUT_MS / 1000} s; if its NetworkPolicy or another one keeps the operator out, let it in`;
 
 /** @param reply the JSON-RPC answer, or the body of an error */
-function judge(status: number, reply: unknown, url: string): Handshake {
+function handshakeOf(status: number, reply: unknown, url: string): Handshake {
   if (typeof valueAt(reply, ['result', 'protocolVersion']) === 'string') return { ok: true };
   const code = textAt(reply, 'error', 'data', 'code') ?? textAt(reply, 'code');
   if (status === 401) {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { effectiveConfig } from '../config/effective-config.ts';
 import { adapterWith } from '../testing/golden-resources.ts';
-import { toldHealth } from './redacted-health.ts';
+import { redactedHealth } from './redacted-health.ts';
 import { healthWith } from '../testing/observed.ts';
 import { upstreamsOf } from '../status/upstream-health.ts';
 
@@ -17,35 +17,35 @@ const { spec } = adapterWith(
     state_persistence: { type: 'redis', redis: { host: '${S}' } },
   },
 );
-const say = (id: string, detail: string) => ({ id, mountPath: '/x', healthy: false, detail });
+const server = (id: string, detail: string) => ({ id, mountPath: '/x', healthy: false, detail });
 
 test('O23: a status has the placeholder of a value that only the pods know, and codes of errors', () => {
   const health = healthWith([], {
     servers: [
-      say('hidden', 'getaddrinfo EAI_AGAIN salary-abc123.example.com'),
-      say('written', 'getaddrinfo ENOTFOUND known.example.com'),
-      say('salary-abc123', 'connect ECONNREFUSED salary-abc123:80'),
+      server('hidden', 'getaddrinfo EAI_AGAIN salary-abc123.example.com'),
+      server('written', 'getaddrinfo ENOTFOUND known.example.com'),
+      server('salary-abc123', 'connect ECONNREFUSED salary-abc123:80'),
     ],
     stateStore: { healthy: false, detail: 'SALARY_ABC123 refused: ECONNRESET' },
   });
-  const told = toldHealth([health], spec, effectiveConfig(spec));
-  expect(told[0]?.servers.map(({ detail }) => detail)).toEqual([
+  const redacted = redactedHealth([health], spec, effectiveConfig(spec));
+  expect(redacted[0]?.servers.map(({ detail }) => detail)).toEqual([
     'EAI_AGAIN at http://${S}.example.com/mcp',
     'getaddrinfo ENOTFOUND known.example.com',
     'ECONNREFUSED',
   ]);
-  expect(told[0]?.stateStore.detail).toBe('ECONNRESET at ${S}');
-  expect(upstreamsOf(told, [])[0]?.message).toBe(
+  expect(redacted[0]?.stateStore.detail).toBe('ECONNRESET at ${S}');
+  expect(upstreamsOf(redacted, [])[0]?.message).toBe(
     'does not answer 1 of 1 pod: EAI_AGAIN at http://${S}.example.com/mcp',
   );
 });
 
-test('O23: an error without a code is only said to be one', () => {
-  const health = healthWith([], { servers: [say('hidden', 'HTTP 503 and SECRET words of UND_ERR_SOCKET')] });
-  const [pod] = toldHealth([health, health], spec, effectiveConfig(spec));
+test('O23: an error without a code is only called one', () => {
+  const health = healthWith([], { servers: [server('hidden', 'HTTP 503 and SECRET words of UND_ERR_SOCKET')] });
+  const [pod] = redactedHealth([health, health], spec, effectiveConfig(spec));
   expect(pod?.servers[0]?.detail).toBe('HTTP 503, UND_ERR_SOCKET at http://${S}.example.com/mcp');
-  const wordless = healthWith([], { servers: [say('hidden', 'salary-abc123 is away')] });
-  expect(toldHealth([wordless], spec, effectiveConfig(spec))[0]?.servers[0]?.detail).toBe(
+  const wordless = healthWith([], { servers: [server('hidden', 'salary-abc123 is away')] });
+  expect(redactedHealth([wordless], spec, effectiveConfig(spec))[0]?.servers[0]?.detail).toBe(
     'an error that its pod logs at http://${S}.example.com/mcp',
   );
 });

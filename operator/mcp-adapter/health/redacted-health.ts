@@ -1,6 +1,6 @@
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { McpAdapterSpec } from '../../../crds/v1alpha1/mcp-adapter.ts';
-import { toldError } from '../../health/redacted-error.ts';
+import { redactedError } from '../../health/redacted-error.ts';
 import { listAt, textAt } from '../../kubernetes/unstructured.ts';
 import type { EffectiveConfig } from '../config/effective-config.ts';
 import type { PodHealth, ServerHealth } from './pod-health.ts';
@@ -8,7 +8,7 @@ import type { PodHealth, ServerHealth } from './pod-health.ts';
 const STORE = ['state_persistence', 'redis', 'host'] as const;
 
 /** What pods say of themselves, without the values of references that only they know. */
-export function toldHealth(
+export function redactedHealth(
   health: readonly PodHealth[],
   { config }: Pick<McpAdapterSpec, 'config'>,
   { servers, connections }: Pick<EffectiveConfig, 'servers' | 'connections'>,
@@ -16,14 +16,14 @@ export function toldHealth(
   const isStoreKnown = connections.every(({ field, target }) => field !== STORE.join('.') || target !== undefined);
   return health.map((pod) => ({
     ...pod,
-    servers: pod.servers.map((server) => told(server)),
+    servers: pod.servers.map((server) => redacted(server)),
     stateStore: {
       ...pod.stateStore,
       detail: isStoreKnown ? pod.stateStore.detail : erased(pod.stateStore.detail, textAt(config, ...STORE)),
     },
   }));
 
-  function told(server: ServerHealth): ServerHealth {
+  function redacted(server: ServerHealth): ServerHealth {
     const index = servers.findIndex(({ id }) => id === server.id);
     if (servers[index]?.url !== undefined) return server;
     const written = textAt(valueAt(listAt(config, 'servers'), [index]), 'upstream', 'url');
@@ -32,4 +32,4 @@ export function toldHealth(
 }
 
 const erased = (detail: string | undefined, written: string | undefined): string | undefined =>
-  detail === undefined ? undefined : toldError(detail, written);
+  detail === undefined ? undefined : redactedError(detail, written);

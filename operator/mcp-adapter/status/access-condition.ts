@@ -1,5 +1,5 @@
 /** Pure: what the pods say of who may come in, put together. */
-import type { Finding } from '../../status/conditions.ts';
+import type { DesiredCondition } from '../../status/conditions.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 
 /** By the adapter's codes, the worst first; what another version may say beside them is left out. */
@@ -19,10 +19,10 @@ const PROBLEMS = [
   },
 ] as const;
 
-export function accessFinding(health: readonly PodHealth[]): Finding {
+export function accessCondition(health: readonly PodHealth[]): DesiredCondition {
   const type = 'AccessProtected';
-  const said = new Set(health.flatMap(({ warnings }) => warnings));
-  const problem = PROBLEMS.find(({ code }) => said.has(code));
+  const codes = new Set(health.flatMap(({ warnings }) => warnings));
+  const problem = PROBLEMS.find(({ code }) => codes.has(code));
   if (problem === undefined) return { type, status: 'True', reason: 'Protected', message: 'Clients need a token' };
   return { type, status: 'False', reason: problem.reason, message: problem.message };
 }

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
-import { happenings } from './condition-events.ts';
+import { conditionEvents } from './condition-events.ts';
 
 const condition = (type: string, status: Condition['status'], reason: string): Condition => ({
   type,
@@ -24,6 +24,6 @@ it.each<[Condition, string | undefined]>([
   [condition('Paused', 'True', 'Paused'), 'Normal Paused Pause'],
   [condition('Stalled', 'True', 'InvalidSpec'), undefined],
 ])('%j is told as %s', (changed, expected) => {
-  const [found] = happenings([changed]);
+  const [found] = conditionEvents([changed]);
   expect(found && `${found.type} ${found.reason} ${found.action}`).toBe(expected);
 });

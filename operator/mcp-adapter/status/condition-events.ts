@@ -1,6 +1,6 @@
 /** Pure: which changes of conditions are told as Events. */
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
-import type { Happening } from '../../status/events.ts';
+import type { NewEvent } from '../../status/events.ts';
 
 /** What is being done when a condition changes, for those that are told. */
 const ACTIONS: Readonly<Record<string, string>> = {
@@ -27,8 +27,8 @@ const ONLY_BAD = new Set([
 const NEUTRAL = new Set(['Progressing', 'Paused']);
 
 /** One for each condition with news for people: what is not known yet is none. */
-export function happenings(changed: readonly Condition[]): Happening[] {
-  return changed.flatMap(({ type, status, reason, message }): Happening[] => {
+export function conditionEvents(changed: readonly Condition[]): NewEvent[] {
+  return changed.flatMap(({ type, status, reason, message }): NewEvent[] => {
     const action = ACTIONS[type];
     if (action === undefined || status === 'Unknown') return [];
     const isBad = status === 'False' && !NEUTRAL.has(type);

@@ -1,7 +1,7 @@
 /** Pure: the summary of a McpAdapter, condition `Ready`. */
 import type { PodProblem } from '../../health/pod-problems.ts';
 import type { Rollout } from '../../health/rollout.ts';
-import type { Finding } from '../../status/conditions.ts';
+import type { DesiredCondition } from '../../status/conditions.ts';
 import type { Handshake } from '../health/handshake.ts';
 
 /** What came of the last handshake with what runs now. `underway`: the first one is; undefined: none can be tried yet. */
@@ -18,7 +18,7 @@ export interface ReadyInput {
   /** Whether pods have been missing for too long. */
   readonly overdue: boolean;
   readonly problem: PodProblem | undefined;
-  readonly storage: Finding;
+  readonly storage: DesiredCondition;
   readonly handshake: HandshakeState;
   /** How long all pods have been ready without an answer, in milliseconds. */
   readonly unansweredForMs: number;
@@ -40,9 +40,9 @@ export const PODS_UNAVAILABLE = 'PodsUnavailable';
 const HANDSHAKE_GRACE_MS = 30_000;
 
 /** `False` only for what somebody must look at; what waiting helps against is `Unknown`. */
-export function readyFinding(input: ReadyInput): Finding {
+export function readyCondition(input: ReadyInput): DesiredCondition {
   const { rollout, problem, storage, handshake } = input;
-  const say = (status: Finding['status'], reason: string, ...sentences: string[]): Finding => ({
+  const condition = (status: DesiredCondition['status'], reason: string, ...sentences: string[]): DesiredCondition => ({
     type: 'Ready',
     status,
     reason,
@@ -51,26 +51,26 @@ export function readyFinding(input: ReadyInput): Finding {
   const because = problem === undefined ? [] : [problem.message];
 
   if (rollout.state === 'complete') {
-    if (rollout.wanted === 0) return say('True', 'ScaledToZero', 'No pod is wanted, so nothing serves');
+    if (rollout.wanted === 0) return condition('True', 'ScaledToZero', 'No pod is wanted, so nothing serves');
     if (handshake === undefined || handshake === 'underway')
-      return say('Unknown', 'Progressing', rollout.message, HANDSHAKE_COMES);
+      return condition('Unknown', 'Progressing', rollout.message, HANDSHAKE_COMES);
     if (handshake.ok) {
       const note = handshake.note === undefined ? [] : [`${HANDSHAKE_NOTE}${handshake.note}`];
-      return say('True', 'Ready', rollout.message, ...note);
+      return condition('True', 'Ready', rollout.message, ...note);
     }
     return input.unansweredForMs < HANDSHAKE_GRACE_MS
-      ? say('Unknown', 'Progressing', rollout.message, `Waiting for an answer: ${handshake.message}`)
-      : say('False', HANDSHAKE_FAILED, handshake.message);
+      ? condition('Unknown', 'Progressing', rollout.message, `Waiting for an answer: ${handshake.message}`)
+      : condition('False', HANDSHAKE_FAILED, handshake.message);
   }
-  if (storage.status === 'False') return say('False', 'StorageNotReady', storage.message);
+  if (storage.status === 'False') return condition('False', 'StorageNotReady', storage.message);
   if (rollout.state === 'stuck') {
     const reason = rollout.refusal === undefined ? 'ProgressDeadlineExceeded' : 'PodsRefused';
-    return say('False', problem?.reason ?? reason, rollout.message, ...because);
+    return condition('False', problem?.reason ?? reason, rollout.message, ...because);
   }
-  if (problem?.failing === true) return say('False', problem.reason, problem.message, stillServing(rollout));
-  if (rollout.state === 'refused') return say('False', 'PodsRefused', rollout.message);
+  if (problem?.failing === true) return condition('False', problem.reason, problem.message, stillServing(rollout));
+  if (rollout.state === 'refused') return condition('False', 'PodsRefused', rollout.message);
   if (input.overdue) {
-    return say(
+    return condition(
       'False',
       problem?.reason ?? PODS_UNAVAILABLE,
       `Pods have been missing for too long: ${rollout.message}`,
@@ -78,7 +78,7 @@ export function readyFinding(input: ReadyInput): Finding {
     );
   }
   const waiting = storage.status === 'Unknown' ? [storage.message] : [];
-  return say('Unknown', 'Progressing', rollout.message, ...because, ...waiting);
+  return condition('Unknown', 'Progressing', rollout.message, ...because, ...waiting);
 }
 
 const stillServing = ({ available }: Rollout): string =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
-import { type Report, type Situation, problemsText, report } from './report.ts';
+import { type Report, type StatusInputs, problemsText, report } from './report.ts';
 import { deploymentWith, healthWith, notReady, podWith, waitingPod } from '../testing/observed.ts';
 import { sampleAdapter } from '../testing/sample.ts';
 
@@ -13,9 +13,9 @@ const service = {
 };
 
 /** A resource whose pods serve, and that has answered. */
-const serving: Situation = {
+const serving: StatusInputs = {
   resource: sampleAdapter(),
-  verdict: { kind: 'applied' },
+  applyResult: { kind: 'applied' },
   paused: false,
   deployment: deploymentWith(),
   service,
@@ -23,13 +23,13 @@ const serving: Situation = {
   network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [healthWith(['files'])],
-  isHeard: true,
+  isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],
   now,
 };
 
-const situation = (changes: Partial<Situation>): Situation => ({ ...serving, ...changes });
+const inputs = (changes: Partial<StatusInputs>): StatusInputs => ({ ...serving, ...changes });
 
 /** `Type=Status/Reason`, and `@generation` where it is not the resource's. */
 function conditions({ conditions }: Report): string[] {
@@ -101,8 +101,8 @@ describe('a resource that serves', () => {
 
   it('says the same when nothing has changed, whatever the time and the order of pods', () => {
     const pods = [podWith({ name: 'a' }), podWith({ name: 'b' })];
-    const first = report(situation({ pods }));
-    const second = report(situation({ pods: pods.toReversed(), now: new Date('2027-01-01T00:00:00Z') }));
+    const first = report(inputs({ pods }));
+    const second = report(inputs({ pods: pods.toReversed(), now: new Date('2027-01-01T00:00:00Z') }));
     expect(second).toEqual(first);
   });
 });
@@ -110,7 +110,7 @@ describe('a resource that serves', () => {
 describe('the summary', () => {
   const rolling = deploymentWith({ wanted: 3, updated: 1, total: 4, available: 3 });
   const starting = deploymentWith({ available: 0 });
-  it.each<[string, Partial<Situation>, string, string]>([
+  it.each<[string, Partial<StatusInputs>, string, string]>([
     [
       'starts as Unknown',
       { deployment: undefined, pods: [], handshake: undefined, health: [] },
@@ -410,14 +410,14 @@ describe('the summary', () => {
     ],
     [
       'waits for what could not be applied',
-      { verdict: { kind: 'waiting', message: 'Service demo is being deleted' } },
+      { applyResult: { kind: 'waiting', message: 'Service demo is being deleted' } },
       'Unknown/Progressing',
       'is being deleted',
     ],
     [
       'says that nothing runs of a refused resource',
       {
-        verdict: { kind: 'refused', reason: 'InvalidSpec', message: 'x' },
+        applyResult: { kind: 'refused', reason: 'InvalidSpec', message: 'x' },
         deployment: undefined,
         pods: [],
         health: [],
@@ -432,14 +432,14 @@ describe('the summary', () => {
       'spec.paused is true',
     ],
   ])('%s', (_, changes, expected, message) => {
-    const ready = find(report(situation(changes)), 'Ready');
+    const ready = find(report(inputs(changes)), 'Ready');
     expect(`${ready?.status}/${ready?.reason}`).toBe(expected);
     expect(ready?.message).toContain(message);
   });
 });
 
 describe('kstatus', () => {
-  it.each<[string, Partial<Situation>, string | undefined]>([
+  it.each<[string, Partial<StatusInputs>, string | undefined]>([
     ['nothing while ready', {}, undefined],
     ['Reconciling while it rolls', { deployment: deploymentWith({ available: 0 }) }, 'Reconciling'],
     [
@@ -463,7 +463,7 @@ describe('kstatus', () => {
       { deployment: deploymentWith({ available: 0, conditions: lostFor(11) }), pods: [nowhere] },
       'Stalled',
     ],
-    ['Stalled when refused', { verdict: { kind: 'refused', reason: 'NameConflict', message: 'x' } }, 'Stalled'],
+    ['Stalled when refused', { applyResult: { kind: 'refused', reason: 'NameConflict', message: 'x' } }, 'Stalled'],
     [
       'Stalled without its storage',
       { deployment: deploymentWith({ available: 0 }), storage: claim('Lost') },
@@ -471,7 +471,7 @@ describe('kstatus', () => {
     ],
     ['nothing while paused', { paused: true, deployment: deploymentWith({ available: 0 }) }, undefined],
   ])('%s', (_, changes, expected) => {
-    const found = report(situation(changes)).conditions.filter(({ type }) => ['Reconciling', 'Stalled'].includes(type));
+    const found = report(inputs(changes)).conditions.filter(({ type }) => ['Reconciling', 'Stalled'].includes(type));
     expect(found.map(({ type, status }) => `${type}=${status}`)).toEqual(
       expected === undefined ? [] : [`${expected}=True`],
     );
@@ -494,8 +494,8 @@ describe('an edit that is not applied', () => {
 
   it('keeps telling about the pods of the generation before when it is invalid', () => {
     const edited = { ...resource, spec: { ingress: { host: 'new.example' } } };
-    const verdict = { kind: 'refused', reason: 'InvalidSpec', message: 'spec.config.core.port must be …' } as const;
-    const result = report(situation({ resource: edited, verdict }));
+    const applyResult = { kind: 'refused', reason: 'InvalidSpec', message: 'spec.config.core.port must be …' } as const;
+    const result = report(inputs({ resource: edited, applyResult }));
     expect(conditions(result)).toContain('Accepted=False/InvalidSpec');
     expect(conditions(result)).toContain('Ready=True/Ready@4');
     expect(conditions(result)).toContain('Progressing=False/Complete@4');
@@ -504,7 +504,7 @@ describe('an edit that is not applied', () => {
   });
 
   it('keeps telling about them while paused', () => {
-    const result = report(situation({ resource, paused: true }));
+    const result = report(inputs({ resource, paused: true }));
     expect(conditions(result)).toEqual(
       expect.arrayContaining(['Accepted=True/Accepted', 'Ready=True/Ready@4', 'Paused=True/Paused']),
     );
@@ -515,7 +515,7 @@ describe('a handshake that fails', () => {
   const failing = (failingForMs: number, status?: object): string => {
     const values = status === undefined ? {} : { status };
     const handshake = { ok: false, message: 'ECONNREFUSED', failingForMs } as const;
-    const ready = find(report(situation({ resource: sampleAdapter(values), handshake })), 'Ready');
+    const ready = find(report(inputs({ resource: sampleAdapter(values), handshake })), 'Ready');
     return `${ready?.status}/${ready?.reason}`;
   };
   const before = (reason: string, observedGeneration: number): object => ({
@@ -540,12 +540,12 @@ describe('a handshake that fails', () => {
     };
     const kstatus = (result: Report) =>
       result.conditions.find(({ type }) => type === 'Stalled' || type === 'Reconciling')?.type;
-    const now = report(situation({ resource: resource(1), handshake: 'underway' }));
+    const now = report(inputs({ resource: resource(1), handshake: 'underway' }));
     expect(find(now, 'Ready')).toEqual(before);
     expect(now.url).toBe(url);
     expect(kstatus(now)).toBe(same);
     // Of a later generation it is not known yet.
-    const later = report(situation({ resource: resource(2), handshake: 'underway' }));
+    const later = report(inputs({ resource: resource(2), handshake: 'underway' }));
     expect(find(later, 'Ready')).toEqual(before);
     expect(kstatus(later)).toBe(changed);
   });
@@ -563,14 +563,14 @@ it.each([
 ])('is %s when clients have had no answer since %s', (type, lastTransitionTime) => {
   const ready = { type: 'Ready', status: 'False', reason: 'HandshakeFailed', message: '', lastTransitionTime };
   const resource = sampleAdapter({ status: { conditions: [{ ...ready, observedGeneration: 1 }] } });
-  const result = report(situation({ resource, handshake: { ok: false, message: 'ECONNREFUSED' } }));
+  const result = report(inputs({ resource, handshake: { ok: false, message: 'ECONNREFUSED' } }));
   const told = result.conditions.map(({ type, reason }) => `${type}/${reason}`);
   expect(told.filter((one) => /^(Reconciling|Stalled)/.test(one))).toEqual([`${type}/HandshakeFailed`]);
 });
 
 describe('upstreams and the state store', () => {
   it('names the upstream and how many pods it does not answer, and stays ready', () => {
-    const result = report(situation({ health: [healthWith(['a', '!b']), healthWith(['a', 'b'])] }));
+    const result = report(inputs({ health: [healthWith(['a', '!b']), healthWith(['a', 'b'])] }));
     expect(find(result, 'UpstreamsHealthy')).toMatchObject({
       status: 'False',
       message: 'b does not answer 1 of 2 pods: connect ECONNREFUSED',
@@ -581,15 +581,13 @@ describe('upstreams and the state store', () => {
 
   it('does not change its words with those of the error', () => {
     const upstreams = [{ id: 'b', healthy: false, message: 'does not answer 1 of 1 pod: timeout' }];
-    const result = report(
-      situation({ resource: sampleAdapter({ status: { upstreams } }), health: [healthWith(['!b'])] }),
-    );
+    const result = report(inputs({ resource: sampleAdapter({ status: { upstreams } }), health: [healthWith(['!b'])] }));
     expect(result.upstreams).toEqual(upstreams);
   });
 
   it('says that the state store does not work', () => {
     const stateStore = { healthy: false, detail: 'redis_unhealthy' };
-    const result = report(situation({ health: [healthWith(['a'], { stateStore })] }));
+    const result = report(inputs({ health: [healthWith(['a'], { stateStore })] }));
     expect(find(result, 'StateStoreReady')).toMatchObject({
       status: 'False',
       message: expect.stringContaining('1 of 1 pod (redis_unhealthy)'),
@@ -602,13 +600,13 @@ describe('upstreams and the state store', () => {
     [['weak_credentials', 'open_to_all'], 'OpenToAll', 'auth.enabled is false'],
   ])('T25: says what is weak about who may come in: %j', (warnings, reason, message) => {
     const health = [healthWith(['a']), healthWith(['a'], { warnings })];
-    const found = find(report(situation({ health })), 'AccessProtected');
+    const found = find(report(inputs({ health })), 'AccessProtected');
     expect(found).toMatchObject({ status: 'False', reason, message: expect.stringContaining(message) });
   });
 
   it('T25: passes on nothing that it does not know', () => {
     const health = [healthWith(['a'], { warnings: ['<b>new</b>'] })];
-    expect(find(report(situation({ health })), 'AccessProtected')).toMatchObject({ status: 'True' });
+    expect(find(report(inputs({ health })), 'AccessProtected')).toMatchObject({ status: 'True' });
   });
 
   it('T23: O10: keeps what pods said before until all of them have been asked', () => {
@@ -617,10 +615,10 @@ describe('upstreams and the state store', () => {
     const conditions = [{ ...known, observedGeneration: 1, lastTransitionTime: '2026-01-01T00:00:00Z' }];
     const status = { conditions, upstreams };
     const result = report(
-      situation({
+      inputs({
         resource: sampleAdapter({ status }),
         health: [healthWith(['files'])],
-        isHeard: false,
+        isHealthKnown: false,
         deployment: deploymentWith({ available: 0 }),
       }),
     );
@@ -637,11 +635,11 @@ describe('upstreams and the state store', () => {
       lastTransitionTime: '2026-01-01T00:00:00Z',
     };
     const status = { conditions: [known], upstreams: [{ id: 'b', healthy: false }] };
-    const result = report(situation({ resource: sampleAdapter({ status }), health: [] }));
+    const result = report(inputs({ resource: sampleAdapter({ status }), health: [] }));
     expect(find(result, 'UpstreamsHealthy')).toMatchObject({ status: 'False', message: 'b' });
     expect(result.upstreamsHealthy).toBe('0/1');
     const gone = report(
-      situation({ resource: sampleAdapter({ status }), health: [], deployment: deploymentWith({ available: 0 }) }),
+      inputs({ resource: sampleAdapter({ status }), health: [], deployment: deploymentWith({ available: 0 }) }),
     );
     expect(find(gone, 'UpstreamsHealthy')?.status).toBe('Unknown');
     expect(gone.upstreams).toBeUndefined();
@@ -657,8 +655,8 @@ describe('upstreams and the state store', () => {
       lastTransitionTime: '2026-01-01T00:00:00Z',
     }));
     const resource = sampleAdapter({ status: { conditions: known }, 'metadata.generation': 2 });
-    const generations = (changes: Partial<Situation>): unknown[] => {
-      const result = report(situation({ resource, ...changes }));
+    const generations = (changes: Partial<StatusInputs>): unknown[] => {
+      const result = report(inputs({ resource, ...changes }));
       return known.map(({ type }) => find(result, type)?.observedGeneration);
     };
     expect(generations({ deployment: deploymentWith({ wanted: 2, updated: 1 }) })).toEqual([1, 1]);
@@ -671,7 +669,7 @@ describe('upstreams and the state store', () => {
 });
 
 describe('the network policy', () => {
-  it.each<[Situation['network'], string, string]>([
+  it.each<[StatusInputs['network'], string, string]>([
     [{ kind: 'off' }, 'False/Disabled', 'no NetworkPolicy'],
     [{ kind: 'restricted', widePorts: [] }, 'True/Restricted', 'names every host'],
     [{ kind: 'restricted', widePorts: ['443', '8443'] }, 'True/PortsOnly', 'any address at these ports'],
@@ -682,14 +680,14 @@ describe('the network policy', () => {
       'servers[0].upstream.url depends on a Secret',
     ],
   ])('%j', (network, expected, message) => {
-    const found = find(report(situation({ network })), 'NetworkPolicyEnforced');
+    const found = find(report(inputs({ network })), 'NetworkPolicyEnforced');
     expect(`${found?.status}/${found?.reason}`).toBe(expected);
     expect(found?.message).toContain(message);
   });
 });
 
 describe('the URL', () => {
-  it.each<[string, Partial<Situation>, string | undefined]>([
+  it.each<[string, Partial<StatusInputs>, string | undefined]>([
     ['is that of the Service', {}, 'http://demo.team.svc:8932'],
     [
       'is that of the Ingress',
@@ -723,7 +721,7 @@ describe('the URL', () => {
       'http://demo.team.svc:8932',
     ],
   ])('%s', (_, changes, expected) => {
-    expect(report(situation(changes)).url).toBe(expected);
+    expect(report(inputs(changes)).url).toBe(expected);
   });
 });
 

@@ -3,15 +3,15 @@ import type { Problem } from '../../../crds/config/load/problem.ts';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
 import type { McpAdapterStatus } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import { podProblem } from '../../health/pod-problems.ts';
-import { restrictedFinding } from '../../pods/restricted-condition.ts';
+import { restrictedCondition } from '../../pods/restricted-condition.ts';
 import { configHashOf, newestPods, readySince } from '../../health/revision.ts';
 import { type Rollout, isOverdue, rolloutOf } from '../../health/rollout.ts';
-import type { Finding } from '../../status/conditions.ts';
+import type { DesiredCondition } from '../../status/conditions.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import { numberAt } from '../../kubernetes/unstructured.ts';
 import { publicUrl } from '../config/address.ts';
 import { ADAPTER_LABEL } from '../config/labels.ts';
-import { accessFinding } from './access-condition.ts';
+import { accessCondition } from './access-condition.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 import {
   HANDSHAKE_COMES,
@@ -19,11 +19,11 @@ import {
   PODS_UNAVAILABLE,
   type HandshakeState,
   failingForMsOf,
-  readyFinding,
+  readyCondition,
 } from './ready.ts';
-import { type StorageState, storageFinding } from './storage-state.ts';
-import { STATE_STORE_UNAVAILABLE, stateStoreFinding, stateStoreProblem } from './state-store-health.ts';
-import { upstreamsFinding, upstreamsOf } from './upstream-health.ts';
+import { type StorageState, storageCondition } from './storage-state.ts';
+import { STATE_STORE_UNAVAILABLE, stateStoreCondition, stateStoreProblem } from './state-store-health.ts';
+import { upstreamsCondition, upstreamsOf } from './upstream-health.ts';
 
 /**
  * What became of the spec.
@@ -31,7 +31,7 @@ import { upstreamsFinding, upstreamsOf } from './upstream-health.ts';
  * - `waiting`: an object could not be applied for now.
  * - `refused`: it cannot be applied before somebody changes something; `reason` is that of condition `Accepted`.
  */
-export type Verdict =
+export type ApplyResult =
   | { readonly kind: 'applied' }
   | { readonly kind: 'waiting'; readonly message: string }
   | { readonly kind: 'refused'; readonly reason: string; readonly message: string };
@@ -43,10 +43,10 @@ export type NetworkState =
   | { readonly kind: 'restricted'; readonly widePorts: readonly string[] }
   | { readonly kind: 'open'; readonly fields: readonly string[] };
 
-export interface Situation {
+export interface StatusInputs {
   /** With the status before. */
   readonly resource: KubernetesObject;
-  readonly verdict: Verdict;
+  readonly applyResult: ApplyResult;
   readonly paused: boolean;
   readonly deployment: KubernetesObject | undefined;
   readonly service: KubernetesObject | undefined;
@@ -55,7 +55,7 @@ export interface Situation {
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly PodHealth[];
   /** Whether all pods that may answer have been asked; until then what they said before stays. */
-  readonly isHeard: boolean;
+  readonly isHealthKnown: boolean;
   readonly handshake: HandshakeState;
   /** What works, but perhaps not as meant. */
   readonly warnings: readonly string[];
@@ -63,101 +63,100 @@ export interface Situation {
 }
 
 /** A status whose conditions have no times yet. */
-export type Report = Omit<McpAdapterStatus, 'conditions'> & { readonly conditions: readonly Finding[] };
+export type Report = Omit<McpAdapterStatus, 'conditions'> & { readonly conditions: readonly DesiredCondition[] };
 
-export function report(situation: Situation): Report {
-  const { resource, verdict, deployment } = situation;
+export function report(inputs: StatusInputs): Report {
+  const { resource, applyResult, deployment } = inputs;
   const { name, generation = 0 } = resource.metadata;
   const before = (resource['status'] ?? {}) as McpAdapterStatus;
   const rollout = rolloutOf(deployment);
-  const storage = storageFinding(situation.storage);
-  const ready = aboutGeneration(readyOf(situation, rollout, storage), situation, before);
-  const { health, isHeard } = situation;
-  const upstreams = isHeard && health.length > 0 ? upstreamsOf(health, before.upstreams ?? []) : undefined;
-  const shown = upstreams ?? (rollout.available > 0 || !isHeard ? before.upstreams : undefined);
+  const storage = storageCondition(inputs.storage);
+  const ready = aboutGeneration(readyOf(inputs, rollout, storage), inputs, before);
+  const { health, isHealthKnown } = inputs;
+  const upstreams = isHealthKnown && health.length > 0 ? upstreamsOf(health, before.upstreams ?? []) : undefined;
+  const shown = upstreams ?? (rollout.available > 0 || !isHealthKnown ? before.upstreams : undefined);
 
   return {
     observedGeneration: generation,
     conditions: [
-      acceptedFinding(verdict),
+      acceptedCondition(applyResult),
       ready,
-      aboutGeneration(progressFinding(rollout, isOverdue(rollout, situation.now)), situation, before),
-      ...healthFindings(situation, rollout, upstreams, before.conditions ?? []).map((finding) =>
-        aboutPods(finding, situation, rollout, before),
+      aboutGeneration(progressingCondition(rollout, isOverdue(rollout, inputs.now)), inputs, before),
+      ...healthConditions(inputs, rollout, upstreams, before.conditions ?? []).map((condition) =>
+        aboutPods(condition, inputs, rollout, before),
       ),
       storage,
-      networkFinding(situation.network),
-      ...(situation.paused ? [PAUSED] : []),
-      ...kstatusFindings(situation, rollout, ready),
+      networkCondition(inputs.network),
+      ...(inputs.paused ? [PAUSED] : []),
+      ...kstatusConditions(inputs, rollout, ready),
     ],
     replicas: numberAt(deployment, 'status', 'replicas') ?? 0,
     readyReplicas: numberAt(deployment, 'status', 'readyReplicas') ?? 0,
     selector: `${ADAPTER_LABEL}=${name}`,
-    url: urlOf(situation, rollout, before.url),
+    url: urlOf(inputs, rollout, before.url),
     configHash: rollout.state === 'complete' && rollout.wanted > 0 ? configHashOf(deployment) : undefined,
     upstreams: shown,
     upstreamsHealthy: shown && `${shown.filter(({ healthy }) => healthy).length}/${shown.length}`,
   };
 }
 
-function acceptedFinding(verdict: Verdict): Finding {
-  return verdict.kind === 'refused'
-    ? { type: 'Accepted', status: 'False', reason: verdict.reason, message: verdict.message }
+function acceptedCondition(applyResult: ApplyResult): DesiredCondition {
+  return applyResult.kind === 'refused'
+    ? { type: 'Accepted', status: 'False', reason: applyResult.reason, message: applyResult.message }
     : { type: 'Accepted', status: 'True', reason: 'Accepted', message: 'The specification is valid' };
 }
 
-function readyOf(situation: Situation, rollout: Rollout, storage: Finding): Finding {
-  const { verdict } = situation;
+function readyOf(inputs: StatusInputs, rollout: Rollout, storage: DesiredCondition): DesiredCondition {
+  const { applyResult } = inputs;
   if (rollout.state === 'missing') {
-    if (verdict.kind === 'refused') {
+    if (applyResult.kind === 'refused') {
       return {
         type: 'Ready',
         status: 'False',
-        reason: verdict.reason,
+        reason: applyResult.reason,
         message: 'Nothing runs: see condition Accepted',
       };
     }
-    if (situation.paused) {
+    if (inputs.paused) {
       return { type: 'Ready', status: 'Unknown', reason: 'Paused', message: 'Nothing runs, and spec.paused is true' };
     }
   }
-  if (verdict.kind === 'waiting') {
-    return { type: 'Ready', status: 'Unknown', reason: 'Progressing', message: verdict.message };
+  if (applyResult.kind === 'waiting') {
+    return { type: 'Ready', status: 'Unknown', reason: 'Progressing', message: applyResult.message };
   }
-  const { deployment, pods } = situation;
-  const known = readyBefore(situation);
+  const { deployment, pods } = inputs;
+  const known = readyBefore(inputs);
   // Its answer comes in a moment, or in some seconds at most.
-  if (situation.handshake === 'underway' && known !== undefined) return asBefore(known);
+  if (inputs.handshake === 'underway' && known !== undefined) return asBefore(known);
   // Only the pods can say whether it still is so.
-  if (!situation.isHeard && known?.reason === STATE_STORE_UNAVAILABLE) return asBefore(known);
+  if (!inputs.isHealthKnown && known?.reason === STATE_STORE_UNAVAILABLE) return asBefore(known);
   const newest = newestPods(deployment, pods);
-  return readyFinding({
+  return readyCondition({
     rollout,
-    overdue: isOverdue(rollout, situation.now),
-    problem:
-      podProblem(newest, situation.resource.metadata.name) ?? stateStoreProblem(heardOf(newest, situation), rollout),
+    overdue: isOverdue(rollout, inputs.now),
+    problem: podProblem(newest, inputs.resource.metadata.name) ?? stateStoreProblem(healthOf(newest, inputs), rollout),
     storage,
-    handshake: situation.handshake,
-    unansweredForMs: unansweredForMs(situation, newest),
-    warnings: situation.warnings,
+    handshake: inputs.handshake,
+    unansweredForMs: unansweredForMs(inputs, newest),
+    warnings: inputs.warnings,
   });
 }
 
-const heardOf = (pods: readonly KubernetesObject[], { health }: Situation): PodHealth[] => {
+const healthOf = (pods: readonly KubernetesObject[], { health }: StatusInputs): PodHealth[] => {
   const names = new Set(pods.map(({ metadata }) => metadata.name));
   return health.filter(({ pod }) => names.has(pod));
 };
 
 /** `Ready` as the status says it now. */
-function readyBefore({ resource }: Situation): Condition | undefined {
+function readyBefore({ resource }: StatusInputs): Condition | undefined {
   const { conditions } = (resource['status'] ?? {}) as McpAdapterStatus;
   return conditions?.find(({ type }) => type === 'Ready');
 }
 
 /** A Service may be younger than its pods, and the network learns of it later still. What had failed goes on failing. */
-function unansweredForMs(situation: Situation, newest: readonly KubernetesObject[]): number {
-  const { resource, handshake, now } = situation;
-  const ready = readyBefore(situation);
+function unansweredForMs(inputs: StatusInputs, newest: readonly KubernetesObject[]): number {
+  const { resource, handshake, now } = inputs;
+  const ready = readyBefore(inputs);
   const isKnown =
     ready?.reason === HANDSHAKE_FAILED && ready.observedGeneration === (resource.metadata.generation ?? 0);
   const since = readySince(newest);
@@ -167,29 +166,29 @@ function unansweredForMs(situation: Situation, newest: readonly KubernetesObject
 
 /** What is said of pods is about the generation that they were made from, which is an earlier one until it is applied. */
 function aboutGeneration(
-  finding: Finding,
-  { verdict, paused, deployment }: Situation,
+  condition: DesiredCondition,
+  { applyResult, paused, deployment }: StatusInputs,
   before: McpAdapterStatus,
-): Finding {
-  if ((verdict.kind === 'applied' && !paused) || deployment === undefined) return finding;
+): DesiredCondition {
+  if ((applyResult.kind === 'applied' && !paused) || deployment === undefined) return condition;
   const known = before.conditions?.find(({ type }) => type === 'Ready')?.observedGeneration;
-  return known === undefined ? finding : { ...finding, observedGeneration: known };
+  return known === undefined ? condition : { ...condition, observedGeneration: known };
 }
 
 /** What pods say is about the generation that all of them were made from. */
 function aboutPods(
-  finding: Finding,
-  { verdict, paused }: Situation,
+  condition: DesiredCondition,
+  { applyResult, paused }: StatusInputs,
   rollout: Rollout,
   before: McpAdapterStatus,
-): Finding {
-  if (verdict.kind === 'applied' && !paused && rollout.state === 'complete') return finding;
-  const known = before.conditions?.find(({ type }) => type === finding.type)?.observedGeneration;
-  return known === undefined ? finding : { ...finding, observedGeneration: known };
+): DesiredCondition {
+  if (applyResult.kind === 'applied' && !paused && rollout.state === 'complete') return condition;
+  const known = before.conditions?.find(({ type }) => type === condition.type)?.observedGeneration;
+  return known === undefined ? condition : { ...condition, observedGeneration: known };
 }
 
-function progressFinding(rollout: Rollout, overdue: boolean): Finding {
-  const say = (status: Finding['status'], reason: string): Finding => ({
+function progressingCondition(rollout: Rollout, overdue: boolean): DesiredCondition {
+  const condition = (status: DesiredCondition['status'], reason: string): DesiredCondition => ({
     type: 'Progressing',
     status,
     reason,
@@ -197,47 +196,48 @@ function progressFinding(rollout: Rollout, overdue: boolean): Finding {
   });
   switch (rollout.state) {
     case 'complete':
-      return say('False', 'Complete');
+      return condition('False', 'Complete');
     case 'stuck':
-      return say('False', 'ProgressDeadlineExceeded');
+      return condition('False', 'ProgressDeadlineExceeded');
     case 'refused':
-      return say('True', 'PodsRefused');
+      return condition('True', 'PodsRefused');
     case 'missing':
-      return say('Unknown', 'NoDeployment');
+      return condition('Unknown', 'NoDeployment');
     default:
-      if (overdue) return say('False', PODS_UNAVAILABLE);
-      return say('True', 'RollingOut');
+      if (overdue) return condition('False', PODS_UNAVAILABLE);
+      return condition('True', 'RollingOut');
   }
 }
 
 /** While pods run but none of them answers, what they said last stays. */
-function healthFindings(
-  { health, isHeard }: Situation,
+function healthConditions(
+  { health, isHealthKnown }: StatusInputs,
   rollout: Rollout,
   upstreams: ReturnType<typeof upstreamsOf> | undefined,
   before: readonly Condition[],
-): Finding[] {
-  if (upstreams !== undefined) return [upstreamsFinding(upstreams), stateStoreFinding(health), accessFinding(health)];
+): DesiredCondition[] {
+  if (upstreams !== undefined)
+    return [upstreamsCondition(upstreams), stateStoreCondition(health), accessCondition(health)];
   return ['UpstreamsHealthy', 'StateStoreReady', 'AccessProtected'].map((type) => {
     const known = before.find((condition) => condition.type === type);
-    if (known !== undefined && (rollout.available > 0 || !isHeard)) {
+    if (known !== undefined && (rollout.available > 0 || !isHealthKnown)) {
       return asBefore(known);
     }
     return { type, status: 'Unknown', reason: 'NoAnswer', message: 'No pod has said anything about it yet' };
   });
 }
 
-function asBefore({ type, status, reason, message, observedGeneration }: Condition): Finding {
+function asBefore({ type, status, reason, message, observedGeneration }: Condition): DesiredCondition {
   return { type, status, reason, message, ...(observedGeneration === undefined ? {} : { observedGeneration }) };
 }
 
-function networkFinding(network: NetworkState): Finding {
+function networkCondition(network: NetworkState): DesiredCondition {
   const type = 'NetworkPolicyEnforced';
   switch (network.kind) {
     case 'off':
       return { type, status: 'False', reason: 'Disabled', message: 'There is no NetworkPolicy for the pods' };
     case 'restricted':
-      return restrictedFinding(network.widePorts);
+      return restrictedCondition(network.widePorts);
     default: {
       const which = network.fields.length > 0 ? `${network.fields.join(', ')} ` : 'A host ';
       const message =
@@ -248,7 +248,7 @@ function networkFinding(network: NetworkState): Finding {
   }
 }
 
-const PAUSED: Finding = {
+const PAUSED: DesiredCondition = {
   type: 'Paused',
   status: 'True',
   reason: 'Paused',
@@ -256,14 +256,14 @@ const PAUSED: Finding = {
 };
 
 /** Source: kstatus, "The abnormal-true conditions". Both are there only while they are true. */
-function kstatusFindings(situation: Situation, rollout: Rollout, ready: Finding): Finding[] {
-  const { verdict, paused } = situation;
-  const { generation = 0 } = situation.resource.metadata;
-  if (verdict.kind === 'refused') {
-    return [{ type: 'Stalled', status: 'True', reason: verdict.reason, message: verdict.message }];
+function kstatusConditions(inputs: StatusInputs, rollout: Rollout, ready: DesiredCondition): DesiredCondition[] {
+  const { applyResult, paused } = inputs;
+  const { generation = 0 } = inputs.resource.metadata;
+  if (applyResult.kind === 'refused') {
+    return [{ type: 'Stalled', status: 'True', reason: applyResult.reason, message: applyResult.message }];
   }
-  const overdue = ready.status === 'False' && isOverdue(rollout, situation.now);
-  if (rollout.state === 'stuck' || overdue || ready.reason === 'StorageNotReady' || isUnanswered(situation, ready)) {
+  const overdue = ready.status === 'False' && isOverdue(rollout, inputs.now);
+  if (rollout.state === 'stuck' || overdue || ready.reason === 'StorageNotReady' || isUnanswered(inputs, ready)) {
     return [{ type: 'Stalled', status: 'True', reason: ready.reason, message: ready.message }];
   }
   if (paused) return [];
@@ -278,18 +278,18 @@ function kstatusFindings(situation: Situation, rollout: Rollout, ready: Finding)
 /** As long as a Deployment gives its pods. */
 const UNANSWERED_MS = 10 * 60_000;
 
-function isUnanswered(situation: Situation, ready: Finding): boolean {
-  const known = readyBefore(situation);
+function isUnanswered(inputs: StatusInputs, ready: DesiredCondition): boolean {
+  const known = readyBefore(inputs);
   const since = known?.status === 'False' ? Date.parse(known.lastTransitionTime) : NaN;
-  return ready.reason === HANDSHAKE_FAILED && situation.now.getTime() - since >= UNANSWERED_MS;
+  return ready.reason === HANDSHAKE_FAILED && inputs.now.getTime() - since >= UNANSWERED_MS;
 }
 
 /** Shown from the first answer on as long as pods serve there. */
-function urlOf(situation: Situation, rollout: Rollout, before: string | undefined): string | undefined {
-  const { resource, service, handshake, verdict, paused } = situation;
+function urlOf(inputs: StatusInputs, rollout: Rollout, before: string | undefined): string | undefined {
+  const { resource, service, handshake, applyResult, paused } = inputs;
   if (rollout.available === 0) return undefined;
   // The spec may name an address that is not made yet.
-  if (before !== undefined && (verdict.kind === 'refused' || paused || handshake === 'underway')) return before;
+  if (before !== undefined && (applyResult.kind === 'refused' || paused || handshake === 'underway')) return before;
   const url = publicUrl(resource, service);
   const isAnswered = handshake !== undefined && handshake !== 'underway' && handshake.ok;
   return isAnswered || url === before ? url : undefined;

@@ -1,14 +1,14 @@
 import { expect, it } from 'vitest';
-import { nextLook } from './requeue-interval.ts';
-import { type Situation, report } from './report.ts';
+import { requeueInterval } from './requeue-interval.ts';
+import { type StatusInputs, report } from './report.ts';
 import { deploymentWith, notReady, podWith } from '../testing/observed.ts';
 import { sampleAdapter } from '../testing/sample.ts';
 
 const since = Date.parse('2026-01-01T00:00:00Z');
 const at = (seconds: number): Date => new Date(since + seconds * 1000);
-const serving: Situation = {
+const serving: StatusInputs = {
   resource: sampleAdapter(),
-  verdict: { kind: 'applied' },
+  applyResult: { kind: 'applied' },
   paused: false,
   deployment: deploymentWith(),
   service: undefined,
@@ -16,14 +16,14 @@ const serving: Situation = {
   network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [],
-  isHeard: true,
+  isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],
   now: at(3600),
 };
 const waiting = { objects: [], settled: false, requeueAfterMs: 1_000 };
 
-it.each<[string, Partial<Situation>, typeof waiting | undefined, number | undefined]>([
+it.each<[string, Partial<StatusInputs>, typeof waiting | undefined, number | undefined]>([
   ['every 15 s while ready', {}, undefined, 15_000],
   ['every 2 s until a young pod has answered', { handshake: undefined, now: at(8) }, undefined, 2_000],
   ['less often the longer that takes', { handshake: undefined, now: at(40) }, undefined, 10_000],
@@ -56,7 +56,7 @@ it.each<[string, Partial<Situation>, typeof waiting | undefined, number | undefi
   ['as soon as apply wants it', {}, waiting, 1_000],
   [
     'once a minute for an API',
-    { pods: [], verdict: { kind: 'refused', reason: 'ApiMissing', message: 'x' } },
+    { pods: [], applyResult: { kind: 'refused', reason: 'ApiMissing', message: 'x' } },
     undefined,
     60_000,
   ],
@@ -67,6 +67,6 @@ it.each<[string, Partial<Situation>, typeof waiting | undefined, number | undefi
     15_000,
   ],
 ])('looks again %s', (_, changes, applied, expected) => {
-  const situation = { ...serving, ...changes };
-  expect(nextLook(situation, report(situation), applied)).toBe(expected);
+  const inputs = { ...serving, ...changes };
+  expect(requeueInterval(inputs, report(inputs), applied)).toBe(expected);
 });

@@ -1,11 +1,11 @@
 /** Pure: when to look at an adapter again although nothing says that it changed. */
-import { askable } from '../../health/pod-client.ts';
+import { probeablePods } from '../../health/pod-client.ts';
 import { readySince } from '../../health/revision.ts';
 import { rolloutOf } from '../../health/rollout.ts';
 import type { ApplyReport } from '../../apply/applier.ts';
 import { ADAPTER_HEALTH } from '../health/pod-health.ts';
 import { failingForMsOf } from './ready.ts';
-import type { Report, Situation } from './report.ts';
+import type { Report, StatusInputs } from './report.ts';
 
 /** Nobody tells the operator how pods and upstreams are: it has to ask. */
 const STEADY_MS = 15_000;
@@ -18,23 +18,23 @@ const EAGER_MS = 2_000;
 const MISSING_MS = 60_000;
 
 /** In milliseconds; undefined when only a change can bring news. */
-export function nextLook(
-  situation: Situation,
+export function requeueInterval(
+  inputs: StatusInputs,
   { conditions }: Report,
   applied: ApplyReport | undefined,
 ): number | undefined {
-  const { verdict, storage, pods, now } = situation;
+  const { applyResult, storage, pods, now } = inputs;
   const times: number[] = [];
   if (applied?.requeueAfterMs !== undefined) times.push(applied.requeueAfterMs);
-  if (verdict.kind === 'refused' && verdict.reason === 'ApiMissing') times.push(MISSING_MS);
+  if (applyResult.kind === 'refused' && applyResult.reason === 'ApiMissing') times.push(MISSING_MS);
   // Pods that are on no node tell nothing, and neither does their Deployment.
-  const { overdueAt } = rolloutOf(situation.deployment);
+  const { overdueAt } = rolloutOf(inputs.deployment);
   if (overdueAt !== undefined && overdueAt > now.getTime()) times.push(overdueAt - now.getTime());
   if (storage.kind === 'claim' && !storage.made && conditions.some(isStorageOpen)) times.push(STEADY_MS);
-  if (askable(pods, ADAPTER_HEALTH).length > 0) {
+  if (probeablePods(pods, ADAPTER_HEALTH).length > 0) {
     const ready = conditions.some(({ type, status }) => type === 'Ready' && status === 'True');
     const since = readySince(pods);
-    const failingForMs = failingForMsOf(situation.handshake) ?? Infinity;
+    const failingForMs = failingForMsOf(inputs.handshake) ?? Infinity;
     const readyForMs = since === undefined ? Infinity : now.getTime() - since;
     const forMs = Math.min(readyForMs, failingForMs);
     times.push(ready ? STEADY_MS : Math.max(EAGER_MS, Math.min(forMs / 4, STEADY_MS)));

@@ -1,7 +1,7 @@
 /** Pure: what the pods say of their state store, put together. */
 import type { PodProblem } from '../../health/pod-problems.ts';
 import type { Rollout } from '../../health/rollout.ts';
-import type { Finding } from '../../status/conditions.ts';
+import type { DesiredCondition } from '../../status/conditions.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 
 /** A reason of `Ready`. */
@@ -10,11 +10,11 @@ export const STATE_STORE_UNAVAILABLE = 'StateStoreUnavailable';
 /** What keeps pods from serving when none of those that answer has its store; of `health` of the newest revision. */
 export function stateStoreProblem(health: readonly PodHealth[], { available }: Rollout): PodProblem | undefined {
   if (health.length === 0 || health.some(({ stateStore }) => stateStore.healthy)) return undefined;
-  const { message } = stateStoreFinding(health);
+  const { message } = stateStoreCondition(health);
   return { reason: STATE_STORE_UNAVAILABLE, message, failing: available === 0 };
 }
 
-export function stateStoreFinding(health: readonly PodHealth[]): Finding {
+export function stateStoreCondition(health: readonly PodHealth[]): DesiredCondition {
   const type = 'StateStoreReady';
   const failing = health.filter(({ stateStore }) => !stateStore.healthy);
   if (failing.length === 0) return { type, status: 'True', reason: 'Ready', message: 'The state store answers' };

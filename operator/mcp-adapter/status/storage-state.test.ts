@@ -1,12 +1,12 @@
 import { expect, it } from 'vitest';
-import { storageFinding } from './storage-state.ts';
+import { storageCondition } from './storage-state.ts';
 
-const bound = (size: string, asked: unknown) =>
-  storageFinding({
+const bound = (size: string, requestedSize: unknown) =>
+  storageCondition({
     kind: 'claim',
     name: 'a-storage',
     made: true,
-    asked,
+    requestedSize,
     claim: {
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
@@ -28,6 +28,6 @@ it.each([
   ['1Gi', '1024Mi'],
   ['1Gi', '2Gi'],
   ['1Gi', undefined],
-])('O8: a claim of %s where %s is asked for is not', (size, asked) => {
-  expect(bound(size, asked).message).toBe('PersistentVolumeClaim a-storage is bound');
+])('O8: a claim of %s where %s is requestedSize for is not', (size, requestedSize) => {
+  expect(bound(size, requestedSize).message).toBe('PersistentVolumeClaim a-storage is bound');
 });

@@ -1,7 +1,7 @@
 /** Pure: what the pods say of their upstreams, put together. */
 import type { McpAdapterStatus } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import { shortened } from '../../health/pod-problems.ts';
-import type { Finding } from '../../status/conditions.ts';
+import type { DesiredCondition } from '../../status/conditions.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 
 export type UpstreamStatus = NonNullable<McpAdapterStatus['upstreams']>[number];
@@ -24,7 +24,7 @@ export function upstreamsOf(health: readonly PodHealth[], before: readonly Upstr
   });
 }
 
-export function upstreamsFinding(upstreams: readonly UpstreamStatus[]): Finding {
+export function upstreamsCondition(upstreams: readonly UpstreamStatus[]): DesiredCondition {
   const type = 'UpstreamsHealthy';
   const failing = upstreams.filter(({ healthy }) => !healthy);
   if (failing.length === 0) {

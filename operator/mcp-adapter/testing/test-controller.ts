@@ -19,8 +19,8 @@ import {
   STORAGE_CLAIMS,
 } from '../../kubernetes/resources.ts';
 import { textAt } from '../../kubernetes/unstructured.ts';
-import { noted, writesOf } from '../../kubernetes/testing/real-api.ts';
-import { WorkerComputing } from '../../tasks/worker-task-runner.ts';
+import { recordedApi, writesOf } from '../../kubernetes/testing/real-api.ts';
+import { WorkerTaskRunner } from '../../tasks/worker-task-runner.ts';
 import { mcpAdapterController } from '../controller.ts';
 import { type HandshakeTarget, createHandshake } from '../health/handshake.ts';
 
@@ -64,21 +64,21 @@ export function startController(
   namespace: string,
   adapterPort: (target: HandshakeTarget) => number,
 ): Running {
-  const { api: watched, requests } = noted(api);
+  const { api: watched, requests } = recordedApi(api);
   const log = createLogger('error');
   const onError = (error: unknown, where: object): void => log.debug({ ...where, err: error }, 'watch');
   const namespaces = namespacesOf({ kind: 'list', names: [namespace] }, { api: watched, onError });
   const caches = createCaches({ api: watched, namespaces, onError, onWatch: () => {} });
   const events = new EventRecorder({ api: watched, instance: 'test', suffix: () => randomUUID().replaceAll('-', '') });
   const real = createHandshake('test');
-  const computing = new WorkerComputing();
-  const parts = {
+  const taskRunner = new WorkerTaskRunner();
+  const deps = {
     api: watched,
     caches,
     events,
     log,
     hooks: { reconciled() {}, queueDepth() {} },
-    computing,
+    taskRunner,
     options: {
       image: 'adapter:1',
       podSecurity: 'restricted' as const,
@@ -87,7 +87,7 @@ export function startController(
     },
     version: 'test',
   };
-  const adapters = mcpAdapterController(parts, {
+  const adapters = mcpAdapterController(deps, {
     shakeHands: (target, signal) =>
       real.shakeHands({ ...target, origin: `http://127.0.0.1:${adapterPort(target)}` }, signal),
     close: () => real.close(),
@@ -100,7 +100,7 @@ export function startController(
     async [Symbol.asyncDispose]() {
       await adapters.controller.stop();
       await adapters[Symbol.asyncDispose]();
-      await computing[Symbol.asyncDispose]();
+      await taskRunner[Symbol.asyncDispose]();
       await events.flush();
       await caches.stop();
       await namespaces.stop();

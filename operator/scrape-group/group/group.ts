@@ -101,10 +101,10 @@ function gather(
 
   for (const source of ordered) {
     const { name: resource } = source.metadata;
-    const { problems, settings: said, member: valid } = prepare(source);
+    const { problems, settings: declared, member: valid } = prepare(source);
     const former = problems.length === 0 ? undefined : running()?.members.get(resource);
     const member = problems.length === 0 ? valid : former;
-    const own = problems.length === 0 ? said : formerSettings(said, running());
+    const own = problems.length === 0 ? declared : formerSettings(declared, running());
     const refuse = (reason: Refusal['reason'], message: string, held = false): void => {
       refusals.set(resource, { reason, message, held });
     };

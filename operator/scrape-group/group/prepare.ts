@@ -4,7 +4,7 @@ import type { EnvFrom, EnvVar } from '../../../crds/v1alpha1/api.ts';
 import type { ApiScrapeSource } from '../../../crds/v1alpha1/api-scrape-source.ts';
 import { Budget, RESOURCE_MS, ownFilesBudget, withinBudget } from '../../tasks/budget.ts';
 import { RefusedError } from '../../tasks/refused-error.ts';
-import type { Computing, Task } from '../../tasks/task.ts';
+import type { TaskRunner, Task } from '../../tasks/task.ts';
 import type { Permissions } from '../../validation/permissions.ts';
 import { sizeProblems } from '../../validation/size.ts';
 import { checkSpec } from './check.ts';
@@ -40,12 +40,12 @@ export function preparing(permissions: Permissions, budgetOf: () => Budget = own
   return (source) => withinBudget('source', (budget) => prepared(source, permissions, budget), refused, budgetOf);
 }
 
-interface PrepareQuestion {
+interface PrepareInput {
   readonly source: Pick<ApiScrapeSource, 'metadata' | 'spec'>;
   readonly permissions: Permissions;
 }
 
-export const PREPARE: Task<PrepareQuestion, Prepared> = {
+export const PREPARE: Task<PrepareInput, Prepared> = {
   name: 'prepare-source',
   run: ({ source, permissions }, budget) => prepared(source, permissions, budget),
 };
@@ -54,13 +54,13 @@ export const PREPARE: Task<PrepareQuestion, Prepared> = {
 export type PrepareAll = (sources: readonly ApiScrapeSource[], signal: AbortSignal) => Promise<Prepare>;
 
 /** Does an object only once, as long as the object lives: the objects of caches never change. */
-export function rememberingPrepare(permissions: Permissions, computing: Computing): PrepareAll {
+export function rememberingPrepare(permissions: Permissions, taskRunner: TaskRunner): PrepareAll {
   const known = new WeakMap<ApiScrapeSource, Prepared>();
   const prepare = async ({ metadata, spec }: ApiScrapeSource, signal: AbortSignal): Promise<Prepared> => {
     const id = `${metadata.uid} ${metadata.generation}`;
     const subject = { id, path: 'source', budget: new Budget(RESOURCE_MS), signal };
     try {
-      return await computing.run(PREPARE, { source: { metadata, spec }, permissions }, subject);
+      return await taskRunner.run(PREPARE, { source: { metadata, spec }, permissions }, subject);
     } catch (error) {
       if (!(error instanceof RefusedError)) throw error;
       return refused(error.problem);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { connectionsOf } from '../group/connections.ts';
-import { hiddenPlaces, toldHealth } from './redacted-health.ts';
+import { hiddenPlaces, redactedHealth } from './redacted-health.ts';
 import { source } from '../testing/sources.ts';
 import { uncheckedResolver } from '../../validation/known-values.ts';
 import type { SourceHealth } from './health.ts';
@@ -17,10 +17,10 @@ test('O23: the status of a source has the placeholder of a host that only the po
   }));
   const places = hiddenPlaces(connectionsOf({ otelCollectorEndpoint: 'http://collector:4317' }, entries));
   expect([...places]).toEqual([['hidden', ['spec', 'source', 'baseUrl']]]);
-  const told = toldHealth(
+  const redacted = redactedHealth(
     failed('network: GET: getaddrinfo EAI_AGAIN salary-abc123.example.com'),
     hidden,
     places.get('hidden') ?? [],
   );
-  expect(told.lastError).toBe('EAI_AGAIN at http://<redacted>@${S}.example.com');
+  expect(redacted.lastError).toBe('EAI_AGAIN at http://<redacted>@${S}.example.com');
 });

@@ -1,6 +1,6 @@
 import type { ApiScrapeSource } from '../../../crds/v1alpha1/api-scrape-source.ts';
 import type { Connection } from '../../validation/connections.ts';
-import { toldError } from '../../health/redacted-error.ts';
+import { redactedError } from '../../health/redacted-error.ts';
 import { textAt } from '../../kubernetes/unstructured.ts';
 import type { SourceHealth } from './health.ts';
 
@@ -15,7 +15,7 @@ export function hiddenPlaces(connections: readonly Connection[]): ReadonlyMap<st
 }
 
 /** What pods say of a source, without the value of a host that only they know. @param path of the field with that host */
-export const toldHealth = (health: SourceHealth, source: ApiScrapeSource, path: readonly string[]): SourceHealth =>
+export const redactedHealth = (health: SourceHealth, source: ApiScrapeSource, path: readonly string[]): SourceHealth =>
   health.lastError === undefined
     ? health
-    : { ...health, lastError: toldError(health.lastError, textAt(source, ...path)) };
+    : { ...health, lastError: redactedError(health.lastError, textAt(source, ...path)) };

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { ApiScrapeSourceStatus } from '../../../crds/v1alpha1/api-scrape-source.ts';
-import { happenings } from './condition-events.ts';
+import { conditionEvents } from './condition-events.ts';
 import { groupsOf } from '../controller.ts';
 import { parseHealth, sourcesOf } from './health.ts';
-import { type Situation, report } from './report.ts';
+import { type StatusInputs, report } from './report.ts';
 import { source } from '../testing/sources.ts';
 
 const complete = { state: 'complete', message: '', wanted: 1, updated: 1, available: 1, old: 0 } as const;
@@ -17,7 +17,7 @@ const health = {
   deadWindows: 0,
 };
 
-const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceStatus): Situation => ({
+const inputs = (changes: Partial<StatusInputs> = {}, status?: ApiScrapeSourceStatus): StatusInputs => ({
   source: { ...source('a'), status },
   group: 'default',
   refusal: undefined,
@@ -28,7 +28,7 @@ const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceSta
   overdue: false,
   problem: undefined,
   upToDate: true,
-  isHeard: true,
+  isHealthKnown: true,
   health,
   losesState: false,
   unknownHosts: [],
@@ -36,8 +36,8 @@ const situation = (changes: Partial<Situation> = {}, status?: ApiScrapeSourceSta
   intervalMs: 60_000,
   ...changes,
 });
-const told = (...args: Parameters<typeof situation>): string[] =>
-  report(situation(...args)).conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`);
+const reported = (...args: Parameters<typeof inputs>): string[] =>
+  report(inputs(...args)).conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`);
 const condition = (type: string, status: 'True' | 'False', observedGeneration = 1) => ({
   type,
   status,
@@ -51,7 +51,7 @@ const missing = { ...complete, state: 'missing', wanted: 0, available: 0 } as co
 const starting = { ...complete, state: 'rolling', available: 0 } as const;
 
 describe('the status of a source', () => {
-  test.each<[string, Partial<Situation>, ApiScrapeSourceStatus | undefined, string[]]>([
+  test.each<[string, Partial<StatusInputs>, ApiScrapeSourceStatus | undefined, string[]]>([
     [
       'runs',
       {},
@@ -141,7 +141,7 @@ describe('the status of a source', () => {
     ],
     [
       'O10: has pods that nobody has asked yet',
-      { isHeard: false, upToDate: undefined, health: undefined },
+      { isHealthKnown: false, upToDate: undefined, health: undefined },
       { conditions: [condition('Ready', 'False')] },
       ['Ready=False/Before'],
     ],
@@ -188,13 +188,15 @@ describe('the status of a source', () => {
     ],
     ['reaches hosts outside', { widePorts: ['443'] }, undefined, ['NetworkPolicyEnforced=True/PortsOnly']],
   ])('says when it %s', (_, changes, status, expected) => {
-    expect(told(changes, status)).toEqual(expect.arrayContaining(expected));
-    expect(told(changes, status).filter((one) => /^(Reconciling|Stalled)=/.test(one)).length).toBeLessThanOrEqual(1);
+    expect(reported(changes, status)).toEqual(expect.arrayContaining(expected));
+    expect(reported(changes, status).filter((one) => /^(Reconciling|Stalled)=/.test(one)).length).toBeLessThanOrEqual(
+      1,
+    );
   });
 
   test('tells of the pods for the generation that they were made from', () => {
     const ready = report(
-      situation({ refusal: { ...refusal, held: true } }, { conditions: [condition('Ready', 'True', 7)] }),
+      inputs({ refusal: { ...refusal, held: true } }, { conditions: [condition('Ready', 'True', 7)] }),
     ).conditions[1];
     expect(ready).toMatchObject({ type: 'Ready', status: 'True', observedGeneration: 7 });
   });
@@ -271,20 +273,20 @@ describe('the status of a source', () => {
       'x',
     ],
   ])('has times %s', (_, status, changes, time, error) => {
-    const { lastScrapeTime, lastError } = report(situation({ health: { ...health, ...changes } }, status));
+    const { lastScrapeTime, lastError } = report(inputs({ health: { ...health, ...changes } }, status));
     expect([lastScrapeTime, lastError]).toEqual([time, error]);
   });
 });
 
 test('a source whose state goes with its pod is ready, and says what is lost', () => {
-  const ready = (losesState: boolean) => report(situation({ losesState })).conditions[1];
+  const ready = (losesState: boolean) => report(inputs({ losesState })).conditions[1];
   expect(ready(true)).toMatchObject({ status: 'True', message: expect.stringContaining('is not scraped') });
   expect(ready(false)?.message).toBe('The pods scrape it');
 });
 
 test('a source that cannot be scraped is not healthy, and says why', () => {
   const never = { ...health, lastScrape: undefined, lastError: 'filters.drop[0] is no regular expression' } as object;
-  const { conditions } = report(situation({ health: never as typeof health }));
+  const { conditions } = report(inputs({ health: never as typeof health }));
   expect(conditions.find(({ type }) => type === 'SourcesHealthy')).toMatchObject({
     status: 'False',
     message: 'It cannot be scraped: filters.drop[0] is no regular expression',
@@ -294,7 +296,7 @@ test('a source that cannot be scraped is not healthy, and says why', () => {
 test('a source with windows that were set aside is not healthy until they are scraped; moments are ordinary', () => {
   const ranged = { ...health, watermark: '2026-01-01T00:00:00Z', deadWindows: 7 } as object;
   const status = { lastScrapeTime: '2026-01-01T00:09:59Z', records: 1 };
-  const { deadWindows, conditions } = report(situation({ health: ranged as typeof health }, status));
+  const { deadWindows, conditions } = report(inputs({ health: ranged as typeof health }, status));
   expect(deadWindows).toBe(7);
   expect(conditions.find(({ type }) => type === 'SourcesHealthy')).toMatchObject({
     status: 'False',
@@ -302,10 +304,10 @@ test('a source with windows that were set aside is not healthy until they are sc
     message: expect.stringContaining('7 windows'),
   });
   const mended = { ...ranged, deadWindows: 0 } as typeof health;
-  expect(report(situation({ health: mended }, { ...status, deadWindows: 7 })).deadWindows).toBeUndefined();
-  const instant = report(situation({ health: { ...health, deadWindows: 7 } }));
+  expect(report(inputs({ health: mended }, { ...status, deadWindows: 7 })).deadWindows).toBeUndefined();
+  const instant = report(inputs({ health: { ...health, deadWindows: 7 } }));
   expect(instant.deadWindows).toBeUndefined();
-  expect(told({ health: { ...health, deadWindows: 7 } })).toContain('SourcesHealthy=True/Scraped');
+  expect(reported({ health: { ...health, deadWindows: 7 } })).toContain('SourcesHealthy=True/Scraped');
 });
 
 describe('what pods say', () => {
@@ -347,7 +349,7 @@ test('a source concerns its group and the one that its status names', () => {
 
 test('bad news is told, and its end, but not that all is well', () => {
   const [good, bad] = [condition('Accepted', 'True'), condition('Accepted', 'False')];
-  expect(happenings([], [good])).toEqual([]);
-  expect(happenings([], [bad]).map(({ type }) => type)).toEqual(['Warning']);
-  expect(happenings([bad], [good]).map(({ type }) => type)).toEqual(['Normal']);
+  expect(conditionEvents([], [good])).toEqual([]);
+  expect(conditionEvents([], [bad]).map(({ type }) => type)).toEqual(['Warning']);
+  expect(conditionEvents([bad], [good]).map(({ type }) => type)).toEqual(['Normal']);
 });

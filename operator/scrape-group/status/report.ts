@@ -1,14 +1,14 @@
 /** Pure: what was observed of a group → the status of one of its sources. */
 import type { ApiScrapeSource, ApiScrapeSourceStatus } from '../../../crds/v1alpha1/api-scrape-source.ts';
 import { type PodProblem, shortened } from '../../health/pod-problems.ts';
-import { restrictedFinding } from '../../pods/restricted-condition.ts';
+import { restrictedCondition } from '../../pods/restricted-condition.ts';
 import type { Rollout } from '../../health/rollout.ts';
-import type { Finding } from '../../status/conditions.ts';
+import type { DesiredCondition } from '../../status/conditions.ts';
 import type { Refusal } from '../group/group.ts';
 import type { SourceHealth } from './health.ts';
 
 /** What one source's status is made of. */
-export interface Situation {
+export interface StatusInputs {
   /** With the status before. */
   readonly source: ApiScrapeSource;
   readonly group: string;
@@ -27,7 +27,7 @@ export interface Situation {
   /** Whether every pod that answers runs with the newest file; undefined when none answers. */
   readonly upToDate: boolean | undefined;
   /** Whether all pods that may answer have been asked; until then the source stays as ready as it was. */
-  readonly isHeard: boolean;
+  readonly isHealthKnown: boolean;
   readonly health: SourceHealth | undefined;
   /** Whether a new pod begins without the state of the one before it. */
   readonly losesState: boolean;
@@ -40,25 +40,25 @@ export interface Situation {
 }
 
 /** A status whose conditions have no times yet. */
-export type Report = Omit<ApiScrapeSourceStatus, 'conditions'> & { readonly conditions: readonly Finding[] };
+export type Report = Omit<ApiScrapeSourceStatus, 'conditions'> & { readonly conditions: readonly DesiredCondition[] };
 
-export function report(situation: Situation): Report {
-  const { source, pausedBy } = situation;
+export function report(inputs: StatusInputs): Report {
+  const { source, pausedBy } = inputs;
   const before = source.status ?? {};
-  const shown = shownHealth(situation);
-  const ready = readyFinding(situation);
+  const shown = shownHealth(inputs);
+  const ready = readyCondition(inputs);
   return {
     observedGeneration: source.metadata.generation ?? 0,
     conditions: [
-      acceptedFinding(situation),
+      acceptedCondition(inputs),
       ready,
-      progressFinding(situation, ready),
-      scrapedFinding(situation, shown),
-      networkFinding(situation, before),
-      ...(pausedBy.length > 0 ? [pausedFinding(situation)] : []),
-      ...kstatusFindings(situation, ready),
-    ].filter((finding) => finding !== undefined),
-    group: situation.group,
+      progressingCondition(inputs, ready),
+      scrapedCondition(inputs, shown),
+      networkCondition(inputs, before),
+      ...(pausedBy.length > 0 ? [pausedCondition(inputs)] : []),
+      ...kstatusConditions(inputs, ready),
+    ].filter((condition) => condition !== undefined),
+    group: inputs.group,
     ...shown,
   };
 }
@@ -71,7 +71,7 @@ type Shown = Pick<ApiScrapeSourceStatus, (typeof SHOWN)[number]>;
  * once, another error and more windows that were set aside after a while. While all goes as it did nothing is written,
  * however many sources there are; times of every scrape are in the metrics of the scrapers, and in what their pods say.
  */
-function shownHealth({ source, health, intervalMs }: Situation): Shown {
+function shownHealth({ source, health, intervalMs }: StatusInputs): Shown {
   const { lastScrapeTime, lastSuccessTime, watermark, records, lastError, deadWindows } = source.status ?? {};
   const before: Shown = { lastScrapeTime, lastSuccessTime, watermark, records, lastError, deadWindows };
   if (health === undefined) return before;
@@ -99,7 +99,7 @@ function shownHealth({ source, health, intervalMs }: Situation): Shown {
 /** An error without what may differ each time: numbers, times, ids. */
 const words = (error: string | undefined): string | undefined => error?.replaceAll(/\S*\d\S*/g, '#');
 
-function acceptedFinding({ refusal, failure }: Situation): Finding {
+function acceptedCondition({ refusal, failure }: StatusInputs): DesiredCondition {
   const type = 'Accepted';
   if (refusal !== undefined) {
     const held = refusal.held ? '. Until this is mended, the source goes on as it ran before' : '';
@@ -109,47 +109,50 @@ function acceptedFinding({ refusal, failure }: Situation): Finding {
   return { type, status: 'True', reason: 'Accepted', message: 'The specification is valid' };
 }
 
-function readyFinding(situation: Situation): Finding {
-  const { source, refusal, failure, rollout, problem, overdue, upToDate, isHeard, health, pausedBy } = situation;
+function readyCondition(inputs: StatusInputs): DesiredCondition {
+  const { source, refusal, failure, rollout, problem, overdue, upToDate, isHealthKnown, health, pausedBy } = inputs;
   const known = source.status?.conditions?.find((condition) => condition.type === 'Ready');
-  const say = (status: Finding['status'], reason: string, message: string): Finding => ({
+  const condition = (status: DesiredCondition['status'], reason: string, message: string): DesiredCondition => ({
     type: 'Ready',
     status,
     reason,
     message,
-    ...aboutFormer(situation, known?.observedGeneration),
+    ...aboutFormer(inputs, known?.observedGeneration),
   });
   if (refusal !== undefined && !refusal.held && refusal.reason !== 'MissingSetting') {
-    return say('False', refusal.reason, 'It does not run: see condition Accepted');
+    return condition('False', refusal.reason, 'It does not run: see condition Accepted');
   }
   if (rollout.state === 'missing') {
-    if (refusal !== undefined) return say('False', refusal.reason, 'It does not run: see condition Accepted');
-    if (pausedBy.length > 0) return say('Unknown', 'Paused', 'Nothing runs yet, and the group is paused');
-    if (failure?.final === true) return say('False', failure.reason, 'It does not run: see condition Accepted');
-    return say('Unknown', 'Progressing', failure?.message ?? 'The pods are being made');
+    if (refusal !== undefined) return condition('False', refusal.reason, 'It does not run: see condition Accepted');
+    if (pausedBy.length > 0) return condition('Unknown', 'Paused', 'Nothing runs yet, and the group is paused');
+    if (failure?.final === true) return condition('False', failure.reason, 'It does not run: see condition Accepted');
+    return condition('Unknown', 'Progressing', failure?.message ?? 'The pods are being made');
   }
-  if (rollout.wanted === 0) return say('False', 'ScaledToZero', 'No pods are wanted: spec.replicas is 0');
+  if (rollout.wanted === 0) return condition('False', 'ScaledToZero', 'No pods are wanted: spec.replicas is 0');
   if (rollout.available === 0) {
     if (problem !== undefined) {
-      return say(problem.failing || overdue ? 'False' : 'Unknown', problem.reason, problem.message);
+      return condition(problem.failing || overdue ? 'False' : 'Unknown', problem.reason, problem.message);
     }
-    if (rollout.refusal !== undefined) return say('False', 'PodsRefused', rollout.refusal);
-    if (rollout.state === 'rolling' && !overdue) return say('Unknown', 'Progressing', 'The pods are starting');
-    return say('False', 'PodsUnavailable', 'No pod is available');
+    if (rollout.refusal !== undefined) return condition('False', 'PodsRefused', rollout.refusal);
+    if (rollout.state === 'rolling' && !overdue) return condition('Unknown', 'Progressing', 'The pods are starting');
+    return condition('False', 'PodsUnavailable', 'No pod is available');
   }
   // Pods that run go on with the source while others are replaced, and while the sources of others change.
   const wasReady = known?.status === 'True' && known.observedGeneration === source.metadata.generation;
   const reads = upToDate === true && health !== undefined;
   if (refusal?.held === true || wasReady || reads) {
-    return say('True', 'Ready', ['The pods scrape it', ...(situation.losesState ? [LOSES_STATE] : [])].join('. '));
+    return condition('True', 'Ready', ['The pods scrape it', ...(inputs.losesState ? [LOSES_STATE] : [])].join('. '));
   }
-  const isFormer = aboutFormer(situation, known?.observedGeneration).observedGeneration !== undefined;
-  if (known !== undefined && (isFormer || (!isHeard && known.observedGeneration === source.metadata.generation))) {
-    return say(known.status, known.reason, known.message);
+  const isFormer = aboutFormer(inputs, known?.observedGeneration).observedGeneration !== undefined;
+  if (
+    known !== undefined &&
+    (isFormer || (!isHealthKnown && known.observedGeneration === source.metadata.generation))
+  ) {
+    return condition(known.status, known.reason, known.message);
   }
   return upToDate === undefined
-    ? say('Unknown', 'NoAnswer', 'No pod has told what it scrapes')
-    : say('Unknown', 'Progressing', 'The pods have not read the newest sources yet');
+    ? condition('Unknown', 'NoAnswer', 'No pod has told what it scrapes')
+    : condition('Unknown', 'Progressing', 'The pods have not read the newest sources yet');
 }
 
 const LOSES_STATE =
@@ -158,7 +161,7 @@ const LOSES_STATE =
 
 /** What is said of pods is about the generation that they were made from, which is an earlier one until it is applied. */
 function aboutFormer(
-  { refusal, failure, pausedBy, frozenBy, rollout }: Situation,
+  { refusal, failure, pausedBy, frozenBy, rollout }: StatusInputs,
   generation: number | undefined,
 ): { observedGeneration?: number } {
   const applied = refusal === undefined && failure === undefined && pausedBy.length === 0 && frozenBy.length === 0;
@@ -166,8 +169,8 @@ function aboutFormer(
 }
 
 /** Without counts of pods: they would be written into the status of every source of the group. */
-function progressFinding({ rollout, overdue }: Situation, ready: Finding): Finding {
-  const say = (status: Finding['status'], reason: string, message: string): Finding => ({
+function progressingCondition({ rollout, overdue }: StatusInputs, ready: DesiredCondition): DesiredCondition {
+  const condition = (status: DesiredCondition['status'], reason: string, message: string): DesiredCondition => ({
     type: 'Progressing',
     status,
     reason,
@@ -176,9 +179,9 @@ function progressFinding({ rollout, overdue }: Situation, ready: Finding): Findi
   });
   switch (rollout.state) {
     case 'missing':
-      return say('Unknown', 'NoDeployment', 'There are no pods yet');
+      return condition('Unknown', 'NoDeployment', 'There are no pods yet');
     case 'stuck':
-      return say(
+      return condition(
         'False',
         'ProgressDeadlineExceeded',
         ['The rollout of the pods makes no progress', ...(rollout.refusal === undefined ? [] : [rollout.refusal])].join(
@@ -186,18 +189,21 @@ function progressFinding({ rollout, overdue }: Situation, ready: Finding): Findi
         ),
       );
     case 'refused':
-      return say('True', 'PodsRefused', rollout.message);
+      return condition('True', 'PodsRefused', rollout.message);
     case 'rolling':
-      if (overdue) return say('False', 'PodsUnavailable', 'The pods do not come back');
-      return say('True', 'RollingOut', 'The pods are being replaced');
+      if (overdue) return condition('False', 'PodsUnavailable', 'The pods do not come back');
+      return condition('True', 'RollingOut', 'The pods are being replaced');
     default:
       return ready.status === 'Unknown' && ready.reason === 'Progressing'
-        ? say('True', 'ReadingSources', ready.message)
-        : say('False', 'Complete', 'The pods are of the newest revision');
+        ? condition('True', 'ReadingSources', ready.message)
+        : condition('False', 'Complete', 'The pods are of the newest revision');
   }
 }
 
-function scrapedFinding({ rollout, refusal }: Situation, { lastScrapeTime, lastError, deadWindows }: Shown): Finding {
+function scrapedCondition(
+  { rollout, refusal }: StatusInputs,
+  { lastScrapeTime, lastError, deadWindows }: Shown,
+): DesiredCondition {
   const type = 'SourcesHealthy';
   const runs = rollout.wanted > 0 && (refusal === undefined || refusal.held);
   if (!runs || (lastScrapeTime === undefined && lastError === undefined)) {
@@ -218,13 +224,16 @@ function scrapedFinding({ rollout, refusal }: Situation, { lastScrapeTime, lastE
 
 const MAX_FIELDS = 3;
 
-function networkFinding({ unknownHosts, widePorts }: Situation, before: ApiScrapeSourceStatus): Finding | undefined {
+function networkCondition(
+  { unknownHosts, widePorts }: StatusInputs,
+  before: ApiScrapeSourceStatus,
+): DesiredCondition | undefined {
   const type = 'NetworkPolicyEnforced';
   if (unknownHosts === undefined) {
     const known = before.conditions?.find((condition) => condition.type === type);
     return known && { type, status: known.status, reason: known.reason, message: known.message };
   }
-  if (unknownHosts.length === 0) return restrictedFinding(widePorts);
+  if (unknownHosts.length === 0) return restrictedCondition(widePorts);
   const fields = unknownHosts.slice(0, MAX_FIELDS).join(', ') + (unknownHosts.length > MAX_FIELDS ? ', …' : '');
   const message =
     `Pods may connect to any address but link-local ones and those of metadata services, because hosts depend on a Secret ` +
@@ -233,7 +242,7 @@ function networkFinding({ unknownHosts, widePorts }: Situation, before: ApiScrap
   return { type, status: 'False', reason: 'UnknownUpstream', message };
 }
 
-function pausedFinding({ source, pausedBy }: Situation): Finding {
+function pausedCondition({ source, pausedBy }: StatusInputs): DesiredCondition {
   const others = pausedBy.filter((name) => name !== source.metadata.name);
   const who = source.spec.paused === true ? 'spec.paused is true' : `spec.paused of ${others[0]} is true`;
   const message = `Nothing is rolled out or repaired in this group while ${who}`;
@@ -241,9 +250,9 @@ function pausedFinding({ source, pausedBy }: Situation): Finding {
 }
 
 /** Source: kstatus, "The abnormal-true conditions". Both are there only while they are true. */
-function kstatusFindings(situation: Situation, ready: Finding): Finding[] {
-  const { refusal, failure, rollout, overdue, pausedBy, frozenBy } = situation;
-  const stalled = (reason: string, message: string): Finding[] => [
+function kstatusConditions(inputs: StatusInputs, ready: DesiredCondition): DesiredCondition[] {
+  const { refusal, failure, rollout, overdue, pausedBy, frozenBy } = inputs;
+  const stalled = (reason: string, message: string): DesiredCondition[] => [
     { type: 'Stalled', status: 'True', reason, message },
   ];
   if (refusal !== undefined) return stalled(refusal.reason, refusal.message);
