@@ -16,6 +16,7 @@ const ORDER = [
 /** Files beside the folders that folders may import. */
 const SHARED = ['command-line.ts', 'controller-deps.ts'];
 const MAX_FILES = 25;
+const MAX_LINES = 350;
 const IMPORT = /(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 
 const FILES = readdirSync(ROOT, { recursive: true, encoding: 'utf8' }).filter(
@@ -40,7 +41,7 @@ test('the arrows between the folders point one way', () => {
   expect(wrong).toEqual([]);
 });
 
-test('each folder has its place in the order, and few files', () => {
+test('each folder has its place in the order and few files, each of them short', () => {
   const folders = Object.entries(Object.groupBy(FILES, (file) => dirname(file)));
   expect(
     folders
@@ -49,4 +50,5 @@ test('each folder has its place in the order, and few files', () => {
       .toSorted(),
   ).toEqual(ORDER.toSorted());
   expect(folders.filter(([, files]) => (files ?? []).length > MAX_FILES)).toEqual([]);
+  expect(FILES.filter((file) => textOf(file).trimEnd().split('\n').length > MAX_LINES)).toEqual([]);
 });

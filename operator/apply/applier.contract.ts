@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Applier, type ApplyReport, type Desired, type Existing } from './applier.ts';
+import { Applier } from './applier.ts';
+import type { ApplyReport, Desired, Existing } from './desired.ts';
 import { ApiError, type KubernetesObject, type OwnerReference, type Resource } from '../kubernetes/kubernetes.ts';
 import type { Ownership } from './ownership.ts';
 import {
@@ -98,7 +99,7 @@ function operator(before?: (verb: Verb) => Promise<void>) {
   const applier = new Applier({
     api,
     fieldManager: 'mcp-operator',
-    handOver: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
+    transferredFields: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
     now: () => clock.now,
   });
   const run = async (objects: readonly Desired[], cached?: readonly Existing[]): Promise<ApplyReport> => {

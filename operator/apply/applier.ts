@@ -1,100 +1,41 @@
-import { contentHash, hashOf } from '../kubernetes/content-hash.ts';
-import { type ExactField, ExactFields } from './exact-fields.ts';
-import { isAppliedBy, lastManager } from './field-ownership.ts';
-import { HandOver, onto, type SharedField } from './field-ownership-transfer.ts';
-import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from '../kubernetes/kubernetes.ts';
-import { type Ownership, canBeTakenBack, prunable, standing } from './ownership.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import { hashOf } from '../kubernetes/content-hash.ts';
+import { ApiError, type KubernetesApi, type KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
 import { DENIED_FOR_MS, failureOf, isDenied, refusalOf } from '../kubernetes/refusal.ts';
+import { withoutNulls } from '../kubernetes/without-fields.ts';
+import { type ApplyMemory, afterRefusal, afterWrite, liveHash, recall } from './apply-memory.ts';
+import {
+  type Applied,
+  type ApplyReport,
+  type Desired,
+  type Existing,
+  type Family,
+  type Outcome,
+  idOf,
+  nameOf,
+} from './desired.ts';
+import { type ExactField, ExactFields } from './exact-fields.ts';
+import { FieldOwnershipTransfer, onto, type TransferredField } from './field-ownership-transfer.ts';
+import { isAppliedBy, lastManager } from './field-ownership.ts';
+import { obstacleTo } from './obstacle.ts';
+import { type Ownership, canBeTakenBack, prunable } from './ownership.ts';
 import { Repairs } from './repairs.ts';
-import { isOlder } from '../kubernetes/resource-version.ts';
-import { withoutManagedFields, withoutNulls } from '../kubernetes/without-fields.ts';
 
-/** An object as it is to be, without owner references. */
-export interface Desired {
-  readonly resource: Resource;
+/** One object, and what there is to know for writing it. */
+interface Attempt {
+  readonly desired: Desired;
+  /** With its owners. */
   readonly object: KubernetesObject;
-  /** Whether it gets the family's owner references, and so goes when they are gone. */
-  readonly owned: boolean;
-}
-
-export interface Existing {
-  readonly resource: Resource;
-  readonly object: KubernetesObject;
-}
-
-/** The objects that one key's reconcile makes. */
-export interface Family {
-  readonly key: Key;
-  readonly ownership: Ownership;
-  /** What exists with the family's labels, as the caches show it. What is not among them is looked up. */
-  readonly existing: readonly Existing[];
-}
-
-/**
- * - `waiting`: it is being deleted, or was changed under our hands; a later attempt will do.
- * - `conflict`: an object of that name exists that is not ours. It was not touched.
- * - `refused`: the API server will not have it; it is not asked again for a while unless something changes.
- * - `contested`: someone changes it again and again, and it is put back after a while.
- * - `blocked`: not tried, because one before it in the list could not be applied.
- */
-export type Outcome =
-  | 'created'
-  | 'changed'
-  | 'unchanged'
-  | 'deleted'
-  | 'waiting'
-  | 'conflict'
-  | 'refused'
-  | 'contested'
-  | 'blocked';
-
-export interface Applied {
-  readonly resource: Resource;
-  readonly name: string;
-  readonly outcome: Outcome;
-  /** For people: why it was not applied. */
-  readonly message?: string;
-  /** As the API server gave it last. */
-  readonly object?: KubernetesObject;
-  /** For people: who changes it again and again; when it was put back, or waits for it. */
-  readonly contest?: string;
-  readonly retryAfterMs?: number;
-}
-
-export interface ApplyReport {
-  readonly objects: readonly Applied[];
-  /** Everything is as desired. */
-  readonly settled: boolean;
-  /** When to try again. */
-  readonly requeueAfterMs?: number;
-  /** To be thrown once the status tells of it: trying again may help, but has not for a while. */
-  readonly failure?: ApiError;
-}
-
-/** What was applied to one object, and what came of it: while both stay, there is nothing to write. */
-interface Memory {
-  readonly uid: string | undefined;
-  readonly desired: string;
-  readonly live: string;
-  readonly resourceVersion: string | undefined;
-  /** What the API server answered, until the caches show it. */
-  written?: KubernetesObject | undefined;
-  readonly refusal?: Refusal;
-}
-
-interface Refusal {
-  readonly message: string;
-  readonly since: number;
-  /** It is not asked again before. */
-  readonly until: number;
+  readonly live: KubernetesObject | undefined;
+  readonly memory: Map<string, ApplyMemory>;
+  readonly signal: AbortSignal;
 }
 
 const WAIT_MS = 2_000;
-/** A quota or a policy may change without our being told. */
+/** A quota or a policy may change, and no watch shows it. */
 const REFUSED_MS = 60_000;
 const CONFLICT_MS = 60_000;
-/** After so long an error is told of. */
+/** An error that lasts this long goes into the status. */
 const LASTS_MS = 10_000;
 
 /**
@@ -107,25 +48,25 @@ const LASTS_MS = 10_000;
 export class Applier {
   readonly #api: KubernetesApi;
   readonly #fieldManager: string;
-  readonly #handOver: HandOver;
+  readonly #transfer: FieldOwnershipTransfer;
   readonly #exact: ExactFields;
   readonly #repairs: Repairs;
   readonly #now: () => number;
-  readonly #memory = new Map<string, Map<string, Memory>>();
+  readonly #memory = new Map<string, Map<string, ApplyMemory>>();
   /** Since when reconciles of a key have failed. */
   readonly #failing = new Map<string, number>();
 
   constructor(options: {
     api: KubernetesApi;
     fieldManager: string;
-    handOver?: readonly SharedField[];
+    transferredFields?: readonly TransferredField[];
     exact?: readonly ExactField[];
     /** Milliseconds of a clock that only goes forward. */
     now?: () => number;
   }) {
     this.#api = options.api;
     this.#fieldManager = options.fieldManager;
-    this.#handOver = new HandOver(options.api, options.fieldManager, options.handOver ?? []);
+    this.#transfer = new FieldOwnershipTransfer(options.api, options.fieldManager, options.transferredFields ?? []);
     this.#exact = new ExactFields(options.api, options.exact ?? []);
     this.#now = options.now ?? (() => performance.now());
     this.#repairs = new Repairs(this.#now);
@@ -138,15 +79,14 @@ export class Applier {
    */
   async apply(desired: readonly Desired[], family: Family, signal: AbortSignal): Promise<ApplyReport> {
     const memory = this.#memoryOf(family.key, desired);
-    const existing = new Map(family.existing.map((one) => [idOf(one.resource, one.object), one.object]));
+    const existing = new Map(family.existing.map((one) => [idOf(one), one.object]));
     const objects: Applied[] = [];
     let blocked = false;
     for (const one of desired) {
       signal.throwIfAborted();
-      const id = idOf(one.resource, one.object);
       let applied: Applied = { ...nameOf(one), outcome: 'blocked' };
       try {
-        if (!blocked) applied = await this.#applyOne(one, existing.get(id), family, memory, signal);
+        if (!blocked) applied = await this.#applyOne(one, existing.get(idOf(one)), family, memory, signal);
       } catch (error) {
         if (!this.#lasts(error, family.key)) throw error;
         const message = failureOf(error, one.resource, one.object.metadata.name);
@@ -159,7 +99,7 @@ export class Applier {
       blocked ||= UNSETTLED.has(applied.outcome);
       objects.push(applied);
     }
-    this.#failing.delete(textOf(family.key));
+    this.#failing.delete(keyText(family.key));
     if (!blocked) objects.push(...(await this.#prune(desired, family, signal)));
     const waits = objects
       .map(({ outcome, retryAfterMs }) => retryAfterMs ?? UNSETTLED.get(outcome))
@@ -180,8 +120,8 @@ export class Applier {
 
   /** To be called when the resource of this key is gone. */
   forget(key: Key): void {
-    this.#memory.delete(textOf(key));
-    this.#failing.delete(textOf(key));
+    this.#memory.delete(keyText(key));
+    this.#failing.delete(keyText(key));
   }
 
   /** Number of objects remembered. */
@@ -192,14 +132,14 @@ export class Applier {
   /** A control plane that restarts answers so for a moment, which is no news for a status. */
   #lasts(error: unknown, key: Key): error is ApiError {
     if (!(error instanceof ApiError)) return false;
-    const since = this.#failing.get(textOf(key)) ?? this.#now();
-    this.#failing.set(textOf(key), since);
+    const since = this.#failing.get(keyText(key)) ?? this.#now();
+    this.#failing.set(keyText(key), since);
     return this.#now() - since >= LASTS_MS;
   }
 
-  #memoryOf(key: Key, desired: readonly Desired[]): Map<string, Memory> {
-    const id = textOf(key);
-    const wanted = new Set(desired.map(({ resource, object }) => idOf(resource, object)));
+  #memoryOf(key: Key, desired: readonly Desired[]): Map<string, ApplyMemory> {
+    const id = keyText(key);
+    const wanted = new Set(desired.map(idOf));
     const kept = [...(this.#memory.get(id) ?? [])].filter(([child]) => wanted.has(child));
     const memory = new Map(kept);
     this.#memory.set(id, memory);
@@ -209,40 +149,40 @@ export class Applier {
   async #applyOne(
     desired: Desired,
     cached: KubernetesObject | undefined,
-    family: Family,
-    memory: Map<string, Memory>,
+    { ownership }: Family,
+    memory: Map<string, ApplyMemory>,
     signal: AbortSignal,
   ): Promise<Applied> {
-    const object = withOwners(desired, family.ownership);
+    const object = withOwners(desired, ownership);
     // A cache may be behind, or not see objects that lack our labels.
     let live = cached ?? (await this.#api.get(desired.resource, object.metadata, signal));
-    for (let attempt = 0; ; attempt++) {
-      const inTheWay = await this.#obstacle(live, desired, family.ownership, signal);
-      if (inTheWay !== undefined) return inTheWay;
-      const before = memory.get(idOf(desired.resource, object));
-      const known = this.#recall(before, object, live);
+    for (let attempts = 0; ; attempts++) {
+      const obstacle = await this.#obstacle(desired, live, ownership, signal);
+      if (obstacle !== undefined) return obstacle;
+      const before = memory.get(idOf(desired));
+      const known = recall(before, object, live, this.#now());
       if (known !== undefined) return { ...nameOf(desired), ...known };
       const isRepair = before?.refusal === undefined && before?.desired === hashOf(object);
       signal.throwIfAborted();
+      const attempt: Attempt = { desired, object, live, memory, signal };
       try {
-        if (isRepair) return await this.#repair(desired, object, live, memory, signal);
-        return await this.#write(desired, object, live, memory, signal);
+        return isRepair ? await this.#repair(attempt) : await this.#write(attempt);
       } catch (error) {
-        if (!isConflict(error)) throw error;
+        if (!(error instanceof ApiError) || error.code !== 409) throw error;
         // Someone made, deleted or changed it at the same time.
-        if (attempt > 0) return { ...nameOf(desired), outcome: 'waiting', message: error.message };
+        if (attempts > 0) return { ...nameOf(desired), outcome: 'waiting', message: error.message };
         live = await this.#api.get(desired.resource, object.metadata, signal);
       }
     }
   }
 
   async #obstacle(
-    live: KubernetesObject | undefined,
     desired: Desired,
+    live: KubernetesObject | undefined,
     ownership: Ownership,
     signal: AbortSignal,
   ): Promise<Applied | undefined> {
-    const found = obstacle(live, desired, ownership);
+    const found = obstacleTo(desired, live, ownership);
     if (found?.outcome !== 'conflict' || live === undefined || !canBeTakenBack(live, ownership)) return found;
     // Caches carry no managed fields.
     const fresh = await this.#api.get(desired.resource, desired.object.metadata, signal);
@@ -251,19 +191,14 @@ export class Applier {
   }
 
   /** Puts back what somebody else has changed, less and less often when that goes on. */
-  async #repair(
-    desired: Desired,
-    object: KubernetesObject,
-    live: KubernetesObject | undefined,
-    memory: Map<string, Memory>,
-    signal: AbortSignal,
-  ): Promise<Applied> {
-    const id = idOf(desired.resource, object);
+  async #repair(attempt: Attempt): Promise<Applied> {
+    const { desired, object, live, signal } = attempt;
+    const id = idOf(desired);
     const waitMs = this.#repairs.waitMs(id);
     if (waitMs > 0) return { ...nameOf(desired), outcome: 'contested', object: live, retryAfterMs: waitMs };
     const isContested = this.#repairs.isContested(id);
     const rival = isContested ? await this.#api.get(desired.resource, object.metadata, signal) : undefined;
-    const applied = await this.#write(desired, object, live, memory, signal);
+    const applied = await this.#write(attempt);
     if (applied.outcome === 'unchanged') return applied;
     this.#repairs.made(id);
     return isContested ? { ...applied, contest: this.#contest(desired, rival) } : applied;
@@ -279,73 +214,29 @@ export class Applier {
     );
   }
 
-  /** What came of the last attempt, when another one could bring nothing new. */
-  #recall(
-    memory: Memory | undefined,
-    object: KubernetesObject,
-    live: KubernetesObject | undefined,
-  ): Pick<Applied, 'outcome' | 'message' | 'object'> | undefined {
-    if (memory === undefined || memory.desired !== hashOf(object) || memory.uid !== live?.metadata.uid)
-      return undefined;
-    // A cache that is behind shows what was there before our own write; its news will come.
-    const behind = isOlder(live?.metadata.resourceVersion, memory.resourceVersion);
-    if (!behind && memory.live !== liveHash(live)) return undefined;
-    // Without `delete`, which would turn thousands of these into hash tables.
-    if (!behind) memory.written = undefined;
-    // The object from before would tell of pods that were made from another spec.
-    if (memory.refusal === undefined) return { outcome: 'unchanged', object: memory.written ?? live };
-    if (this.#now() >= memory.refusal.until) return undefined;
-    return { outcome: 'refused', message: memory.refusal.message, object: live };
-  }
-
-  async #write(
-    desired: Desired,
-    object: KubernetesObject,
-    live: KubernetesObject | undefined,
-    memory: Map<string, Memory>,
-    signal: AbortSignal,
-  ): Promise<Applied> {
+  async #write(attempt: Attempt): Promise<Applied> {
+    const { desired, object, live, memory, signal } = attempt;
     const { resource } = desired;
-    const id = idOf(resource, object);
+    const id = idOf(desired);
     try {
-      if (live !== undefined) await this.#handOver.before(object, resource, live, signal);
-      const result = await this.#applyExactly(object, resource, live, signal);
-      const hash = contentHash(result);
-      memory.set(id, {
-        uid: result.metadata.uid,
-        desired: hashOf(object),
-        live: hash,
-        resourceVersion: result.metadata.resourceVersion,
-        // Only what was changed comes back as a change of the caches.
-        written:
-          result.metadata.resourceVersion === live?.metadata.resourceVersion ? undefined : withoutManagedFields(result),
-      });
-      const outcome = live === undefined ? 'created' : hash === liveHash(live) ? 'unchanged' : 'changed';
+      if (live !== undefined) await this.#transfer.before(object, resource, live, signal);
+      const result = await this.#applyExactly(attempt);
+      memory.set(id, afterWrite(object, live, result));
+      const outcome = live === undefined ? 'created' : liveHash(result) === liveHash(live) ? 'unchanged' : 'changed';
       return { ...nameOf(desired), outcome, object: result };
     } catch (error) {
       const message = refusalOf(error, resource, object.metadata.name);
       if (message === undefined) throw error;
       const since = memory.get(id)?.refusal?.since ?? this.#now();
       const isBelieved = !isDenied(error) || this.#now() - since >= DENIED_FOR_MS;
-      memory.set(id, {
-        uid: live?.metadata.uid,
-        desired: hashOf(object),
-        live: liveHash(live),
-        resourceVersion: live?.metadata.resourceVersion,
-        refusal: { message, since, until: isBelieved ? this.#now() + REFUSED_MS : -Infinity },
-      });
+      const until = isBelieved ? this.#now() + REFUSED_MS : -Infinity;
+      memory.set(id, afterRefusal(object, live, { message, since, until }));
       if (!isBelieved) throw error;
       return { ...nameOf(desired), outcome: 'refused', message, object: live };
     }
   }
 
-  async #applyExactly(
-    object: KubernetesObject,
-    resource: Resource,
-    live: KubernetesObject | undefined,
-    signal: AbortSignal,
-  ): Promise<KubernetesObject> {
-    const { name, namespace } = object.metadata;
+  async #applyExactly({ desired: { resource }, object, live, signal }: Attempt): Promise<KubernetesObject> {
     const apply = (): Promise<KubernetesObject> =>
       this.#api.apply(onto(object, live), resource, {
         fieldManager: this.#fieldManager,
@@ -358,8 +249,8 @@ export class Applier {
       return (await this.#exact.restore(object, resource, result)) ?? result;
     } catch (error) {
       // What others added may be at odds with what we apply: a second port of the same name.
-      if (live === undefined || !isInvalid(error)) throw error;
-      const fresh = await this.#api.get(resource, { name, namespace }, signal);
+      if (live === undefined || !(error instanceof ApiError) || error.code !== 422) throw error;
+      const fresh = await this.#api.get(resource, object.metadata, signal);
       signal.throwIfAborted();
       if (fresh === undefined || (await this.#exact.restore(object, resource, fresh)) === undefined) throw error;
       return apply();
@@ -367,14 +258,15 @@ export class Applier {
   }
 
   async #prune(desired: readonly Desired[], family: Family, signal: AbortSignal): Promise<Applied[]> {
-    const wanted = new Set(desired.map(({ resource, object }) => idOf(resource, object)));
+    const wanted = new Set(desired.map(idOf));
     const deleted: Applied[] = [];
-    for (const { resource, object } of family.existing) {
-      if (wanted.has(idOf(resource, object)) || object.metadata.deletionTimestamp !== undefined) continue;
+    for (const one of family.existing) {
+      const { resource, object } = one;
+      if (wanted.has(idOf(one)) || object.metadata.deletionTimestamp !== undefined) continue;
       if (!prunable(object, family.ownership)) continue;
       signal.throwIfAborted();
       await this.#api.delete(resource, object.metadata, { uid: object.metadata.uid });
-      deleted.push({ ...nameOf({ resource, object }), outcome: 'deleted' });
+      deleted.push({ ...nameOf(one), outcome: 'deleted' });
     }
     return deleted;
   }
@@ -386,48 +278,7 @@ const UNSETTLED: ReadonlyMap<Outcome, number> = new Map([
   ['refused', REFUSED_MS],
 ]);
 
-function obstacle(live: KubernetesObject | undefined, desired: Desired, ownership: Ownership): Applied | undefined {
-  if (live === undefined) return undefined;
-  const named = { ...nameOf(desired), object: live };
-  const name = `${desired.resource.kind} ${desired.object.metadata.name}`;
-  const whose = standing(live, ownership);
-  if (whose === 'foreign') {
-    return { ...named, outcome: 'conflict', message: `${name} exists already and was made by someone else` };
-  }
-  if (whose === 'predecessor') {
-    return {
-      ...named,
-      outcome: 'waiting',
-      message: `${name} of the resource that had this name before is still there`,
-    };
-  }
-  if (live.metadata.deletionTimestamp === undefined) return undefined;
-  return { ...named, outcome: 'waiting', message: `${name} is being deleted` };
-}
-
 function withOwners({ object, owned }: Desired, { owners }: Ownership): KubernetesObject {
   const metadata = owned && owners.length > 0 ? { ...object.metadata, ownerReferences: owners } : object.metadata;
   return withoutNulls({ ...object, metadata }) as KubernetesObject;
-}
-
-function liveHash(live: KubernetesObject | undefined): string {
-  return live === undefined ? '' : contentHash(live);
-}
-
-function nameOf({ resource, object }: Existing): Pick<Applied, 'resource' | 'name'> {
-  return { resource, name: object.metadata.name };
-}
-
-const textOf = ({ namespace, name }: Key): string => `${namespace}/${name}`;
-
-function idOf(resource: Resource, object: KubernetesObject): string {
-  return `${resource.apiVersion}/${resource.kind}/${object.metadata.namespace ?? ''}/${object.metadata.name}`;
-}
-
-function isInvalid(error: unknown): boolean {
-  return error instanceof ApiError && error.code === 422;
-}
-
-function isConflict(error: unknown): error is ApiError {
-  return error instanceof ApiError && error.code === 409;
 }

@@ -1,4 +1,5 @@
-import { type FieldPath, objectWith, valueAt } from './field-ownership.ts';
+import { valueAt } from '../../lib/json/tree.ts';
+import { type FieldPath, objectWith } from './field-ownership.ts';
 import type { KubernetesApi, KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
 import { isObject } from '../kubernetes/unstructured.ts';
 

@@ -1,8 +1,9 @@
-import { type FieldPath, isSoleOwner, objectWith, valueAt } from './field-ownership.ts';
+import { valueAt } from '../../lib/json/tree.ts';
+import { type FieldPath, isSoleOwner, objectWith } from './field-ownership.ts';
 import type { KubernetesApi, KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
 
 /** A field that passes to whoever else writes it, with the value that it has, when an object leaves it out. */
-export interface SharedField {
+export interface TransferredField {
   readonly resource: Resource;
   readonly path: FieldPath;
 }
@@ -12,12 +13,12 @@ export interface SharedField {
  * autoscaler has looked at it. So another manager of ours applies the field once, as it is.
  * Source: Kubernetes, "Server-Side Apply", transferring ownership between managers.
  */
-export class HandOver {
+export class FieldOwnershipTransfer {
   readonly #api: KubernetesApi;
   readonly #fieldManager: string;
-  readonly #fields: readonly SharedField[];
+  readonly #fields: readonly TransferredField[];
 
-  constructor(api: KubernetesApi, fieldManager: string, fields: readonly SharedField[]) {
+  constructor(api: KubernetesApi, fieldManager: string, fields: readonly TransferredField[]) {
     this.#api = api;
     this.#fieldManager = fieldManager;
     this.#fields = fields;

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { isSoleOwner, objectWith, valueAt } from './field-ownership.ts';
+import { valueAt } from '../../lib/json/tree.ts';
+import { isSoleOwner, objectWith } from './field-ownership.ts';
 import type { ManagedFieldsEntry } from '../kubernetes/kubernetes.ts';
 
 const REPLICAS = ['spec', 'replicas'];

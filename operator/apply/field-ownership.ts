@@ -1,16 +1,8 @@
+import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject, ManagedFieldsEntry } from '../kubernetes/kubernetes.ts';
 
 /** Member names from the top of an object: `['spec', 'replicas']`. Lists cannot be entered. */
 export type FieldPath = readonly string[];
-
-export function valueAt(object: unknown, path: FieldPath): unknown {
-  let value = object;
-  for (const member of path) {
-    if (typeof value !== 'object' || value === null) return undefined;
-    value = (value as Record<string, unknown>)[member];
-  }
-  return value;
-}
 
 /** An object with only this member. */
 export function objectWith(path: FieldPath, value: unknown): Record<string, unknown> {

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import type { Cache, Key } from '../kubernetes/reconciler.ts';
-import type { Change } from './watched-cache.ts';
+import { type Key, keyOf, keyText } from '../kubernetes/key.ts';
+import type { Cache, Change } from './watched-cache.ts';
 
 type ByName = Map<string, KubernetesObject>;
 
@@ -54,13 +54,13 @@ export class ObjectStore implements Cache {
     const here = new Set<string>();
     for (const object of objects) {
       const key = keyOf(object);
-      here.add(`${key.namespace}/${key.name}`);
+      here.add(keyText(key));
       const change = this.set(object);
       if (change !== undefined) changes.push(change);
     }
     for (const object of this.list()) {
       const key = keyOf(object);
-      const gone = here.has(`${key.namespace}/${key.name}`) ? undefined : this.remove(key);
+      const gone = here.has(keyText(key)) ? undefined : this.remove(key);
       if (gone !== undefined) changes.push(gone);
     }
     return changes;
@@ -77,12 +77,6 @@ export class ObjectStore implements Cache {
     }
   }
 }
-
-/** Cluster-scoped objects have the namespace ''. */
-export const keyOf = ({ metadata }: KubernetesObject): Key => ({
-  namespace: metadata.namespace ?? '',
-  name: metadata.name,
-});
 
 const indexKey = (label: string, namespace: string, value: string): string => `${namespace} ${label}=${value}`;
 

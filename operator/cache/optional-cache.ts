@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { KubernetesApi, KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
 import type { ScopedReflector } from './scoped-reflector.ts';
 import type { Change, Coverage, WatchedCache } from './watched-cache.ts';
 

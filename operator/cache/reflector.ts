@@ -6,9 +6,10 @@ import {
   type Resource,
   type Selection,
 } from '../kubernetes/kubernetes.ts';
-import { keyOf, ObjectStore } from './object-store.ts';
+import { keyOf } from '../kubernetes/key.ts';
+import { ObjectStore } from './object-store.ts';
 import { pause } from '../kubernetes/pause.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
 import { MalformedEventError } from '../kubernetes/watch-stream.ts';
 import type { Change, Coverage, WatchedCache } from './watched-cache.ts';
 import { withoutManagedFields } from '../kubernetes/without-fields.ts';

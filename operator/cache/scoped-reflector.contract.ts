@@ -5,7 +5,7 @@ import { Controller } from '../controllers/controller.ts';
 import { kubeconfigCredentials } from '../kubernetes/kubeconfig-credentials.ts';
 import type { KubernetesApi, KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { type NamespaceScope, namespacesOf } from './namespaces.ts';
-import { done } from '../kubernetes/reconciler.ts';
+import { done } from '../controllers/reconciler.ts';
 import { CONFIG_MAPS, NAMESPACES } from '../kubernetes/resources.ts';
 import { ScopedReflector } from './scoped-reflector.ts';
 import { type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';

@@ -1,6 +1,6 @@
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import type { Namespaces } from './namespaces.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
 import { Reflector, type ReflectorOptions } from './reflector.ts';
 import type { Change, Coverage, WatchedCache } from './watched-cache.ts';
 

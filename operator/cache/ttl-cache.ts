@@ -1,5 +1,5 @@
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from '../kubernetes/kubernetes.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
 import { DENIED_FOR_MS, isDenied } from '../kubernetes/refusal.ts';
 
 interface Known {
@@ -40,7 +40,7 @@ export class TtlCache {
 
   /** @throws the error of the API server or the transport, but for an object that may not be read */
   async get(key: Key, signal: AbortSignal): Promise<KubernetesObject | undefined> {
-    const text = `${key.namespace}/${key.name}`;
+    const text = keyText(key);
     const known = this.#known.get(text);
     if (known !== undefined && this.#now() < known.until) return known.object;
     const next = await this.#read(key, known, signal);
@@ -51,7 +51,7 @@ export class TtlCache {
 
   /** Whether what was read last may not be read, so that it is not known whether it is there. */
   unreadable(key: Key): boolean {
-    const known = this.#known.get(`${key.namespace}/${key.name}`);
+    const known = this.#known.get(keyText(key));
     return known?.deniedSince !== undefined && known.object === undefined;
   }
 

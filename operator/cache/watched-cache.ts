@@ -1,5 +1,14 @@
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import type { Cache, Key } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
+
+/** A read-only view of what a reflector holds; a read costs nothing and may be a moment old. */
+export interface Cache {
+  get(key: Key): KubernetesObject | undefined;
+  /** Objects of one namespace, or all. */
+  list(namespace?: string): readonly KubernetesObject[];
+  /** Objects whose label has this value; indexed. Only labels named when the reflector was made. */
+  byLabel(label: string, namespace: string, value: string): readonly KubernetesObject[];
+}
 
 /** One object came (no `old`), changed, or went (no `new`). */
 export interface Change {

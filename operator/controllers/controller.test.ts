@@ -3,7 +3,8 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Controller, type ControllerOptions, type Outcome } from './controller.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { ObjectStore } from '../cache/object-store.ts';
-import { done, type Key, TerminalError } from '../kubernetes/reconciler.ts';
+import { done, TerminalError } from './reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
 import type { Change, Coverage, WatchedCache } from '../cache/watched-cache.ts';
 
 beforeEach(() => {

@@ -1,6 +1,7 @@
 import { deadline } from '../kubernetes/deadline.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import { type Key, type Reconcile, TerminalError } from '../kubernetes/reconciler.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
+import { type Reconcile, TerminalError } from './reconciler.ts';
 import type { Coverage, WatchedCache } from '../cache/watched-cache.ts';
 import { WorkQueue } from './work-queue.ts';
 
@@ -101,7 +102,7 @@ export class Controller {
 
   /** For what no source tells: `afterMs` from now, or at once. */
   enqueue(key: Key, afterMs = 0): void {
-    this.#queue.addAfter(textOf(key), afterMs);
+    this.#queue.addAfter(keyText(key), afterMs);
   }
 
   /** Begins no more reconciles; resolves when those under way have ended. */
@@ -128,14 +129,14 @@ export class Controller {
 
   async #work(key: Key): Promise<number | undefined> {
     const coverage = this.#coverage(key);
-    if (coverage === 'syncing') this.#hold(textOf(key));
+    if (coverage === 'syncing') this.#hold(keyText(key));
     if (coverage !== 'synced') return undefined;
 
     const { name, reconcile, log, hooks } = this.#options;
     const startedAt = this.#now();
     const end = (outcome: Outcome): void =>
       guarded(log, name, () => hooks?.reconciled(name, outcome, this.#now() - startedAt));
-    using limit = deadline(this.#options.timeoutMs ?? TIMEOUT_MS, `reconcile of ${textOf(key)}`, this.#ending.signal);
+    using limit = deadline(this.#options.timeoutMs ?? TIMEOUT_MS, `reconcile of ${keyText(key)}`, this.#ending.signal);
     try {
       const { requeueAfterMs } = await reconcile(key, limit.signal);
       end(requeueAfterMs === undefined ? 'done' : 'requeued');
@@ -184,8 +185,6 @@ export class Controller {
     return Math.min(requeueAfterMs ?? Infinity, resync);
   }
 }
-
-const textOf = ({ namespace, name }: Key): string => `${namespace}/${name}`;
 
 function keyFrom(text: string): Key {
   const slash = text.indexOf('/');

@@ -1,7 +1,7 @@
 import { hashOf } from '../kubernetes/content-hash.ts';
 import type { ProbePool } from '../controllers/probe-pool.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
 import { textAt } from '../kubernetes/unstructured.ts';
 import { type HealthSource, type PodClient, probeablePods } from './pod-client.ts';
 
@@ -55,7 +55,7 @@ export class PodHealthCache<T> {
   }
 
   get(key: Key, pods: readonly KubernetesObject[]): KnownHealth<T> {
-    const id = textOf(key);
+    const id = keyText(key);
     const some = probeablePods(pods, this.#source).slice(0, this.#source.maxPods);
     if (some.length === 0) {
       this.#known.delete(id);
@@ -74,16 +74,16 @@ export class PodHealthCache<T> {
 
   /** To be called when the key is gone. */
   forget(key: Key): void {
-    this.#known.delete(textOf(key));
+    this.#known.delete(keyText(key));
   }
 
   #probe(key: Key, memory: Memory<T>): void {
     const isSilent = [...memory.answers.values()].includes(undefined);
-    this.#probePool.start(`pods of ${textOf(key)}`, isSilent ? 'slow' : 'prompt', async (signal) => {
+    this.#probePool.start(`pods of ${keyText(key)}`, isSilent ? 'slow' : 'prompt', async (signal) => {
       // Those of now: it may have waited for its turn.
       const { pods, revision } = memory;
       const answers = await this.#client.probe(pods, signal);
-      const current = this.#known.get(textOf(key));
+      const current = this.#known.get(keyText(key));
       if (current !== memory) {
         // It has gone, or come again and could not ask meanwhile.
         if (current !== undefined) this.#onNews(key);
@@ -102,8 +102,6 @@ export class PodHealthCache<T> {
     return hashOf([...answers].map(([id, answer]) => [id, answer === undefined ? null : news(answer)]));
   }
 }
-
-const textOf = ({ namespace, name }: Key): string => `${namespace}/${name}`;
 
 /** A pod that begins anew at another address has said nothing yet. */
 const idOf = (pod: KubernetesObject): string => `${pod.metadata.uid} ${textAt(pod, 'status', 'podIP')}`;

@@ -7,8 +7,8 @@ import { Controller } from '../controllers/controller.ts';
 import { ProbePool } from '../controllers/probe-pool.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { TtlCache } from '../cache/ttl-cache.ts';
-import { keyOf } from '../cache/object-store.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import { keyOf } from '../kubernetes/key.ts';
+import type { Key } from '../kubernetes/key.ts';
 import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import type { Cluster } from './cluster.ts';
@@ -46,7 +46,7 @@ export function mcpAdapterController(
       api,
       fieldManager: FIELD_MANAGER,
       exact: EXACT_FIELDS,
-      handOver: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
+      transferredFields: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
     }),
     status: new StatusWriter({ api, resource: MCP_ADAPTERS, fieldManager: FIELD_MANAGER }),
     events,

@@ -1,8 +1,8 @@
-import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
-import type { Existing, Family } from '../apply/applier.ts';
-import { type Ownership, standing } from '../apply/ownership.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import type { Existing } from '../apply/desired.ts';
+import type { Ownership } from '../apply/ownership.ts';
 import { textAt } from '../kubernetes/unstructured.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
 import { HTTP_ROUTES, SERVICE_MONITORS } from '../kubernetes/resources.ts';
 import type { Served } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
@@ -59,12 +59,4 @@ function ownershipOf({ apiVersion, kind, metadata }: KubernetesObject): Ownershi
     owners: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }],
     labels: { 'app.kubernetes.io/managed-by': 'mcp-operator', [ADAPTER_LABEL]: name },
   };
-}
-
-export const familyOf = ({ key, ownership, existing }: Observed): Family => ({ key, ownership, existing });
-
-/** Its own object of this kind and name, as the caches show it. */
-export function ownChild(observed: Observed, resource: Resource, name: string): KubernetesObject | undefined {
-  const found = observed.existing.find((one) => one.resource === resource && one.object.metadata.name === name);
-  return found !== undefined && standing(found.object, observed.ownership) === 'ours' ? found.object : undefined;
 }

@@ -3,9 +3,11 @@ import { Budget, RESOURCE_MS } from '../tasks/budget.ts';
 import { RefusedError } from '../tasks/refused-error.ts';
 import type { Subject } from '../tasks/task.ts';
 import { newestPods, referencesRevision } from '../health/revision.ts';
-import type { ApplyReport } from '../apply/applier.ts';
+import type { ApplyReport } from '../apply/desired.ts';
+import { messagesOf, ownObject } from '../apply/family-objects.ts';
 import { textAt } from '../kubernetes/unstructured.ts';
-import { type Key, type Result, done, earlier } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
+import { type Result, done, earlier } from '../controllers/reconciler.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { contestEvents } from '../pods/contest-events.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
@@ -16,9 +18,10 @@ import type { Checked } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
 import { configMapName } from './config/labels.ts';
-import { type Observed, familyOf, observe, ownChild } from './observe.ts';
+import { type Observed, observe } from './observe.ts';
 import { requeueInterval } from './status/requeue-interval.ts';
-import { type ApplyResult, problemsText, report } from './status/report.ts';
+import { problemsText } from '../validation/problems-text.ts';
+import { type ApplyResult, report } from './status/report.ts';
 import { statusInputsOf } from './status-inputs.ts';
 import { BUILD, CHECK, type FoundService } from './tasks.ts';
 
@@ -33,7 +36,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const applied =
     children === undefined
       ? undefined
-      : await cluster.applier.apply(withGrownClaims(children, observed.existing), familyOf(observed), signal);
+      : await cluster.applier.apply(withGrownClaims(children, observed.existing), observed, signal);
   const applyResult: ApplyResult = checked.ok
     ? applyResultOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
@@ -111,7 +114,7 @@ async function desired(
   subject: Subject,
   signal: AbortSignal,
 ): Promise<Child[]> {
-  const deployment = ownChild(observed, DEPLOYMENTS, observed.key.name);
+  const deployment = ownObject(observed, DEPLOYMENTS, observed.key.name);
   const context = {
     image: cluster.settings.image,
     podSecurity: cluster.settings.podSecurity,
@@ -119,7 +122,7 @@ async function desired(
     apiServer: cluster.settings.permissions.apiServer,
     referencesRevision: referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health),
     existingClaimModes: accessModes(observed),
-    liveConfigMap: ownChild(observed, CONFIG_MAPS, configMapName(adapter)),
+    liveConfigMap: ownObject(observed, CONFIG_MAPS, configMapName(adapter)),
   };
   const resource = withoutStatus(adapter as unknown as KubernetesObject) as unknown as McpAdapter;
   const services: FoundService[] = [];
@@ -143,15 +146,13 @@ function accessModes({ foreignClaim }: Observed): readonly string[] | undefined 
 }
 
 function applyResultOf(applied: ApplyReport | undefined): ApplyResult {
-  const messages = (outcome: string): string[] =>
-    (applied?.objects ?? []).flatMap((one) => (one.outcome === outcome ? [one.message ?? one.name] : []));
-  const conflicts = messages('conflict');
-  if (conflicts.length > 0) {
+  const conflict = messagesOf(applied, 'conflict');
+  if (conflict !== undefined) {
     const advice = 'Rename this resource, or delete the other object';
-    return { kind: 'refused', reason: 'NameConflict', message: `${conflicts.join('; ')}. ${advice}` };
+    return { kind: 'refused', reason: 'NameConflict', message: `${conflict}. ${advice}` };
   }
-  const refused = messages('refused');
-  if (refused.length > 0) return { kind: 'refused', reason: 'Refused', message: refused.join('; ') };
-  const waiting = messages('waiting');
-  return waiting.length > 0 ? { kind: 'waiting', message: waiting.join('; ') } : { kind: 'applied' };
+  const refused = messagesOf(applied, 'refused');
+  if (refused !== undefined) return { kind: 'refused', reason: 'Refused', message: refused };
+  const waiting = messagesOf(applied, 'waiting');
+  return waiting === undefined ? { kind: 'applied' } : { kind: 'waiting', message: waiting };
 }

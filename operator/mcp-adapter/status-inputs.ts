@@ -4,15 +4,16 @@ import type { McpAdapterStatus } from '../../crds/v1alpha1/mcp-adapter.ts';
 import { unknownConnections, widePorts } from '../pods/egress.ts';
 import { configHashOf } from '../health/revision.ts';
 import { rolloutOf } from '../health/rollout.ts';
-import type { ApplyReport } from '../apply/applier.ts';
-import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
+import type { ApplyReport } from '../apply/desired.ts';
+import { liveObject } from '../apply/family-objects.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { listAt, textAt } from '../kubernetes/unstructured.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES, SERVICES, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 import { publicUrl, serviceOrigin } from './config/address.ts';
 import type { Checked } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
 import type { EffectiveConfig } from './config/effective-config.ts';
-import { type Observed, ownChild } from './observe.ts';
+import type { Observed } from './observe.ts';
 import { HANDSHAKE_NOTE, type HandshakeState } from './status/ready.ts';
 import type { NetworkState, StatusInputs, ApplyResult } from './status/report.ts';
 import type { StorageState } from './status/storage-state.ts';
@@ -31,10 +32,10 @@ export interface Outcome {
 }
 
 export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs {
-  const { observed, checked, config, warnings, applyResult, paused } = outcome;
+  const { observed, checked, config, warnings, applyResult, paused, applied } = outcome;
   const { name } = observed.key;
-  const deployment = live(outcome, DEPLOYMENTS, name);
-  const service = live(outcome, SERVICES, name);
+  const deployment = liveObject(observed, applied, DEPLOYMENTS, name);
+  const service = liveObject(observed, applied, SERVICES, name);
   return {
     resource: observed.resource,
     applyResult,
@@ -42,7 +43,7 @@ export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs
     deployment,
     service,
     storage: storageOf(outcome),
-    network: networkOf(live(outcome, NETWORK_POLICIES, name), config),
+    network: networkOf(liveObject(observed, applied, NETWORK_POLICIES, name), config),
     pods: observed.pods,
     health:
       checked.ok && config !== undefined
@@ -63,21 +64,14 @@ const withoutDetails = (health: readonly PodHealth[]): PodHealth[] =>
     stateStore: { ...pod.stateStore, detail: undefined },
   }));
 
-/** An object of ours as it is after applying. */
-function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {
-  const written = applied?.objects.find((one) => one.resource === resource && one.name === name);
-  const isOurs = written?.outcome !== 'conflict' && written?.outcome !== 'blocked';
-  return (isOurs ? written?.object : undefined) ?? ownChild(observed, resource, name);
-}
-
-function storageOf(outcome: Outcome): StorageState {
-  const { resource, foreignClaim, key } = outcome.observed;
+function storageOf({ observed, applied }: Outcome): StorageState {
+  const { resource, foreignClaim, key } = observed;
   const existing = textAt(resource, 'spec', 'storage', 'existingClaim');
   if (existing !== undefined) return { kind: 'claim', name: existing, made: false, claim: foreignClaim };
   if (valueAt(resource, ['spec', 'storage', 'claim']) === undefined) return { kind: 'temporary' };
   const name = `${key.name}-storage`;
   const requestedSize = valueAt(resource, ['spec', 'storage', 'claim', 'size']);
-  return { kind: 'claim', name, made: true, claim: live(outcome, STORAGE_CLAIMS, name), requestedSize };
+  return { kind: 'claim', name, made: true, claim: liveObject(observed, applied, STORAGE_CLAIMS, name), requestedSize };
 }
 
 function networkOf(policy: KubernetesObject | undefined, config: EffectiveConfig | undefined): NetworkState {

@@ -4,7 +4,7 @@ import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
 import type { Permissions } from '../validation/permissions.ts';
 import type { Task } from '../tasks/task.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
 import { type Child, build } from './build/build.ts';
 import type { BuildContext } from './build/build-context.ts';
 import { type RefusalReason, type Served, check } from './check/check.ts';
@@ -60,18 +60,17 @@ export interface BuildOutput {
 export const BUILD: Task<BuildInput, BuildOutput> = {
   name: 'build-adapter',
   run({ adapter, context, services }, budget) {
-    const textOf = (namespace: string, name: string): string => `${namespace}/${name}`;
-    const found = new Map(services.map((one) => [textOf(one.key.namespace, one.key.name), one]));
+    const found = new Map(services.map((one) => [keyText(one.key), one]));
     const missing = new Map<string, Key>();
     const children = build(adapter, {
       ...context,
       budget,
       services(namespace, name) {
-        const text = textOf(namespace, name);
+        const text = keyText({ namespace, name });
         if (!found.has(text)) missing.set(text, { namespace, name });
         return found.get(text)?.service;
       },
-      unreadable: (namespace, name) => found.get(textOf(namespace, name))?.isUnreadable === true,
+      unreadable: (namespace, name) => found.get(keyText({ namespace, name }))?.isUnreadable === true,
     });
     return missing.size === 0 ? { children, missing: [] } : { children: [], missing: [...missing.values()] };
   },

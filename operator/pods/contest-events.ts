@@ -1,4 +1,4 @@
-import type { ApplyReport } from '../apply/applier.ts';
+import type { ApplyReport } from '../apply/desired.ts';
 import type { NewEvent } from '../status/events.ts';
 
 /** One for each object that somebody else changes again and again. */

@@ -4,7 +4,7 @@ import { BLOCKED_CIDRS, blockedReason, isLoopbackAddress } from '../../lib/net/b
 import { GROUP } from '../../crds/v1alpha1/api.ts';
 import { valueAt } from '../../lib/json/tree.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import { listAt, textAt } from '../kubernetes/unstructured.ts';
+import { isObject, listAt, textAt } from '../kubernetes/unstructured.ts';
 import type { Connection, Target } from '../validation/connections.ts';
 import type { PodSecurity } from './hardening.ts';
 import { type Place, serviceOf } from './service-names.ts';
@@ -174,5 +174,4 @@ const wholeNamespace = (namespace: string) => ({
 
 const specOf = (service: KubernetesObject) => asRecord(service['spec']);
 
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});

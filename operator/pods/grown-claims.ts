@@ -1,5 +1,5 @@
 import { valueAt } from '../../lib/json/tree.ts';
-import type { Desired, Existing } from '../apply/applier.ts';
+import type { Desired, Existing } from '../apply/desired.ts';
 import { STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 
 const SIZE = ['spec', 'resources', 'requests', 'storage'] as const;

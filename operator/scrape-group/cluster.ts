@@ -4,7 +4,7 @@ import type { Applier } from '../apply/applier.ts';
 import type { EventRecorder } from '../status/events.ts';
 import type { Resource } from '../kubernetes/kubernetes.ts';
 import type { TtlCache } from '../cache/ttl-cache.ts';
-import type { Cache } from '../kubernetes/reconciler.ts';
+import type { Cache } from '../cache/watched-cache.ts';
 import type { StatusWriter } from '../status/status-writer.ts';
 import type { BuildContext } from './build/build-context.ts';
 import type { ScraperHealth } from './status/health.ts';

@@ -8,7 +8,7 @@ import { Controller } from '../controllers/controller.ts';
 import { ProbePool } from '../controllers/probe-pool.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { TtlCache } from '../cache/ttl-cache.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
 import { API_SCRAPE_SOURCES, SERVICES } from '../kubernetes/resources.ts';
 import { StatusWriter } from '../status/status-writer.ts';
 import type { Cluster } from './cluster.ts';

@@ -1,9 +1,10 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import type { Existing } from '../apply/applier.ts';
-import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
-import { type Ownership, standing } from '../apply/ownership.ts';
+import type { Existing } from '../apply/desired.ts';
+import { ownObject } from '../apply/family-objects.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import type { Ownership } from '../apply/ownership.ts';
 import { textAt } from '../kubernetes/unstructured.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import type { Key } from '../kubernetes/key.ts';
 import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 import type { Cluster } from './cluster.ts';
 import { groupNameOf } from './group/group.ts';
@@ -66,19 +67,9 @@ type Family = Pick<Observed, 'key' | 'existing' | 'ownership' | 'shards'>;
 
 const liveShards = (family: Family) =>
   Array.from({ length: family.shards }, (_, index) => ({
-    configMap: ownChild(family, CONFIG_MAPS, configMapName(family.key.name, index + 1)),
-    deployment: ownChild(family, DEPLOYMENTS, shardName(family.key.name, index + 1)),
+    configMap: ownObject(family, CONFIG_MAPS, configMapName(family.key.name, index + 1)),
+    deployment: ownObject(family, DEPLOYMENTS, shardName(family.key.name, index + 1)),
   }));
-
-/** The group's own object of this kind and name, as the caches show it. */
-export function ownChild(
-  { existing, ownership }: Pick<Observed, 'existing' | 'ownership'>,
-  resource: Resource,
-  name: string,
-): KubernetesObject | undefined {
-  const found = existing.find((one) => one.resource === resource && one.object.metadata.name === name);
-  return found !== undefined && standing(found.object, ownership) === 'ours' ? found.object : undefined;
-}
 
 /** Pods of one shard. */
 export const podsOf = ({ pods }: Pick<Observed, 'pods'>, shard: number): readonly KubernetesObject[] =>

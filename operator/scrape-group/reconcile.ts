@@ -1,9 +1,11 @@
 import { contestEvents } from '../pods/contest-events.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
 import { newestPods, referencesRevision } from '../health/revision.ts';
-import type { Desired } from '../apply/applier.ts';
+import type { Desired } from '../apply/desired.ts';
+import { ownObject } from '../apply/family-objects.ts';
 import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
-import { type Key, type Result, done, earlier } from '../kubernetes/reconciler.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
+import { type Result, done, earlier } from '../controllers/reconciler.ts';
 import { DEPLOYMENTS } from '../kubernetes/resources.ts';
 import { conditionEvents } from './status/condition-events.ts';
 import { build } from './build/build.ts';
@@ -12,7 +14,7 @@ import type { Cluster } from './cluster.ts';
 import { type Group, groupOf } from './group/group.ts';
 import { shardName } from './group/names.ts';
 import { requeueInterval } from './status/requeue-interval.ts';
-import { type Observed, observe, ownChild, podsOf } from './observe.ts';
+import { type Observed, observe, podsOf } from './observe.ts';
 import { type ShardPlan, plan } from './build/plan.ts';
 import { type StatusInputs, report } from './status/report.ts';
 import { statusInputsOf } from './status-inputs.ts';
@@ -37,7 +39,7 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const applied = mayApply(group)
     ? await cluster.applier.apply(
         withGrownClaims(await desired(plans, observed, cluster, signal), observed.existing),
-        familyOf(observed),
+        observed,
         signal,
       )
     : undefined;
@@ -59,8 +61,6 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
 const mayApply = ({ members, pausedBy, frozenBy }: Group): boolean =>
   members.length > 0 && pausedBy.length === 0 && frozenBy.length === 0;
 
-const familyOf = ({ key, ownership, existing }: Observed) => ({ key, ownership, existing });
-
 /**
  * The last source of the group has gone. Where it was deleted, the garbage collector takes the objects away; where it
  * moved to another group, it still owns them, and nobody else would.
@@ -69,7 +69,7 @@ async function leave(observed: Observed, cluster: Cluster, signal: AbortSignal):
   const { key, existing } = observed;
   const alive = new Set(cluster.sources.list(key.namespace).map(({ metadata }) => metadata.uid));
   const left = existing.filter(({ object }) => object.metadata.ownerReferences?.some(({ uid }) => alive.has(uid)));
-  if (left.length > 0) await cluster.applier.apply([], { ...familyOf(observed), existing: left }, signal);
+  if (left.length > 0) await cluster.applier.apply([], { ...observed, existing: left }, signal);
   cluster.applier.forget(key);
   return done;
 }
@@ -97,7 +97,7 @@ async function desired(
   for (;;) {
     const missing = new Map<string, Key>();
     const services = (namespace: string, name: string): KubernetesObject | undefined => {
-      const text = `${namespace}/${name}`;
+      const text = keyText({ namespace, name });
       if (!found.has(text)) missing.set(text, { namespace, name });
       return found.get(text);
     };
@@ -108,7 +108,7 @@ async function desired(
 }
 
 function revisionOf(observed: Observed, shard: number): string | undefined {
-  const deployment = ownChild(observed, DEPLOYMENTS, shardName(observed.key.name, shard));
+  const deployment = ownObject(observed, DEPLOYMENTS, shardName(observed.key.name, shard));
   return referencesRevision(deployment, newestPods(deployment, podsOf(observed, shard)), observed.health);
 }
 

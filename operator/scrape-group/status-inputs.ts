@@ -4,8 +4,8 @@ import { unknownConnections, widePorts } from '../pods/egress.ts';
 import { podProblem } from '../health/pod-problems.ts';
 import { newestPods } from '../health/revision.ts';
 import { isOverdue, rolloutOf } from '../health/rollout.ts';
-import type { ApplyReport } from '../apply/applier.ts';
-import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
+import type { ApplyReport } from '../apply/desired.ts';
+import { liveObject, messagesOf } from '../apply/family-objects.ts';
 import { DEPLOYMENTS, NETWORK_POLICIES } from '../kubernetes/resources.ts';
 import type { ShardPlan } from './build/plan.ts';
 import type { Cluster } from './cluster.ts';
@@ -13,7 +13,7 @@ import { fileHash } from './build/config-map.ts';
 import type { Group } from './group/group.ts';
 import { sourcesOf } from './status/health.ts';
 import { shardName } from './group/names.ts';
-import { type Observed, ownChild, podsOf } from './observe.ts';
+import { type Observed, podsOf } from './observe.ts';
 import type { StatusInputs } from './status/report.ts';
 import { stateIsTemporary } from './build/state-volume.ts';
 import { hiddenPlaces, redactedHealth } from './status/redacted-health.ts';
@@ -71,7 +71,7 @@ function shardInputs(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefi
   const { observed, applied } = outcome;
   const { shard, file } = one;
   const name = shardName(observed.key.name, shard);
-  const deployment = live(outcome, DEPLOYMENTS, name);
+  const deployment = liveObject(observed, applied, DEPLOYMENTS, name);
   const rollout = rolloutOf(deployment);
   const newest = newestPods(deployment, podsOf(observed, shard));
   const names = new Set(newest.map(({ metadata }) => metadata.name));
@@ -87,29 +87,20 @@ function shardInputs(one: Pick<ShardPlan, 'shard'> & (ShardPlan | { file: undefi
     isHealthKnown: observed.isHealthKnown,
     unknownHosts:
       applied === undefined || file === undefined ? undefined : unknownConnections(one.effective.connections),
-    widePorts: widePorts(live(outcome, NETWORK_POLICIES, name)),
+    widePorts: widePorts(liveObject(observed, applied, NETWORK_POLICIES, name)),
     health: sourcesOf(health),
     losesState: file !== undefined && stateIsTemporary(one),
   };
 }
 
-/** An object of the group as it is after applying. */
-function live({ observed, applied }: Outcome, resource: Resource, name: string): KubernetesObject | undefined {
-  const written = applied?.objects.find((one) => one.resource === resource && one.name === name);
-  const isOurs = written?.outcome !== 'conflict' && written?.outcome !== 'blocked';
-  return (isOurs ? written?.object : undefined) ?? ownChild(observed, resource, name);
-}
-
 function failureOf(applied: ApplyReport | undefined): StatusInputs['failure'] {
-  const messages = (outcome: string): string[] =>
-    (applied?.objects ?? []).flatMap((one) => (one.outcome === outcome ? [one.message ?? one.name] : []));
-  const conflicts = messages('conflict');
-  if (conflicts.length > 0) {
-    const message = `${conflicts.join('; ')}. Choose another spec.group, or delete the other object`;
+  const conflict = messagesOf(applied, 'conflict');
+  if (conflict !== undefined) {
+    const message = `${conflict}. Choose another spec.group, or delete the other object`;
     return { reason: 'NameConflict', message, final: true };
   }
-  const refused = messages('refused');
-  if (refused.length > 0) return { reason: 'Refused', message: refused.join('; '), final: true };
-  const waiting = messages('waiting');
-  return waiting.length > 0 ? { reason: 'Progressing', message: waiting.join('; '), final: false } : undefined;
+  const refused = messagesOf(applied, 'refused');
+  if (refused !== undefined) return { reason: 'Refused', message: refused, final: true };
+  const waiting = messagesOf(applied, 'waiting');
+  return waiting === undefined ? undefined : { reason: 'Progressing', message: waiting, final: false };
 }

@@ -2,7 +2,7 @@ import type { Condition } from '../../crds/v1alpha1/conditions.ts';
 import { changedConditions, type DesiredCondition, mergeConditions } from './conditions.ts';
 import { hashOf } from '../kubernetes/content-hash.ts';
 import { ApiError, type KubernetesApi, type KubernetesObject, type Resource } from '../kubernetes/kubernetes.ts';
-import type { Key } from '../kubernetes/reconciler.ts';
+import { type Key, keyOf, keyText } from '../kubernetes/key.ts';
 import { Repairs } from '../apply/repairs.ts';
 import { isOlder } from '../kubernetes/resource-version.ts';
 
@@ -80,7 +80,7 @@ export class StatusWriter {
     signal: AbortSignal,
   ): Promise<StatusWritten> {
     const { name, namespace, uid } = object.metadata;
-    const id = `${namespace ?? ''}/${name}`;
+    const id = keyText(keyOf(object));
     const known = this.#memory.get(id)?.uid === uid ? this.#memory.get(id) : undefined;
     // A cache that has not seen our last write must not bring back its times.
     const behind = known !== undefined && isOlder(object.metadata.resourceVersion, known.resourceVersion);
@@ -125,14 +125,15 @@ export class StatusWriter {
   }
 
   /** What the cache shows of an object need not be kept twice. */
-  #letGo({ metadata: { name, namespace, resourceVersion } }: KubernetesObject): void {
-    const known = this.#memory.get(`${namespace ?? ''}/${name}`);
-    if (known !== undefined && !isOlder(resourceVersion, known.resourceVersion)) known.conditions = undefined;
+  #letGo(object: KubernetesObject): void {
+    const known = this.#memory.get(keyText(keyOf(object)));
+    if (known !== undefined && !isOlder(object.metadata.resourceVersion, known.resourceVersion))
+      known.conditions = undefined;
   }
 
   /** To be called when the object of this key is gone. */
   forget(key: Key): void {
-    this.#memory.delete(`${key.namespace}/${key.name}`);
+    this.#memory.delete(keyText(key));
   }
 
   /** Number of objects remembered. */

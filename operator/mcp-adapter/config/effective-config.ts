@@ -11,6 +11,7 @@ import { nullOfText } from '../../../crds/config/values/values.ts';
 import type { McpAdapterSpec } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import type { Connection } from '../../validation/connections.ts';
 import { isUnknown, resolver, withoutUnknown } from '../../validation/known-values.ts';
+import { listAt } from '../../kubernetes/unstructured.ts';
 import { connectionsOf } from './connections.ts';
 import { SHUTDOWN_VARIABLE } from './defaults.ts';
 import { isLoopback } from './loopback.ts';
@@ -87,7 +88,7 @@ export function effectiveConfig(spec: McpAdapterSpec): EffectiveConfig {
     authEnabled: unknownAt('core', 'auth', 'enabled')
       ? undefined
       : read(Core.shape.auth, { enabled: at('core', 'auth', 'enabled') }).enabled,
-    servers: listAt(resolved, ['servers']).map((server) => ({
+    servers: listAt(resolved, 'servers').map((server) => ({
       id: knownText(server, ['id'])?.trim(),
       mountPath: mountPath(knownText(server, ['mount_path'])),
       url: knownText(server, ['upstream', 'url'])?.trim(),
@@ -105,11 +106,6 @@ function read<T extends z.ZodType>(schema: T, value: unknown): z.output<T> {
 function metricsOf({ enabled, host, port, path }: Telemetry['prometheus']): EffectiveConfig['metrics'] {
   return enabled && !(host !== null && isLoopback(host)) ? { port, path } : undefined;
 }
-
-const listAt = (document: unknown, path: Path): readonly unknown[] => {
-  const value = valueAt(document, path);
-  return Array.isArray(value) ? value : [];
-};
 
 const knownText = (document: unknown, path: Path): string | undefined => {
   const value = valueAt(document, path);
@@ -130,7 +126,7 @@ function outside(root: string, path: unknown): string | undefined {
 
 function outputFolders(root: string, storage: unknown): string[] {
   if (valueAt(storage, ['artifact_locator_policy']) !== 'allow_configured_roots') return [];
-  return listAt(storage, ['artifact_locator_allowed_roots'])
+  return listAt(storage, 'artifact_locator_allowed_roots')
     .flatMap((path) => (typeof path === 'string' ? [posix.relative(root, absolute(path.trim()))] : []))
     .filter((path) => path !== '' && path !== '..' && !path.startsWith('../'));
 }
@@ -170,9 +166,9 @@ function longestCall(config: unknown): number {
     return read(ToolDefaults.shape.tool_call_timeout_seconds, value) ?? UNLIMITED_CALL;
   };
   const common = limit(config, ['core', 'defaults'], undefined);
-  const all = listAt(config, ['servers']).flatMap((server) => {
+  const all = listAt(config, 'servers').flatMap((server) => {
     const own = limit(server, ['tool_defaults'], common);
-    return [own, ...listAt(server, ['adapters']).map((entry) => limit(entry, ['overrides'], own))];
+    return [own, ...listAt(server, 'adapters').map((entry) => limit(entry, ['overrides'], own))];
   });
   return Math.max(0, ...all);
 }

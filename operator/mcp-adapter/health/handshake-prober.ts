@@ -1,5 +1,5 @@
 import type { ProbePool } from '../../controllers/probe-pool.ts';
-import type { Key } from '../../kubernetes/reconciler.ts';
+import { type Key, keyText } from '../../kubernetes/key.ts';
 import type { Handshake, HandshakeTarget, ShakeHands } from './handshake.ts';
 
 interface Known {
@@ -41,7 +41,7 @@ export class HandshakeProber {
 
   /** What is known, without asking. */
   known(key: Key, subject: string): Handshake | undefined {
-    const known = this.#known.get(textOf(key));
+    const known = this.#known.get(keyText(key));
     return known?.subject === subject ? this.#resultOf(known) : undefined;
   }
 
@@ -52,7 +52,7 @@ export class HandshakeProber {
 
   /** What is known; greets where that is nothing, or a failure of a while ago. */
   probe(key: Key, subject: string, target: HandshakeTarget): Handshake | 'underway' {
-    const id = textOf(key);
+    const id = keyText(key);
     const last = this.#known.get(id);
     const known = last?.subject === subject ? last : undefined;
     this.#wanted.set(id, subject);
@@ -64,13 +64,13 @@ export class HandshakeProber {
   }
 
   forget(key: Key): void {
-    this.#known.delete(textOf(key));
-    this.#wanted.delete(textOf(key));
+    this.#known.delete(keyText(key));
+    this.#wanted.delete(keyText(key));
   }
 
   async #probe(key: Key, subject: string, target: HandshakeTarget, signal: AbortSignal): Promise<void> {
     const result = await this.#shakeHands(target, signal);
-    const wanted = this.#wanted.get(textOf(key));
+    const wanted = this.#wanted.get(keyText(key));
     if (wanted === undefined) return;
     const before = this.known(key, subject);
     if (wanted === subject) this.#remember(key, subject, result);
@@ -79,17 +79,15 @@ export class HandshakeProber {
 
   #remember(key: Key, subject: string, result: Handshake): void {
     const at = this.#now();
-    const before = this.#known.get(textOf(key));
+    const before = this.#known.get(keyText(key));
     const since = before?.subject === subject ? before.since : at;
-    this.#known.set(textOf(key), { subject, result, at, since });
+    this.#known.set(keyText(key), { subject, result, at, since });
   }
 
   #resultOf({ result, since }: Known): Handshake {
     return result.ok ? result : { ...result, failingForMs: this.#now() - since };
   }
 }
-
-const textOf = ({ namespace, name }: Key): string => `${namespace}/${name}`;
 
 function isSame(before: Handshake | undefined, after: Handshake): boolean {
   if (before === undefined || before.ok !== after.ok) return false;

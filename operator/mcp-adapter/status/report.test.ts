@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
-import { type Report, type StatusInputs, problemsText, report } from './report.ts';
+import { problemsText } from '../../validation/problems-text.ts';
+import { type Report, type StatusInputs, report } from './report.ts';
 import { deploymentWith, healthWith, notReady, podWith, waitingPod } from '../testing/observed.ts';
 import { sampleAdapter } from '../testing/sample.ts';
 

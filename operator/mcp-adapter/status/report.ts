@@ -1,5 +1,4 @@
 /** Pure: what was observed of a McpAdapter → its status. */
-import type { Problem } from '../../../crds/config/load/problem.ts';
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
 import type { McpAdapterStatus } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import { podProblem } from '../../health/pod-problems.ts';
@@ -293,13 +292,4 @@ function urlOf(inputs: StatusInputs, rollout: Rollout, before: string | undefine
   const url = publicUrl(resource, service);
   const isAnswered = handshake !== undefined && handshake !== 'underway' && handshake.ok;
   return isAnswered || url === before ? url : undefined;
-}
-
-const MAX_PROBLEMS = 20;
-
-/** All problems in one text, each with its path. */
-export function problemsText(problems: readonly Problem[]): string {
-  const lines = problems.slice(0, MAX_PROBLEMS).map(({ path, message }) => `${path} ${message}`);
-  const more = problems.length - lines.length;
-  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join('; ');
 }

@@ -2,7 +2,7 @@
 import { probeablePods } from '../../health/pod-client.ts';
 import { readySince } from '../../health/revision.ts';
 import { rolloutOf } from '../../health/rollout.ts';
-import type { ApplyReport } from '../../apply/applier.ts';
+import type { ApplyReport } from '../../apply/desired.ts';
 import { ADAPTER_HEALTH } from '../health/pod-health.ts';
 import { failingForMsOf } from './ready.ts';
 import type { Report, StatusInputs } from './report.ts';

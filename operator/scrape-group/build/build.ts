@@ -1,4 +1,4 @@
-import type { Desired } from '../../apply/applier.ts';
+import type { Desired } from '../../apply/desired.ts';
 import type { KubernetesObject, Resource } from '../../kubernetes/kubernetes.ts';
 import {
   CONFIG_MAPS,

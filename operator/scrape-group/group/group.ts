@@ -3,6 +3,7 @@ import { dottedPath } from '../../../crds/config/load/problem.ts';
 import { valueAt } from '../../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../../crds/v1alpha1/api-scrape-source.ts';
 import { RESTARTED_AT } from '../../pods/annotations.ts';
+import { problemsText } from '../../validation/problems-text.ts';
 import { checkGroupSettings } from './check.ts';
 import type { Member, Prepare } from './prepare.ts';
 import type { Running } from './running.ts';
@@ -109,7 +110,7 @@ function gather(
       refusals.set(resource, { reason, message, held });
     };
 
-    if (problems[0] !== undefined) refuse(problems[0].reason, sentences(problems), former !== undefined);
+    if (problems[0] !== undefined) refuse(problems[0].reason, problemsText(problems.map(inSpec)), former !== undefined);
     if (member === undefined) continue;
     if (problems.some(({ path }) => POD_FIELD.test(path))) frozenBy.push(resource);
 
@@ -139,7 +140,7 @@ function gather(
     const merged = new Map([...settings, ...added.map((one) => [dottedPath(one.path), one] as const)]);
     const together =
       oneByOne && conflict === undefined && added.length > 0
-        ? checkGroupSettings(scraperSection(merged), merged).map(sentence).join('; ')
+        ? problemsText(checkGroupSettings(scraperSection(merged), merged).map(inSpec))
         : '';
     if (conflict !== undefined || together !== '') {
       if (problems.length === 0) {
@@ -185,11 +186,4 @@ function byAge({ metadata: a }: ApiScrapeSource, { metadata: b }: ApiScrapeSourc
   return a.name < b.name ? -1 : 1;
 }
 
-const sentence = ({ path, message }: Pick<Problem, 'path' | 'message'>): string => `spec.${path} ${message}`;
-
-const MAX_PROBLEMS = 20;
-
-function sentences(problems: readonly Pick<Problem, 'path' | 'message'>[]): string {
-  const rest = problems.length - MAX_PROBLEMS;
-  return problems.slice(0, MAX_PROBLEMS).map(sentence).join('; ') + (rest > 0 ? `; and ${rest} more` : '');
-}
+const inSpec = ({ path, message }: Pick<Problem, 'path' | 'message'>) => ({ path: `spec.${path}`, message });

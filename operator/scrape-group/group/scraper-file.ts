@@ -1,4 +1,5 @@
 import { parse, stringify } from 'yaml';
+import { isObject } from '../../kubernetes/unstructured.ts';
 
 /** The file that a shard's pods read: the configuration of the scraper, with references instead of values. */
 
@@ -35,15 +36,12 @@ export function readFile(text: string): FileContent | undefined {
   } catch {
     return undefined;
   }
-  if (!isMapping(document) || !isMapping(document['scraper']) || !Array.isArray(document['sources'])) return undefined;
+  if (!isObject(document) || !isObject(document['scraper']) || !Array.isArray(document['sources'])) return undefined;
   const resources = text.split('\n').filter((line) => line.startsWith(MARK));
-  const sources = document['sources'].filter(isMapping);
+  const sources = document['sources'].filter(isObject);
   if (resources.length !== sources.length) return undefined;
   return {
     scraper: document['scraper'],
     entries: new Map(resources.map((line, index) => [line.slice(MARK.length), sources[index] ?? {}])),
   };
 }
-
-const isMapping = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

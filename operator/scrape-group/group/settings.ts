@@ -5,6 +5,7 @@ import { hasReference } from '../../../lib/references/reference.ts';
 import { type Path, valueAt } from '../../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../../crds/v1alpha1/api-scrape-source.ts';
 import { comparable, renamedReferences, variablePrefix } from './variables.ts';
+import { isObject } from '../../kubernetes/unstructured.ts';
 
 /**
  * What the sources of a group decide: each field of `spec.scraper` together, and the fields that make the pods those
@@ -177,14 +178,11 @@ function put(section: Record<string, unknown>, path: Path, value: unknown): void
   if (key === undefined) return;
   if (rest.length === 0) {
     // Another source may have set fields of a section that this one sets to null.
-    if (value !== null || !isMapping(section[key])) section[key] = value;
+    if (value !== null || !isObject(section[key])) section[key] = value;
     return;
   }
   const inner = section[key];
-  const next: Record<string, unknown> = isMapping(inner) ? inner : {};
+  const next: Record<string, unknown> = isObject(inner) ? inner : {};
   section[key] = next;
   put(next, rest, value);
 }
-
-const isMapping = (value: unknown): value is Record<string, unknown> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value);

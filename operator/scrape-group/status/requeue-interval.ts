@@ -1,5 +1,5 @@
 import { probeablePods } from '../../health/pod-client.ts';
-import type { ApplyReport } from '../../apply/applier.ts';
+import type { ApplyReport } from '../../apply/desired.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 import { SCRAPER_HEALTH } from './health.ts';
 import type { StatusInputs } from './report.ts';

@@ -1,10 +1,4 @@
-import type { KubernetesObject } from './kubernetes.ts';
-
-/** One unit of reconciliation. For most controllers the resource of that name; `namespace/name` as text. */
-export interface Key {
-  readonly namespace: string;
-  readonly name: string;
-}
+import type { Key } from '../kubernetes/key.ts';
 
 /** What a reconcile leaves behind. Waiting is a result, not an error. */
 export interface Result {
@@ -24,17 +18,8 @@ export class TerminalError extends Error {
 }
 
 /**
- * Brings the world of one key to what its resource says. Never runs twice at a time for the same key. Whatever it throws
+ * Brings the objects of one key to what its resource says. Never runs twice at a time for the same key. Whatever it throws
  * (but a `TerminalError`) is logged and tried again with backoff. `signal` aborts when leadership is lost or the
  * operator stops.
  */
 export type Reconcile = (key: Key, signal: AbortSignal) => Promise<Result>;
-
-/** A read-only view of what a reflector holds; a read costs nothing and may be a moment old. */
-export interface Cache {
-  get(key: Key): KubernetesObject | undefined;
-  /** Objects of one namespace, or all. */
-  list(namespace?: string): readonly KubernetesObject[];
-  /** Objects whose label has this value; indexed. Only labels named when the reflector was made. */
-  byLabel(label: string, namespace: string, value: string): readonly KubernetesObject[];
-}
