@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterAll, afterEach, beforeAll, expect, it, vi } from 'vitest';
 import { type RunningProcess, startProcess } from '../e2e/support/processes.ts';
-import { eventually, installCrds, resourceIn } from './mcp-adapter/testing/harness.ts';
-import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, LEASES } from './runtime/resources.ts';
-import { type RealApi, startRealApi } from './runtime/testing/real-api.ts';
+import { eventually, installCrds, resourceIn } from './mcp-adapter/testing/test-controller.ts';
+import { CONFIG_MAPS, CUSTOM_RESOURCE_DEFINITIONS, DEPLOYMENTS, LEASES } from './kubernetes/resources.ts';
+import { type RealApi, startRealApi } from './kubernetes/testing/real-api.ts';
 
 const MAIN = fileURLToPath(new URL('main.ts', import.meta.url));
 const servers = [{ id: 'files', mount_path: '/mcp', upstream: { url: 'http://files:8000/mcp' } }];

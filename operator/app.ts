@@ -2,29 +2,29 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Caches, createCaches } from './caches.ts';
-import type { ControllerParts } from './controller-parts.ts';
+import type { ControllerDeps } from './controller-deps.ts';
 import type { Logger } from './logger.ts';
 import { mcpAdapterController } from './mcp-adapter/controller.ts';
 import type { Options } from './options.ts';
 import { type CrdState, crdStates } from './outdated-crds.ts';
-import { ApiClient } from './runtime/api-client.ts';
-import type { ControllerHooks } from './runtime/controller.ts';
-import type { Credentials } from './runtime/credentials.ts';
-import { EventRecorder } from './runtime/events.ts';
-import { HealthServer } from './runtime/health-server.ts';
-import type { KubernetesApi } from './runtime/kubernetes.ts';
-import { LeaderElection } from './runtime/leader-election.ts';
-import { leaseOwner } from './runtime/lease-owner.ts';
-import { measuredApi } from './runtime/measured-api.ts';
-import { type ConditionCount, countConditions, type Metrics } from './runtime/metrics.ts';
-import { namespacesOf } from './runtime/namespaces.ts';
-import { SilentWatchError } from './runtime/reflector.ts';
-import { PrometheusMetrics } from './runtime/prometheus-metrics.ts';
-import { whileLeading } from './runtime/while-leading.ts';
-import { WorkerComputing } from './worker-computing.ts';
+import { ApiClient } from './kubernetes/api-client.ts';
+import type { ControllerHooks } from './controllers/controller.ts';
+import type { Credentials } from './kubernetes/credentials.ts';
+import { EventRecorder } from './status/events.ts';
+import { HealthServer } from './metrics/health-server.ts';
+import type { KubernetesApi } from './kubernetes/kubernetes.ts';
+import { LeaderElection } from './leader/leader-election.ts';
+import { leaseOwner } from './leader/lease-owner.ts';
+import { measuredApi } from './metrics/measured-api.ts';
+import { type ConditionCount, countConditions, type Metrics } from './metrics/metrics.ts';
+import { namespacesOf } from './cache/namespaces.ts';
+import { SilentWatchError } from './cache/reflector.ts';
+import { PrometheusMetrics } from './metrics/prometheus-metrics.ts';
+import { leaderGatedClient } from './leader/leader-gated-client.ts';
+import { WorkerTaskRunner } from './tasks/worker-task-runner.ts';
 import { scrapeGroupController } from './scrape-group/controller.ts';
 
-export interface OperatorParts {
+export interface OperatorDeps {
   readonly options: Options;
   readonly credentials: Credentials;
   readonly log: Logger;
@@ -46,7 +46,7 @@ export interface Operator {
 }
 
 /** Puts the operator together. Nothing is started. */
-export function createOperator({ options, credentials, log, version, instance = hostname() }: OperatorParts): Operator {
+export function createOperator({ options, credentials, log, version, instance = hostname() }: OperatorDeps): Operator {
   const identity = `${instance}_${randomUUID()}`;
   const state = { ready: false, crds: [] as readonly CrdState[], leading: () => false };
   const userAgent = `mcp-operator/${version}`;
@@ -84,7 +84,7 @@ export function createOperator({ options, credentials, log, version, instance = 
   const lead = async (leading: () => boolean, signal: AbortSignal, stopping: AbortSignal): Promise<void> => {
     log.info({ identity }, 'leading');
     const lost = new AbortController();
-    const guarded = whileLeading(api, leading, lost.signal);
+    const guarded = leaderGatedClient(api, leading, lost.signal);
     const events = new EventRecorder({
       api: guarded,
       instance,
@@ -92,10 +92,10 @@ export function createOperator({ options, credentials, log, version, instance = 
       onError: (error) => log.debug({ err: error }, 'an Event could not be written'),
     });
     const hooks = hooksOf(metrics);
-    await using computing = new WorkerComputing();
-    const parts: ControllerParts = { api: guarded, caches, events, log, hooks, computing, options, version };
-    await using adapters = mcpAdapterController(parts);
-    await using groups = scrapeGroupController(parts);
+    await using taskRunner = new WorkerTaskRunner();
+    const deps: ControllerDeps = { api: guarded, caches, events, log, hooks, taskRunner, options, version };
+    await using adapters = mcpAdapterController(deps);
+    await using groups = scrapeGroupController(deps);
     const controllers = [adapters.controller, groups.controller];
     for (const controller of controllers) controller.start(lost.signal);
     await aborted(signal);
@@ -146,7 +146,7 @@ async function watchCrds(
   signal: AbortSignal,
   onResult: (crds: readonly CrdState[]) => void,
 ): Promise<void> {
-  let said = '[]';
+  let logged = '[]';
   while (!signal.aborted) {
     let pause = CRD_CHECK_MS;
     try {
@@ -156,11 +156,11 @@ async function watchCrds(
       const text = JSON.stringify(outdated);
       // Of one that may not be read nothing is known.
       const isKnown = outdated.length > 0 || crds.every(({ current }) => current === 'True');
-      if (isKnown && text !== said) {
+      if (isKnown && text !== logged) {
         for (const crd of outdated)
           log.error(crd, 'the CRD is older than this operator: apply the CRDs of its version');
         if (outdated.length === 0) log.info('the CRDs are those of this operator');
-        said = text;
+        logged = text;
       }
     } catch (error) {
       if (!signal.aborted) log.warn({ err: error }, 'the CRDs cannot be read');

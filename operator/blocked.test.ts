@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { check } from './mcp-adapter/check.ts';
+import { check } from './mcp-adapter/check/check.ts';
 import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
-import { preparing } from './scrape-group/prepare.ts';
+import { preparing } from './scrape-group/group/prepare.ts';
 import { first } from './scrape-group/testing/sources.ts';
-import { DEFAULT_PERMISSIONS, type Permissions } from './pods/permissions.ts';
+import { DEFAULT_PERMISSIONS, type Permissions } from './validation/permissions.ts';
 
 const apiServer = { ...DEFAULT_PERMISSIONS, apiServer: ['10.96.0.1', 'fd00:96::1'] };
 

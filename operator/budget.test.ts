@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import type { McpAdapter } from '../crds/v1alpha1/mcp-adapter.ts';
-import { build } from './mcp-adapter/build.ts';
-import { check } from './mcp-adapter/check.ts';
-import { effectiveConfig } from './mcp-adapter/effective-config.ts';
-import { warningsOf } from './mcp-adapter/warnings.ts';
+import { build } from './mcp-adapter/build/build.ts';
+import { check } from './mcp-adapter/check/check.ts';
+import { effectiveConfig } from './mcp-adapter/config/effective-config.ts';
+import { warningsOf } from './mcp-adapter/check/warnings.ts';
 import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
-import { preparing } from './scrape-group/prepare.ts';
+import { preparing } from './scrape-group/group/prepare.ts';
 import { first } from './scrape-group/testing/sources.ts';
-import { Budget, BudgetError, RESOURCE_MS, ownFilesBudget, withinBudget } from './pods/budget.ts';
-import { DEFAULT_PERMISSIONS } from './pods/permissions.ts';
+import { Budget, BudgetError, RESOURCE_MS, ownFilesBudget, withinBudget } from './tasks/budget.ts';
+import { DEFAULT_PERMISSIONS } from './validation/permissions.ts';
 
 const cpuMs = (work: () => unknown): number => {
   const start = process.threadCpuUsage();

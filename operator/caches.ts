@@ -1,9 +1,9 @@
-import { leanChild, leanPod, leanResource } from './lean.ts';
-import { ADAPTER_LABEL } from './mcp-adapter/labels.ts';
-import { OptionalCache } from './optional-cache.ts';
-import type { KubernetesApi, KubernetesObject, Resource } from './runtime/kubernetes.ts';
-import type { Namespaces } from './runtime/namespaces.ts';
-import type { ReflectorOptions } from './runtime/reflector.ts';
+import { stripChild, stripPod, stripResource } from './strip-fields.ts';
+import { ADAPTER_LABEL } from './mcp-adapter/config/labels.ts';
+import { OptionalCache } from './cache/optional-cache.ts';
+import type { KubernetesApi, KubernetesObject, Resource } from './kubernetes/kubernetes.ts';
+import type { Namespaces } from './cache/namespaces.ts';
+import type { ReflectorOptions } from './cache/reflector.ts';
 import {
   API_SCRAPE_SOURCES,
   AUTOSCALERS,
@@ -19,11 +19,11 @@ import {
   SERVICE_MONITORS,
   SERVICES,
   STORAGE_CLAIMS,
-} from './runtime/resources.ts';
-import { ScopedReflector } from './runtime/scoped-reflector.ts';
-import { SharedTexts } from './runtime/shared-texts.ts';
-import type { WatchedCache } from './runtime/watched-cache.ts';
-import { GROUP_LABEL } from './scrape-group/names.ts';
+} from './kubernetes/resources.ts';
+import { ScopedReflector } from './cache/scoped-reflector.ts';
+import { SharedTexts } from './cache/shared-texts.ts';
+import type { WatchedCache } from './cache/watched-cache.ts';
+import { GROUP_LABEL } from './scrape-group/group/names.ts';
 
 /** Objects of one kind that carry the operator's label, indexed by the labels of adapters and scrape groups. */
 export interface ChildCache {
@@ -72,7 +72,7 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
   const texts = new SharedTexts();
   const follow = (
     resource: Resource,
-    lean: (object: KubernetesObject) => KubernetesObject,
+    strip: (object: KubernetesObject) => KubernetesObject,
     more: Pick<ConstructorParameters<typeof ScopedReflector>[0], 'labelSelector' | 'labels'> = {},
   ): ScopedReflector =>
     new ScopedReflector({
@@ -83,15 +83,15 @@ export function createCaches({ api, namespaces, onError, onWatch }: CacheOptions
       count: (what) => {
         if (what === 'watch') onWatch(resource.plural);
       },
-      transform: (object) => texts.within(lean(object)),
+      transform: (object) => texts.within(strip(object)),
       ...more,
     });
   const child = (resource: Resource): ScopedReflector =>
-    follow(resource, leanChild, { labelSelector: MANAGED, labels: OWNER_LABELS });
-  const pods = (label: string): ScopedReflector => follow(PODS, leanPod, { labelSelector: label, labels: [label] });
+    follow(resource, stripChild, { labelSelector: MANAGED, labels: OWNER_LABELS });
+  const pods = (label: string): ScopedReflector => follow(PODS, stripPod, { labelSelector: label, labels: [label] });
 
-  const adapters = follow(MCP_ADAPTERS, leanResource);
-  const sources = follow(API_SCRAPE_SOURCES, leanResource);
+  const adapters = follow(MCP_ADAPTERS, stripResource);
+  const sources = follow(API_SCRAPE_SOURCES, stripResource);
   const adapterPods = pods(ADAPTER_LABEL);
   const scraperPods = pods(GROUP_LABEL);
   const children = CHILDREN.map((resource) => ({ resource, cache: child(resource) }));

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { check } from './mcp-adapter/check.ts';
+import { check } from './mcp-adapter/check/check.ts';
 import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
-import { preparing } from './scrape-group/prepare.ts';
+import { preparing } from './scrape-group/group/prepare.ts';
 import { first } from './scrape-group/testing/sources.ts';
-import { DEFAULT_PERMISSIONS, type PodOverlay } from './pods/permissions.ts';
+import { DEFAULT_PERMISSIONS, type PodOverlay } from './validation/permissions.ts';
 
 /** `path message` of each problem of a McpAdapter with this pod overlay. */
 function problems(podOverlay: object, policy: PodOverlay = 'restricted', spec: object = {}): string[] {

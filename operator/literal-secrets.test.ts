@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { check } from './mcp-adapter/check.ts';
+import { check } from './mcp-adapter/check/check.ts';
 import { sampleAdapter } from './mcp-adapter/testing/sample.ts';
-import { preparing } from './scrape-group/prepare.ts';
+import { preparing } from './scrape-group/group/prepare.ts';
 import { first } from './scrape-group/testing/sources.ts';
-import { literalSecrets } from './pods/literal-secrets.ts';
-import { DEFAULT_PERMISSIONS } from './pods/permissions.ts';
+import { literalSecrets } from './validation/literal-secrets.ts';
+import { DEFAULT_PERMISSIONS } from './validation/permissions.ts';
 
 const paths = (document: unknown): string[] => literalSecrets(document, []).map(({ path }) => path);
 

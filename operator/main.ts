@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 import { enableCompileCache } from 'node:module';
 import { packageVersion } from '../lib/package-version.ts';
-import { setFlagsFromString } from 'node:v8';
+import { saveMemory } from '../lib/memory/tidy-memory.ts';
 
 enableCompileCache();
 
@@ -57,10 +57,10 @@ async function run(args: readonly string[]): Promise<number> {
 
   const { createOperator } = await import('./app.ts');
   const { createLogger } = await import('./logger.ts');
-  const { loadCredentials } = await import('./runtime/load-credentials.ts');
+  const { loadCredentials } = await import('./kubernetes/load-credentials.ts');
   const log = createLogger(options.logLevel);
   // Without it, V8 keeps twice as much memory as thousands of resources take, also when there is nothing to do.
-  setFlagsFromString('--memory-saver-mode');
+  saveMemory();
   try {
     const credentials = await loadCredentials(process.env, options.kubeconfig);
     const instance = process.env['POD_NAME'] || undefined;

@@ -1,6 +1,6 @@
 import { UsageError, readArgs, wordOf } from './command-line.ts';
-import { POD_OVERLAYS, type Permissions } from './pods/permissions.ts';
-import type { NamespaceScope } from './runtime/namespaces.ts';
+import { POD_OVERLAYS, type Permissions } from './validation/permissions.ts';
+import type { NamespaceScope } from './cache/namespaces.ts';
 
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error'] as const;
 const POD_SECURITY = ['restricted', 'openshift'] as const;

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import { apiScrapeSourceCrd } from '../crds/generate/api-scrape-source-crd.ts';
 import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
 import { crdStates } from './outdated-crds.ts';
-import { ApiError, type KubernetesObject } from './runtime/kubernetes.ts';
+import { ApiError, type KubernetesObject } from './kubernetes/kubernetes.ts';
 
 type Crds = Record<string, KubernetesObject | ApiError | undefined>;
 

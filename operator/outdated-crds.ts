@@ -2,9 +2,9 @@ import { valueAt } from '../lib/json/tree.ts';
 import { apiScrapeSourceCrd } from '../crds/generate/api-scrape-source-crd.ts';
 import { mcpAdapterCrd } from '../crds/generate/mcp-adapter-crd.ts';
 import { VERSION } from '../crds/v1alpha1/api.ts';
-import { ApiError, type KubernetesApi } from './runtime/kubernetes.ts';
-import { isObject, listAt } from './runtime/raw.ts';
-import { API_SCRAPE_SOURCES, CUSTOM_RESOURCE_DEFINITIONS, MCP_ADAPTERS } from './runtime/resources.ts';
+import { ApiError, type KubernetesApi } from './kubernetes/kubernetes.ts';
+import { isObject, listAt } from './kubernetes/unstructured.ts';
+import { API_SCRAPE_SOURCES, CUSTOM_RESOURCE_DEFINITIONS, MCP_ADAPTERS } from './kubernetes/resources.ts';
 
 /** Whether a CRD in the cluster has every field that this program uses: the API server drops the others from what users write. */
 export interface CrdState {

@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { loadScraperConfig } from '../crds/config/load/load.ts';
 import { ApiScrapeSourceSpec } from '../crds/v1alpha1/api-scrape-source.ts';
-import { check } from '../operator/mcp-adapter/check.ts';
-import type { KubernetesObject } from '../operator/runtime/kubernetes.ts';
+import { check } from '../operator/mcp-adapter/check/check.ts';
+import type { KubernetesObject } from '../operator/kubernetes/kubernetes.ts';
 
 const FOLDER = join(import.meta.dirname, '../examples');
 const files = readdirSync(FOLDER).filter((name) => name.endsWith('.yaml'));

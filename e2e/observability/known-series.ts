@@ -2,7 +2,7 @@
 import { METRIC_CATALOG } from '../../adapter/telemetry/metric-catalog.ts';
 import { type MetricDefinition, prometheusLabel, prometheusNames } from '../../lib/metrics/metric-definition.ts';
 import { NODE_METRICS } from '../../lib/metrics/node-metrics.ts';
-import { OPERATOR_METRICS } from '../../operator/runtime/metric-catalog.ts';
+import { OPERATOR_METRICS } from '../../operator/metrics/metric-catalog.ts';
 import { SCRAPER_METRICS } from '../../scraper/output/metric-catalog.ts';
 
 /** Labels that Prometheus adds: of the target, or of the resource in OTLP. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { PrometheusMetrics } from '../../operator/runtime/prometheus-metrics.ts';
+import { PrometheusMetrics } from '../../operator/metrics/prometheus-metrics.ts';
 import { needsPromtool } from '../support/promtool/needs-promtool.ts';
 import { promtool } from '../support/promtool/promtool.ts';
 

@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { installCrds } from '../../operator/mcp-adapter/testing/harness.ts';
-import { ApiClient } from '../../operator/runtime/api-client.ts';
-import type { KubernetesObject, Resource } from '../../operator/runtime/kubernetes.ts';
-import { kubeconfigCredentials } from '../../operator/runtime/kubeconfig-credentials.ts';
-import * as resources from '../../operator/runtime/resources.ts';
+import { installCrds } from '../../operator/mcp-adapter/testing/test-controller.ts';
+import { ApiClient } from '../../operator/kubernetes/api-client.ts';
+import type { KubernetesObject, Resource } from '../../operator/kubernetes/kubernetes.ts';
+import { kubeconfigCredentials } from '../../operator/kubernetes/kubeconfig-credentials.ts';
+import * as resources from '../../operator/kubernetes/resources.ts';
 import { type ApiServer, startApiServer } from '../cluster/api-server.ts';
 import type { RunningProcess } from '../support/processes.ts';
 import { ADAPTER_CHILDREN, LARGE_FLEET as size, applyFleet } from './many-resources/fleet.ts';

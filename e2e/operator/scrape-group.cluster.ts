@@ -110,14 +110,14 @@ describe('sources of an API', () => {
         }
 
         // The pod that has most to do, without a chance to say goodbye.
-        const [victim] = (await scrapers(operated, ns)).sort((a, b) => b.own.length - a.own.length);
-        expect(victim?.own.length).toBeGreaterThan(0);
+        const [crashTarget] = (await scrapers(operated, ns)).sort((a, b) => b.own.length - a.own.length);
+        expect(crashTarget?.own.length).toBeGreaterThan(0);
         const killed = new Date();
-        await operated.run('delete', 'pod', victim?.pod ?? '', '-n', ns, '--grace-period=0', '--force');
+        await operated.run('delete', 'pod', crashTarget?.pod ?? '', '-n', ns, '--grace-period=0', '--force');
         await caughtUp(operated, ns, ORDERS, killed);
         const until = new Date();
         console.log(
-          `${victim?.own.length} of ${ORDERS.length} sources had moved ${+until - +killed} ms after the kill`,
+          `${crashTarget?.own.length} of ${ORDERS.length} sources had moved ${+until - +killed} ms after the kill`,
         );
         await caughtUp(operated, ns, ORDERS, until);
         expect(await missing(lines, ORDERS, since, until)).toEqual([]);

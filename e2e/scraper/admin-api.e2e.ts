@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { parseHealth } from '../../operator/scrape-group/health.ts';
+import { parseHealth } from '../../operator/scrape-group/status/health.ts';
 import { needsCollector } from '../support/collector/needs-collector.ts';
 import { records } from '../support/json-api.ts';
 import { lockStateFile } from '../../scraper/state/sqlite-lock.ts';

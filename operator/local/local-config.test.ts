@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { adapterWith } from '../mcp-adapter/golden-resources.ts';
+import { adapterWith } from '../mcp-adapter/testing/golden-resources.ts';
 import { localAdapter } from './local-config.ts';
 
 test('what a machine can run as one process stays as it is', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { type LocalWorld, localPod } from './local-pod.ts';
 
 const CONFIG_MAP: KubernetesObject = {

@@ -2,8 +2,8 @@ import { BLOCK_LOOPBACK } from '../../lib/net/guarded-connect.ts';
 import { isAbsolute, join } from 'node:path';
 import { withoutEndSlashes } from '../../lib/slashes.ts';
 import { parse, stringify } from 'yaml';
-import { FOLDERS_CONTAINER } from '../mcp-adapter/defaults.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { FOLDERS_CONTAINER } from '../mcp-adapter/config/defaults.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 
 /** A process that stands for a container. */
 export interface LocalContainer {

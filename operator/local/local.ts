@@ -1,8 +1,8 @@
 import { watch } from 'node:fs';
 import { mkdir, rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { type Handshake, createHandshake } from '../mcp-adapter/handshake.ts';
-import { ALL_PERMISSIONS } from '../pods/permissions.ts';
+import { type Handshake, createHandshake } from '../mcp-adapter/health/handshake.ts';
+import { ALL_PERMISSIONS } from '../validation/permissions.ts';
 import { checkManifests } from './check-manifests.ts';
 import { describeProblem } from './describe-problem.ts';
 import { freePort, portIfFree } from './free-port.ts';

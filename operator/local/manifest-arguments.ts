@@ -1,5 +1,5 @@
 import { UsageError, wordOf } from '../command-line.ts';
-import { DEFAULT_PERMISSIONS, POD_OVERLAYS, type Permissions } from '../pods/permissions.ts';
+import { DEFAULT_PERMISSIONS, POD_OVERLAYS, type Permissions } from '../validation/permissions.ts';
 
 /** Options of the commands that read files of resources. */
 export const MANIFEST_OPTIONS = {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Problem } from '../../crds/config/load/problem.ts';
 import type { Path } from '../../lib/json/tree.ts';
 import { type Position, readYaml } from '../../crds/config/load/yaml-source.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 
 /** One resource of a file. */
 export interface Manifest {

@@ -1,5 +1,5 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { pause } from '../runtime/pause.ts';
+import { pause } from '../kubernetes/pause.ts';
 import type { LocalContainer, LocalPod } from './local-pod.ts';
 import { type Program, startProgram } from './program.ts';
 

@@ -1,5 +1,5 @@
 import { stringify } from 'yaml';
-import { build } from '../mcp-adapter/build.ts';
+import { build } from '../mcp-adapter/build/build.ts';
 import { acceptedAdapter, checkManifests } from './check-manifests.ts';
 import { type Streams, UsageError, readArgs, runCommand } from '../command-line.ts';
 import { describeProblem } from './describe-problem.ts';

@@ -1,10 +1,10 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { build } from '../scrape-group/build.ts';
-import { type Group, groupNameOf, groupOf } from '../scrape-group/group.ts';
-import { plan } from '../scrape-group/plan.ts';
-import { preparing } from '../scrape-group/prepare.ts';
-import type { Permissions } from '../pods/permissions.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { build } from '../scrape-group/build/build.ts';
+import { type Group, groupNameOf, groupOf } from '../scrape-group/group/group.ts';
+import { plan } from '../scrape-group/build/plan.ts';
+import { preparing } from '../scrape-group/group/prepare.ts';
+import type { Permissions } from '../validation/permissions.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import type { Manifest } from './manifests.ts';
 
 /** The sources of one namespace and group, and what the cluster would make of them. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import { build } from '../mcp-adapter/build.ts';
-import { effectiveConfig } from '../mcp-adapter/effective-config.ts';
-import { ALL_PERMISSIONS } from '../pods/permissions.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import { build } from '../mcp-adapter/build/build.ts';
+import { effectiveConfig } from '../mcp-adapter/config/effective-config.ts';
+import { ALL_PERMISSIONS } from '../validation/permissions.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { acceptedAdapter } from './check-manifests.ts';
 import { localAdapter } from './local-config.ts';
 import { type LocalPod, localPod } from './local-pod.ts';

@@ -1,15 +1,15 @@
-import type { PodHearing } from '../pods/hear-pods.ts';
-import type { Permissions } from '../pods/permissions.ts';
-import type { Computing } from '../pods/task.ts';
-import type { Applier } from '../runtime/apply.ts';
-import type { EventRecorder } from '../runtime/events.ts';
-import type { Resource } from '../runtime/kubernetes.ts';
-import type { Lookup } from '../runtime/lookup.ts';
-import type { Cache } from '../runtime/reconciler.ts';
-import type { StatusWriter } from '../runtime/status.ts';
-import type { BuildContext } from './build-context.ts';
-import type { Greeter } from './greeter.ts';
-import type { PodHealth } from './pod-health.ts';
+import type { PodHealthCache } from '../health/pod-health-cache.ts';
+import type { Permissions } from '../validation/permissions.ts';
+import type { TaskRunner } from '../tasks/task.ts';
+import type { Applier } from '../apply/applier.ts';
+import type { EventRecorder } from '../status/events.ts';
+import type { Resource } from '../kubernetes/kubernetes.ts';
+import type { TtlCache } from '../cache/ttl-cache.ts';
+import type { Cache } from '../cache/watched-cache.ts';
+import type { StatusWriter } from '../status/status-writer.ts';
+import type { BuildContext } from './build/build-context.ts';
+import type { HandshakeProber } from './health/handshake-prober.ts';
+import type { PodHealth } from './health/pod-health.ts';
 
 /** Everything outside that a reconcile of a McpAdapter reads and writes. */
 export interface Cluster {
@@ -19,17 +19,17 @@ export interface Cluster {
   /** Objects that the operator made, by kind, indexed by the label of their adapter. */
   readonly children: readonly { readonly resource: Resource; readonly cache: Cache }[];
   /** Services that upstreams are reached by; nothing where they cannot be read. */
-  readonly services: Lookup;
+  readonly services: TtlCache;
   /** Claims that users made. */
-  readonly claims: Lookup;
+  readonly claims: TtlCache;
   /** Whether the API exists now. */
   readonly serves: (resource: Resource, signal: AbortSignal) => Promise<boolean>;
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: EventRecorder;
-  readonly hearing: PodHearing<PodHealth>;
-  readonly greeter: Greeter;
+  readonly podHealth: PodHealthCache<PodHealth>;
+  readonly handshakes: HandshakeProber;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & { readonly permissions: Permissions };
-  readonly computing: Computing;
+  readonly taskRunner: TaskRunner;
   readonly now: () => Date;
 }

@@ -1,21 +1,21 @@
-import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
-import { PodClient } from '../pods/ask-pods.ts';
+import { type ControllerDeps, FIELD_MANAGER } from '../controller-deps.ts';
+import { PodClient } from '../health/pod-client.ts';
 import { EXACT_FIELDS } from '../pods/exact-fields.ts';
-import { PodHearing } from '../pods/hear-pods.ts';
-import { Applier } from '../runtime/apply.ts';
-import { Controller } from '../runtime/controller.ts';
-import { Inquiries } from '../runtime/inquiries.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { Lookup } from '../runtime/lookup.ts';
-import { keyOf } from '../runtime/object-store.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../runtime/resources.ts';
-import { StatusWriter } from '../runtime/status.ts';
+import { PodHealthCache } from '../health/pod-health-cache.ts';
+import { Applier } from '../apply/applier.ts';
+import { Controller } from '../controllers/controller.ts';
+import { ProbePool } from '../controllers/probe-pool.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { TtlCache } from '../cache/ttl-cache.ts';
+import { keyOf } from '../kubernetes/key.ts';
+import type { Key } from '../kubernetes/key.ts';
+import { DEPLOYMENTS, MCP_ADAPTERS, SERVICES, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
+import { StatusWriter } from '../status/status-writer.ts';
 import type { Cluster } from './cluster.ts';
-import { Greeter } from './greeter.ts';
-import { createHandshake } from './handshake.ts';
-import { ADAPTER_LABEL } from './labels.ts';
-import { ADAPTER_HEALTH } from './pod-health.ts';
+import { HandshakeProber } from './health/handshake-prober.ts';
+import { createHandshake } from './health/handshake.ts';
+import { ADAPTER_LABEL } from './config/labels.ts';
+import { ADAPTER_HEALTH } from './health/pod-health.ts';
 import { reconcile } from './reconcile.ts';
 
 /** Most of a reconcile's time is waiting for the API server. */
@@ -28,32 +28,32 @@ const CLAIMS_KEPT_MS = 5_000;
  * @param handshake how adapters are greeted, for tests without a network of Services
  */
 export function mcpAdapterController(
-  parts: ControllerParts,
-  handshake = createHandshake(parts.version),
+  deps: ControllerDeps,
+  handshake = createHandshake(deps.version),
 ): { readonly controller: Controller } & AsyncDisposable {
-  const { api, caches, events, log, hooks, options, computing } = parts;
+  const { api, caches, events, log, hooks, options, taskRunner } = deps;
   const client = new PodClient(ADAPTER_HEALTH);
-  const inquiries = new Inquiries({ onError: (error) => log.warn({ err: error }, 'an adapter could not be asked') });
+  const probePool = new ProbePool({ onError: (error) => log.warn({ err: error }, 'an adapter could not be asked') });
   const onNews = (key: Key): void => controller.enqueue(key);
   const cluster: Cluster = {
     adapters: caches.adapters,
     pods: caches.adapterPods,
     children: caches.children,
-    services: new Lookup({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
-    claims: new Lookup({ api, resource: STORAGE_CLAIMS, keepMs: CLAIMS_KEPT_MS }),
+    services: new TtlCache({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
+    claims: new TtlCache({ api, resource: STORAGE_CLAIMS, keepMs: CLAIMS_KEPT_MS }),
     serves: (resource, signal) => api.serves(resource, signal),
     applier: new Applier({
       api,
       fieldManager: FIELD_MANAGER,
       exact: EXACT_FIELDS,
-      handOver: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
+      transferredFields: [{ resource: DEPLOYMENTS, path: ['spec', 'replicas'] }],
     }),
     status: new StatusWriter({ api, resource: MCP_ADAPTERS, fieldManager: FIELD_MANAGER }),
     events,
-    hearing: new PodHearing({ client, source: ADAPTER_HEALTH, inquiries, onNews }),
-    greeter: new Greeter({ shakeHands: handshake.shakeHands, inquiries, onNews }),
+    podHealth: new PodHealthCache({ client, source: ADAPTER_HEALTH, probePool, onNews }),
+    handshakes: new HandshakeProber({ shakeHands: handshake.shakeHands, probePool, onNews }),
     settings: options,
-    computing,
+    taskRunner,
     now: () => new Date(),
   };
   const controller = new Controller({
@@ -72,7 +72,7 @@ export function mcpAdapterController(
   return {
     controller,
     async [Symbol.asyncDispose]() {
-      await inquiries.close();
+      await probePool.close();
       await Promise.all([client.close(), handshake.close()]);
     },
   };

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { valueAt } from '../../lib/json/tree.ts';
-import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
 import {
   CONFIG_MAPS,
   DEPLOYMENTS,
@@ -12,9 +12,9 @@ import {
   SERVICE_ACCOUNTS,
   SERVICES,
   STORAGE_CLAIMS,
-} from '../runtime/resources.ts';
-import { type RealApi, startRealApi } from '../runtime/testing/real-api.ts';
-import { type Running, eventually, installCrds, resourceIn, startController } from './testing/harness.ts';
+} from '../kubernetes/resources.ts';
+import { type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';
+import { type Running, eventually, installCrds, resourceIn, startController } from './testing/test-controller.ts';
 
 let real: RealApi;
 let namespace: string;

@@ -1,13 +1,13 @@
-import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
-import type { Existing, Family } from '../runtime/apply.ts';
-import { type Ownership, standing } from '../runtime/ownership.ts';
-import { textAt } from '../runtime/raw.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { HTTP_ROUTES, SERVICE_MONITORS } from '../runtime/resources.ts';
-import type { Served } from './check.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import type { Existing } from '../apply/desired.ts';
+import type { Ownership } from '../apply/ownership.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
+import type { Key } from '../kubernetes/key.ts';
+import { HTTP_ROUTES, SERVICE_MONITORS } from '../kubernetes/resources.ts';
+import type { Served } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
-import { ADAPTER_LABEL } from './labels.ts';
-import type { PodHealth } from './pod-health.ts';
+import { ADAPTER_LABEL } from './config/labels.ts';
+import type { PodHealth } from './health/pod-health.ts';
 
 /** A McpAdapter and what there is of it. */
 export interface Observed {
@@ -19,7 +19,7 @@ export interface Observed {
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly PodHealth[];
   /** Whether all pods that may answer have been asked since they are there. */
-  readonly isHeard: boolean;
+  readonly isHealthKnown: boolean;
   /** `spec.storage.existingClaim`, where there is one. */
   readonly foreignClaim: KubernetesObject | undefined;
   readonly serves: Served & { readonly serviceMonitors: boolean };
@@ -32,7 +32,7 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
   const { namespace, name } = key;
   const pods = cluster.pods.byLabel(ADAPTER_LABEL, namespace, name);
   const claimName = textAt(resource, 'spec', 'storage', 'existingClaim');
-  const { health, isComplete } = cluster.hearing.hear(key, pods);
+  const { health, isComplete } = cluster.podHealth.get(key, pods);
   const [foreignClaim, httpRoutes, serviceMonitors] = await Promise.all([
     claimName === undefined ? undefined : cluster.claims.get({ namespace, name: claimName }, signal),
     cluster.serves(HTTP_ROUTES, signal),
@@ -47,7 +47,7 @@ export async function observe(key: Key, cluster: Cluster, signal: AbortSignal): 
     ownership: ownershipOf(resource),
     pods,
     health,
-    isHeard: isComplete,
+    isHealthKnown: isComplete,
     foreignClaim,
     serves: { httpRoutes, serviceMonitors },
   };
@@ -59,12 +59,4 @@ function ownershipOf({ apiVersion, kind, metadata }: KubernetesObject): Ownershi
     owners: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }],
     labels: { 'app.kubernetes.io/managed-by': 'mcp-operator', [ADAPTER_LABEL]: name },
   };
-}
-
-export const familyOf = ({ key, ownership, existing }: Observed): Family => ({ key, ownership, existing });
-
-/** Its own object of this kind and name, as the caches show it. */
-export function ownChild(observed: Observed, resource: Resource, name: string): KubernetesObject | undefined {
-  const found = observed.existing.find((one) => one.resource === resource && one.object.metadata.name === name);
-  return found !== undefined && standing(found.object, observed.ownership) === 'ours' ? found.object : undefined;
 }

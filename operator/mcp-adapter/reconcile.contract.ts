@@ -5,8 +5,8 @@ import { type RunningAdapter, startAdapter } from '../../e2e/support/adapter-pro
 import { type RunningFixture, startFixture } from '../../e2e/support/fixture-process.ts';
 import { listen } from '../../e2e/support/ports.ts';
 import { valueAt } from '../../lib/json/tree.ts';
-import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
-import { textAt } from '../runtime/raw.ts';
+import type { KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
 import {
   CONFIG_MAPS,
   DEPLOYMENTS,
@@ -18,9 +18,9 @@ import {
   SERVICE_ACCOUNTS,
   SERVICES,
   STORAGE_CLAIMS,
-} from '../runtime/resources.ts';
-import { type RealApi, startRealApi } from '../runtime/testing/real-api.ts';
-import { type Running, eventually, installCrds, resourceIn, startController } from './testing/harness.ts';
+} from '../kubernetes/resources.ts';
+import { type RealApi, startRealApi } from '../kubernetes/testing/real-api.ts';
+import { type Running, eventually, installCrds, resourceIn, startController } from './testing/test-controller.ts';
 
 let real: RealApi;
 let upstream: RunningFixture;

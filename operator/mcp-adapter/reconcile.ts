@@ -1,25 +1,28 @@
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import { Budget, RESOURCE_MS } from '../pods/budget.ts';
-import { RefusedError } from '../pods/refused-error.ts';
-import type { Subject } from '../pods/task.ts';
-import { newestPods, referencesRevision } from '../pods/revision.ts';
-import type { ApplyReport } from '../runtime/apply.ts';
-import { textAt } from '../runtime/raw.ts';
-import { type Key, type Result, done, earlier } from '../runtime/reconciler.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { contestsOf } from '../pods/contests.ts';
+import { Budget, RESOURCE_MS } from '../tasks/budget.ts';
+import { RefusedError } from '../tasks/refused-error.ts';
+import type { Subject } from '../tasks/task.ts';
+import { newestPods, referencesRevision } from '../health/revision.ts';
+import type { ApplyReport } from '../apply/desired.ts';
+import { messagesOf, ownObject } from '../apply/family-objects.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
+import type { Key } from '../kubernetes/key.ts';
+import { type Result, done, earlier } from '../controllers/reconciler.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { contestEvents } from '../pods/contest-events.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
-import { happenings } from './announce.ts';
-import type { Child } from './build.ts';
-import type { Checked } from './check.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
+import { conditionEvents } from './status/condition-events.ts';
+import type { Child } from './build/build.ts';
+import type { Checked } from './check/check.ts';
 import type { Cluster } from './cluster.ts';
-import type { EffectiveConfig } from './effective-config.ts';
-import { configMapName } from './labels.ts';
-import { type Observed, familyOf, observe, ownChild } from './observe.ts';
-import { nextLook } from './next-look.ts';
-import { type Verdict, problemsText, report } from './report.ts';
-import { situationOf } from './situation.ts';
+import type { EffectiveConfig } from './config/effective-config.ts';
+import { configMapName } from './config/labels.ts';
+import { type Observed, observe } from './observe.ts';
+import { requeueInterval } from './status/requeue-interval.ts';
+import { problemsText } from '../validation/problems-text.ts';
+import { type ApplyResult, report } from './status/report.ts';
+import { statusInputsOf } from './status-inputs.ts';
 import { BUILD, CHECK, type FoundService } from './tasks.ts';
 
 /** Brings what a McpAdapter consists of to what its spec says, and its status to what is so. */
@@ -28,26 +31,26 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   if (observed === undefined) return forget(key, cluster); // owner references collect the rest
 
   await retainClaim(observed, cluster, signal);
-  const { checked, children, config, warnings } = await considered(observed, cluster, signal);
+  const { checked, children, config, warnings } = await evaluate(observed, cluster, signal);
   const paused = isPaused(checked);
   const applied =
     children === undefined
       ? undefined
-      : await cluster.applier.apply(withGrownClaims(children, observed.existing), familyOf(observed), signal);
-  const verdict: Verdict = checked.ok
-    ? verdictOf(applied)
+      : await cluster.applier.apply(withGrownClaims(children, observed.existing), observed, signal);
+  const applyResult: ApplyResult = checked.ok
+    ? applyResultOf(applied)
     : { kind: 'refused', reason: checked.reason, message: problemsText(checked.problems) };
 
-  const situation = situationOf({ observed, checked, config, warnings, verdict, paused, applied }, cluster);
-  const status = report(situation);
+  const inputs = statusInputsOf({ observed, checked, config, warnings, applyResult, paused, applied }, cluster);
+  const status = report(inputs);
   const { changed, retryAfterMs } = await cluster.status.write(observed.resource, status, signal);
-  for (const happening of [...happenings(changed), ...contestsOf(applied)])
-    cluster.events.record(observed.resource, happening);
+  for (const event of [...conditionEvents(changed), ...contestEvents(applied)])
+    cluster.events.record(observed.resource, event);
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: earlier(retryAfterMs, nextLook(situation, status, applied)) };
+  return { requeueAfterMs: earlier(retryAfterMs, requeueInterval(inputs, status, applied)) };
 }
 
-interface Considered {
+interface Evaluated {
   readonly checked: Checked;
   /** What of the configuration is known; undefined when it is not valid. */
   readonly config?: EffectiveConfig;
@@ -57,14 +60,14 @@ interface Considered {
 }
 
 /** Check and build; a resource that cannot be worked on, or not in the time that one may take, is invalid. */
-async function considered(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<Considered> {
+async function evaluate(observed: Observed, cluster: Cluster, signal: AbortSignal): Promise<Evaluated> {
   const { uid, generation } = observed.resource.metadata;
   const subject = { id: `${uid} ${generation}`, path: 'spec', budget: new Budget(RESOURCE_MS), signal };
   try {
     const resource = withoutStatus(observed.resource);
     const served = { httpRoutes: observed.serves.httpRoutes, existingClaimModes: accessModes(observed) };
     const question = { resource, served, permissions: cluster.settings.permissions };
-    const answer = await cluster.computing.run(CHECK, question, subject);
+    const answer = await cluster.taskRunner.run(CHECK, question, subject);
     if (!answer.ok) return { checked: answer, warnings: [] };
     const adapter = observed.resource as unknown as McpAdapter;
     const known = { checked: { ok: true, adapter } as const, config: answer.config, warnings: answer.warnings };
@@ -97,8 +100,8 @@ async function retainClaim(observed: Observed, cluster: Cluster, signal: AbortSi
 
 function forget(key: Key, cluster: Cluster): Result {
   cluster.applier.forget(key);
-  cluster.greeter.forget(key);
-  cluster.hearing.forget(key);
+  cluster.handshakes.forget(key);
+  cluster.podHealth.forget(key);
   cluster.status.forget(key);
   return done;
 }
@@ -111,7 +114,7 @@ async function desired(
   subject: Subject,
   signal: AbortSignal,
 ): Promise<Child[]> {
-  const deployment = ownChild(observed, DEPLOYMENTS, observed.key.name);
+  const deployment = ownObject(observed, DEPLOYMENTS, observed.key.name);
   const context = {
     image: cluster.settings.image,
     podSecurity: cluster.settings.podSecurity,
@@ -119,12 +122,16 @@ async function desired(
     apiServer: cluster.settings.permissions.apiServer,
     referencesRevision: referencesRevision(deployment, newestPods(deployment, observed.pods), observed.health),
     existingClaimModes: accessModes(observed),
-    liveConfigMap: ownChild(observed, CONFIG_MAPS, configMapName(adapter)),
+    liveConfigMap: ownObject(observed, CONFIG_MAPS, configMapName(adapter)),
   };
   const resource = withoutStatus(adapter as unknown as KubernetesObject) as unknown as McpAdapter;
   const services: FoundService[] = [];
   for (;;) {
-    const { children, missing } = await cluster.computing.run(BUILD, { adapter: resource, context, services }, subject);
+    const { children, missing } = await cluster.taskRunner.run(
+      BUILD,
+      { adapter: resource, context, services },
+      subject,
+    );
     if (missing.length === 0) return children;
     for (const key of missing) {
       const service = await cluster.services.get(key, signal);
@@ -138,16 +145,14 @@ function accessModes({ foreignClaim }: Observed): readonly string[] | undefined 
   return spec?.accessModes;
 }
 
-function verdictOf(applied: ApplyReport | undefined): Verdict {
-  const messages = (outcome: string): string[] =>
-    (applied?.objects ?? []).flatMap((one) => (one.outcome === outcome ? [one.message ?? one.name] : []));
-  const conflicts = messages('conflict');
-  if (conflicts.length > 0) {
+function applyResultOf(applied: ApplyReport | undefined): ApplyResult {
+  const conflict = messagesOf(applied, 'conflict');
+  if (conflict !== undefined) {
     const advice = 'Rename this resource, or delete the other object';
-    return { kind: 'refused', reason: 'NameConflict', message: `${conflicts.join('; ')}. ${advice}` };
+    return { kind: 'refused', reason: 'NameConflict', message: `${conflict}. ${advice}` };
   }
-  const refused = messages('refused');
-  if (refused.length > 0) return { kind: 'refused', reason: 'Refused', message: refused.join('; ') };
-  const waiting = messages('waiting');
-  return waiting.length > 0 ? { kind: 'waiting', message: waiting.join('; ') } : { kind: 'applied' };
+  const refused = messagesOf(applied, 'refused');
+  if (refused !== undefined) return { kind: 'refused', reason: 'Refused', message: refused };
+  const waiting = messagesOf(applied, 'waiting');
+  return waiting === undefined ? { kind: 'applied' } : { kind: 'waiting', message: waiting };
 }

@@ -1,23 +1,23 @@
 /** What is decided from a McpAdapter alone, as tasks for any thread. */
 import type { Problem } from '../../crds/config/load/problem.ts';
 import type { McpAdapter } from '../../crds/v1alpha1/mcp-adapter.ts';
-import type { Permissions } from '../pods/permissions.ts';
-import type { Task } from '../pods/task.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { type Child, build } from './build.ts';
-import type { BuildContext } from './build-context.ts';
-import { type RefusalReason, type Served, check } from './check.ts';
-import { type EffectiveConfig, effectiveConfig } from './effective-config.ts';
-import { warningsOf } from './warnings.ts';
+import type { Permissions } from '../validation/permissions.ts';
+import type { Task } from '../tasks/task.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
+import { type Child, build } from './build/build.ts';
+import type { BuildContext } from './build/build-context.ts';
+import { type RefusalReason, type Served, check } from './check/check.ts';
+import { type EffectiveConfig, effectiveConfig } from './config/effective-config.ts';
+import { warningsOf } from './check/warnings.ts';
 
-export interface CheckQuestion {
+export interface CheckInput {
   readonly resource: KubernetesObject;
   readonly served: Served;
   readonly permissions: Permissions;
 }
 
-export type CheckAnswer =
+export type CheckOutput =
   | {
       readonly ok: true;
       readonly config: EffectiveConfig;
@@ -26,7 +26,7 @@ export type CheckAnswer =
     }
   | { readonly ok: false; readonly reason: RefusalReason; readonly problems: readonly Problem[] };
 
-export const CHECK: Task<CheckQuestion, CheckAnswer> = {
+export const CHECK: Task<CheckInput, CheckOutput> = {
   name: 'check-adapter',
   run({ resource, served, permissions }, budget) {
     const checked = check(resource, served, permissions, budget);
@@ -38,7 +38,7 @@ export const CHECK: Task<CheckQuestion, CheckAnswer> = {
   },
 };
 
-export interface BuildQuestion {
+export interface BuildInput {
   readonly adapter: McpAdapter;
   readonly context: Omit<BuildContext, 'services' | 'unreadable' | 'budget'>;
   /** Services that were looked up. */
@@ -51,27 +51,26 @@ export interface FoundService {
   readonly isUnreadable: boolean;
 }
 
-export interface BuildAnswer {
+export interface BuildOutput {
   readonly children: Child[];
   /** Services that have to be looked up first; without them the children are not what is wanted. */
   readonly missing: Key[];
 }
 
-export const BUILD: Task<BuildQuestion, BuildAnswer> = {
+export const BUILD: Task<BuildInput, BuildOutput> = {
   name: 'build-adapter',
   run({ adapter, context, services }, budget) {
-    const textOf = (namespace: string, name: string): string => `${namespace}/${name}`;
-    const found = new Map(services.map((one) => [textOf(one.key.namespace, one.key.name), one]));
+    const found = new Map(services.map((one) => [keyText(one.key), one]));
     const missing = new Map<string, Key>();
     const children = build(adapter, {
       ...context,
       budget,
       services(namespace, name) {
-        const text = textOf(namespace, name);
+        const text = keyText({ namespace, name });
         if (!found.has(text)) missing.set(text, { namespace, name });
         return found.get(text)?.service;
       },
-      unreadable: (namespace, name) => found.get(textOf(namespace, name))?.isUnreadable === true,
+      unreadable: (namespace, name) => found.get(keyText({ namespace, name }))?.isUnreadable === true,
     });
     return missing.size === 0 ? { children, missing: [] } : { children: [], missing: [...missing.values()] };
   },

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { BLOCKED_CIDRS } from '../../lib/net/blocked-addresses.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 import { egressRules, unknownConnections, widePorts } from './egress.ts';
 
 const service = (namespace: string, name: string, spec: object): KubernetesObject => ({

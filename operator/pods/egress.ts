@@ -3,9 +3,9 @@ import { isIP } from 'node:net';
 import { BLOCKED_CIDRS, blockedReason, isLoopbackAddress } from '../../lib/net/blocked-addresses.ts';
 import { GROUP } from '../../crds/v1alpha1/api.ts';
 import { valueAt } from '../../lib/json/tree.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { listAt, textAt } from '../runtime/raw.ts';
-import type { Connection, Target } from './connections.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { isObject, listAt, textAt } from '../kubernetes/unstructured.ts';
+import type { Connection, Target } from '../validation/connections.ts';
 import type { PodSecurity } from './hardening.ts';
 import { type Place, serviceOf } from './service-names.ts';
 
@@ -174,5 +174,4 @@ const wholeNamespace = (namespace: string) => ({
 
 const specOf = (service: KubernetesObject) => asRecord(service['spec']);
 
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>) : {};
+const asRecord = (value: unknown): Readonly<Record<string, unknown>> => (isObject(value) ? value : {});

@@ -1,5 +1,5 @@
-import type { ExactField } from '../runtime/exact-fields.ts';
-import { CONFIG_MAPS, DEPLOYMENTS, INGRESSES, SERVICES } from '../runtime/resources.ts';
+import type { ExactField } from '../apply/exact-fields.ts';
+import { CONFIG_MAPS, DEPLOYMENTS, INGRESSES, SERVICES } from '../kubernetes/resources.ts';
 
 /** What nobody adds to with good reason: it would change who is reached, how pods are replaced, or what goes when. */
 export const EXACT_FIELDS: readonly ExactField[] = [

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { STORAGE_CLAIMS } from '../runtime/resources.ts';
+import { STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 import { bytesOf, withGrownClaims } from './grown-claims.ts';
 
 test.each([

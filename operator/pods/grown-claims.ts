@@ -1,6 +1,6 @@
 import { valueAt } from '../../lib/json/tree.ts';
-import type { Desired, Existing } from '../runtime/apply.ts';
-import { STORAGE_CLAIMS } from '../runtime/resources.ts';
+import type { Desired, Existing } from '../apply/desired.ts';
+import { STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 
 const SIZE = ['spec', 'resources', 'requests', 'storage'] as const;
 

@@ -1,5 +1,5 @@
 import { valueAt } from '../../lib/json/tree.ts';
-import { listAt, textAt } from '../runtime/raw.ts';
+import { listAt, textAt } from '../kubernetes/unstructured.ts';
 import { bytesOf } from './grown-claims.ts';
 
 /** Beside old objects, a program needs memory for buffers, connections, code and threads, and for new objects. */

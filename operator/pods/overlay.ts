@@ -1,5 +1,7 @@
 /** How `spec.podOverlay` is laid over the pod template: like a strategic merge, for fields that we need not know. */
 
+import { isObject } from '../kubernetes/unstructured.ts';
+
 /** Lists whose entries are told apart by a field. Source: patchMergeKey in the Kubernetes API. */
 const KEYS: Readonly<Record<string, string>> = {
   containers: 'name',
@@ -29,8 +31,8 @@ type Tree = Readonly<Record<string, unknown>>;
  * other lists of objects append, and lists of texts or numbers replace.
  */
 export function overlay(base: unknown, patch: unknown): unknown {
-  if (!isTree(patch)) return patch;
-  return mergeMaps(isTree(base) ? base : {}, patch);
+  if (!isObject(patch)) return patch;
+  return mergeMaps(isObject(base) ? base : {}, patch);
 }
 
 function mergeMaps(base: Tree, patch: Tree): Tree {
@@ -46,11 +48,11 @@ function mergeMaps(base: Tree, patch: Tree): Tree {
 function mergeLists(field: string, base: unknown, patch: readonly unknown[]): unknown[] {
   const result: unknown[] = Array.isArray(base) ? [...base] : [];
   const key = KEYS[field];
-  if (key === undefined) return patch.some(isTree) ? [...result, ...patch] : [...patch];
+  if (key === undefined) return patch.some(isObject) ? [...result, ...patch] : [...patch];
   for (const entry of patch) {
-    const id = isTree(entry) ? entry[key] : undefined;
-    const index = id === undefined ? -1 : result.findIndex((known) => isTree(known) && known[key] === id);
-    if (isTree(entry) && entry['$patch'] === 'delete') {
+    const id = isObject(entry) ? entry[key] : undefined;
+    const index = id === undefined ? -1 : result.findIndex((known) => isObject(known) && known[key] === id);
+    if (isObject(entry) && entry['$patch'] === 'delete') {
       if (index >= 0) result.splice(index, 1);
     } else if (index < 0) result.push(overlay({}, entry));
     else result[index] = mergeEntry(field, result[index], entry);
@@ -60,7 +62,7 @@ function mergeLists(field: string, base: unknown, patch: readonly unknown[]): un
 
 /** A volume has one source: with another one, nothing of the old one stays. */
 function mergeEntry(field: string, base: unknown, entry: unknown): unknown {
-  if (field !== 'volumes' || !isTree(base) || !isTree(entry)) return overlay(base, entry);
+  if (field !== 'volumes' || !isObject(base) || !isObject(entry)) return overlay(base, entry);
   return mergeMaps(Object.fromEntries(Object.entries(base).filter(([key]) => key in entry)), entry);
 }
 
@@ -71,5 +73,3 @@ const displaced = (key: string, patch: Tree): boolean =>
       !Object.hasOwn(patch, key) &&
       Object.entries(patch).some(([other, value]) => group.has(other) && value !== null),
   );
-
-const isTree = (value: unknown): value is Tree => typeof value === 'object' && value !== null && !Array.isArray(value);

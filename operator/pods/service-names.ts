@@ -1,6 +1,6 @@
 /** Which Service of the cluster a host name means. */
 import { valueAt } from '../../lib/json/tree.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
 
 /** RFC 1123. What is none names nothing in a cluster. */
 const LABEL = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?$/;
@@ -32,10 +32,10 @@ export function serviceOf(
   const [first = '', second = ''] = labels;
   const svc = labels.indexOf('svc');
   if (!labels.every((label) => LABEL.test(label))) return { place: undefined, service: undefined, certain: false };
-  if (labels.length === 1) return { ...looked({ namespace, name: first }, services), certain: true };
+  if (labels.length === 1) return { ...read({ namespace, name: first }, services), certain: true };
   if (svc >= 2) {
     const place = { namespace: labels[svc - 1] ?? '', name: labels[svc - 2] ?? '' };
-    return { ...looked(place, services), certain: /\.svc(\.cluster\.local)?$/.test(host) };
+    return { ...read(place, services), certain: /\.svc(\.cluster\.local)?$/.test(host) };
   }
   const last = { namespace: labels.at(-1) ?? '', name: labels.at(-2) ?? '' };
   const service = labels.length === 2 ? services(last.namespace, last.name) : undefined;
@@ -47,7 +47,7 @@ export function serviceOf(
   return { place: labels.length === 2 ? last : undefined, service: undefined, certain: false };
 }
 
-const looked = (place: Place, services: (namespace: string, name: string) => KubernetesObject | undefined) => ({
+const read = (place: Place, services: (namespace: string, name: string) => KubernetesObject | undefined) => ({
   place,
   service: services(place.namespace, place.name),
 });

@@ -33,11 +33,11 @@ test('T5: a container that is alone in its pod is told so, whatever users say of
     ],
   };
   const env = [{ name: 'A', value: '1' }];
-  const told = { name: 'adapter', env: [...env, { name: BLOCK_LOOPBACK, value: 'true' }] };
-  expect(withConnectRules({ containers: [alone] }, 'adapter', undefined)).toEqual({ containers: [told] });
+  const withRule = { name: 'adapter', env: [...env, { name: BLOCK_LOOPBACK, value: 'true' }] };
+  expect(withConnectRules({ containers: [alone] }, 'adapter', undefined)).toEqual({ containers: [withRule] });
   const init = { name: 'init' };
   expect(withConnectRules({ containers: [alone], initContainers: [init] }, 'adapter', undefined)).toEqual({
-    containers: [told],
+    containers: [withRule],
     initContainers: [init],
   });
   const side = { name: 'side', restartPolicy: 'Always' };
@@ -52,9 +52,9 @@ test('T5: a container that is alone in its pod is told so, whatever users say of
 test('O17 T5: a container is told what the API server is called, unless it may connect to it', () => {
   const users = [{ name: BLOCK_API_SERVER, value: '' }];
   const spec = { containers: [{ name: 'adapter', env: users }, { name: 'side' }] };
-  const told = [{ name: BLOCK_API_SERVER, value: 'kubernetes.default.svc,10.96.0.1' }];
+  const withRule = [{ name: BLOCK_API_SERVER, value: 'kubernetes.default.svc,10.96.0.1' }];
   expect(withConnectRules(spec, 'adapter', ['10.96.0.1'])).toEqual({
-    containers: [{ name: 'adapter', env: told }, { name: 'side' }],
+    containers: [{ name: 'adapter', env: withRule }, { name: 'side' }],
   });
   expect(withConnectRules(spec, 'adapter', undefined)).toEqual({
     containers: [{ name: 'adapter', env: [] }, { name: 'side' }],

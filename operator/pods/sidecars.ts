@@ -39,7 +39,7 @@ export function withConnectRules(spec: PodSpec, ours: string, apiServer: readonl
     initContainers?: readonly Container[];
   };
   const isAlone = containers?.length === 1 && !initContainers?.some(({ restartPolicy }) => restartPolicy === 'Always');
-  const told = (container: Container): Container => {
+  const withRules = (container: Container): Container => {
     if (container.name !== ours) return container;
     const others = (container.env ?? []).filter(({ name }) => name !== BLOCK_LOOPBACK && name !== BLOCK_API_SERVER);
     const env = [
@@ -51,5 +51,5 @@ export function withConnectRules(spec: PodSpec, ours: string, apiServer: readonl
     ];
     return container.env === undefined && env.length === 0 ? container : { ...container, env };
   };
-  return containers === undefined ? spec : { ...spec, containers: containers.map(told) };
+  return containers === undefined ? spec : { ...spec, containers: containers.map(withRules) };
 }

@@ -1,14 +1,14 @@
-import type { PodHearing } from '../pods/hear-pods.ts';
-import type { Permissions } from '../pods/permissions.ts';
-import type { Applier } from '../runtime/apply.ts';
-import type { EventRecorder } from '../runtime/events.ts';
-import type { Resource } from '../runtime/kubernetes.ts';
-import type { Lookup } from '../runtime/lookup.ts';
-import type { Cache } from '../runtime/reconciler.ts';
-import type { StatusWriter } from '../runtime/status.ts';
-import type { BuildContext } from './build-context.ts';
-import type { ScraperHealth } from './health.ts';
-import type { PrepareAll } from './prepare.ts';
+import type { PodHealthCache } from '../health/pod-health-cache.ts';
+import type { Permissions } from '../validation/permissions.ts';
+import type { Applier } from '../apply/applier.ts';
+import type { EventRecorder } from '../status/events.ts';
+import type { Resource } from '../kubernetes/kubernetes.ts';
+import type { TtlCache } from '../cache/ttl-cache.ts';
+import type { Cache } from '../cache/watched-cache.ts';
+import type { StatusWriter } from '../status/status-writer.ts';
+import type { BuildContext } from './build/build-context.ts';
+import type { ScraperHealth } from './status/health.ts';
+import type { PrepareAll } from './group/prepare.ts';
 
 /** Everything outside that a reconcile of a group reads and writes. */
 export interface Cluster {
@@ -18,11 +18,11 @@ export interface Cluster {
   /** Objects that the operator made, by kind, indexed by the label of their group. */
   readonly children: readonly { readonly resource: Resource; readonly cache: Cache }[];
   /** Services that URLs name; nothing where they cannot be read. */
-  readonly services: Pick<Lookup, 'get' | 'unreadable'>;
+  readonly services: Pick<TtlCache, 'get' | 'unreadable'>;
   readonly applier: Applier;
   readonly status: StatusWriter;
   readonly events: Pick<EventRecorder, 'record'>;
-  readonly hearing: PodHearing<ScraperHealth>;
+  readonly podHealth: PodHealthCache<ScraperHealth>;
   readonly now: () => Date;
   readonly prepare: PrepareAll;
   readonly settings: Pick<BuildContext, 'image' | 'podSecurity'> & {

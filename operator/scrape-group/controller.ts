@@ -1,21 +1,21 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import { type ControllerParts, FIELD_MANAGER } from '../controller-parts.ts';
-import { PodClient } from '../pods/ask-pods.ts';
+import { type ControllerDeps, FIELD_MANAGER } from '../controller-deps.ts';
+import { PodClient } from '../health/pod-client.ts';
 import { EXACT_FIELDS } from '../pods/exact-fields.ts';
-import { PodHearing } from '../pods/hear-pods.ts';
-import { Applier } from '../runtime/apply.ts';
-import { Controller } from '../runtime/controller.ts';
-import { Inquiries } from '../runtime/inquiries.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { Lookup } from '../runtime/lookup.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { API_SCRAPE_SOURCES, SERVICES } from '../runtime/resources.ts';
-import { StatusWriter } from '../runtime/status.ts';
+import { PodHealthCache } from '../health/pod-health-cache.ts';
+import { Applier } from '../apply/applier.ts';
+import { Controller } from '../controllers/controller.ts';
+import { ProbePool } from '../controllers/probe-pool.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { TtlCache } from '../cache/ttl-cache.ts';
+import type { Key } from '../kubernetes/key.ts';
+import { API_SCRAPE_SOURCES, SERVICES } from '../kubernetes/resources.ts';
+import { StatusWriter } from '../status/status-writer.ts';
 import type { Cluster } from './cluster.ts';
-import { groupNameOf } from './group.ts';
-import { SCRAPER_HEALTH } from './health.ts';
-import { GROUP_LABEL } from './names.ts';
-import { rememberingPrepare } from './prepare.ts';
+import { groupNameOf } from './group/group.ts';
+import { SCRAPER_HEALTH } from './status/health.ts';
+import { GROUP_LABEL } from './group/names.ts';
+import { rememberingPrepare } from './group/prepare.ts';
 import { reconcile } from './reconcile.ts';
 
 const SERVICES_KEPT_MS = 60_000;
@@ -24,28 +24,28 @@ const SERVICES_KEPT_MS = 60_000;
  * The controller of groups of ApiScrapeSources, not started; its keys are namespace and name of a group. Disposing it
  * closes its connections; stop it before.
  */
-export function scrapeGroupController(parts: ControllerParts): { readonly controller: Controller } & AsyncDisposable {
-  const { api, caches, events, log, hooks, options, computing } = parts;
+export function scrapeGroupController(deps: ControllerDeps): { readonly controller: Controller } & AsyncDisposable {
+  const { api, caches, events, log, hooks, options, taskRunner } = deps;
   const { sources, scraperPods, children } = caches;
   const client = new PodClient(SCRAPER_HEALTH);
-  const inquiries = new Inquiries({ onError: (error) => log.warn({ err: error }, 'a scraper could not be asked') });
+  const probePool = new ProbePool({ onError: (error) => log.warn({ err: error }, 'a scraper could not be asked') });
   const status = new StatusWriter({ api, resource: API_SCRAPE_SOURCES, fieldManager: FIELD_MANAGER });
   const cluster: Cluster = {
     sources,
     pods: scraperPods,
     children,
-    services: new Lookup({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
+    services: new TtlCache({ api, resource: SERVICES, keepMs: SERVICES_KEPT_MS }),
     applier: new Applier({ api, fieldManager: FIELD_MANAGER, exact: EXACT_FIELDS }),
     status,
     events,
-    hearing: new PodHearing({
+    podHealth: new PodHealthCache({
       client,
       source: SCRAPER_HEALTH,
-      inquiries,
+      probePool,
       onNews: (key) => controller.enqueue(key),
     }),
     now: () => new Date(),
-    prepare: rememberingPrepare(options.permissions, computing),
+    prepare: rememberingPrepare(options.permissions, taskRunner),
     settings: options,
   };
   const controller = new Controller({
@@ -67,7 +67,7 @@ export function scrapeGroupController(parts: ControllerParts): { readonly contro
     controller,
     async [Symbol.asyncDispose]() {
       unsubscribe();
-      await inquiries.close();
+      await probePool.close();
       await client.close();
     },
   };

@@ -1,16 +1,17 @@
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
-import type { Existing } from '../runtime/apply.ts';
-import type { KubernetesObject, Resource } from '../runtime/kubernetes.ts';
-import { type Ownership, standing } from '../runtime/ownership.ts';
-import { textAt } from '../runtime/raw.ts';
-import type { Key } from '../runtime/reconciler.ts';
-import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../runtime/resources.ts';
+import type { Existing } from '../apply/desired.ts';
+import { ownObject } from '../apply/family-objects.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import type { Ownership } from '../apply/ownership.ts';
+import { textAt } from '../kubernetes/unstructured.ts';
+import type { Key } from '../kubernetes/key.ts';
+import { API_SCRAPE_SOURCES, CONFIG_MAPS, DEPLOYMENTS, STORAGE_CLAIMS } from '../kubernetes/resources.ts';
 import type { Cluster } from './cluster.ts';
-import { groupNameOf } from './group.ts';
-import type { ScraperHealth } from './health.ts';
-import { GROUP_LABEL, SHARD_LABEL, configMapName, shardName } from './names.ts';
-import { ownerReferences } from './owners.ts';
-import { type Running, runningFrom } from './running.ts';
+import { groupNameOf } from './group/group.ts';
+import type { ScraperHealth } from './status/health.ts';
+import { GROUP_LABEL, SHARD_LABEL, configMapName, shardName } from './group/names.ts';
+import { ownerReferences } from './group/owners.ts';
+import { type Running, runningFrom } from './group/running.ts';
 
 /** A group and what there is of it. */
 export interface Observed {
@@ -22,7 +23,7 @@ export interface Observed {
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly ScraperHealth[];
   /** Whether all pods that may answer have been asked since they are there. */
-  readonly isHeard: boolean;
+  readonly isHealthKnown: boolean;
   /** Number of shards that exist. */
   readonly shards: number;
   /** What the pods run now; read when it is asked for. */
@@ -52,12 +53,12 @@ export function observe(key: Key, cluster: Cluster): Observed {
       .map(({ object }) => Number(object.metadata.labels?.[SHARD_LABEL] ?? 0)),
   );
   const observed = { key, sources, existing, ownership, pods, shards };
-  const { health, isComplete } = cluster.hearing.hear(key, sources.length > 0 ? pods : []);
+  const { health, isComplete } = cluster.podHealth.get(key, sources.length > 0 ? pods : []);
   let running: { readonly found: Running | undefined } | undefined;
   return {
     ...observed,
     health,
-    isHeard: isComplete,
+    isHealthKnown: isComplete,
     running: () => (running ??= { found: runningFrom(liveShards(observed)) }).found,
   };
 }
@@ -66,19 +67,9 @@ type Family = Pick<Observed, 'key' | 'existing' | 'ownership' | 'shards'>;
 
 const liveShards = (family: Family) =>
   Array.from({ length: family.shards }, (_, index) => ({
-    configMap: ownChild(family, CONFIG_MAPS, configMapName(family.key.name, index + 1)),
-    deployment: ownChild(family, DEPLOYMENTS, shardName(family.key.name, index + 1)),
+    configMap: ownObject(family, CONFIG_MAPS, configMapName(family.key.name, index + 1)),
+    deployment: ownObject(family, DEPLOYMENTS, shardName(family.key.name, index + 1)),
   }));
-
-/** The group's own object of this kind and name, as the caches show it. */
-export function ownChild(
-  { existing, ownership }: Pick<Observed, 'existing' | 'ownership'>,
-  resource: Resource,
-  name: string,
-): KubernetesObject | undefined {
-  const found = existing.find((one) => one.resource === resource && one.object.metadata.name === name);
-  return found !== undefined && standing(found.object, ownership) === 'ours' ? found.object : undefined;
-}
 
 /** Pods of one shard. */
 export const podsOf = ({ pods }: Pick<Observed, 'pods'>, shard: number): readonly KubernetesObject[] =>

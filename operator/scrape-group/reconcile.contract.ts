@@ -1,4 +1,4 @@
-import { DEFAULT_PERMISSIONS } from '../pods/permissions.ts';
+import { DEFAULT_PERMISSIONS } from '../validation/permissions.ts';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { randomUUID } from 'node:crypto';
@@ -8,10 +8,10 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vit
 import { valueAt } from '../../lib/json/tree.ts';
 import type { ApiScrapeSource } from '../../crds/v1alpha1/api-scrape-source.ts';
 import { createCaches } from '../caches.ts';
-import type { Controller } from '../runtime/controller.ts';
-import { EventRecorder } from '../runtime/events.ts';
-import type { KubernetesApi, KubernetesObject, Resource } from '../runtime/kubernetes.ts';
-import { namespacesOf } from '../runtime/namespaces.ts';
+import type { Controller } from '../controllers/controller.ts';
+import { EventRecorder } from '../status/events.ts';
+import type { KubernetesApi, KubernetesObject, Resource } from '../kubernetes/kubernetes.ts';
+import { namespacesOf } from '../cache/namespaces.ts';
 import {
   API_SCRAPE_SOURCES,
   CONFIG_MAPS,
@@ -24,12 +24,12 @@ import {
   SERVICE_ACCOUNTS,
   SERVICES,
   STORAGE_CLAIMS,
-} from '../runtime/resources.ts';
-import { noted, type RealApi, startRealApi, writesOf } from '../runtime/testing/real-api.ts';
-import { fileHash } from './config-map.ts';
-import { WorkerComputing } from '../worker-computing.ts';
+} from '../kubernetes/resources.ts';
+import { recordedApi, type RealApi, startRealApi, writesOf } from '../kubernetes/testing/real-api.ts';
+import { fileHash } from './build/config-map.ts';
+import { WorkerTaskRunner } from '../tasks/worker-task-runner.ts';
 import { scrapeGroupController } from './controller.ts';
-import { goldenGroups } from './golden-groups.ts';
+import { goldenGroups } from './testing/golden-groups.ts';
 import { first, source } from './testing/sources.ts';
 
 const CHILDREN = [CONFIG_MAPS, DEPLOYMENTS, SERVICES, SERVICE_ACCOUNTS, NETWORK_POLICIES, DISRUPTION_BUDGETS];
@@ -58,7 +58,7 @@ interface Operator extends AsyncDisposable {
 
 /** The controller with all that it has in the operator, for one namespace. */
 async function operator(): Promise<Operator> {
-  const { api, requests } = noted(real.api);
+  const { api, requests } = recordedApi(real.api);
   const onError = (): void => {};
   const namespaces = namespacesOf({ kind: 'list', names: [namespace] }, { api: real.api, onError });
   const caches = createCaches({ api: real.api, namespaces, onError, onWatch: () => {} });
@@ -71,8 +71,8 @@ async function operator(): Promise<Operator> {
     otlpEndpoint: undefined,
     permissions: DEFAULT_PERMISSIONS,
   } as const;
-  const computing = new WorkerComputing();
-  const made = scrapeGroupController({ api, caches, events, log, hooks, computing, options, version: 'test' });
+  const taskRunner = new WorkerTaskRunner();
+  const made = scrapeGroupController({ api, caches, events, log, hooks, taskRunner, options, version: 'test' });
   namespaces.start();
   caches.start();
   await caches.synced;
@@ -83,7 +83,7 @@ async function operator(): Promise<Operator> {
     async [Symbol.asyncDispose]() {
       await made.controller.stop();
       await made[Symbol.asyncDispose]();
-      await computing[Symbol.asyncDispose]();
+      await taskRunner[Symbol.asyncDispose]();
       await events.flush();
       await caches.stop();
       await namespaces.stop();

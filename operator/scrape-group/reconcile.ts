@@ -1,24 +1,26 @@
-import { contestsOf } from '../pods/contests.ts';
+import { contestEvents } from '../pods/contest-events.ts';
 import { withGrownClaims } from '../pods/grown-claims.ts';
-import { newestPods, referencesRevision } from '../pods/revision.ts';
-import type { Desired } from '../runtime/apply.ts';
-import type { KubernetesObject } from '../runtime/kubernetes.ts';
-import { type Key, type Result, done, earlier } from '../runtime/reconciler.ts';
-import { DEPLOYMENTS } from '../runtime/resources.ts';
-import { happenings } from './announce.ts';
-import { build } from './build.ts';
-import type { BuildContext } from './build-context.ts';
+import { newestPods, referencesRevision } from '../health/revision.ts';
+import type { Desired } from '../apply/desired.ts';
+import { ownObject } from '../apply/family-objects.ts';
+import type { KubernetesObject } from '../kubernetes/kubernetes.ts';
+import { type Key, keyText } from '../kubernetes/key.ts';
+import { type Result, done, earlier } from '../controllers/reconciler.ts';
+import { DEPLOYMENTS } from '../kubernetes/resources.ts';
+import { conditionEvents } from './status/condition-events.ts';
+import { build } from './build/build.ts';
+import type { BuildContext } from './build/build-context.ts';
 import type { Cluster } from './cluster.ts';
-import { type Group, groupOf } from './group.ts';
-import { shardName } from './names.ts';
-import { nextLook } from './next-look.ts';
-import { type Observed, observe, ownChild, podsOf } from './observe.ts';
-import { type ShardPlan, plan } from './plan.ts';
-import { type Situation, report } from './report.ts';
-import { situationsOf } from './situation.ts';
+import { type Group, groupOf } from './group/group.ts';
+import { shardName } from './group/names.ts';
+import { requeueInterval } from './status/requeue-interval.ts';
+import { type Observed, observe, podsOf } from './observe.ts';
+import { type ShardPlan, plan } from './build/plan.ts';
+import { type StatusInputs, report } from './status/report.ts';
+import { statusInputsOf } from './status-inputs.ts';
 
 /** Statuses that are written at a time. */
-const TELLERS = 8;
+const STATUS_WRITERS = 8;
 
 /**
  * Brings what a group of ApiScrapeSources consists of to what they say together, and the status of each to what is so.
@@ -37,29 +39,27 @@ export async function reconcile(key: Key, cluster: Cluster, signal: AbortSignal)
   const applied = mayApply(group)
     ? await cluster.applier.apply(
         withGrownClaims(await desired(plans, observed, cluster, signal), observed.existing),
-        familyOf(observed),
+        observed,
         signal,
       )
     : undefined;
 
-  const situations = situationsOf({ observed, group, plans, applied, now: cluster.now() }, cluster);
-  const queue = situations.values();
+  const allInputs = statusInputsOf({ observed, group, plans, applied, now: cluster.now() }, cluster);
+  const queue = allInputs.values();
   let retryAfterMs: number | undefined;
-  const teller = async (): Promise<void> => {
-    for (const situation of queue) retryAfterMs = earlier(await tell(situation, cluster, signal), retryAfterMs);
+  const writer = async (): Promise<void> => {
+    for (const inputs of queue) retryAfterMs = earlier(await writeStatus(inputs, cluster, signal), retryAfterMs);
   };
-  await Promise.all(Array.from({ length: TELLERS }, teller));
+  await Promise.all(Array.from({ length: STATUS_WRITERS }, writer));
   const [first] = observed.sources;
-  for (const contest of contestsOf(applied)) cluster.events.record(first as unknown as KubernetesObject, contest);
+  for (const contest of contestEvents(applied)) cluster.events.record(first as unknown as KubernetesObject, contest);
   if (applied?.failure !== undefined) throw applied.failure;
-  return { requeueAfterMs: earlier(retryAfterMs, nextLook(situations, observed.pods, applied, cluster.now())) };
+  return { requeueAfterMs: earlier(retryAfterMs, requeueInterval(allInputs, observed.pods, applied, cluster.now())) };
 }
 
 /** With nothing to run, or somebody's wish that nothing changes, the pods stay as they are. */
 const mayApply = ({ members, pausedBy, frozenBy }: Group): boolean =>
   members.length > 0 && pausedBy.length === 0 && frozenBy.length === 0;
-
-const familyOf = ({ key, ownership, existing }: Observed) => ({ key, ownership, existing });
 
 /**
  * The last source of the group has gone. Where it was deleted, the garbage collector takes the objects away; where it
@@ -69,7 +69,7 @@ async function leave(observed: Observed, cluster: Cluster, signal: AbortSignal):
   const { key, existing } = observed;
   const alive = new Set(cluster.sources.list(key.namespace).map(({ metadata }) => metadata.uid));
   const left = existing.filter(({ object }) => object.metadata.ownerReferences?.some(({ uid }) => alive.has(uid)));
-  if (left.length > 0) await cluster.applier.apply([], { ...familyOf(observed), existing: left }, signal);
+  if (left.length > 0) await cluster.applier.apply([], { ...observed, existing: left }, signal);
   cluster.applier.forget(key);
   return done;
 }
@@ -97,7 +97,7 @@ async function desired(
   for (;;) {
     const missing = new Map<string, Key>();
     const services = (namespace: string, name: string): KubernetesObject | undefined => {
-      const text = `${namespace}/${name}`;
+      const text = keyText({ namespace, name });
       if (!found.has(text)) missing.set(text, { namespace, name });
       return found.get(text);
     };
@@ -108,15 +108,15 @@ async function desired(
 }
 
 function revisionOf(observed: Observed, shard: number): string | undefined {
-  const deployment = ownChild(observed, DEPLOYMENTS, shardName(observed.key.name, shard));
+  const deployment = ownObject(observed, DEPLOYMENTS, shardName(observed.key.name, shard));
   return referencesRevision(deployment, newestPods(deployment, podsOf(observed, shard)), observed.health);
 }
 
 /** @returns when to try again, where somebody else writes this status too */
-async function tell(situation: Situation, cluster: Cluster, signal: AbortSignal): Promise<number | undefined> {
-  const object = situation.source as unknown as KubernetesObject;
-  const { changed, retryAfterMs } = await cluster.status.write(object, report(situation), signal);
-  const before = situation.source.status?.conditions ?? [];
-  for (const happening of happenings(before, changed)) cluster.events.record(object, happening);
+async function writeStatus(inputs: StatusInputs, cluster: Cluster, signal: AbortSignal): Promise<number | undefined> {
+  const object = inputs.source as unknown as KubernetesObject;
+  const { changed, retryAfterMs } = await cluster.status.write(object, report(inputs), signal);
+  const before = inputs.source.status?.conditions ?? [];
+  for (const event of conditionEvents(before, changed)) cluster.events.record(object, event);
   return retryAfterMs;
 }

@@ -1,6 +1,6 @@
 /** Pure: what a status must never say, whatever happens around it. */
-import { rolloutOf } from '../../../operator/pods/rollout.ts';
-import type { KubernetesObject } from '../../../operator/runtime/kubernetes.ts';
+import { rolloutOf } from '../../../operator/health/rollout.ts';
+import type { KubernetesObject } from '../../../operator/kubernetes/kubernetes.ts';
 import type { McpAdapterStatus } from '../../../crds/v1alpha1/mcp-adapter.ts';
 
 /** An object of a watch. Those of one history stand in the order in which they came, by kind. */

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Cluster } from '../../cluster/cluster.ts';
-import { ApiClient } from '../../../operator/runtime/api-client.ts';
-import { kubeconfigCredentials } from '../../../operator/runtime/kubeconfig-credentials.ts';
-import { ApiError, type KubernetesObject, type Resource } from '../../../operator/runtime/kubernetes.ts';
-import { DEPLOYMENTS, MCP_ADAPTERS } from '../../../operator/runtime/resources.ts';
+import { ApiClient } from '../../../operator/kubernetes/api-client.ts';
+import { kubeconfigCredentials } from '../../../operator/kubernetes/kubeconfig-credentials.ts';
+import { ApiError, type KubernetesObject, type Resource } from '../../../operator/kubernetes/kubernetes.ts';
+import { DEPLOYMENTS, MCP_ADAPTERS } from '../../../operator/kubernetes/resources.ts';
 import { type Gap, impossibleStatuses, type Version } from './impossible.ts';
 
 const AGAIN_MS = 50;

@@ -1,5 +1,5 @@
-import type { KubernetesApi, KubernetesObject, Resource } from '../../../operator/runtime/kubernetes.ts';
-import { API_SCRAPE_SOURCES, MCP_ADAPTERS, NAMESPACES } from '../../../operator/runtime/resources.ts';
+import type { KubernetesApi, KubernetesObject, Resource } from '../../../operator/kubernetes/kubernetes.ts';
+import { API_SCRAPE_SOURCES, MCP_ADAPTERS, NAMESPACES } from '../../../operator/kubernetes/resources.ts';
 
 /** How many resources there are; all numbers are multiples of `namespaces`. */
 export interface FleetSize {

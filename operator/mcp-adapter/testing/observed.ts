@@ -1,6 +1,6 @@
 /** Objects of a cluster as controllers and kubelets leave them, for tests. */
-import type { KubernetesObject } from '../../runtime/kubernetes.ts';
-import type { PodHealth } from '../pod-health.ts';
+import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
+import type { PodHealth } from '../health/pod-health.ts';
 
 export interface DeploymentState {
   readonly generation?: number;

@@ -1,5 +1,5 @@
 import { put, sample } from '../../../crds/config/testing/adapter-config.ts';
-import type { KubernetesObject } from '../../runtime/kubernetes.ts';
+import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
 
 /** A small valid McpAdapter as an API server would give it, with some values changed; undefined removes one. */
 export function sampleAdapter(values: Readonly<Record<string, unknown>> = {}): KubernetesObject {

@@ -1,5 +1,5 @@
 import { NODE_METRICS } from '../../../lib/metrics/node-metrics.ts';
-import { OPERATOR_METRICS } from '../../../operator/runtime/metric-catalog.ts';
+import { OPERATOR_METRICS } from '../../../operator/metrics/metric-catalog.ts';
 import type { Dashboard, Row } from './layout.ts';
 import { graph, number } from './panels.ts';
 import { processRow } from './process.ts';

@@ -1,0 +1,59 @@
+import { valueAt } from '../../../lib/json/tree.ts';
+import type { HealthSource } from '../../health/pod-client.ts';
+import { isObject, listAt, textAt } from '../../kubernetes/unstructured.ts';
+import { CONTAINER, PORT_NAME } from '../config/defaults.ts';
+
+/** What one pod says about itself in `/healthz`. */
+export interface PodHealth {
+  readonly pod: string;
+  readonly servers: readonly ServerHealth[];
+  readonly stateStore: { readonly healthy: boolean; readonly detail: string | undefined };
+  /** Whether an object that the pod refers to has changed since it started. */
+  readonly referencesChanged: boolean;
+  /** Codes of what is weak about it. */
+  readonly warnings: readonly string[];
+}
+
+export interface ServerHealth {
+  readonly id: string;
+  readonly mountPath: string | undefined;
+  readonly healthy: boolean;
+  /** Why not, as far as the pod tells those who have no token. */
+  readonly detail: string | undefined;
+}
+
+/** How adapters are asked. */
+export const ADAPTER_HEALTH: HealthSource<PodHealth> = {
+  container: CONTAINER,
+  port: PORT_NAME,
+  maxPods: 10,
+  maxBytes: 1024 * 1024,
+  parse: parseHealth,
+  news: (health) => health,
+};
+
+/** Undefined when this is no health object of an adapter. Members of other versions are ignored. */
+export function parseHealth(pod: string, body: unknown): PodHealth | undefined {
+  if (!isObject(body) || !Array.isArray(body['servers'])) return undefined;
+  const persistence = body['persistence'];
+  const unhealthy =
+    isObject(persistence) && typeof persistence['status'] === 'string' && persistence['status'] !== 'ok';
+  return {
+    pod,
+    servers: body['servers'].flatMap((server: unknown) => parseServer(server) ?? []),
+    stateStore: { healthy: !unhealthy, detail: textAt(persistence, 'detail') },
+    referencesChanged: valueAt(body, ['references', 'changed']) === true,
+    warnings: listAt(body, 'warnings').filter((warning) => typeof warning === 'string'),
+  };
+}
+
+function parseServer(server: unknown): ServerHealth | undefined {
+  const id = textAt(server, 'server_id');
+  if (id === undefined) return undefined;
+  return {
+    id,
+    mountPath: textAt(server, 'mount_path'),
+    healthy: textAt(server, 'status') === 'ok',
+    detail: textAt(server, 'ping', 'last_error'),
+  };
+}

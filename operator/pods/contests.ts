@@ -1,8 +1,0 @@
-import type { ApplyReport } from '../runtime/apply.ts';
-import type { Happening } from '../runtime/events.ts';
-
-/** One for each object that somebody else changes again and again. */
-export const contestsOf = (applied: ApplyReport | undefined): Happening[] =>
-  (applied?.objects ?? []).flatMap(({ contest }): Happening[] =>
-    contest === undefined ? [] : [{ type: 'Warning', reason: 'Contested', action: 'Repair', message: contest }],
-  );
