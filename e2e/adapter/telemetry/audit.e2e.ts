@@ -98,6 +98,7 @@ test('every call of a tool is a line, whichever way it came', async () => {
     audit: 'tool_call',
     time: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
     request_id: alone.headers.get('x-request-id'),
+    caller: 'token:default',
     principal: expect.stringMatching(/^[\w-]{16}$/),
     server: 'up',
     session: session.sessionId.slice(0, 8),
