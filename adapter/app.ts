@@ -299,7 +299,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     warnings: () => [...warnings.map(({ code }) => code), ...(state.status().clockDiffers ? ['clock_differs'] : [])],
     redact,
   });
-  const identity = openIdentity(config, {
+  const identity = await openIdentity(config, {
     rules,
     principal: (key) => {
       try {

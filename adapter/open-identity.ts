@@ -5,15 +5,12 @@ import type { OAuth } from '../crds/config/adapter-file/core.ts';
 import { effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import type { ConnectRules } from '../lib/net/guarded-connect.ts';
 import type { AdapterError } from './errors.ts';
-import type { ResourceDescription } from './http/resource-metadata-route.ts';
 import type { Identification } from './http/server.ts';
 import { type Authenticate, authenticator, noAuthentication } from './identity/authenticator.ts';
-import { BearerTokens } from './identity/bearer-tokens.ts';
 import { challenge } from './identity/challenge.ts';
-import { IssuerClient } from './identity/issuer-client.ts';
-import { IssuerKeys } from './identity/issuer-keys.ts';
 import { StaticTokens } from './identity/static-tokens.ts';
 import { metadataPath } from './mount/challenge.ts';
+import type { ResourceMetadata } from './upstream/protected-resource.ts';
 
 interface Server {
   readonly path: string;
@@ -34,45 +31,38 @@ export interface OpenedIdentity extends Identification {
   /** Whether a request comes from somebody who is known, whatever it is about. */
   knows(request: FastifyRequest): Promise<boolean>;
   /** The mount of a server as a protected resource; undefined without an authorization server of its own. */
-  describe(serverId: string): ResourceDescription | undefined;
+  describe(serverId: string): ResourceMetadata | undefined;
   /** Reads the keys of all issuers, so that the first token does not wait for them. Never fails. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
 
 /** Who may come in, as the configuration says. */
-export function openIdentity(config: AdapterConfig, options: IdentityOptions): OpenedIdentity {
+export async function openIdentity(config: AdapterConfig, options: IdentityOptions): Promise<OpenedIdentity> {
   const { auth, public_base_url: publicUrl } = config.core;
   const { principal, baseUrl, log } = options;
   const tokens = new StaticTokens(auth);
-  const client = new IssuerClient(options.rules);
-  const issuers = new Map<string, IssuerKeys>();
-  const keysOf = ({ issuer, jwks_uri: jwksUri }: OAuth): IssuerKeys => {
-    const name = JSON.stringify([issuer, jwksUri]);
-    const known = issuers.get(name) ?? new IssuerKeys({ issuer, jwksUri, client, log });
-    issuers.set(name, known);
-    return known;
-  };
-  const authenticate = (oauth: OAuth | null, mountUrl: string | undefined): Authenticate => {
+  const resolved = config.servers.map((one) => effectiveServer(config, one));
+  const usesOAuth = auth.enabled && [auth, ...resolved].some(({ oauth }) => oauth !== null);
+  // What checks signatures takes 30 ms to load, which most configurations have no use for.
+  const issuers = usesOAuth ? new (await import('./identity/issuers.ts')).Issuers(options.rules, log) : undefined;
+  const authenticate = (oauth: OAuth | null, audiences: readonly string[]): Authenticate => {
     if (!auth.enabled) return noAuthentication;
-    const audiences = oauth?.audiences.length === 0 && mountUrl !== undefined ? [mountUrl] : (oauth?.audiences ?? []);
     return authenticator({
       headerName: auth.header_name,
       tokens,
-      bearer: oauth === null ? undefined : new BearerTokens({ oauth, audiences, keys: keysOf(oauth), client }),
+      bearer: oauth === null ? undefined : issuers?.tokens(oauth, audiences),
       scopes: oauth?.scopes ?? [],
     });
   };
   const servers = new Map<string, Server>(
-    config.servers.map((one): [string, Server] => {
-      const { id, mount_path: path, oauth } = effectiveServer(config, one);
-      return [
-        id,
-        { path, oauth, authenticate: authenticate(oauth, publicUrl === null ? undefined : publicUrl + path) },
-      ];
+    resolved.map(({ id, mount_path: path, oauth }): [string, Server] => {
+      const { audiences = [] } = oauth ?? {};
+      const isDefault = audiences.length === 0 && publicUrl !== null;
+      return [id, { path, oauth, authenticate: authenticate(oauth, isDefault ? [publicUrl + path] : audiences) }];
     }),
   );
-  const anywhere = authenticate(auth.oauth, undefined);
+  const anywhere = authenticate(auth.oauth, auth.oauth?.audiences ?? []);
 
   return {
     identify: (request, serverId) => (servers.get(serverId ?? '')?.authenticate ?? anywhere)(request.raw),
@@ -101,9 +91,7 @@ export function openIdentity(config: AdapterConfig, options: IdentityOptions): O
         resource_name: serverId,
       };
     },
-    async start() {
-      await Promise.allSettled([...issuers.values()].map((keys) => keys.load()));
-    },
-    close: () => client.close(),
+    start: async () => issuers?.load(),
+    close: async () => issuers?.close(),
   };
 }

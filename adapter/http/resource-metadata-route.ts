@@ -5,9 +5,6 @@ import { metadataPath } from '../mount/challenge.ts';
 import type { Mount } from '../mount/mount.ts';
 import type { ResourceMetadata } from '../upstream/protected-resource.ts';
 
-/** What is said of a mount beside its URL. */
-export type ResourceDescription = ResourceMetadata;
-
 const CORS = { 'access-control-allow-origin': '*', 'access-control-allow-headers': '*' };
 
 /**
@@ -18,7 +15,7 @@ const CORS = { 'access-control-allow-origin': '*', 'access-control-allow-headers
 export function resourceMetadataRoute(
   app: FastifyInstance,
   mount: Mount,
-  own: ResourceDescription | undefined,
+  own: ResourceMetadata | undefined,
   baseUrl: (request: FastifyRequest) => string,
 ): void {
   const { protectedResource, path, serverId } = mount;
