@@ -1,6 +1,7 @@
 import { Agent, request } from 'undici';
 
 import { parseJson } from '../../lib/json/json-limits.ts';
+import { boundedText } from '../../lib/net/bounded-text.ts';
 import { type ConnectRules, guardedConnector } from '../../lib/net/guarded-connect.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -56,7 +57,7 @@ export class IssuerClient {
       const signal = AbortSignal.timeout(TIMEOUT_MS);
       const { statusCode, body } = await request(url, { ...options, dispatcher: this.#agent, signal });
       if (statusCode >= 500 || statusCode === 429) throw new Error(`status ${statusCode}`);
-      const text = await read(body);
+      const text = await boundedText(body, MAX_BYTES);
       if (statusCode !== 200) return undefined;
       const document = parseJson(text, JSON_LIMITS);
       if (typeof document !== 'object' || document === null || Array.isArray(document))
@@ -67,15 +68,4 @@ export class IssuerClient {
       throw new IssuerUnavailable(`${host} does not answer as it should: ${why}`, { cause: error });
     }
   }
-}
-
-async function read(body: AsyncIterable<Buffer>): Promise<string> {
-  const chunks: Buffer[] = [];
-  let size = 0;
-  for await (const chunk of body) {
-    size += chunk.length;
-    if (size > MAX_BYTES) throw new Error(`more than ${MAX_BYTES} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }

@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 
+import { boundedText } from '../../lib/net/bounded-text.ts';
 import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 
 const TIMEOUT_MS = 5_000;
@@ -75,15 +76,8 @@ export class ProtectedResource {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const headers = { accept: 'application/json' };
     const { statusCode, body } = await request(place, { dispatcher: this.#agent, headers, signal });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    for await (const chunk of body as AsyncIterable<Buffer>) {
-      size += chunk.length;
-      if (size > MAX_BYTES) throw new Error('the description is too large');
-      chunks.push(chunk);
-    }
-    if (statusCode !== 200) return undefined;
-    return relayable(parseJson(Buffer.concat(chunks).toString('utf8'), ANSWER_LIMITS));
+    const text = await boundedText(body, MAX_BYTES);
+    return statusCode === 200 ? relayable(parseJson(text, ANSWER_LIMITS)) : undefined;
   }
 }
 
