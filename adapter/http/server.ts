@@ -6,7 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
-import { ANYBODY, type Identity } from '../identity/identity.ts';
+import type { Identity } from '../identity/identity.ts';
 import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
 import type { HostNames } from './host-names.ts';
@@ -26,8 +26,7 @@ const SWEEP_MS = 20;
 
 declare module 'fastify' {
   interface FastifyRequest {
-    identity: Identity;
-    /** Keyed hash of `identity.key`, '' when authentication is off. */
+    /** Keyed hash of who is calling, '' when authentication is off. */
     principal: string;
     /** Only on routes that decide themselves: what else would have been thrown. Undefined: the request may come in. */
     refusal: AdapterError | undefined;
@@ -65,7 +64,7 @@ export interface Identification {
 
 /** The HTTP server without routes: what every request goes through, in this order, and how errors leave. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const { hosts, origins, logger, identification } = options;
+  const { hosts, origins, logger } = options;
   const prefix = randomBytes(6).toString('base64url');
   let counter = 0;
   const nextId = (): string => `${prefix}${(counter++).toString(36)}`;
@@ -101,7 +100,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.removeAllContentTypeParsers();
   // Routes that take a body read it themselves, once all that can be refused before has been.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
-  app.decorateRequest('identity', null as unknown as Identity);
   app.decorateRequest('principal', '');
   app.decorateRequest('refusal', undefined);
   app.decorateRequest('facts', null as unknown as RequestFacts);
@@ -109,7 +107,6 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.addHook('onRequest', (request, reply, done) => {
     const raw = reply.raw;
     request.facts = { requestId: nextId() };
-    request.identity = ANYBODY;
     if (options.isDraining()) raw.setHeader('connection', 'close');
     tellAtEnd(options, request, raw);
 
@@ -128,38 +125,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
       }
     }
     if (PUBLIC_PATHS.has(pathOf(request))) return done();
-    const identified = identify(request, raw);
+    const identified = identify(request, raw, options);
     // oxlint-disable-next-line promise/no-callback-in-promise -- a hook that is async would make a promise for every request
     if (identified instanceof Promise) identified.then(() => done(), done);
     else done();
   });
-
-  /** Throws, or rejects, as `refuse` does. */
-  function identify(request: FastifyRequest, raw: ServerResponse): void | Promise<void> {
-    const server = serverOf(request);
-    const known = (identity: Identity): void => {
-      request.identity = identity;
-      if (identity.name !== '') request.facts.caller = identity.name;
-      if (identity.client !== undefined) request.facts.client = identity.client;
-      request.principal = identification.principal(identity);
-      if (request.is404) throw new AdapterError('not_found');
-    };
-    const unknown = (error: unknown): void => {
-      const refusal = knownError(error);
-      // What is signed, or open to everybody, needs no other credentials.
-      const isMount = options.isMount(pathOf(request));
-      const challenge = isMount ? identification.challenge(refusal, request, server) : undefined;
-      if (challenge !== undefined) raw.setHeader('www-authenticate', challenge);
-      refuse(request, refusal);
-    };
-    try {
-      const identity = identification.identify(request, server);
-      if (identity instanceof Promise) return identity.then(known).catch(unknown);
-      known(identity);
-    } catch (error) {
-      unknown(error);
-    }
-  }
 
   // Answers on mounts carry it too; they are written past fastify.
   app.addHook('onSend', (request, reply, payload, done) => {
@@ -182,6 +152,38 @@ export function createServer(options: ServerOptions): FastifyInstance {
     else void reply.code(known.status).headers(headers).send(text);
   });
   return app;
+}
+
+/** Throws, or rejects, as `refuse` does. */
+function identify(request: FastifyRequest, raw: ServerResponse, options: ServerOptions): void | Promise<void> {
+  try {
+    const identity = options.identification.identify(request, serverOf(request));
+    if (identity instanceof Promise) {
+      return identity
+        .then((one) => admit(request, one, options))
+        .catch((error: unknown) => refuseCredentials(request, raw, error, options));
+    }
+    admit(request, identity, options);
+  } catch (error) {
+    refuseCredentials(request, raw, error, options);
+  }
+}
+
+function admit(request: FastifyRequest, identity: Identity, { identification }: ServerOptions): void {
+  const { facts } = request;
+  if (identity.name !== '') facts.caller = identity.name;
+  if (identity.client !== undefined) facts.client = identity.client;
+  request.principal = identification.principal(identity);
+  if (request.is404) throw new AdapterError('not_found');
+}
+
+function refuseCredentials(request: FastifyRequest, raw: ServerResponse, error: unknown, options: ServerOptions): void {
+  const refusal = knownError(error);
+  // What is signed, or open to everybody, needs no other credentials.
+  const isMount = options.isMount(pathOf(request));
+  const challenge = isMount ? options.identification.challenge(refusal, request, serverOf(request)) : undefined;
+  if (challenge !== undefined) raw.setHeader('www-authenticate', challenge);
+  refuse(request, refusal);
 }
 
 /** Past fastify, which would read the rest of the body for as long as the client likes to send it. */

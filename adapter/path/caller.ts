@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Holder } from '../byte-account.ts';
-import type { Identity } from '../identity/identity.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
 import type { RequestTrace } from '../exchange/request-trace.ts';
 
@@ -10,8 +9,7 @@ export interface Caller {
   readonly headers: IncomingHttpHeaders;
   /** How the client reached us, as the connection or a trusted proxy says. */
   readonly request: { readonly protocol: string; readonly host: string; readonly ip?: string };
-  readonly identity: Identity;
-  /** Keyed hash of `identity.key`, '' when authentication is off. */
+  /** Keyed hash of who is calling (`Identity.key`), '' when authentication is off. */
   readonly principal: string;
   /** For whom what waits is counted. */
   readonly holder: Holder;

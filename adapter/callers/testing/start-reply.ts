@@ -1,4 +1,3 @@
-import { ANYBODY } from '../../identity/identity.ts';
 import type { ServerResponse } from 'node:http';
 
 import type { Holder } from '../../byte-account.ts';
@@ -66,7 +65,7 @@ export function startReply(
     serverId: 's1',
     method,
     ...(method === 'POST' && { body: bodyOf(idTexts) }),
-    caller: { headers: {}, request: { protocol: 'http', host: 'h' }, identity: ANYBODY, principal: '', holder, facts },
+    caller: { headers: {}, request: { protocol: 'http', host: 'h' }, principal: '', holder, facts },
     trace: undefined,
     isModern: method === 'POST' && onStray === undefined && again === undefined && inSession !== true,
     timeoutMs: changes.timeoutMs ?? null,

@@ -1,4 +1,3 @@
-import { ANYBODY } from '../../identity/identity.ts';
 import { HttpReply } from '../../callers/http-reply.ts';
 import { AdapterError, knownError } from '../../errors.ts';
 import { KeepAlive } from '../../exchange/keep-alive.ts';
@@ -35,7 +34,6 @@ export function sampleCaller(changes: Partial<Caller> = {}): Caller {
   return {
     headers: {},
     request: { protocol: 'http', host: 'localhost' },
-    identity: ANYBODY,
     principal: '',
     holder: sampleAccount().of({ server: 's1' }),
     facts: { requestId: 'r' },
