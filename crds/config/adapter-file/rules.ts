@@ -6,14 +6,12 @@ import { type Path, valueAt } from '../../../lib/json/tree.ts';
  * They run also when other fields are invalid, and say nothing about what they cannot judge.
  */
 
-const isAuthOn = (config: unknown): boolean => at(config, 'core', 'auth', 'enabled') === true;
-
 const authNeedsCredentials: Rule = (config) => {
-  if (!isAuthOn(config)) return [];
+  if (at(config, 'core', 'auth', 'enabled') !== true) return [];
   const path = ['core', 'auth', 'token'];
   const token = at(config, ...path);
   const others = list(config, 'core', 'auth', 'tokens').length > 0 || everyServerHasOAuth(config);
-  if (token === '' || (typeof token === 'string' && token.trim() === '') || (token === null && !others)) {
+  if ((typeof token === 'string' && token.trim() === '') || (token === null && !others)) {
     const message =
       'is required and must not be blank when core.auth.enabled is true and there are no tokens and no oauth';
     return [{ path, message }];
@@ -76,11 +74,15 @@ const audiencesNeedUrl: Rule = (config) => {
   return [...paths.values()].map((path) => ({ path: [...path, 'audiences'], message }));
 };
 
+/** Where a server's `passthrough` lists the credentials of clients; -1: nowhere. */
+const passedCredentials = (server: unknown): number =>
+  list(server, 'upstream', 'client_headers', 'passthrough').findIndex(
+    (name) => isText(name) && name.trim().toLowerCase() === 'authorization',
+  );
+
 const tokensStayHere: Rule = (config) =>
   oauths(config).flatMap(({ server, path }) => {
-    const names = list(server, 'upstream', 'client_headers', 'passthrough');
-    const passes = names.some((name) => isText(name) && name.trim().toLowerCase() === 'authorization');
-    if (!passes) return [];
+    if (passedCredentials(server) === -1) return [];
     const message = `must not be set for ${String(at(server, 'id'))}, whose client_headers.passthrough lists Authorization: a token that is meant for the adapter is not sent on`;
     return [{ path, message }];
   });
@@ -101,8 +103,7 @@ const credentialsNeedOrigins: Rule = (config) =>
 
 const credentialsAreUnsafe: Rule = (config) =>
   list(config, 'servers').flatMap((server, index) => {
-    const names = list(server, 'upstream', 'client_headers', 'passthrough');
-    const position = names.findIndex((name) => isText(name) && name.trim().toLowerCase() === 'authorization');
+    const position = passedCredentials(server);
     if (position === -1 || at(server, 'upstream', 'client_headers', 'unsafe') === true) return [];
     const path = ['servers', index, 'upstream', 'client_headers', 'passthrough', position];
     const message =

@@ -76,7 +76,7 @@ describe('an authorization server before two replicas', { timeout: 60_000 }, () 
     await provider?.[Symbol.asyncDispose]();
   });
 
-  /** A token for a person, or for the machine, as its client gets it. */
+  /** A token for the machine. */
   async function tokenOf(scope: string): Promise<string> {
     const answer = await fetch(`${provider.issuer}/token`, {
       method: 'POST',

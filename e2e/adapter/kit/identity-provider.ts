@@ -10,8 +10,6 @@ export const PERSON = { clientId: 'inspector', redirectUri: 'http://127.0.0.1:1/
 
 export interface IdentityProvider extends AsyncDisposable {
   readonly issuer: string;
-  /** Paths that were asked for. */
-  readonly asked: readonly string[];
   /** Follows the browser of a person from the authorization endpoint back to the client, and what it brings there. */
   signIn(authorizationUrl: URL, person: string): Promise<URLSearchParams>;
   /** Stops answering, and answers again. */
@@ -68,7 +66,6 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
   };
   const provider = new Provider(issuer, configuration);
   const serve = provider.callback();
-  const asked: string[] = [];
   let isAway = false;
 
   /** What a person would click: who it is, and that the client may do all it asks for. */
@@ -86,7 +83,6 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
 
   const server = createServer((req, res) => {
     const path = req.url ?? '/';
-    asked.push(path);
     if (isAway) res.writeHead(503).end();
     else if (path.startsWith('/interaction/')) void interact(req, res);
     else void serve(req, res);
@@ -95,7 +91,6 @@ export async function startIdentityProvider(): Promise<IdentityProvider> {
 
   return {
     issuer,
-    asked,
     async signIn(authorizationUrl, person) {
       const cookies = new Map<string, string>();
       let url = new URL(authorizationUrl);
