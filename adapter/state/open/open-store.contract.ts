@@ -10,6 +10,7 @@ import { StatePersistence } from '../../../crds/config/adapter-file/state-persis
 import type { BusKey, ControlMessage } from '../message-bus.ts';
 import { openStore } from './open-store.ts';
 import type { OpenedState } from './open-store.ts';
+import { sampleSession } from '../testing/sample-session.ts';
 import type { SessionRecord } from '../state-store.ts';
 import { StoreUnavailable } from '../state-store.ts';
 import { startRedis } from '../testing/redis-server.ts';
@@ -20,22 +21,8 @@ const SERVERS = [{ id: 'files', upstream: { url: 'http://files:8000/mcp' } }];
 const slowly = { timeout: 15_000 };
 const caller = () => ({ principal: '', now: Date.now() });
 
-const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
-  serverId: 'files',
-  sessionId: randomUUID(),
-  principal: '',
-  upstreamSessionId: 'upstream',
-  generation: 0,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: null,
-  subscriptions: [],
-  listsGeneration: 0,
-  baseline: null,
-  createdAt: Date.now(),
-  lastActiveAt: Date.now(),
-  ...changes,
-});
+const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord =>
+  sampleSession(randomUUID(), { createdAt: Date.now(), lastActiveAt: Date.now(), ...changes });
 
 const busKey = (): BusKey => ({ serverId: 'files', sessionId: randomUUID(), generation: 0 });
 const ended = (sessionId: string): ControlMessage => ({ type: 'session-ended', serverId: 'files', sessionId });

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { RedisConnection } from './redis-connection.ts';
 import { RedisStore } from './redis-store.ts';
 import { StoreUnavailable } from '../state-store.ts';
+import { sampleSession } from '../testing/sample-session.ts';
 import type { SessionRecord } from '../state-store.ts';
 import { startRedis } from '../testing/redis-server.ts';
 import type { TestRedis } from '../testing/redis-server.ts';
@@ -12,22 +13,10 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const KEY_BASE = 'adapter:tests';
 
-const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
-  serverId: 'files',
-  sessionId: randomUUID(),
-  principal: '',
-  upstreamSessionId: 'upstream-1',
-  generation: 0,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: null,
-  subscriptions: [],
-  listsGeneration: 0,
-  baseline: null,
-  createdAt: Date.now(),
-  lastActiveAt: Date.now(),
-  ...changes,
-});
+const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => {
+  const times = { createdAt: Date.now(), lastActiveAt: Date.now() };
+  return sampleSession(randomUUID(), { upstreamSessionId: 'upstream-1', ...times, ...changes });
+};
 
 const baseline = { fingerprint: 'fingerprint', text: '[]' };
 

@@ -7,24 +7,18 @@ import { isUnreconciled, markReconciled, markUnreconciled } from '../../files/re
 import { MemoryStore } from '../memory/memory-store.ts';
 import { Snapshot } from './snapshot.ts';
 import { SqliteStore } from './sqlite-store.ts';
+import { sampleSession } from '../testing/sample-session.ts';
 import type { SessionRecord } from '../state-store.ts';
 import { addFile, beginFile, T } from '../testing/files.ts';
 
-const newRecord = (sessionId: string): SessionRecord => ({
-  serverId: 'files',
-  sessionId,
-  principal: '',
-  upstreamSessionId: null,
-  generation: 2,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: '{"level":"info"}',
-  subscriptions: ['file:///a'],
-  listsGeneration: 1,
-  baseline: null,
-  createdAt: 1_000,
-  lastActiveAt: 1_000,
-});
+const newRecord = (sessionId: string): SessionRecord =>
+  sampleSession(sessionId, {
+    upstreamSessionId: null,
+    generation: 2,
+    logLevel: '{"level":"info"}',
+    subscriptions: ['file:///a'],
+    listsGeneration: 1,
+  });
 
 const caller = { principal: '', now: 2_000 };
 

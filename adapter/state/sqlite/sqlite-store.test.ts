@@ -9,28 +9,17 @@ import { openDatabase } from './sqlite-database.ts';
 import { SqliteSessionTable } from './sqlite-session-table.ts';
 import { SqliteStore } from './sqlite-store.ts';
 import { StoreUnavailable } from '../state-store.ts';
+import { sampleSession } from '../testing/sample-session.ts';
 import type { SessionRecord } from '../state-store.ts';
 import { addFile, beginFile, newFile } from '../testing/files.ts';
 
 const T = 1_700_000_000_000;
 const DAY = 86_400_000;
 
-const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => ({
-  serverId: 'files',
-  sessionId: randomUUID(),
-  principal: '',
-  upstreamSessionId: 'upstream-1',
-  generation: 0,
-  protocolVersion: '2025-06-18',
-  initializeParams: '{}',
-  logLevel: null,
-  subscriptions: ['file:///a'],
-  listsGeneration: 0,
-  baseline: null,
-  createdAt: T,
-  lastActiveAt: T,
-  ...changes,
-});
+const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => {
+  const upstream = { upstreamSessionId: 'upstream-1', subscriptions: ['file:///a'] };
+  return sampleSession(randomUUID(), { ...upstream, createdAt: T, lastActiveAt: T, ...changes });
+};
 
 /** Takes away what came with pins. */
 const WITHOUT_PINS =
