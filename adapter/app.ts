@@ -297,6 +297,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     janitor,
     pings,
     references,
+    issuers: () => identity.issuers(),
     warnings: () => [...warnings.map(({ code }) => code), ...(state.status().clockDiffers ? ['clock_differs'] : [])],
     redact,
   });

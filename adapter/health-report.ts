@@ -3,6 +3,7 @@ import type { Redact } from '../lib/redaction/redact.ts';
 import { redactUrl } from '../lib/redaction/redact-url.ts';
 import type { ReferencesWatch } from '../lib/references/watch-references.ts';
 import type { RunningExchanges } from './exchange/running.ts';
+import type { IssuerState } from './identity/issuer-keys.ts';
 import type { Mount } from './mount/mount.ts';
 import { healthObject, publicHealth, serverHealth, unreachedServers, type HealthObject } from './health/health.ts';
 import type { OpenedState } from './state/open/open-store.ts';
@@ -20,6 +21,7 @@ export interface HealthReportParts {
   readonly pings: Pick<UpstreamPings, 'startup'>;
   /** Undefined where no references are watched. */
   readonly references: Pick<ReferencesWatch, 'changed'> | undefined;
+  readonly issuers: () => readonly IssuerState[] | undefined;
   readonly warnings: () => readonly string[];
   readonly redact: Redact;
 }
@@ -37,6 +39,7 @@ export function healthReport({
   janitor,
   pings,
   references,
+  issuers,
   warnings,
   redact,
 }: HealthReportParts): HealthReport {
@@ -61,6 +64,7 @@ export function healthReport({
       reconciliation: janitor.reconciliation?.result,
       references: references === undefined ? undefined : { changed: references.changed() },
       unreached: unreachedServers(mounts),
+      issuers: issuers(),
       warnings: warnings(),
     });
     const shown = authenticated ? full : publicHealth(full);

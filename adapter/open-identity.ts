@@ -10,6 +10,7 @@ import type { AdapterError } from './errors.ts';
 import type { Identification } from './http/server.ts';
 import { type Authenticate, authenticator, noAuthentication } from './identity/authenticator.ts';
 import { challenge } from './identity/challenge.ts';
+import type { IssuerState } from './identity/issuer-keys.ts';
 import { StaticTokens } from './identity/static-tokens.ts';
 import type { Caller } from './path/caller.ts';
 import { metadataPath } from './mount/challenge.ts';
@@ -41,7 +42,9 @@ export interface OpenedIdentity extends Identification {
   stepUp(serverId: string, request: Caller['request'], scope: string): string | undefined;
   /** The mount of a server as a protected resource; undefined without an authorization server of its own. */
   describe(serverId: string): ResourceMetadata | undefined;
-  /** Reads the keys of all issuers, so that the first token does not wait for them. Never fails. */
+  /** Whether the keys of each issuer are known; undefined where none is configured. */
+  issuers(): IssuerState[] | undefined;
+  /** Reads the keys of all issuers, until they are known. Never fails. */
   start(): Promise<void>;
   close(): Promise<void>;
 }
@@ -111,6 +114,7 @@ export async function openIdentity(config: AdapterConfig, options: IdentityOptio
         resource_name: serverId,
       };
     },
+    issuers: () => issuers?.states,
     start: async () => issuers?.load(),
     close: async () => issuers?.close(),
   };

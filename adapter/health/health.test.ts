@@ -210,6 +210,15 @@ describe('the health object', () => {
     expect(health()).not.toHaveProperty('warnings');
   });
 
+  test('says which issuers have given their keys, and why not to those with the token only', () => {
+    const detail = 'id.example.com does not answer as it should: ECONNREFUSED 10.0.0.7:443';
+    const away = { issuer: 'https://id.example.com', keys: 'unavailable' as const, detail };
+    const shown = health({ issuers: [away] });
+    expect(shown).toMatchObject({ status: 'ok', issuers: [away] });
+    expect(publicHealth(shown).issuers).toEqual([{ issuer: 'https://id.example.com', keys: 'unavailable' }]);
+    expect([health(), publicHealth(health())].filter((one) => 'issuers' in one)).toEqual([]);
+  });
+
   test('says so when the sessions cannot be counted', () => {
     expect(health({ inventory: undefined }).persistence).toMatchObject({
       state_inventory: { status: 'error', detail: 'state_repository_unavailable' },

@@ -3,6 +3,7 @@ import type { CleanupReport } from '../cleanup/sweep.ts';
 import type { FileTotals } from '../state/file-records.ts';
 import type { StateCounts } from '../state/state-store.ts';
 import type { StartupHealth } from '../upstream/startup-wait.ts';
+import type { IssuerState } from '../identity/issuer-keys.ts';
 import type { Mount } from '../mount/mount.ts';
 
 /** The health object (specification, section 4; with the further members of the original). */
@@ -17,6 +18,8 @@ export interface HealthObject {
   /** Whether files of referenced Secrets or ConfigMaps differ from those at the start. */
   references?: { changed: boolean };
   adapter_wiring: { status_by_server: Record<string, boolean>; ready: boolean };
+  /** Whether tokens can be checked. An issuer that is away is no reason to send requests elsewhere. */
+  issuers?: IssuerState[];
   degraded_reason?: string;
   /** What is weak about who may come in, as codes; the log has sentences. */
   warnings?: string[];
@@ -66,6 +69,8 @@ export function healthObject(parts: {
   startup: StartupHealth | undefined;
   reconciliation?: ReconcileResult | undefined;
   references?: { changed: boolean };
+  /** Undefined where no authorization server is configured. */
+  issuers?: readonly IssuerState[] | undefined;
   warnings?: readonly string[];
   /** Ids of servers whose upstream has never answered yet. */
   unreached?: readonly string[];
@@ -96,6 +101,7 @@ export function healthObject(parts: {
     ...(parts.reconciliation === undefined ? {} : { startup_reconciliation: parts.reconciliation }),
     adapter_wiring: { status_by_server: wiring, ready: unreached.length === 0 },
     ...(parts.references === undefined ? {} : { references: parts.references }),
+    ...(parts.issuers === undefined ? {} : { issuers: [...parts.issuers] }),
     ...(reason === null ? {} : { degraded_reason: reason }),
     ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
   };
@@ -122,6 +128,7 @@ export function publicHealth(health: HealthObject): HealthObject {
       return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null } };
     }),
     persistence: { status, configured_type, effective_type, fallback_active },
+    ...(health.issuers === undefined ? {} : { issuers: health.issuers.map(({ issuer, keys }) => ({ issuer, keys })) }),
     ...(reconciliation === undefined
       ? {}
       : { startup_reconciliation: { status: reconciliation.status, mode: reconciliation.mode } }),

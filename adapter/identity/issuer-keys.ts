@@ -21,6 +21,13 @@ export interface IssuerKeysOptions {
   readonly now?: () => number;
 }
 
+/** `unread`: nobody has tried yet. Keys that are known go on while the issuer is away, so they stay `known`. */
+export interface IssuerState {
+  readonly issuer: string;
+  readonly keys: 'known' | 'unread' | 'unavailable';
+  readonly detail?: string;
+}
+
 /**
  * The public keys of an issuer. Known ones go on while the issuer is away, which `createRemoteJWKSet` of jose does not do,
  * and a key that is new is found at once, however short ago the others were read.
@@ -47,9 +54,12 @@ export class IssuerKeys {
     this.#onWithdrawn.push(listener);
   }
 
-  /** Why there are no keys; undefined: there are. */
-  get trouble(): string | undefined {
-    return this.#keys === undefined ? (this.#failure?.message ?? 'its keys were not read yet') : undefined;
+  /** Whether tokens can be checked; `detail` is for those who may read errors. */
+  get state(): IssuerState {
+    const { issuer } = this.#options;
+    if (this.#keys !== undefined) return { issuer, keys: 'known' };
+    if (this.#failure === undefined) return { issuer, keys: 'unread' };
+    return { issuer, keys: 'unavailable', detail: this.#failure.message };
   }
 
   /** Reads the keys now, whatever is known. Rejects with IssuerUnavailable. */

@@ -18,7 +18,7 @@ import { HANDSHAKE_NOTE, type HandshakeState } from './status/ready.ts';
 import type { NetworkState, StatusInputs, ApplyResult } from './status/report.ts';
 import type { StorageState } from './status/storage-state.ts';
 import type { PodHealth } from './health/pod-health.ts';
-import { redactedHealth } from './health/redacted-health.ts';
+import { redactedHealth, UNNAMED_ISSUER } from './health/redacted-health.ts';
 
 export interface Outcome {
   readonly observed: Observed;
@@ -49,6 +49,7 @@ export function statusInputsOf(outcome: Outcome, cluster: Cluster): StatusInputs
       checked.ok && config !== undefined
         ? redactedHealth(observed.health, checked.adapter.spec, config)
         : withoutDetails(observed.health),
+    usesOAuth: config?.authEnabled === true && config.issuers.length > 0,
     isHealthKnown: observed.isHealthKnown,
     handshake: handshakeStateOf({ observed, deployment, service, config }, cluster),
     warnings,
@@ -62,6 +63,7 @@ const withoutDetails = (health: readonly PodHealth[]): PodHealth[] =>
     ...pod,
     servers: pod.servers.map((server) => ({ ...server, detail: undefined })),
     stateStore: { ...pod.stateStore, detail: undefined },
+    issuers: pod.issuers?.map((one) => ({ ...one, issuer: UNNAMED_ISSUER })),
   }));
 
 function storageOf({ observed, applied }: Outcome): StorageState {

@@ -3,6 +3,7 @@ import { StatePersistence } from '../../../crds/config/adapter-file/state-persis
 import { Telemetry } from '../../../crds/config/adapter-file/telemetry.ts';
 import { type Path, valueAt } from '../../../lib/json/tree.ts';
 import { type Connection, hostname, targetOfUrl } from '../../validation/connections.ts';
+import { isObject, listAt } from '../../kubernetes/unstructured.ts';
 import { isUnknown } from '../../validation/known-values.ts';
 
 /** @param config with references resolved, and unknown values marked */
@@ -12,20 +13,23 @@ export function connectionsOf(config: unknown, stateType: string | undefined): C
     field: `servers[${index}].upstream.url`,
     target: targetOfUrl(valueAt(server, ['upstream', 'url'])),
   }));
-  return [...upstreams, ...issuers(config, servers), ...redis(config, stateType), ...s3(config), ...telemetry(config)];
+  return [...upstreams, ...issuers(config), ...redis(config, stateType), ...s3(config), ...telemetry(config)];
 }
 
-/** Authorization servers: where their metadata, keys and introspection are. Keys may be elsewhere than metadata says. */
-function issuers(config: unknown, servers: unknown): Connection[] {
-  const sections = [
+/** Every section about an authorization server. */
+export const oauthSections = (config: unknown): { readonly field: string; readonly oauth: unknown }[] =>
+  [
     { field: 'core.auth.oauth', oauth: valueAt(config, ['core', 'auth', 'oauth']) },
-    ...(Array.isArray(servers) ? servers : []).map((server: unknown, index) => ({
+    ...listAt(config, 'servers').map((server: unknown, index) => ({
       field: `servers[${index}].auth.oauth`,
       oauth: valueAt(server, ['auth', 'oauth']),
     })),
-  ];
+  ].filter(({ oauth }) => isObject(oauth));
+
+/** Authorization servers: where their metadata, keys and introspection are. Keys may be elsewhere than metadata says. */
+function issuers(config: unknown): Connection[] {
   const paths = [['issuer'], ['jwks_uri'], ['introspection', 'endpoint']];
-  return sections.flatMap(({ field, oauth }) =>
+  return oauthSections(config).flatMap(({ field, oauth }) =>
     paths.flatMap((path) => {
       const url = valueAt(oauth, path);
       return typeof url === 'string' ? [{ field: [field, ...path].join('.'), target: targetOfUrl(url) }] : [];

@@ -24,6 +24,7 @@ test('what is not written has the defaults of the adapter', () => {
     shutdownSeconds: 60,
     telemetrySeconds: 0,
     authEnabled: false,
+    issuers: [],
     servers: [{ id: 'notes', mountPath: '/notes', url: 'http://notes:8101/mcp' }],
     connections: [{ field: 'servers[0].upstream.url', target: { host: 'notes', ports: [8101] } }],
   });
@@ -303,4 +304,15 @@ test.each([
 ])('a configuration like %j does no harm', (config) => {
   const spec = { config } as unknown as McpAdapterSpec;
   expect(effectiveConfig(spec)).toMatchObject({ port: 8932, storageRoot: '/data/shared' });
+});
+
+test('authorization servers are known where their URL is written', () => {
+  const oauth = (issuer: string) => ({ oauth: { issuer } });
+  const servers = [server('http://a/mcp'), server('http://b/mcp', { auth: oauth('https://${ID}/x') })];
+  const config = { core: { auth: { enabled: true, ...oauth(' https://${HOST}/ ') } }, servers };
+  const env = [{ name: 'HOST', value: 'id.example.com' }, secret('ID')];
+  expect(of(config, { env }).issuers).toEqual([
+    { field: 'core.auth.oauth.issuer', url: 'https://id.example.com/' },
+    { field: 'servers[1].auth.oauth.issuer', url: undefined },
+  ]);
 });

@@ -12,7 +12,7 @@ import type { McpAdapterSpec } from '../../../crds/v1alpha1/mcp-adapter.ts';
 import type { Connection } from '../../validation/connections.ts';
 import { isUnknown, resolver, withoutUnknown } from '../../validation/known-values.ts';
 import { listAt } from '../../kubernetes/unstructured.ts';
-import { connectionsOf } from './connections.ts';
+import { connectionsOf, oauthSections } from './connections.ts';
 import { SHUTDOWN_VARIABLE } from './defaults.ts';
 import { isLoopback } from './loopback.ts';
 
@@ -46,6 +46,8 @@ export interface EffectiveConfig {
   /** How long telemetry may take after everything else has ended, in whole seconds. */
   readonly telemetrySeconds: number;
   readonly authEnabled: boolean | undefined;
+  /** Authorization servers, by the field that names them; without a URL where it depends on a variable. */
+  readonly issuers: readonly { readonly field: string; readonly url: string | undefined }[];
   readonly servers: readonly {
     readonly id: string | undefined;
     /** With a leading slash; undefined when it depends on a variable. */
@@ -88,6 +90,10 @@ export function effectiveConfig(spec: McpAdapterSpec): EffectiveConfig {
     authEnabled: unknownAt('core', 'auth', 'enabled')
       ? undefined
       : read(Core.shape.auth, { enabled: at('core', 'auth', 'enabled') }).enabled,
+    issuers: oauthSections(resolved).map(({ field, oauth }) => ({
+      field: `${field}.issuer`,
+      url: knownText(oauth, ['issuer'])?.trim(),
+    })),
     servers: listAt(resolved, 'servers').map((server) => ({
       id: knownText(server, ['id'])?.trim(),
       mountPath: mountPath(knownText(server, ['mount_path'])),

@@ -7,15 +7,21 @@ describe('a health object', () => {
       servers: [{ server_id: 'a', status: 'degraded', ping: { last_error: 'refused' } }, { no: 'id' }, null],
       persistence: { status: 'degraded', detail: 'redis_unhealthy' },
       references: { changed: true },
+      issuers: [{ issuer: 'https://id', keys: 'known', detail: 'x' }, { issuer: 'https://b', keys: 'new word' }, 1],
       warnings: ['open_to_all', 1],
     });
     expect(found).toEqual({
       pod: 'p',
       servers: [{ id: 'a', mountPath: undefined, healthy: false, detail: 'refused' }],
       stateStore: { healthy: false, detail: 'redis_unhealthy' },
+      issuers: [{ issuer: 'https://id', keys: 'known' }],
       referencesChanged: true,
       warnings: ['open_to_all'],
     });
+  });
+
+  it('tells whether there are issuers at all', () => {
+    expect(parseHealth('p', { servers: [] })?.issuers).toBeUndefined();
   });
 
   it.each([null, [], 'x', {}, { servers: 'x' }])('is none: %j', (body) => {

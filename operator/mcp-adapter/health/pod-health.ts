@@ -10,6 +10,8 @@ export interface PodHealth {
   readonly stateStore: { readonly healthy: boolean; readonly detail: string | undefined };
   /** Whether an object that the pod refers to has changed since it started. */
   readonly referencesChanged: boolean;
+  /** Whether it knows the keys of each authorization server; undefined where it has none, or says nothing of it. */
+  readonly issuers: readonly IssuerHealth[] | undefined;
   /** Codes of what is weak about it. */
   readonly warnings: readonly string[];
 }
@@ -20,6 +22,13 @@ export interface ServerHealth {
   readonly healthy: boolean;
   /** Why not, as far as the pod tells those who have no token. */
   readonly detail: string | undefined;
+}
+
+const KEYS = ['known', 'unread', 'unavailable'] as const;
+
+export interface IssuerHealth {
+  readonly issuer: string;
+  readonly keys: (typeof KEYS)[number];
 }
 
 /** How adapters are asked. */
@@ -42,6 +51,9 @@ export function parseHealth(pod: string, body: unknown): PodHealth | undefined {
     pod,
     servers: body['servers'].flatMap((server: unknown) => parseServer(server) ?? []),
     stateStore: { healthy: !unhealthy, detail: textAt(persistence, 'detail') },
+    issuers: Array.isArray(body['issuers'])
+      ? body['issuers'].flatMap((issuer: unknown) => parseIssuer(issuer) ?? [])
+      : undefined,
     referencesChanged: valueAt(body, ['references', 'changed']) === true,
     warnings: listAt(body, 'warnings').filter((warning) => typeof warning === 'string'),
   };
@@ -56,4 +68,10 @@ function parseServer(server: unknown): ServerHealth | undefined {
     healthy: textAt(server, 'status') === 'ok',
     detail: textAt(server, 'ping', 'last_error'),
   };
+}
+
+function parseIssuer(document: unknown): IssuerHealth | undefined {
+  const issuer = textAt(document, 'issuer');
+  const keys = KEYS.find((one) => one === textAt(document, 'keys'));
+  return issuer === undefined || keys === undefined ? undefined : { issuer, keys };
 }

@@ -49,3 +49,20 @@ test('O23: an error without a code is only called one', () => {
     'an error that its pod logs at http://${S}.example.com/mcp',
   );
 });
+
+test('O23: an issuer is named by its field where only the pods know it', () => {
+  const oauth = (issuer: string) => ({ auth: { oauth: { issuer } } });
+  const mount = { mount_path: '/a', upstream: { url: 'http://a/mcp' } };
+  const named = (...issuers: string[]): string[] | undefined => {
+    const servers = issuers.map((issuer, index) => ({ id: `s${index}`, ...mount, ...oauth(issuer) }));
+    const adapter = adapterWith({ env: [secret('S'), { name: 'KNOWN', value: 'known' }] }, { servers });
+    const told = ['https://salary-abc123', 'https://known/'].map((issuer) => ({ issuer, keys: 'known' as const }));
+    const redacted = redactedHealth([healthWith([], { issuers: told })], adapter.spec, effectiveConfig(adapter.spec));
+    return redacted[0]?.issuers?.map(({ issuer }) => issuer);
+  };
+  expect(named('https://${S}', 'https://${KNOWN}/')).toEqual([
+    'spec.config.servers[0].auth.oauth.issuer',
+    'https://known/',
+  ]);
+  expect(named('https://known/')).toEqual(['An issuer', 'https://known/']);
+});

@@ -19,6 +19,8 @@ it.each<[Condition, string | undefined]>([
   [condition('Progressing', 'False', 'Complete'), undefined],
   [condition('UpstreamsHealthy', 'False', 'UpstreamUnhealthy'), 'Warning UpstreamUnhealthy CheckUpstreams'],
   [condition('UpstreamsHealthy', 'True', 'Healthy'), undefined],
+  [condition('AuthReady', 'False', 'IssuerUnavailable'), 'Warning IssuerUnavailable CheckIssuers'],
+  [condition('AuthReady', 'True', 'KeysKnown'), undefined],
   [condition('NetworkPolicyEnforced', 'False', 'Disabled'), undefined],
   [condition('NetworkPolicyEnforced', 'False', 'UnknownUpstream'), 'Warning UnknownUpstream RestrictNetwork'],
   [condition('Paused', 'True', 'Paused'), 'Normal Paused Pause'],

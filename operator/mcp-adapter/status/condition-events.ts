@@ -10,6 +10,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   UpstreamsHealthy: 'CheckUpstreams',
   StateStoreReady: 'CheckStateStore',
   AccessProtected: 'CheckAccess',
+  AuthReady: 'CheckIssuers',
   StorageReady: 'CheckStorage',
   NetworkPolicyEnforced: 'RestrictNetwork',
   Paused: 'Pause',
@@ -20,6 +21,7 @@ const ONLY_BAD = new Set([
   'UpstreamsHealthy',
   'StateStoreReady',
   'AccessProtected',
+  'AuthReady',
   'StorageReady',
   'NetworkPolicyEnforced',
 ]);

@@ -24,6 +24,7 @@ const serving: StatusInputs = {
   network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [healthWith(['files'])],
+  usesOAuth: false,
   isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],
@@ -731,4 +732,71 @@ it('lists problems with their paths, and not without end', () => {
   const text = problemsText(problems);
   expect(text).toContain('spec.env[0] is wrong; spec.env[1] is wrong');
   expect(text).toMatch(/and 5 more$/);
+});
+
+describe('AuthReady', () => {
+  type Keys = 'known' | 'unread' | 'unavailable';
+  const told = (pod: string, keys: Keys, issuer = 'https://id') =>
+    healthWith(['files'], { pod, issuers: [{ issuer, keys }] });
+  const two = [podWith({ name: 'a' }), podWith({ name: 'b' })];
+  const auth = (changes: Partial<StatusInputs>) => {
+    const found = find(report(inputs({ pods: two, usesOAuth: true, ...changes })), 'AuthReady');
+    return found && `${found.status}/${found.reason}`;
+  };
+  const before: Condition = {
+    type: 'AuthReady',
+    status: 'False',
+    reason: 'IssuerUnavailable',
+    message: 'as it was',
+    lastTransitionTime: '2026-01-01T00:00:00Z',
+  };
+
+  it.each<[string, Partial<StatusInputs>, string | undefined]>([
+    ['every pod has the keys', { health: [told('a', 'known'), told('b', 'known')] }, 'True/KeysKnown'],
+    ['one has not', { health: [told('a', 'known'), told('b', 'unavailable')] }, 'False/IssuerUnavailable'],
+    ['one has not tried yet', { health: [told('a', 'known'), told('b', 'unread')] }, 'Unknown/Progressing'],
+    ['no pod says anything of it', { health: [healthWith(['files'], { pod: 'a' })] }, 'Unknown/NoAnswer'],
+    ['no pod answers', { health: [] }, 'Unknown/NoAnswer'],
+    ['there is no OAuth', { health: [healthWith(['files'], { pod: 'a' })], usesOAuth: false }, undefined],
+    ['there is no OAuth, and no pod answers', { health: [], usesOAuth: false }, undefined],
+    ['only the pods know that there is', { health: [told('a', 'unread')], usesOAuth: false }, 'Unknown/Progressing'],
+    [
+      'a pod has not, which is not ready',
+      {
+        pods: [podWith({ name: 'a' }), podWith({ name: 'b', conditions: notReady })],
+        health: [told('a', 'known'), told('b', 'unavailable')],
+      },
+      'True/KeysKnown',
+    ],
+    [
+      'pods do not answer any more',
+      { health: [], resource: { ...sampleAdapter(), status: { conditions: [before] } } },
+      'False/IssuerUnavailable',
+    ],
+  ])('when %s', (_what, changes, expected) => {
+    expect(auth(changes)).toBe(expected);
+  });
+
+  it('names the issuers and the pods, whatever their order', () => {
+    const health = [
+      healthWith(['files'], {
+        pod: 'b',
+        issuers: [
+          { issuer: 'https://two', keys: 'unavailable' },
+          { issuer: 'https://one', keys: 'unavailable' },
+          { issuer: 'https://three', keys: 'known' },
+        ],
+      }),
+      told('a', 'unavailable', 'https://one'),
+    ];
+    const first = find(report(inputs({ pods: two, health })), 'AuthReady');
+    expect(first?.message).toContain(
+      'https://one has given its keys to none of a, b; https://two has given its keys to none of b. ',
+    );
+    expect(find(report(inputs({ pods: two, health: health.toReversed() })), 'AuthReady')).toEqual(first);
+  });
+
+  it('leaves Ready alone', () => {
+    expect(find(report(inputs({ pods: two, health: [told('a', 'unavailable')] })), 'Ready')?.status).toBe('True');
+  });
 });

@@ -1,16 +1,17 @@
 /** Pure: what was observed of a McpAdapter → its status. */
 import type { Condition } from '../../../crds/v1alpha1/conditions.ts';
 import type { McpAdapterStatus } from '../../../crds/v1alpha1/mcp-adapter.ts';
-import { podProblem } from '../../health/pod-problems.ts';
+import { conditionOf, podProblem } from '../../health/pod-problems.ts';
 import { restrictedCondition } from '../../pods/restricted-condition.ts';
 import { configHashOf, newestPods, readySince } from '../../health/revision.ts';
 import { type Rollout, isOverdue, rolloutOf } from '../../health/rollout.ts';
 import type { DesiredCondition } from '../../status/conditions.ts';
 import type { KubernetesObject } from '../../kubernetes/kubernetes.ts';
-import { numberAt } from '../../kubernetes/unstructured.ts';
+import { numberAt, textAt } from '../../kubernetes/unstructured.ts';
 import { publicUrl } from '../config/address.ts';
 import { ADAPTER_LABEL } from '../config/labels.ts';
 import { accessCondition } from './access-condition.ts';
+import { authCondition } from './auth-condition.ts';
 import type { PodHealth } from '../health/pod-health.ts';
 import {
   HANDSHAKE_COMES,
@@ -53,6 +54,8 @@ export interface StatusInputs {
   readonly network: NetworkState;
   readonly pods: readonly KubernetesObject[];
   readonly health: readonly PodHealth[];
+  /** Whether the specification certainly asks for tokens of an authorization server. */
+  readonly usesOAuth: boolean;
   /** Whether all pods that may answer have been asked; until then what they said before stays. */
   readonly isHealthKnown: boolean;
   readonly handshake: HandshakeState;
@@ -210,21 +213,36 @@ function progressingCondition(rollout: Rollout, overdue: boolean): DesiredCondit
 
 /** While pods run but none of them answers, what they said last stays. */
 function healthConditions(
-  { health, isHealthKnown }: StatusInputs,
+  inputs: StatusInputs,
   rollout: Rollout,
   upstreams: ReturnType<typeof upstreamsOf> | undefined,
   before: readonly Condition[],
 ): DesiredCondition[] {
-  if (upstreams !== undefined)
-    return [upstreamsCondition(upstreams), stateStoreCondition(health), accessCondition(health)];
-  return ['UpstreamsHealthy', 'StateStoreReady', 'AccessProtected'].map((type) => {
+  const { health, isHealthKnown, usesOAuth } = inputs;
+  if (upstreams !== undefined) {
+    const auth = authCondition(healthOf(inputs.pods.filter(isReady), inputs));
+    return [
+      upstreamsCondition(upstreams),
+      stateStoreCondition(health),
+      accessCondition(health),
+      ...(auth !== undefined || usesOAuth ? [auth ?? noAnswer('AuthReady')] : []),
+    ];
+  }
+  return ['UpstreamsHealthy', 'StateStoreReady', 'AccessProtected', 'AuthReady'].flatMap((type) => {
     const known = before.find((condition) => condition.type === type);
-    if (known !== undefined && (rollout.available > 0 || !isHealthKnown)) {
-      return asBefore(known);
-    }
-    return { type, status: 'Unknown', reason: 'NoAnswer', message: 'No pod has said anything about it yet' };
+    if (known !== undefined && (rollout.available > 0 || !isHealthKnown)) return asBefore(known);
+    return type === 'AuthReady' && !usesOAuth ? [] : noAnswer(type);
   });
 }
+
+const noAnswer = (type: string): DesiredCondition => ({
+  type,
+  status: 'Unknown',
+  reason: 'NoAnswer',
+  message: 'No pod has said anything about it yet',
+});
+
+const isReady = (pod: KubernetesObject): boolean => textAt(conditionOf(pod, 'Ready'), 'status') === 'True';
 
 function asBefore({ type, status, reason, message, observedGeneration }: Condition): DesiredCondition {
   return { type, status, reason, message, ...(observedGeneration === undefined ? {} : { observedGeneration }) };

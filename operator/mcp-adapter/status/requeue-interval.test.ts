@@ -16,6 +16,7 @@ const serving: StatusInputs = {
   network: { kind: 'restricted', widePorts: [] },
   pods: [podWith()],
   health: [],
+  usesOAuth: false,
   isHealthKnown: true,
   handshake: { ok: true },
   warnings: [],

@@ -91,6 +91,7 @@ export function healthWith(servers: readonly string[], more: Partial<PodHealth> 
       detail: name.startsWith('!') ? 'connect ECONNREFUSED' : undefined,
     })),
     stateStore: { healthy: true, detail: undefined },
+    issuers: undefined,
     referencesChanged: false,
     warnings: [],
     ...more,
