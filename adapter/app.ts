@@ -320,7 +320,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     terminate: () => observing.terminate(),
     reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
-      warnings = accessWarnings(core, host);
+      warnings = accessWarnings(config, host);
       for (const { message } of warnings) logger.warn(message);
       hosts = new HostNames({
         allowed: core.allowed_hosts,

@@ -43,9 +43,13 @@ describe('the HTTP server', () => {
     await closeServer(app, 100);
   });
 
-  async function start(options: { auth?: boolean; level?: LogLevel } = {}): Promise<void> {
+  async function start(options: { auth?: boolean; level?: LogLevel; identify?: () => never } = {}): Promise<void> {
+    const { identify } = options;
     app = createServer({
-      identification: sampleIdentification(options.auth === true ? 'right' : undefined),
+      identification: {
+        ...sampleIdentification(options.auth === true ? 'right' : undefined),
+        ...(identify === undefined ? {} : { identify }),
+      },
       hosts: new HostNames({ allowed: [], publicBaseUrl: null, boundHost: '127.0.0.1', machine: 'machine' }),
       origins: new OriginPolicy(CORS, { publicBaseUrl: null, boundHost: '127.0.0.1' }),
       trustedProxies: [],
@@ -62,6 +66,9 @@ describe('the HTTP server', () => {
       app.get(url, () => ({ ok: true }));
     }
     app.get('/own', { config: { decidesItself: true } }, ({ refusal }) => ({ code: refusal?.code ?? 'none' }));
+    app.get('/own-error', { config: { decidesItself: true } }, ({ refusal }) => {
+      throw refusal ?? new Error('let in');
+    });
     app.get('/of/:server', { config: { routeGroup: '/of/{server_id}' } }, ({ facts }) => {
       facts.rpcMethod = 'tools/list';
       return 'hello';
@@ -139,6 +146,17 @@ describe('the HTTP server', () => {
     await start({ level: 'error' });
     expect(await seen(await get('/broken'))).toEqual([500, { detail: 'Internal error.', code: 'internal' }]);
     expect(lines).toMatchObject([{ level: 'error', msg: 'request failed', err: { message: 'secret detail' } }]);
+  });
+
+  test.each(['/plain', '/own', '/own-error'])('logs once that a token could not be checked, at %s', async (path) => {
+    const identify = (): never => {
+      throw new RangeError('secret detail');
+    };
+    await start({ level: 'error', identify });
+    expect((await get(path)).status).toBe(path === '/own' ? 200 : 500);
+    expect(lines).toMatchObject([
+      { level: 'error', msg: 'request failed', err: { message: expect.stringContaining('secret detail') } },
+    ]);
   });
 
   test.each(['/%', '/%zz', '/mount/%E0%A4%A', '/a%c3'])('answers 400 for the path %s', async (path) => {

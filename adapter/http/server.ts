@@ -148,7 +148,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   });
   app.setErrorHandler((error, request, reply) => {
     const known = knownError(error);
-    if (known.code === 'internal') logger.error({ err: error }, 'request failed');
+    if (known.code === 'internal' && known !== request.refusal)
+      logger.error({ err: known.cause ?? known }, 'request failed');
     request.facts.outcome = known.code;
     const onMount = options.isMount(pathOf(request));
     const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
@@ -191,6 +192,8 @@ function refuseCredentials(request: FastifyRequest, raw: ServerResponse, error: 
   const challenge = isMount ? options.identification.challenge(refusal, request, serverOf(request)) : undefined;
   if (challenge !== undefined) raw.setHeader('www-authenticate', challenge);
   refuse(request, refusal);
+  // Routes that decide themselves answer past the error handler.
+  if (refusal.code === 'internal') options.logger.error({ err: error }, 'request failed');
 }
 
 /** Past fastify, which would read the rest of the body for as long as the client likes to send it. */

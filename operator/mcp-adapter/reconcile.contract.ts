@@ -459,6 +459,36 @@ it('makes new pods once when what they refer to has changed', async () => {
   await eventually(async () => ((await revision()) === '2' ? true : undefined));
 });
 
+it('says which issuer has given its keys to no pod, and stays ready meanwhile', async () => {
+  let keys = 'unavailable';
+  let isConfigured = true;
+  const issuer = 'https://id.example.com/realms/mcp';
+  const ok = { servers: [{ server_id: 'files', status: 'ok' }] };
+  const saying = (known: string): object => ({ ...ok, ...(isConfigured && { issuers: [{ issuer, keys: known }] }) });
+  await using pod = await healthServer(() => saying(keys));
+  await using other = await healthServer(() => saying('known'));
+  const oauth = { issuer, audiences: ['https://mcp.example.com/mcp'] };
+  const config = { ...spec.config, core: { auth: { enabled: true, token: '${TOKEN}', oauth } } };
+  const env = [{ name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'tokens', key: 'token' } } }];
+  const demo = resource();
+  await demo.apply({ config, env });
+  await demo.becomes('AuthReady', 'Unknown/NoAnswer');
+  await demo.runPod('demo-1', pod.port);
+  await demo.runPod('demo-2', other.port);
+  await demo.rollOut();
+  const away = await demo.becomes('AuthReady', 'False/IssuerUnavailable');
+  expect(away.message).toContain(`${issuer} has given its keys to none of demo-1. `);
+  await demo.becomes('Ready', 'True/Ready');
+
+  keys = 'known';
+  await touch('demo-1');
+  await demo.becomes('AuthReady', 'True/KeysKnown');
+  await demo.apply(spec);
+  isConfigured = false;
+  await touch('demo-1');
+  await eventually(async () => ((await demo.condition('AuthReady')) === undefined ? true : undefined));
+});
+
 it('goes without a trace but for the claim that is to stay', async () => {
   const demo = await serving();
   const before = running.writes().length;

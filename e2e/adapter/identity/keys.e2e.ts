@@ -89,6 +89,20 @@ describe('keys of an issuer, at two replicas', { timeout: 60_000 }, () => {
     expect(await drain(opened.at(deployment.a).request('ping', {}, { headers: known }))).toBe(200);
   });
 
+  test('that could not be read at the start are told apart, read later by themselves, and keep no replica from being ready', async () => {
+    at.issuer.isAway = true;
+    await using late = await deployment.startAnother({});
+    const issuers = async (): Promise<unknown> =>
+      ((await (await fetch(`${late.url}/healthz`)).json()) as { issuers?: unknown }).issuers;
+    await expect.poll(issuers).toEqual([{ issuer: at.url, keys: 'unavailable' }]);
+    expect((await fetch(`${late.url}/readyz`)).status).toBe(200);
+    at.issuer.isAway = false;
+    await expect.poll(issuers, { timeout: 20_000, interval: 200 }).toEqual([{ issuer: at.url, keys: 'known' }]);
+    at.issuer.isAway = true;
+    await openSession(late, { headers: await bearer(first) });
+    expect(await issuers()).toEqual([{ issuer: at.url, keys: 'known' }]);
+  });
+
   test('T4: two Authorization headers are one too many, though the first is good', async () => {
     const { authorization } = await bearer(first);
     const headers = ['Authorization', authorization, 'Authorization', 'Bearer x', 'Host', '127.0.0.1'];

@@ -14,8 +14,8 @@ const PROBLEMS = [
     code: 'weak_credentials',
     reason: 'WeakCredentials',
     message:
-      'spec.config.core.auth has a token or signing secret of fewer than 16 characters, which can be guessed. ' +
-      '`openssl rand -hex 32` makes a good one',
+      'spec.config has a token or signing secret of fewer than 16 characters, which can be guessed ' +
+      '(`openssl rand -hex 32` makes a good one), or an issuer without TLS. The log of a pod says which at its start',
   },
 ] as const;
 
