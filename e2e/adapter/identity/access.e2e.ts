@@ -1,10 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AUDIENCE, type SampleKey, sampleKey, signed } from '../../../adapter/identity/testing/sample-issuer.ts';
 import { runAdapter } from '../../support/adapter-process.ts';
+import { readEvents } from '../../support/raw-client.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { secret } from '../../support/secrets/secret.ts';
 import { saidBy } from '../code-mode/kit/code.ts';
 import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
+import { drain, initialize, openSession } from '../kit/session.ts';
 import { type Doors, FAMILIES, type Family, type Got, openDoors } from './kit/doors.ts';
 import { type GuardedServer, nonceOf, startGuardedServer } from './kit/guarded-server.ts';
 import { type RunningIssuer, startIssuer } from './kit/running-issuer.ts';
@@ -129,6 +131,9 @@ describe('at two replicas', { timeout: 60_000 }, () => {
       mounted(policy, upstream.url, { access, adapters }),
       mounted(`${policy}-code`, upstream.url, { access, code_mode_enabled: true }),
     ]);
+    const methods = ['initialize', 'tools/list', 'admin/*'];
+    const denied = { rules: [{ effect: 'deny', principals: ['user:carl'], methods }] };
+    servers.push(mounted('methods', upstream.url, { access: denied }));
     const core = { auth: auth(), allow_artifacts_download: true };
     deployment = await startDeployment({ config: { core, servers } });
     started.use(deployment);
@@ -389,6 +394,55 @@ describe('at two replicas', { timeout: 60_000 }, () => {
         upstream.say('');
       }
     });
+  });
+
+  test.each([
+    ['open', true],
+    ['order', false],
+  ])('policy %s: a URL for the download comes with what a tool made: %s', async (server, comes) => {
+    const headers = await headersOf('anna');
+    const doors = await openDoors({ family: '2025-11-25', server, places: places(), headers });
+    const { result } = await doors.ask('tools/call', { name: 'write', arguments: { path: 'mine.txt' } });
+    const artifact = asObject(asObject(result['_meta'])['artifact']);
+    expect('download_url' in artifact).toBe(comes);
+    expect(JSON.stringify(result).includes('/artifacts/')).toBe(comes);
+  });
+
+  test('each call of a batch is decided by itself', async () => {
+    const options = { path: '/mcp/scopes', headers: await headersOf('anna'), protocolVersion: '2025-03-26' };
+    const session = await openSession(deployment.a, options);
+    const calls = ['write', 'read', 'none'].map((name, id) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name, arguments: {} },
+    }));
+    const answers: JsonObject[] = [];
+    for await (const { data } of readEvents(await session.at(deployment.b).send(calls))) {
+      answers.push(JSON.parse(data) as JsonObject);
+    }
+    const said = new Map(answers.map(({ id, error }) => [id, asObject(asObject(error).data).code]));
+    expect([0, 1, 2].map((id) => said.get(id))).toEqual(['insufficient_scope', undefined, 'insufficient_scope']);
+  });
+
+  test.each(['tools/list', 'admin/reset'])('%s is refused by a rule that names it', async (method) => {
+    const options = { family: FAMILIES[1], server: 'methods', places: places() };
+    const [carl, bob] = [
+      await openDoors({ ...options, headers: await headersOf('carl') }),
+      await openDoors({ ...options, headers: await headersOf('bob') }),
+    ];
+    expect((await carl.ask(method)).got).toBe('forbidden');
+    expect((await bob.ask(method)).got).not.toBe('forbidden');
+    expect((await carl.ask('prompts/list')).got).toBe('yes');
+  });
+
+  test('sessions are refused by a rule that names initialize', async () => {
+    const answerTo = async (caller: Caller): Promise<Response> =>
+      initialize(deployment.a, { path: '/mcp/methods', headers: await headersOf(caller) });
+    const refused = await answerTo('carl');
+    expect([refused.status, await refused.json()]).toMatchObject([403, { error: { data: { code: 'forbidden' } } }]);
+    expect(refused.headers.get('mcp-session-id')).toBeNull();
+    expect(await drain(answerTo('bob'))).toBe(200);
   });
 
   test('a session shows what its caller may see now', async () => {
