@@ -6,7 +6,7 @@ import { type CelRule, customResourceDefinition, type PrinterColumn } from './cu
 import { inputSchema } from './json-schema.ts';
 import { CLAIM_AMENDMENTS, CONDITION_LIST, POD_FIELD_AMENDMENTS } from './pod-fields.ts';
 import { withLimits } from './limit-amendments.ts';
-import { structuralSchema } from './structural-schema.ts';
+import { type StructuralSchema, structuralSchema } from './structural-schema.ts';
 
 /**
  * The CustomResourceDefinition of McpAdapter. A rule stands at the smallest value that it is about: the API server does
@@ -91,17 +91,47 @@ const referenceOnly = (field: string): CelRule => ({
   fieldPath: `.${field}`,
 });
 
+const inAuth = (auth: StructuralSchema): StructuralSchema => ({ properties: { core: { properties: { auth } } } });
+
+/**
+ * Where tokens are asked for, there must be some. CEL cannot read a value that has no type, such as a boolean that may be
+ * text. The program knows better what counts: a null, an empty text.
+ */
+const TOKENS_EXIST: StructuralSchema = {
+  anyOf: [
+    // The API server tells of the branch of which most holds: of this one, with what always does.
+    inAuth({ required: ['token'], properties: { enabled: { maxItems: 0, maxProperties: 0, maximum: 1 } } }),
+    inAuth({ required: ['tokens'], properties: { tokens: { minItems: 1 } } }),
+    inAuth({ required: ['oauth'] }),
+    inAuth({ properties: { enabled: { not: { enum: [true, 1] }, pattern: FALSE } } }),
+    { properties: { servers: { items: { required: ['auth'], properties: { auth: { required: ['oauth'] } } } } } },
+  ],
+};
+
+const OAUTH_SECRETS = { 'x-kubernetes-validations': [referenceOnly('client_secret')] };
+
 const CONFIG: Amendments = {
   'core.auth': {
-    // CEL cannot read a value that has no type, such as a boolean that may be text.
-    anyOf: [
-      { required: ['token'], properties: { enabled: { maxItems: 0, maxProperties: 0, maximum: 1 } } },
-      { properties: { enabled: { not: { enum: [true, 1] }, pattern: FALSE } } },
-    ],
     'x-kubernetes-validations': [referenceOnly('token'), referenceOnly('signing_secret')],
   },
   'core.auth.token': text(4096),
   'core.auth.signing_secret': text(4096),
+  'core.auth.tokens': { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': ['name'] },
+  'core.auth.tokens[]': {
+    'x-kubernetes-validations': [
+      referenceOnly('token'),
+      {
+        rule: "self.name != 'default'",
+        message: 'name must not be default, which is that of core.auth.token',
+        fieldPath: '.name',
+      },
+    ],
+  },
+  'core.auth.tokens[].token': text(4096),
+  'core.auth.oauth.introspection': OAUTH_SECRETS,
+  'core.auth.oauth.introspection.client_secret': text(4096),
+  'servers[].auth.oauth.introspection': OAUTH_SECRETS,
+  'servers[].auth.oauth.introspection.client_secret': text(4096),
   state_persistence: {
     'x-kubernetes-validations': [
       {
@@ -189,7 +219,7 @@ export function mcpAdapterCrd(): object {
     spec: {
       ...amend(spec, SPEC),
       properties: {
-        config: { ...withLimits(amend(config, CONFIG), CONFIG_LIMITS), description },
+        config: { ...withLimits(amend(config, CONFIG), CONFIG_LIMITS), ...TOKENS_EXIST, description },
         ...amend(spec, SPEC).properties,
       },
       required: ['config'],

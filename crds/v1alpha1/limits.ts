@@ -20,6 +20,8 @@ const DATA_PATH = 512;
 
 /** Of `spec.config`. */
 export const CONFIG_LIMITS: Limits = {
+  'core.auth.tokens': { entries: 200 },
+  'core.auth.tokens[].name': { characters: 64 },
   'servers[].disabled_tools': { entries: 200, characters: MAX_PATTERN },
   'servers[].adapters': { entries: 200 },
   'servers[].adapters[].tools': { entries: 200, characters: 256 },
