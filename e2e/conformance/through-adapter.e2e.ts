@@ -2,12 +2,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { AUDIENCE, sampleKey, signed } from '../../adapter/identity/testing/sample-issuer.ts';
+import { type RunningIssuer, startIssuer } from '../adapter/identity/kit/running-issuer.ts';
 import { type RunningAdapter, startAdapter } from '../support/adapter-process.ts';
 import { type Balancer, startBalancer } from '../support/balancer.ts';
 import { type RunningFixture, startFixture } from '../support/fixture-process.ts';
 import { freePort } from '../support/ports.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type ConformanceScore, failures, regressions, type Requirements, runConformance } from './run-conformance.ts';
+
+const CORE = { host: '127.0.0.1', max_start_wait_seconds: 0 };
 
 /** What the suite finds behind the adapter must be what it finds without it. */
 describe('MCP conformance through the adapter', () => {
@@ -28,7 +32,7 @@ describe('MCP conformance through the adapter', () => {
   });
 
   const configOf = (name: string, statePersistence: Record<string, unknown>): Record<string, unknown> => ({
-    core: { host: '127.0.0.1', max_start_wait_seconds: 0 },
+    core: CORE,
     state_persistence: statePersistence,
     storage: { root: join(folder, name) },
     servers: [
@@ -83,6 +87,35 @@ describe('MCP conformance through the adapter', () => {
       const shares = replicas.map(({ url }) => balancer.requests.filter(({ target }) => target === url).length);
       expect(Math.min(...shares)).toBeGreaterThan(100);
       expect(balancer.requests.filter(({ status }) => status === 502)).toEqual([]);
+    });
+  });
+
+  describe('one process that asks for a token, which the balancer brings because the suite has none', () => {
+    let adapter: RunningAdapter | undefined;
+    let issuer: RunningIssuer | undefined;
+    let balancer: Balancer | undefined;
+
+    beforeAll(async () => {
+      const key = await sampleKey('one');
+      issuer = await startIssuer(key);
+      const oauth = { issuer: issuer.url, jwks_uri: `${issuer.url}/keys`, audiences: [AUDIENCE], scopes: ['tools'] };
+      const config = configOf('auth', { type: 'memory' });
+      adapter = await startAdapter({ config: { ...config, core: { ...CORE, auth: { enabled: true, oauth } } } });
+      const token = await signed(key, { iss: issuer.url, exp: Math.floor(Date.now() / 1000) + 3600 });
+      balancer = await startBalancer([adapter.url], ['Authorization', `Bearer ${token}`]);
+    });
+    afterAll(async () => {
+      await balancer?.close();
+      await adapter?.stop();
+      await issuer?.[Symbol.asyncDispose]();
+    });
+
+    test('refuses who brings none', async () => {
+      expect((await fetch(`${adapter?.url}/mcp/fixture`, { method: 'POST' })).status).toBe(401);
+    });
+
+    test.for(['2025-11-25', '2026-07-28'] as const)('scores as without the adapter on %s', async (requirements) => {
+      await expectTheSameAsDirect(`${balancer?.url}/mcp/fixture`, requirements);
     });
   });
 

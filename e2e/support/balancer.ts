@@ -42,8 +42,9 @@ export interface Balancer extends AsyncDisposable {
  * Gives every single request to the next target, also those of one keep-alive connection: the worst case for a
  * gateway that keeps anything about a client in one replica. Never retries, has no affinity, changes no end-to-end
  * header, buffers nothing, and passes on when either side breaks off. A target that cannot be reached gives 502.
+ * @param more headers that every request gets, as raw names and values
  */
-export async function startBalancer(targets: string[]): Promise<Balancer> {
+export async function startBalancer(targets: string[], more: readonly string[] = []): Promise<Balancer> {
   const requests: BalancedRequest[] = [];
   let turn = 0;
   // No time limits of its own: streams are quiet for as long as they like.
@@ -59,7 +60,7 @@ export async function startBalancer(targets: string[]): Promise<Balancer> {
     const { method = '', url: path = '' } = req;
     const entry: BalancedRequest = { method, path, target, status: undefined, session };
     requests.push(entry);
-    forward(req, res, entry);
+    forward(req, res, entry, more);
   });
   const port = await listen(server);
 
@@ -78,11 +79,11 @@ export async function startBalancer(targets: string[]): Promise<Balancer> {
   return balancer;
 }
 
-function forward(req: IncomingMessage, res: ServerResponse, entry: BalancedRequest): void {
+function forward(req: IncomingMessage, res: ServerResponse, entry: BalancedRequest, more: readonly string[]): void {
   // A new connection for each: a kept one may belong to a replica that died meanwhile, and nothing is retried here.
   const upstream = request(entry.target + entry.path, {
     method: req.method,
-    headers: endToEnd(req.rawHeaders),
+    headers: [...endToEnd(req.rawHeaders), ...more],
     agent: false,
   });
   res.once('close', () => upstream.destroy());
