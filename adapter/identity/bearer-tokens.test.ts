@@ -203,6 +203,51 @@ describe('the keys of the issuer', () => {
     });
   });
 
+  describe('while the issuer is away for eleven minutes', () => {
+    const STEP_MS = 5_000;
+    const OUTAGE_MS = 660_000;
+
+    /** What comes of a token every five seconds: who it is, or why nobody knows. */
+    async function outcomes(make: (step: number) => Promise<string>): Promise<Map<string, number>> {
+      const seen = new Map<string, number>();
+      for (; clock < OUTAGE_MS; clock += STEP_MS) {
+        // oxlint-disable-next-line no-await-in-loop -- time goes on between two
+        const [outcome] = await Promise.allSettled([identify(await make(clock / STEP_MS))]);
+        const what = outcome.status === 'fulfilled' ? outcome.value.name : (outcome.reason as Error).name;
+        seen.set(what, (seen.get(what) ?? 0) + 1);
+      }
+      return seen;
+    }
+    const metadataReads = (): number => issuer.asked.filter((url) => url.includes('oauth-authorization-server')).length;
+    const late = { exp: seconds() + 3600 };
+
+    test('every new token of a known key is good, and it is asked at most every 30 seconds', async () => {
+      await identify(await signed(key));
+      issuer.isAway = true;
+      const steps = OUTAGE_MS / STEP_MS;
+      expect([...(await outcomes((step) => signed(key, { ...late, jti: `${step}` })))]).toEqual([['user:anna', steps]]);
+      expect(metadataReads()).toBeLessThanOrEqual(1 + 3);
+    });
+
+    test('every token of another key is told that it is away, and is good soon after its return', async () => {
+      await identify(await signed(key));
+      issuer.isAway = true;
+      expect([...(await outcomes(() => signed(unknown, late)))]).toEqual([['IssuerUnavailable', OUTAGE_MS / STEP_MS]]);
+      expect(metadataReads()).toBeLessThanOrEqual(1 + OUTAGE_MS / 30_000);
+      issuer.isAway = false;
+      issuer.keys = [key, unknown];
+      clock += 30_000;
+      expect((await identify(await signed(unknown, late))).name).toBe('user:anna');
+    });
+
+    test('where no key was ever read, nobody is let in before its return', async () => {
+      issuer.isAway = true;
+      expect([...(await outcomes(() => signed(key, late)))]).toEqual([['IssuerUnavailable', OUTAGE_MS / STEP_MS]]);
+      issuer.isAway = false;
+      expect((await identify(await signed(key, late))).name).toBe('user:anna');
+    });
+  });
+
   test('that are unknown are told apart from an issuer that is away, as long as it is', async () => {
     await identify(await signed(key));
     issuer.isAway = true;
