@@ -7,33 +7,33 @@ import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { StateStore } from '../state/state-store.ts';
-import { Allowed, type StepUp } from '../steps/allowed.ts';
+import { Allowed, type StepUp } from '../steps/visible/allowed.ts';
 import { Breaker } from '../steps/breaker.ts';
 import { Cancellation } from '../steps/cancellation.ts';
 import { Challenges } from '../steps/challenges.ts';
-import { DisabledTools } from '../steps/disabled-tools.ts';
+import { DisabledTools } from '../steps/visible/disabled-tools.ts';
 import { Discovery } from '../steps/discovery.ts';
-import { InSession } from '../steps/in-session.ts';
-import { LeftCalls } from '../steps/left-calls.ts';
+import { InSession } from '../steps/sessions/in-session.ts';
+import { LeftCalls } from '../steps/sessions/left-calls.ts';
 import { Lists } from '../steps/lists.ts';
-import { LostSession, type Renew } from '../steps/lost-session.ts';
-import { LostStream } from '../steps/lost-stream.ts';
+import { LostSession, type Renew } from '../steps/sessions/lost-session.ts';
+import { LostStream } from '../steps/sessions/lost-stream.ts';
 import { Noted } from '../steps/noted.ts';
-import { OpenedSession } from '../steps/opened-session.ts';
-import { OpeningStream } from '../steps/opening-stream.ts';
+import { OpenedSession } from '../steps/sessions/opened-session.ts';
+import { OpeningStream } from '../steps/sessions/opening-stream.ts';
 import { OwnAnswers } from '../steps/own-answers.ts';
 import { OwnTasks } from '../steps/own-tasks.ts';
 import { Remembered } from '../steps/remembered.ts';
 import { RequiredHeaders } from '../steps/required-headers.ts';
-import { StreamElsewhere } from '../steps/stream-elsewhere.ts';
+import { StreamElsewhere } from '../steps/sessions/stream-elsewhere.ts';
 import { TimeLimit } from '../steps/time-limit.ts';
 import { ToolSteps } from '../steps/tool-steps.ts';
 import { UpstreamRevision } from '../steps/upstream-revision.ts';
-import { UpstreamSession } from '../steps/upstream-session.ts';
-import { VisiblePrompts } from '../steps/visible-prompts.ts';
-import { VisibleTools } from '../steps/visible-tools.ts';
-import { VisibleUi } from '../steps/visible-ui.ts';
-import { Workspace } from '../steps/workspace.ts';
+import { UpstreamSession } from '../steps/sessions/upstream-session.ts';
+import { VisiblePrompts } from '../steps/visible/visible-prompts.ts';
+import { VisibleTools } from '../steps/visible/visible-tools.ts';
+import { VisibleUi } from '../steps/visible/visible-ui.ts';
+import { Workspace } from '../steps/sessions/workspace.ts';
 import { askUpstream } from '../mount/ask-upstream.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { Mount } from '../mount/mount.ts';
@@ -98,6 +98,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     ...(mount.surface.hidesTools || mount.hasAccessRules ? [new VisibleUi(mount.surface, client)] : []),
   ];
   const own = new OwnAnswers(mount, sessions);
+  const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
 
   const declined = compose([disabled, timeLimit], messagesOf(mount, []));
@@ -126,7 +127,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         new Remembered(store),
         toolSteps,
         // A task is known before anything else is made of the answer that brings it.
-        new OwnTasks(store),
+        ownTasks,
         new Cancellation(bus, (error) => void known(error)),
         timeLimit,
       ],
@@ -145,6 +146,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         new Discovery(mount, client),
         new Workspace({ steps, sessions, sessionFiles, store, refusesSessions }),
         toolSteps,
+        ownTasks,
         timeLimit,
       ],
       wire: [],
