@@ -82,6 +82,16 @@ describe('a good token', () => {
     await expect(identify(token)).rejects.toMatchObject({ name: 'InvalidToken' });
   });
 
+  test('is no longer good ten minutes after its key was withdrawn, though no other token comes', async () => {
+    const token = await signed(rsa, { exp: seconds() + 4000 });
+    await identify(token);
+    issuer.keys = [key];
+    clock = 600_001;
+    await identify(token);
+    await vi.waitFor(() => expect(issuer.reads).toBe(2));
+    await expect(identify(token)).rejects.toMatchObject({ name: 'InvalidToken' });
+  });
+
   test('T2: two tokens of one person are one principal', async () => {
     const [first, second] = [await identify(await signed(key)), await identify(await signed(rsa, { jti: 'other' }))];
     expect(first.key).toBe(second.key);

@@ -31,7 +31,7 @@ interface Verified {
 export interface BearerTokensOptions {
   readonly oauth: Pick<OAuth, 'issuer' | 'algorithms' | 'introspection'>;
   readonly audiences: readonly string[];
-  readonly keys: Pick<IssuerKeys, 'find' | 'onWithdrawn'>;
+  readonly keys: Pick<IssuerKeys, 'find' | 'onWithdrawn' | 'refresh'>;
   readonly client: Pick<IssuerClient, 'post'>;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -61,7 +61,10 @@ export class BearerTokens {
   identity(token: string): Identity | Promise<Identity> {
     const digest = hash('sha256', token, 'base64');
     const kept = this.#verified.get(digest);
-    if (kept !== undefined && this.#now() < kept.until) return kept.identity;
+    if (kept !== undefined && this.#now() < kept.until) {
+      this.#options.keys.refresh();
+      return kept.identity;
+    }
     return this.#verify(token, digest);
   }
 

@@ -67,10 +67,17 @@ export class IssuerKeys {
     await (this.#reading ??= this.#load().finally(() => (this.#reading = undefined)));
   }
 
+  /** Reads known keys again in the background, where it is time to; for each request, so that withdrawn ones do not stay. */
+  refresh(): void {
+    const now = this.#now();
+    if (now - this.#read <= REFRESH_MS || now - this.#failed <= UNKNOWN_KEY_MS || this.#keys === undefined) return;
+    this.load().catch(() => undefined);
+  }
+
   /** Finds the key of a token, for jose. */
   readonly find: JWTVerifyGetKey = async (header, token) => {
     if (this.#keys === undefined) await this.#mayRead();
-    else if (this.#now() - this.#read > REFRESH_MS && this.#now() - this.#failed > UNKNOWN_KEY_MS) void this.#refresh();
+    else this.refresh();
     try {
       return await (this.#keys as LocalJWKSet)(header, token);
     } catch (error) {
@@ -87,10 +94,6 @@ export class IssuerKeys {
   async #mayRead(): Promise<void> {
     if (this.#failure !== undefined && this.#now() - this.#failed < RETRY_MS) throw this.#failure;
     await this.load();
-  }
-
-  async #refresh(): Promise<void> {
-    await this.load().catch(() => undefined);
   }
 
   async #load(): Promise<void> {
