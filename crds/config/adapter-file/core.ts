@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CallLimits } from './limits.ts';
 import { bytes } from '../values/bytes.ts';
 import {
   baseUrlOrNull,
@@ -310,6 +311,10 @@ export const Core = z.strictObject({
     'Tool definitions are remembered when a session first sees them; this says what a later change leads to.',
   ),
   auth: maybeEmpty(Auth.prefault({})).describe('Authentication of clients.'),
+  limits: maybeEmpty(CallLimits.prefault([])).describe(
+    '(new) How often tools may be called and how many calls may run, for each server. A call must be within all of them; ' +
+      'beyond one, 429 with `Retry-After`.',
+  ),
   cors: maybeEmpty(Cors.prefault({})).describe('Access for browsers from other origins.'),
   defaults: maybeEmpty(ToolDefaults.prefault({})).describe('Settings of tool calls where nothing else is set.'),
   upstream_ping: maybeEmpty(UpstreamPing.prefault({})).describe(

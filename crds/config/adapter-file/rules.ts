@@ -87,6 +87,26 @@ const tokensStayHere: Rule = (config) =>
     return [{ path, message }];
   });
 
+/** Every entry of `limits`, with its path in the file. */
+const callLimits = (config: unknown): { readonly limit: unknown; readonly path: Path }[] =>
+  [['core'] as Path, ...list(config, 'servers').map((_, index): Path => ['servers', index])].flatMap((owner) =>
+    list(config, ...owner, 'limits').map((limit, index) => ({ limit, path: [...owner, 'limits', index] })),
+  );
+
+const limitsLimit: Rule = (config) =>
+  callLimits(config).flatMap(({ limit, path }) =>
+    at(limit, 'rate') === null && at(limit, 'concurrent') === null
+      ? [{ path, message: 'limits nothing; write a rate, concurrent, or both' }]
+      : [],
+  );
+
+const burstsHaveRates: Rule = (config) =>
+  callLimits(config).flatMap(({ limit, path }) =>
+    at(limit, 'rate') === null && typeof at(limit, 'burst') === 'number'
+      ? [{ path: [...path, 'burst'], message: 'says nothing without a rate' }]
+      : [],
+  );
+
 const roomForOneBody: Rule = (config) => {
   const path = ['core', 'max_body_bytes_in_flight'];
   const [all, one] = [at(config, ...path), at(config, 'core', 'max_request_body_bytes')];
@@ -280,6 +300,8 @@ const RULES: readonly Rule[] = [
   namedTokens,
   audiencesNeedUrl,
   tokensStayHere,
+  limitsLimit,
+  burstsHaveRates,
   roomForOneBody,
   credentialsNeedOrigins,
   credentialsAreUnsafe,

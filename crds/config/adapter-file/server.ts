@@ -10,6 +10,7 @@ import {
   UpstreamPing,
 } from './core.ts';
 import { inherit } from './inherit.ts';
+import { CallLimits } from './limits.ts';
 import { headerMap, headerName, httpPath, httpUrl } from '../values/network-values.ts';
 import { flag, listOf, maybeEmpty, oneOf, text, trimmedAnd } from '../values/values.ts';
 
@@ -59,6 +60,11 @@ export const ServerConfig = z.strictObject({
   ),
   upstream: Upstream.describe('The MCP server behind the adapter.'),
   auth: maybeEmpty(ServerAuth.prefault({})).describe('(new) Authentication of this server’s clients.'),
+  limits: CallLimits.nullable()
+    .describe(
+      '(new) How much calls to this server may be, in place of `core.limits`. Null inherits that; `[]`: no limits.',
+    )
+    .prefault(null),
   tool_defaults: maybeEmpty(inherit(ToolDefaults, 'core.defaults').prefault({})).describe(
     'Settings of calls to the tools of this server.',
   ),
