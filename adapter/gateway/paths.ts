@@ -14,6 +14,7 @@ import { DisabledTools } from '../steps/disabled-tools.ts';
 import { Discovery } from '../steps/discovery.ts';
 import { InSession } from '../steps/in-session.ts';
 import { LeftCalls } from '../steps/left-calls.ts';
+import { Limits } from '../steps/limits.ts';
 import { Lists } from '../steps/lists.ts';
 import { LostSession, type Renew } from '../steps/lost-session.ts';
 import { LostStream } from '../steps/lost-stream.ts';
@@ -68,7 +69,7 @@ export interface PathParts {
  */
 export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): Paths {
   const { store, bus, sessions, sessionFiles, streamOrder, toolParameters, refusesSessions, known } = parts;
-  const { serverId, breaker, steps, protectedResource: resource } = mount;
+  const { serverId, breaker, callLimits, steps, protectedResource: resource } = mount;
   const renew: Renew = (operation, lost) => client.renew(operation, lost);
 
   const around = [
@@ -78,6 +79,8 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
   ];
   const runsOthers = (tool: string): boolean => steps.get(tool)?.runsOthers === true;
   const breaks = [new Breaker(serverId, breaker, runsOthers)];
+  const limits = callLimits === undefined ? [] : [new Limits(callLimits, runsOthers)];
+  const limitsAlone = callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, sessions)];
   const disabled = new DisabledTools(mount);
   const toolSteps = new ToolSteps(mount, client, toolParameters);
   const inSession = new InSession(sessions, runsOthers);
@@ -103,6 +106,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     session: {
       steps: [
         ...around,
+        ...limits,
         inSession,
         ...breaks,
         disabled,
@@ -122,6 +126,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     sessionless: {
       steps: [
         ...around,
+        ...limitsAlone,
         ...breaks,
         new UpstreamRevision(mount.era, client, toolParameters, () => store.now(), declined),
         disabled,

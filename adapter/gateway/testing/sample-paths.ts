@@ -57,6 +57,7 @@ export const everythingOn = (): Mount =>
       upstream: { client_headers: { passthrough: ['Authorization'], required: ['Authorization'], unsafe: true } },
       tool_definition_pinning: { mode: 'block' },
       disabled_tools: ['hidden'],
+      limits: [{ per: 'caller', rate: '100/min', concurrent: 10 }],
     },
     { additions: { steps: new Map([['t', STEP]]), transforms: new Map(), own: [], resources: NO_RESOURCES } },
   );
