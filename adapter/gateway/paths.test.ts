@@ -26,12 +26,13 @@ const AROUND = ['Noted', 'Challenges', 'RequiredHeaders'];
 describe('the way of a message', () => {
   test('has this order', () => {
     expect(names).toEqual({
-      opening: [...AROUND, 'OpenedSession', 'Breaker', 'TimeLimit'],
+      opening: [...AROUND, 'Allowed', 'OpenedSession', 'Breaker', 'TimeLimit'],
       session: [
         ...AROUND,
         'Limits',
         'InSession',
         'Breaker',
+        'Allowed',
         'DisabledTools',
         'OwnAnswers',
         'UpstreamSession',
@@ -50,6 +51,7 @@ describe('the way of a message', () => {
         ...AROUND,
         'Limits',
         'Breaker',
+        'Allowed',
         'UpstreamRevision',
         'DisabledTools',
         'OwnAnswers',
@@ -84,7 +86,7 @@ describe('the way of a message', () => {
 
   test('begins with who it is from; nothing is looked up for nobody, or asked of an upstream that is down', () => {
     for (const [path, identifies, before] of [
-      ['opening', 'OpenedSession', AROUND],
+      ['opening', 'OpenedSession', [...AROUND, 'Allowed']],
       ['session', 'InSession', [...AROUND, 'Limits']],
       ['stream', 'InSession', AROUND],
     ] as const) {
@@ -93,7 +95,7 @@ describe('the way of a message', () => {
       expect(names[path].indexOf('Breaker')).toBe(names[path].indexOf(identifies) + 1);
     }
     // A client without sessions is known by its request; what the upstream speaks has to be asked.
-    const first = [...AROUND, 'Limits', 'Breaker', 'UpstreamRevision'];
+    const first = [...AROUND, 'Limits', 'Breaker', 'Allowed', 'UpstreamRevision'];
     expect(names.sessionless.slice(0, first.length)).toEqual(first);
   });
 

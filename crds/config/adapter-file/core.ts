@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccessConfig } from './access.ts';
 import { CallLimits } from './limits.ts';
 import { bytes } from '../values/bytes.ts';
 import {
@@ -311,6 +312,9 @@ export const Core = z.strictObject({
     'Tool definitions are remembered when a session first sees them; this says what a later change leads to.',
   ),
   auth: maybeEmpty(Auth.prefault({})).describe('Authentication of clients.'),
+  access: AccessConfig.describe('(new) Who may do what at all servers. Null: everybody who comes in may do everything.')
+    .nullable()
+    .prefault(null),
   limits: maybeEmpty(CallLimits.prefault([])).describe(
     '(new) How often tools may be called and how many calls may run, for each server. A call must be within all of them; ' +
       'beyond one, 429 with `Retry-After`.',

@@ -1,3 +1,4 @@
+import type { AccessConfig } from './access.ts';
 import type { AdapterConfig, ServerConfig } from './adapter.ts';
 import type { CallLimit } from './limits.ts';
 import type {
@@ -27,6 +28,8 @@ export interface EffectiveServer extends Pick<
   limits: readonly CallLimit[];
   /** Null: no authorization server, or no authentication at all. */
   oauth: OAuth | null;
+  /** Null: everybody who comes in may do everything. */
+  access: AccessConfig | null;
 }
 
 /** Resolves `servers[]` against `core` (adapter specification, section 1, convention 4). */
@@ -47,6 +50,7 @@ export function effectiveServer({ core }: Pick<AdapterConfig, 'core'>, server: S
     upstream_ping: resolve(core.upstream_ping, server.upstream_ping),
     limits: server.limits ?? core.limits,
     oauth: core.auth.enabled ? (server.auth.oauth ?? core.auth.oauth) : null,
+    access: server.access ?? core.access,
   };
 }
 

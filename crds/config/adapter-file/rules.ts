@@ -87,22 +87,60 @@ const tokensStayHere: Rule = (config) =>
     return [{ path, message }];
   });
 
-/** Every entry of `limits`, with its path in the file. */
-const callLimits = (config: unknown): { readonly limit: unknown; readonly path: Path }[] =>
+/** Every entry of a list that `core` and servers have, with its path in the file. */
+const ofCoreAndServers = (config: unknown, ...names: string[]): { readonly entry: unknown; readonly path: Path }[] =>
   [['core'] as Path, ...list(config, 'servers').map((_, index): Path => ['servers', index])].flatMap((owner) =>
-    list(config, ...owner, 'limits').map((limit, index) => ({ limit, path: [...owner, 'limits', index] })),
+    list(config, ...owner, ...names).map((entry, index) => ({ entry, path: [...owner, ...names, index] })),
   );
 
+const accessRules = (config: unknown): { readonly rule: unknown; readonly path: Path }[] =>
+  ofCoreAndServers(config, 'access', 'rules').map(({ entry, path }) => ({ rule: entry, path }));
+
+const OBJECTS = ['tools', 'resources', 'prompts'] as const;
+const OAUTH_MEMBERS = ['scopes', 'claims'] as const;
+
+/** Nothing that is asked for is two of these at once. */
+const oneKindOfObject: Rule = (config) =>
+  accessRules(config).flatMap(({ rule, path }) => {
+    const [first, second] = OBJECTS.filter((name) => list(rule, name).length > 0);
+    if (second === undefined) return [];
+    const message = `can never match together with ${first}; write one rule for each`;
+    return [{ path: [...path, second], message }];
+  });
+
+const PRINCIPAL = /^(\*$|user:|client:|token:)/;
+
+/** A subject may look like the name of a token. */
+const namedPrincipals: Rule = (config) =>
+  accessRules(config).flatMap(({ rule, path }) =>
+    list(rule, 'principals').flatMap((principal, index) => {
+      if (!isText(principal) || PRINCIPAL.test(principal) || principal.startsWith('${')) return [];
+      const message = 'must be user:<subject>, client:<id>, token:<name> or *';
+      return [{ path: [...path, 'principals', index], message }];
+    }),
+  );
+
+const accessNeedsCallers: Rule = (config) => {
+  if (at(config, 'core', 'auth', 'enabled') === true) return [];
+  return accessRules(config).flatMap(({ rule, path }) =>
+    (['principals', ...OAUTH_MEMBERS] as const)
+      .filter((name) => at(rule, name) !== null && at(rule, name) !== undefined)
+      .map((name) => ({
+        path: [...path, name],
+        message: 'says nothing while core.auth.enabled is false: nobody is known',
+      })),
+  );
+};
 const limitsLimit: Rule = (config) =>
-  callLimits(config).flatMap(({ limit, path }) =>
-    at(limit, 'rate') === null && at(limit, 'concurrent') === null
+  ofCoreAndServers(config, 'limits').flatMap(({ entry, path }) =>
+    at(entry, 'rate') === null && at(entry, 'concurrent') === null
       ? [{ path, message: 'limits nothing; write a rate, concurrent, or both' }]
       : [],
   );
 
 const burstsHaveRates: Rule = (config) =>
-  callLimits(config).flatMap(({ limit, path }) =>
-    at(limit, 'rate') === null && typeof at(limit, 'burst') === 'number'
+  ofCoreAndServers(config, 'limits').flatMap(({ entry, path }) =>
+    at(entry, 'rate') === null && typeof at(entry, 'burst') === 'number'
       ? [{ path: [...path, 'burst'], message: 'says nothing without a rate' }]
       : [],
   );
@@ -300,6 +338,9 @@ const RULES: readonly Rule[] = [
   namedTokens,
   audiencesNeedUrl,
   tokensStayHere,
+  oneKindOfObject,
+  namedPrincipals,
+  accessNeedsCallers,
   limitsLimit,
   burstsHaveRates,
   roomForOneBody,

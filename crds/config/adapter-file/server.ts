@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccessConfig } from './access.ts';
 import { AdapterEntry } from './entry.ts';
 import {
   CatalogDefaults,
@@ -60,6 +61,9 @@ export const ServerConfig = z.strictObject({
   ),
   upstream: Upstream.describe('The MCP server behind the adapter.'),
   auth: maybeEmpty(ServerAuth.prefault({})).describe('(new) Authentication of this server’s clients.'),
+  access: AccessConfig.describe('(new) Who may do what at this server, in place of `core.access`. Null inherits that.')
+    .nullable()
+    .prefault(null),
   limits: CallLimits.nullable()
     .describe(
       '(new) How much calls to this server may be, in place of `core.limits`. Null inherits that; `[]`: no limits.',
