@@ -112,6 +112,13 @@ for (const technology of stateStores) {
         expect(await take(b, { places: [place({ most: 1 })] })).toMatchObject({ state: 'places' });
       });
 
+      test('a call that has one already takes nothing more', async () => {
+        const call = of({ rates: [rate({ burst: 1 })], places: [place({ most: 1 })] });
+        for (const store of [a, b]) expect(await store.callLimits.take(call, T)).toBeUndefined();
+        await b.callLimits.leave({ id: call.id, places: call.taking.places });
+        expect(await take(a, { places: [place({ most: 1 })] })).toBeUndefined();
+      });
+
       test('calls that come together take one each, and give all back', async () => {
         const call = of({ places: [place({ calls: 2 })] });
         expect(await a.callLimits.take(call, T)).toBeUndefined();

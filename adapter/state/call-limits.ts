@@ -3,7 +3,7 @@
  * none. Calls in a session take what limits allow in `StateStore.enter`, and give it back in `StateStore.leave`.
  */
 export interface CallLimits {
-  /** Starts calls outside of sessions. Undefined: nothing is against it. */
+  /** Starts calls outside of sessions. Undefined: nothing is against it. One that has its places already takes nothing more. */
   take(call: LimitedCall, now: number): Promise<Refused | undefined>;
   /** Extends the places of calls that still run. Places that are gone stay gone. */
   renew(calls: readonly HeldPlaces[], until: number): Promise<void>;

@@ -26,8 +26,10 @@ test('of tools that no list has only a thousand have names of their own in an ho
   const made = new Set(Array.from({ length: 5_000 }, (_, n) => names.of(`made up ${n}`)));
   expect(made.size).toBe(1_001);
   // Whatever was called, tools that there are have theirs.
-  names.listed(['late']);
+  const long = 'x'.repeat(200);
+  names.listed(['late', long]);
   expect([names.of('known'), names.of('late'), names.of('made up 1')]).toEqual(['known', 'late', 'made up 1']);
+  expect(names.of(long)).not.toBe('');
   expect(names.of('made up 4999')).toBe('');
   now = HOUR;
   expect(names.of('made up 4999')).toBe('made up 4999');

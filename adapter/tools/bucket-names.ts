@@ -28,7 +28,8 @@ export class BucketNames {
 
   /** The server has these tools. */
   listed(names: Iterable<string>): void {
-    for (const name of names) {
+    for (const tool of names) {
+      const name = nameOf(tool);
       this.#listed.delete(name);
       this.#listed.add(name);
     }
@@ -39,8 +40,8 @@ export class BucketNames {
   }
 
   of(tool: string): string {
-    const name = tool.length <= MAX_CHARS ? tool : `#${hash('sha256', tool)}`;
-    if (this.#listed.has(tool) || this.#unlisted.has(name)) return name;
+    const name = nameOf(tool);
+    if (this.#listed.has(name) || this.#unlisted.has(name)) return name;
     const now = this.#now();
     if (now >= this.#unlistedUntil) {
       this.#unlisted.clear();
@@ -51,3 +52,5 @@ export class BucketNames {
     return name;
   }
 }
+
+const nameOf = (tool: string): string => (tool.length <= MAX_CHARS ? tool : `#${hash('sha256', tool)}`);

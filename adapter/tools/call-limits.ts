@@ -36,6 +36,7 @@ export class CallLimits {
       const rate = text === null ? undefined : parseRate(text);
       if (rate !== undefined) {
         const burst = atOnce ?? rate.count;
+        // Rounded to the careful side, which beyond some thousands a second is a little less than the rate.
         const intervalUs = Math.ceil((rate.periodMs * 1000) / rate.count);
         const prefix = `${server}:${per}:${intervalUs}:${burst}`;
         rates.set(prefix, { per, prefix, intervalUs, burst });

@@ -6,7 +6,7 @@ import { LEAVE_PLACES, TAKE_LIMITS } from './redis-limit-lua.ts';
 import { LIVE_UNTIL } from './redis-scripts.ts';
 import { repeatableScript } from './repeatable.ts';
 
-/** rates and places… · now, id, until, values of limits… → null, or what refuses. Twice takes twice of rates, which refuses more. */
+/** rates and places… · now, id, until, values of limits… → null, or what refuses. Without places, twice takes twice: that admits less, never more. */
 const TAKE = repeatableScript(`
   ${LIVE_UNTIL}
   ${TAKE_LIMITS}

@@ -7,7 +7,9 @@
 /** The same as `tables/gcra.ts` and `tables/limit-rules.ts`. Returns what the script must return at a limit, or false. */
 export const TAKE_LIMITS = `
   local function take_limits(first_key, first_value, now, id, until_time)
-    local rates = tonumber(ARGV[first_value] or '0')
+    local rates = tonumber(ARGV[first_value])
+    local first_place, value = first_key + rates, first_value + 3 * rates + 1
+    if KEYS[first_place] and redis.call('ZSCORE', KEYS[first_place], id .. ':0') then return false end
     local now_us = now * 1000
     local longest, refusing = 0, 0
     local moved = {}
@@ -20,7 +22,6 @@ export const TAKE_LIMITS = `
       if wait > longest then longest, refusing = wait, i end
     end
     if refusing > 0 then return { 'rate', refusing - 1, string.format('%.0f', longest) } end
-    local first_place, value = first_key + rates, first_value + 3 * rates + 1
     for i = first_place, #KEYS do
       redis.call('ZREMRANGEBYSCORE', KEYS[i], '-inf', now)
       local most, calls = tonumber(ARGV[value + 2 * (i - first_place)]), tonumber(ARGV[value + 2 * (i - first_place) + 1])

@@ -2,9 +2,11 @@ import { type HeldPlaces, type LimitedCall, placeId, type Refused } from '../cal
 import { moved, waitUs } from './gcra.ts';
 import type { LimitTable } from './limit-table.ts';
 
-/** Takes from all limits of a call, or from none. */
+/** Takes from all limits of a call, or from none. What has its places already takes nothing more. */
 export function take(table: LimitTable, { id, until, taking }: LimitedCall, now: number): Refused | undefined {
   const { rates, places } = taking;
+  const [first] = places;
+  if (first !== undefined && table.holdsPlace(first.key, placeId(id, 0))) return undefined;
   const nowUs = now * 1000;
   let longest = 0;
   let refusing = -1;

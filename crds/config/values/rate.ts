@@ -3,12 +3,12 @@ import { z } from 'zod';
 /** Milliseconds of each unit. */
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, min: 60_000, h: 3_600_000 };
 
-const SHAPE = /^([1-9][0-9]{0,5})\/(s|min|h)$/;
+const SHAPE = /^([1-9][0-9]{0,4})\/(s|min|h)$/;
 
 /** The same with white space around it. */
-const PATTERN = /^\s*[1-9][0-9]{0,5}\/(s|min|h)\s*$/;
+const PATTERN = /^\s*[1-9][0-9]{0,4}\/(s|min|h)\s*$/;
 
-const ALLOWED = 'a rate such as 10/s, 100/min or 500/h (a whole number below a million and one unit)';
+const ALLOWED = 'a rate such as 10/s, 100/min or 500/h (a whole number below 100000 and one unit)';
 
 /** So many in so much time. */
 export interface Rate {
