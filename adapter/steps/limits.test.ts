@@ -117,7 +117,7 @@ describe('a session', () => {
     expect(await refusal(inSession, call)).toMatchObject({ code: 'rate_limited' });
   });
 
-  test('has each call of a batch counted; one that is refused takes nothing', async () => {
+  test('T26: has each call of a batch counted; one that is refused takes nothing', async () => {
     const { inSession, operation } = limited({ rate: '4/h' });
     await through(inSession, operation(batch(3)));
     expect(await refusal(inSession, operation(batch(2)))).toMatchObject({ code: 'rate_limited', retryAfter: 900 });

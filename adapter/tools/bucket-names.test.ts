@@ -19,7 +19,7 @@ test('a long name is as good as a short one, and takes no more room', () => {
   expect(names.of('x'.repeat(64))).toBe('x'.repeat(64));
 });
 
-test('of tools that no list has only a thousand have names of their own in an hour', () => {
+test('T26: of tools that no list has only a thousand have names of their own in an hour', () => {
   let now = 0;
   const names = new BucketNames(() => now);
   names.listed(['known']);

@@ -83,7 +83,7 @@ describe('limits of calls over three replicas', { timeout: 60_000 }, () => {
     return { admitted: answers.length - refused.length, late, refused };
   }
 
-  test('a hundred a minute are a hundred, though each call has a session of its own at another replica', async () => {
+  test('T26: a hundred a minute are a hundred, though each call has a session of its own at another replica', async () => {
     const sessions = await Promise.all(Array.from({ length: 160 }, (_, n) => open(n, 'sessions')));
     const { admitted, late, refused } = await sent((n) =>
       (sessions[n] as Session).at(place(n)).request('tools/call', call('echo', { n })),
@@ -102,7 +102,7 @@ describe('limits of calls over three replicas', { timeout: 60_000 }, () => {
     expect(await drain(fresh.request('tools/call', call('echo')))).toBe(200);
   });
 
-  test('a hundred a minute are a hundred without sessions', async () => {
+  test('T26: a hundred a minute are a hundred without sessions', async () => {
     const params = JSON.stringify({ ...call('echo', { text: 'x' }), _meta: MODERN_META });
     const one = (n: number, token = ALICE): Promise<Response> =>
       callModern(
@@ -147,7 +147,7 @@ describe('limits of calls over three replicas', { timeout: 60_000 }, () => {
     }
   });
 
-  test('of all callers only three calls run at a server, and the place of one that has ended is free', async () => {
+  test('T26: of all callers only three calls run at a server, and the place of one that has ended is free', async () => {
     const sessions = await Promise.all([0, 1, 2, 3].map((n) => open(n, 'running', n % 2 === 0 ? ALICE : BOB)));
     const [one, two, three, four] = sessions as [Session, Session, Session, Session];
     const slow = (session: Session, n: number): Promise<JsonObject> =>
@@ -165,7 +165,7 @@ describe('limits of calls over three replicas', { timeout: 60_000 }, () => {
     expect((await Promise.all(running)).map(textOf)).toEqual(['done', 'done', 'done']);
   });
 
-  test('calls that code makes count, and the code itself has no place', async () => {
+  test('T26: calls that code makes count, and the code itself has no place', async () => {
     const door = (await open(0, 'coded')).at(place(1));
     const said = await execute(door, failuresOf(['echo', {}], ['echo', {}], ['echo', {}], ['echo', {}]), 'coded');
     const tooMany = expect.stringContaining('There were too many calls of this tool');

@@ -11,7 +11,7 @@ import { MemoryLimitTable } from './memory-limit-table.ts';
 import { MemoryNonceTable } from './memory-nonce-table.ts';
 import { MemorySessionTable } from './memory-session-table.ts';
 import { leavePlaces } from '../tables/limit-rules.ts';
-import { TableCallLimits } from '../tables/limit-table.ts';
+import { TableCallLimits } from '../tables/table-call-limits.ts';
 import { TableNonces } from '../tables/nonce-table.ts';
 import { newSecret } from '../secret.ts';
 import * as rules from '../tables/session-rules.ts';

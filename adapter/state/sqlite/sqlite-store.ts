@@ -6,7 +6,7 @@ import type { CallLimits, HeldPlaces, Refused } from '../call-limits.ts';
 import type { FirstTexts } from '../first-texts.ts';
 import { TableFirstTexts } from '../tables/first-text-table.ts';
 import { leavePlaces } from '../tables/limit-rules.ts';
-import { TableCallLimits } from '../tables/limit-table.ts';
+import { TableCallLimits } from '../tables/table-call-limits.ts';
 import { TableNonces } from '../tables/nonce-table.ts';
 import { newSecret } from '../secret.ts';
 import * as rules from '../tables/session-rules.ts';

@@ -10,16 +10,14 @@ const T = 1_790_000_000_000_000;
 function bucket(count: number, periodUs: number, burst = count) {
   let free = 0;
   const rate = { per: 'server' as const, key: '', intervalUs: Math.ceil(periodUs / count), burst, calls: 1 };
-  return {
-    rate,
-    take(nowUs: number, calls = 1): number {
-      const taking = { ...rate, calls };
-      const next = moved(free, nowUs, taking);
-      const wait = waitUs(next, nowUs, taking);
-      if (wait === 0) free = next;
-      return wait;
-    },
+  const take = (nowUs: number, calls = 1): number => {
+    const taking = { ...rate, calls };
+    const next = moved(free, nowUs, taking);
+    const wait = waitUs(next, nowUs, taking);
+    if (wait === 0) free = next;
+    return wait;
   };
+  return { rate, take };
 }
 
 /** Numbers from 0 to 1 that look like chance, and are the same each time. */
