@@ -355,7 +355,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         mcpRoute(app, mount, gateway.http(mount), bodyOptions);
         resourceMetadataRoute(app, mount, identity.describe(mount.serverId), reachedBy);
       }
-      fileRoutes(app, { ...files, downloads, stepUp: identity.stepUp, known });
+      fileRoutes(app, { ...files, downloads, stepUp: (...asked) => identity.stepUp(...asked), known });
       await janitor.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {
         await janitor.stopReconciling();

@@ -2,19 +2,9 @@ import { LRUCache } from 'lru-cache';
 
 import type { CompiledRule } from './compiled-rule.ts';
 import { uriReadings } from './uri-readings.ts';
+import type { Wish } from './wishes.ts';
 
 const MAX_KNOWN = 2_000;
-
-/**
- * What somebody wants: a method, and what it is about. Of the object there is one at most. `tools/call`, `prompts/get` and
- * `resources/read` stand also for what else concerns the same object: lists, completion, subscriptions.
- */
-export interface Wish {
-  readonly method: string;
-  readonly tool?: string;
-  readonly prompt?: string;
-  readonly resource?: string;
-}
 
 export interface Decision {
   /** `scope`: it would be allowed to somebody with this scope, whom it shows that it is there. */

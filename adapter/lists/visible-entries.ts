@@ -1,5 +1,5 @@
-import type { Access, Wish } from '../access/access.ts';
-import { promptOf, readingOf } from '../access/wishes.ts';
+import type { Access } from '../access/access.ts';
+import { promptOf, readingOf, type Wish } from '../access/wishes.ts';
 import { removals } from '../catalog/removals.ts';
 import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import { LISTS, type ListName } from '../tools/list-of.ts';

@@ -15,7 +15,11 @@ export interface Answered {
 
 /** One caller at one mount, at one replica after the other. */
 export interface Doors {
+  /** All answers to `ask`, as text. */
+  readonly seen: string[];
   ask(method: string, params?: JsonObject): Promise<Answered>;
+  /** The same session with another token of its caller. */
+  as(headers: Record<string, string>): Doors;
   /** A request beside MCP, with the caller's token and session. */
   fetch(path: string, init?: RequestInit): Promise<Got>;
 }
@@ -35,7 +39,22 @@ const META = {
 };
 const UNKNOWN = new Set(['unknown_tool', 'unknown_prompt', 'unknown_resource', 'artifact_not_found']);
 
-export async function openDoors({ family, server, places, headers }: DoorOptions): Promise<Doors> {
+export async function openDoors(options: DoorOptions): Promise<Doors> {
+  const { family } = options;
+  const opened = family === REVISION ? undefined : await sessionOf(options);
+  return doorsOf(options, opened);
+}
+
+async function sessionOf({ server, places: [first], headers }: DoorOptions): Promise<string> {
+  const opened = await initialize({ url: first?.url ?? '' }, { path: `/mcp/${server}`, headers });
+  const session = opened.headers.get('mcp-session-id');
+  await opened.text();
+  if (session === null) throw new Error(`no session: ${opened.status}`);
+  return session;
+}
+
+function doorsOf(options: DoorOptions, session: string | undefined): Doors {
+  const { family, server, places, headers } = options;
   const path = `/mcp/${server}`;
   let turn = 0;
   const next = (): string => {
@@ -43,16 +62,12 @@ export async function openDoors({ family, server, places, headers }: DoorOptions
     turn += 1;
     return place?.url ?? '';
   };
-  let session: string | null = null;
-  if (family !== REVISION) {
-    const opened = await initialize({ url: next() }, { path, headers });
-    session = opened.headers.get('mcp-session-id');
-    await opened.text();
-    if (session === null) throw new Error(`no session: ${opened.status}`);
-  }
-  const own = (): Record<string, string> => (session === null ? {} : { 'mcp-session-id': session });
+  const own = (): Record<string, string> => (session === undefined ? {} : { 'mcp-session-id': session });
 
+  const seen: string[] = [];
   return {
+    seen,
+    as: (others) => doorsOf({ ...options, headers: others }, session),
     async ask(method, params = {}) {
       const isModern = family === REVISION;
       const body = { jsonrpc: '2.0', id: 1, method, params: isModern ? { ...params, _meta: META } : params };
@@ -76,6 +91,7 @@ export async function openDoors({ family, server, places, headers }: DoorOptions
         return { got: 'yes', result: {} };
       }
       const message = await responseMessage(response, 1);
+      seen.push(JSON.stringify(message));
       if (message.error === undefined) return { got: 'yes', result: asObject(message.result) };
       const code = String(asObject(asObject(message.error).data).code);
       return { got: gotBy(code, response), result: {} };

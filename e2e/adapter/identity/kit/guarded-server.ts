@@ -1,3 +1,4 @@
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import {
   completable,
@@ -12,33 +13,54 @@ import { createStreamableSessions } from '../../../support/fixture/streamable-se
 import { listen } from '../../../support/ports.ts';
 
 /** What the server has of each kind; one of each is for everybody, the other for a few. */
-export const PARTS = ['public', 'private'] as const;
+const PARTS = ['public', 'private'] as const;
+
+/** What an answer that is about one of the server's things has in it, and no other. */
+export const nonceOf = (thing: string): string => `nonce-of-${thing}`;
 
 /** A server with two tools, resources, templates and prompts, in both families of revisions. */
-export async function startGuardedServer(): Promise<
-  AsyncDisposable & { readonly url: string; readonly called: string[] }
-> {
+export interface GuardedServer extends AsyncDisposable {
+  readonly url: string;
+  /** Tools that were called. */
+  readonly called: string[];
+  /** Says more of the tool write than before: drift. '' takes it back. */
+  say(more: string): void;
+}
+
+export async function startGuardedServer(): Promise<GuardedServer> {
   const called: string[] = [];
+  const writes = new Set<ReturnType<McpServer['registerTool']>>();
+  let said = '';
+  const done = (name: string) => {
+    called.push(name);
+    return { content: [{ type: 'text' as const, text: `${name} done` }] };
+  };
   const create = (): McpServer => {
     const capabilities = { tools: {}, resources: { subscribe: true }, prompts: {}, completions: {} };
     const server = new McpServer({ name: 'guarded', version: '1.0.0' }, { capabilities });
-    for (const name of ['read', 'write']) {
-      server.registerTool(name, { description: `Does ${name}.` }, () => {
-        called.push(name);
-        return { content: [{ type: 'text', text: `${name} done` }] };
-      });
-    }
+    server.registerTool('read', { description: nonceOf('read') }, () => done('read'));
+    const inputSchema = z.object({ path: z.string().optional() });
+    const write = server.registerTool(
+      'write',
+      { description: nonceOf('write') + said, inputSchema },
+      async ({ path }) => {
+        if (path !== undefined) await writeFile(path, 'written');
+        return done('write');
+      },
+    );
+    writes.add(write);
     for (const part of PARTS) {
-      const text = (uri: string) => ({ contents: [{ uri, text: `content of ${uri}` }] });
-      server.registerResource(`${part}-1`, `doc://${part}/1`, {}, ({ href }) => text(href));
-      const complete = { id: () => [`${part}-suggestion`] };
+      const text = (uri: string) => ({ contents: [{ uri, text: nonceOf(part) }] });
+      const description = nonceOf(part);
+      server.registerResource(`${part}-1`, `doc://${part}/1`, { description }, ({ href }) => text(href));
+      const complete = { id: () => [nonceOf(part)] };
       const template = new ResourceTemplate(`doc://${part}/{id}`, { list: undefined, complete });
-      server.registerResource(part, template, {}, ({ href }) => text(href));
+      server.registerResource(part, template, { description }, ({ href }) => text(href));
     }
     for (const name of ['greet', 'admin']) {
-      const argsSchema = z.object({ who: completable(z.string(), () => [`${name}-suggestion`]) });
-      server.registerPrompt(name, { argsSchema }, () => ({
-        messages: [{ role: 'user', content: { type: 'text', text: `text of ${name}` } }],
+      const argsSchema = z.object({ who: completable(z.string(), () => [nonceOf(name)]) });
+      server.registerPrompt(name, { description: nonceOf(name), argsSchema }, () => ({
+        messages: [{ role: 'user', content: { type: 'text', text: nonceOf(name) } }],
       }));
     }
     server.server.setRequestHandler('resources/subscribe', () => ({}));
@@ -57,6 +79,10 @@ export async function startGuardedServer(): Promise<
   return {
     url: `http://127.0.0.1:${await listen(http)}/mcp`,
     called,
+    say(more) {
+      said = more;
+      for (const tool of writes) tool.update({ description: nonceOf('write') + said });
+    },
     async [Symbol.asyncDispose]() {
       http.closeAllConnections();
       await new Promise<void>((resolve) => void http.close(() => resolve()));
