@@ -2,9 +2,8 @@ import { describe, expect, test } from 'vitest';
 
 import { AccessConfig } from '../../crds/config/adapter-file/access.ts';
 import { ANYBODY, claimedIdentity, type Identity, tokenIdentity } from '../identity/identity.ts';
-import type { Wish } from './access.ts';
 import { AccessRules } from './access-rules.ts';
-import { callOf, promptOf, readingOf, UPLOAD } from './wishes.ts';
+import { callOf, promptOf, readingOf, UPLOAD, type Wish } from './wishes.ts';
 
 const rules = (config: unknown): AccessRules => new AccessRules(AccessConfig.parse(config));
 const ci = tokenIdentity('ci', 'k');
@@ -130,14 +129,14 @@ describe('a URI', () => {
     'file:///public\\..\\secret',
     'FILE:///public/a',
     'file:///public/..%2fsecret',
-  ])('T9: that servers may read in another way is allowed only if all readings are: %s', (uri) => {
+  ])('T24: that servers may read in another way is allowed only if all readings are: %s', (uri) => {
     const config = { default: 'deny', rules: [{ effect: 'allow', resources: ['file:///public/*'] }] };
     expect(outcome(config, readingOf(uri))).toBe('denied');
     expect(outcome(config, readingOf('file:///public/a'))).toBe('allowed 0');
   });
 
   test.each(['file:///secret', 'file:////secret', 'FILE:///secret', 'file:///%73ecret', 'file:///a/../secret'])(
-    'T9: is denied in whatever spelling: %s',
+    'T24: is denied in whatever spelling: %s',
     (uri) => {
       expect(outcome({ rules: [{ effect: 'deny', resources: ['file:///secret*'] }] }, readingOf(uri))).toBe('denied 0');
     },

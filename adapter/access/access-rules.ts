@@ -6,7 +6,7 @@ import { Access, type Candidate } from './access.ts';
 import { CompiledRule } from './compiled-rule.ts';
 
 /** Of tokens there may be any number; the rules that concern them make few combinations. */
-const MAX_KNOWN = 1_000;
+const MAX_KNOWN = 200;
 
 /** The rules of one server. */
 export class AccessRules {

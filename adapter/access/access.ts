@@ -2,19 +2,10 @@ import { LRUCache } from 'lru-cache';
 
 import type { CompiledRule } from './compiled-rule.ts';
 import { uriReadings } from './uri-readings.ts';
+import type { Wish } from './wishes.ts';
 
-const MAX_KNOWN = 2_000;
-
-/**
- * What somebody wants: a method, and what it is about. Of the object there is one at most. `tools/call`, `prompts/get` and
- * `resources/read` stand also for what else concerns the same object: lists, completion, subscriptions.
- */
-export interface Wish {
-  readonly method: string;
-  readonly tool?: string;
-  readonly prompt?: string;
-  readonly resource?: string;
-}
+const MAX_KNOWN = 500;
+const MAX_KNOWN_CHARS = 256;
 
 export interface Decision {
   /** `scope`: it would be allowed to somebody with this scope, whom it shows that it is there. */
@@ -74,8 +65,9 @@ export class Access {
   }
 
   decide(wish: Wish): Decision {
-    const { method, tool, prompt, resource } = wish;
-    const key = `${method}\n${tool === undefined ? '' : `t${tool}`}${prompt === undefined ? '' : `p${prompt}`}${resource ?? ''}`;
+    const key = keyOf(wish);
+    // Clients make names up.
+    if (key.length > MAX_KNOWN_CHARS) return this.#decided(wish);
     let known = this.#known.get(key);
     if (known === undefined) this.#known.set(key, (known = this.#decided(wish)));
     return known;
@@ -111,4 +103,11 @@ export class Access {
     if (isPlain) return step ?? { outcome: 'allowed', rule: undefined };
     return this.#default.outcome === 'denied' ? (step ?? this.#default) : this.#default;
   }
+}
+
+/** What is about an object has one of our methods. */
+function keyOf({ method, tool, prompt, resource }: Wish): string {
+  if (tool !== undefined) return `t${tool}`;
+  if (prompt !== undefined) return `p${prompt}`;
+  return resource === undefined ? `m${method}` : `${method === 'files/download' ? 'd' : 'r'}${resource}`;
 }

@@ -1,7 +1,7 @@
 import type { AccessRule } from '../../crds/config/adapter-file/access.ts';
 import type { Identity } from '../identity/identity.ts';
-import type { Wish } from './access.ts';
 import { glob } from './glob.ts';
+import type { Wish } from './wishes.ts';
 
 type Matches = (text: string) => boolean;
 

@@ -1,5 +1,5 @@
-import type { Access, Decision, Wish } from './access.ts';
-import { callOf, UPLOAD } from './wishes.ts';
+import type { Access, Decision } from './access.ts';
+import { callOf, UPLOAD, type Wish } from './wishes.ts';
 
 /** One line of an explanation. */
 export interface Explained {

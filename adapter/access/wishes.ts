@@ -1,5 +1,15 @@
 import { type Message, toolName } from '../exchange/message.ts';
-import type { Wish } from './access.ts';
+
+/**
+ * What somebody wants: a method, and what it is about. Of the object there is one at most. `tools/call`, `prompts/get` and
+ * `resources/read` stand also for what else concerns the same object: lists, completion, subscriptions.
+ */
+export interface Wish {
+  readonly method: string;
+  readonly tool?: string;
+  readonly prompt?: string;
+  readonly resource?: string;
+}
 
 /** Something that a message names; `name` is whatever stands where the name belongs. */
 export interface Named {

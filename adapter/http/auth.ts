@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-import { reasonOf, type Wish } from '../access/access.ts';
+import { reasonOf } from '../access/access.ts';
+import type { Wish } from '../access/wishes.ts';
 import { AdapterError, lacksScope } from '../errors.ts';
 
 import { isOwnOrigin } from './origin.ts';

@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -34,12 +35,13 @@ upstream's end.**
 
 ## The folders
 
-Each knows only those above it; \`folders.test.ts\` holds the order. \`app.ts\` puts them together.
+Each knows only those above it, and so do the rooms in them; \`folders.test.ts\` holds the order. \`app.ts\` puts them together.
 
 | Folder | What stands there |
 | --- | --- |
 | \`exchange/\` | messages and bytes: JSON, events, headers, what an upstream is |
 | \`identity/\` | who is calling: tokens, issuers and their keys |
+| \`access/\` | what a caller may do: rules, and one decision for every door |
 | \`catalog/\` | definitions as models may see them: cleaned, shortened, compared; all pure |
 | \`telemetry/\` | logs, metrics, traces, the audit log |
 | \`state/\` | what replicas share: memory, SQLite, Redis |
@@ -89,7 +91,8 @@ function listOf(title: string, { steps, wire }: Path): string {
 const nameOf = (step: object): string => step.constructor.name;
 
 async function rowOf(name: string): Promise<string> {
-  const file = `steps/${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.ts`;
+  const base = `${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.ts`;
+  const [file = base] = globSync(`steps/**/${base}`, { cwd: join(ROOT, 'adapter') });
   const text = await readFile(join(ROOT, 'adapter', file), 'utf8');
   const [before = ''] = text.split(`export class ${name} `);
   const comment = before.slice(before.lastIndexOf('/**') + 3, before.lastIndexOf('*/'));

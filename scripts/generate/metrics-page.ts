@@ -1,4 +1,4 @@
-import { METRIC_CATALOG } from '../../adapter/telemetry/metric-catalog.ts';
+import { METRIC_CATALOG } from '../../adapter/telemetry/metrics/metric-catalog.ts';
 import { type MetricDefinition, prometheusNames } from '../../lib/metrics/metric-definition.ts';
 
 const HEAD = `# Metrics of the adapter

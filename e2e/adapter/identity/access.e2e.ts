@@ -150,7 +150,7 @@ describe('at two replicas', { timeout: 60_000 }, () => {
   const places = () => [deployment.a, deployment.b];
 
   describe.each(FAMILIES)('revision %s', (family) => {
-    test.each(CASES)('$policy: $caller $may', async ({ policy, caller, may }) => {
+    test.each(CASES)('T24: $policy: $caller $may', async ({ policy, caller, may }) => {
       const headers = await headersOf(caller);
       const doors = await openDoors({ family, server: policy, places: places(), headers });
       const coded = await openDoors({ family, server: `${policy}-code`, places: places(), headers });
@@ -271,7 +271,7 @@ describe('at two replicas', { timeout: 60_000 }, () => {
     };
   }
 
-  test.each(FAMILIES)('T2: files of one are not there for another, revision %s', async (family) => {
+  test.each(FAMILIES)('T3: files of one are not there for another, revision %s', async (family) => {
     const open = async (caller: Caller) =>
       openDoors({ family, server: 'open', places: places(), headers: await headersOf(caller) });
     const [anna, bob] = [await open('anna'), await open('bob')];
@@ -362,38 +362,41 @@ describe('at two replicas', { timeout: 60_000 }, () => {
     afterAll(() => pinned?.close());
 
     const cases = FAMILIES.flatMap((family) => [
-      { family, mode: 'warn', then: /has changed/ },
-      { family, mode: 'block', then: /^tool_definition_drift$/ },
+      { family, mode: 'warn', expected: /has changed/ },
+      { family, mode: 'block', expected: /^tool_definition_drift$/ },
     ]);
-    test.each(cases)('T8: $mode, $family: who must not see it hears nothing of it', async ({ family, mode, then }) => {
-      const at = [pinned.a, pinned.b];
-      const open = async (caller: Caller) =>
-        openDoors({ family, server: `pinned-${mode}`, places: at, headers: await headersOf(caller) });
-      const [anna, bob] = [await open('anna'), await open('bob')];
-      const listOf = async (doors: Doors): Promise<string> => {
-        const { got, result } = await doors.ask('tools/list');
-        const own = `pinned_${mode}_get_upload_url`;
-        return got === 'yes'
-          ? (result['tools'] as JsonObject[])
-              .flatMap((tool) => (tool['name'] === own ? [] : [String(tool['description'])]))
-              .join('\n')
-          : got;
-      };
-      upstream.say('');
-      const before = { anna: await listOf(anna), bob: await listOf(bob) };
-      expect(before).toEqual({ anna: nonceOf('read'), bob: `${nonceOf('read')}\n${nonceOf('write')}` });
-      upstream.say(' and more');
-      try {
-        for (const doors of [anna, anna]) {
-          // oxlint-disable-next-line no-await-in-loop -- at one replica and the other
-          expect(await listOf(doors)).toBe(before.anna);
-        }
-        expect((await anna.ask('tools/call', { name: 'read', arguments: {} })).got).toBe('yes');
-        expect(await listOf(bob)).toMatch(then);
-      } finally {
+    test.each(cases)(
+      'T24: $mode, $family: who must not see it hears nothing of it',
+      async ({ family, mode, expected }) => {
+        const at = [pinned.a, pinned.b];
+        const open = async (caller: Caller) =>
+          openDoors({ family, server: `pinned-${mode}`, places: at, headers: await headersOf(caller) });
+        const [anna, bob] = [await open('anna'), await open('bob')];
+        const listOf = async (doors: Doors): Promise<string> => {
+          const { got, result } = await doors.ask('tools/list');
+          const own = `pinned_${mode}_get_upload_url`;
+          return got === 'yes'
+            ? (result['tools'] as JsonObject[])
+                .flatMap((tool) => (tool['name'] === own ? [] : [String(tool['description'])]))
+                .join('\n')
+            : got;
+        };
         upstream.say('');
-      }
-    });
+        const before = { anna: await listOf(anna), bob: await listOf(bob) };
+        expect(before).toEqual({ anna: nonceOf('read'), bob: `${nonceOf('read')}\n${nonceOf('write')}` });
+        upstream.say(' and more');
+        try {
+          for (const doors of [anna, anna]) {
+            // oxlint-disable-next-line no-await-in-loop -- at one replica and the other
+            expect(await listOf(doors)).toBe(before.anna);
+          }
+          expect((await anna.ask('tools/call', { name: 'read', arguments: {} })).got).toBe('yes');
+          expect(await listOf(bob)).toMatch(expected);
+        } finally {
+          upstream.say('');
+        }
+      },
+    );
   });
 
   test.each([
@@ -408,7 +411,7 @@ describe('at two replicas', { timeout: 60_000 }, () => {
     expect(JSON.stringify(result).includes('/artifacts/')).toBe(comes);
   });
 
-  test('each call of a batch is decided by itself', async () => {
+  test('T24: each call of a batch is decided by itself', async () => {
     const options = { path: '/mcp/scopes', headers: await headersOf('anna'), protocolVersion: '2025-03-26' };
     const session = await openSession(deployment.a, options);
     const calls = ['write', 'read', 'none'].map((name, id) => ({
@@ -445,7 +448,7 @@ describe('at two replicas', { timeout: 60_000 }, () => {
     expect(await drain(answerTo('bob'))).toBe(200);
   });
 
-  test('a session shows what its caller may see now', async () => {
+  test('T15: a session shows what its caller may see now', async () => {
     const [{ family }, server] = [{ family: FAMILIES[0] }, 'groups'];
     const doors = await openDoors({ family, server, places: places(), headers: await headersOf('carl') });
     const names = async (of: Doors): Promise<string> =>

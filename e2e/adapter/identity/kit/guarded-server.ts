@@ -13,7 +13,7 @@ import { createStreamableSessions } from '../../../support/fixture/streamable-se
 import { listen } from '../../../support/ports.ts';
 
 /** What the server has of each kind; one of each is for everybody, the other for a few. */
-export const PARTS = ['public', 'private'] as const;
+const PARTS = ['public', 'private'] as const;
 
 /** What an answer that is about one of the server's things has in it, and no other. */
 export const nonceOf = (thing: string): string => `nonce-of-${thing}`;
