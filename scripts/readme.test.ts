@@ -91,13 +91,3 @@ describe.for(pages)('%s', (page) => {
     expect(scriptsNamed(text).filter((name) => !(name in scripts))).toEqual([]);
   });
 });
-
-test('links between pages and to files lead somewhere', () => {
-  const broken = pages.flatMap((page) =>
-    [...readFileSync(join(ROOT, page), 'utf8').matchAll(/\]\((?!https?:|mailto:|#)([^)\s#]+)/g)]
-      .map(([, target = '']) => target)
-      .filter((target) => !existsSync(join(ROOT, page, '..', target)))
-      .map((target) => `${page}: ${target}`),
-  );
-  expect(broken).toEqual([]);
-});
