@@ -81,6 +81,7 @@ export const ERRORS = {
   },
   unknown_prompt: { status: 200, rpc: -32602, detail: 'Unknown prompt.' },
   unknown_task: { status: 200, rpc: -32602, detail: 'Unknown task.' },
+  unknown_method: { status: 200, rpc: -32601, detail: 'This protocol revision has no such method.' },
   unknown_tool: { status: 200, rpc: -32602, detail: 'Unknown tool.' },
   unknown_resource: { status: 200, rpc: -32002, detail: 'There is no such resource.' },
   upstream_session_terminated: {

@@ -63,3 +63,11 @@ test('what is asked about tasks of others does not pass', async () => {
   await reply.message(new ReplyMessage('response', JSON.stringify({ jsonrpc: '2.0', id: 1, result: made('a') })));
   await through(step, operationOf(ABOUT_A));
 });
+
+test('without a session, where callers are known, a method that is gone is unknown, whoever has the task', async () => {
+  const about = (method: string) =>
+    sampleOperation({ id: 1, method, params: { taskId: 'a' } }, { isModern: true, caller: { principal: 'p' } });
+  const step = new OwnTasks(new MemoryStore());
+  expect(await refusal(step, about('tasks/result'))).toMatchObject({ code: 'unknown_method' });
+  expect(await refusal(step, about('tasks/get'))).toMatchObject({ code: 'unknown_task' });
+});

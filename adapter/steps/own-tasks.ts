@@ -1,3 +1,4 @@
+import { AdapterError } from '../errors.ts';
 import type { Message } from '../exchange/message.ts';
 import { checked } from '../exchange/scanning/checked.ts';
 import { eachMessage } from '../exchange/scanning/each-message.ts';
@@ -49,7 +50,11 @@ export class OwnTasks implements Step {
   }
 
   async #check(operation: Operation, owner: TaskOwner, reply: Reply, next: Send): Promise<void> {
-    await requireOwnTasks(this.#store, owner, operation.body.messages);
+    const { isModern, body } = operation;
+    // An upstream of earlier revisions may know it, so it cannot be left to the upstream to say so (SEP-2663).
+    const isGone = isModern && body.messages.some((one) => one.kind === 'request' && one.method === 'tasks/result');
+    if (isGone) throw new AdapterError('unknown_method');
+    await requireOwnTasks(this.#store, owner, body.messages);
     next(operation, reply);
   }
 }

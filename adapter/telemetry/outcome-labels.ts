@@ -57,6 +57,7 @@ const REJECTIONS: Partial<Record<ErrorCode, RejectionReason>> = {
   prompt_definition_drift: 'other',
   unknown_prompt: 'other',
   unknown_task: 'other',
+  unknown_method: 'other',
   unknown_resource: 'other',
   draining: 'other',
   reconciling: 'other',

@@ -41,13 +41,13 @@ describe('MCP conformance through the adapter', () => {
     ],
   });
 
-  async function expectTheSameAsDirect(url: string, requirements: Requirements): Promise<void> {
+  async function expectTheSameAsDirect(url: string, requirements: Requirements, gained = 0): Promise<void> {
     const before = direct.get(requirements);
     if (before === undefined) throw new Error(`not scored directly: ${requirements}`);
     const through = await runConformance({ url, requirements });
     expect(failures(through)).toEqual([]);
     expect(regressions(before, through)).toEqual([]);
-    expect(through).toMatchObject({ exitCode: 0, passed: before.passed, failed: before.failed });
+    expect(through).toMatchObject({ exitCode: 0, passed: before.passed + gained, failed: before.failed - gained });
   }
 
   describe('two replicas behind a strict round-robin balancer, with Redis', () => {
@@ -114,8 +114,13 @@ describe('MCP conformance through the adapter', () => {
       expect((await fetch(`${adapter?.url}/mcp/fixture`, { method: 'POST' })).status).toBe(401);
     });
 
-    test.for(['2025-11-25', '2026-07-28'] as const)('scores as without the adapter on %s', async (requirements) => {
-      await expectTheSameAsDirect(`${balancer?.url}/mcp/fixture`, requirements);
+    test('scores as without the adapter on 2025-11-25', async () => {
+      await expectTheSameAsDirect(`${balancer?.url}/mcp/fixture`, '2025-11-25');
+    });
+
+    test('scores as without the adapter on 2026-07-28, and knows which tasks nobody has', async () => {
+      // The fixture has no tasks, so it calls methods unknown where the suite asks for a task that there is not.
+      await expectTheSameAsDirect(`${balancer?.url}/mcp/fixture`, '2026-07-28', 1);
     });
   });
 
