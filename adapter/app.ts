@@ -280,6 +280,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     tombstoneTtlMs: config.sessions.tombstone_ttl_seconds * 1000,
     terminationRetries: config.sessions.upstream_session_termination_retries,
     baseUrl: reachedBy,
+    stepUp: (serverId, { request }, scope) => identity.stepUp(serverId, request, scope),
     refusesSessions,
     leavesStreams,
     known,
@@ -354,7 +355,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
         mcpRoute(app, mount, gateway.http(mount), bodyOptions);
         resourceMetadataRoute(app, mount, identity.describe(mount.serverId), reachedBy);
       }
-      fileRoutes(app, { ...files, downloads, known });
+      fileRoutes(app, { ...files, downloads, stepUp: (...asked) => identity.stepUp(...asked), known });
       await janitor.reconcile(stopping);
       const open = await openPort(app, { host, port }).catch(async (error: unknown) => {
         await janitor.stopReconciling();

@@ -20,6 +20,7 @@ export const ERRORS = {
     rpc: 503,
     detail: 'The authorization server does not answer, so the token cannot be checked; try again.',
   },
+  forbidden: { status: 403, rpc: 403, detail: 'This caller may not do that here.' },
   forbidden_origin: { status: 403, rpc: 403, detail: 'Requests from this origin are not allowed.' },
   forbidden_host: {
     status: 403,
@@ -145,6 +146,10 @@ export class AdapterError extends Error {
     return ERRORS[this.code].status;
   }
 }
+
+/** Another token of the same caller would do. */
+export const lacksScope = (scope: string): AdapterError =>
+  new AdapterError('insufficient_scope', `The token lacks the scope ${scope}.`, { data: { scope } });
 
 /** No room is left for what waits of answers. */
 export const answersOverloaded = (): AdapterError =>

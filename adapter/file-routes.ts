@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 
 import { AdapterError } from './errors.ts';
 import type { FileParts } from './file-parts.ts';
+import type { StepUp } from './http/auth.ts';
 import { artifactRoute } from './http/artifact-route.ts';
 import type { RunningDownloads } from './http/running-downloads.ts';
 import { uploadRoute } from './http/upload-route.ts';
@@ -15,10 +16,12 @@ export function fileRoutes(
   app: FastifyInstance,
   parts: FileParts & {
     readonly downloads: RunningDownloads;
+    readonly stepUp: StepUp;
     readonly known: (error: unknown) => AdapterError;
   },
 ): void {
-  const { config, store, opened, sessions, secret, notices, downloads, telemetry, nonces, backend, known } = parts;
+  const { config, store, opened, sessions, secret, notices, downloads, telemetry, nonces, backend, stepUp, known } =
+    parts;
   const { core, uploads } = config;
   const serverIds = config.servers.map(({ id }) => id);
   uploadRoute(app, {
@@ -30,6 +33,7 @@ export function fileRoutes(
       return secret.value;
     },
     nonces,
+    stepUp,
     sessions,
     uploads: opened?.uploads ?? NO_UPLOADS,
     uriScheme: uploads.uri_scheme,
@@ -52,7 +56,9 @@ export function fileRoutes(
       return secret.value;
     },
     ttlMs: fileTimes(config).artifactTtlMs,
+    uriScheme: config.artifacts.uri_scheme,
     redirectTtlSeconds: presignTtlSeconds(config),
+    stepUp,
     sessions,
     records: store.files,
     files: opened.files,

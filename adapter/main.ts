@@ -55,16 +55,27 @@ async function main(): Promise<number> {
     }
     return unusable.length > 0 && (options.strict || config.core.invalid_patterns === 'fail') ? 1 : 0;
   }
+  if (options.caller !== undefined) return explain(loaded, options.caller);
   return run(loaded, options);
 }
 
-async function run(
-  {
-    config,
-    places,
-  }: import('../crds/config/load/load.ts').Loaded<import('../crds/config/adapter-file/adapter.ts').AdapterConfig>,
-  options: import('./options.ts').Options,
-): Promise<number> {
+type Loaded = import('../crds/config/load/load.ts').Loaded<
+  import('../crds/config/adapter-file/adapter.ts').AdapterConfig
+>;
+
+async function explain({ config, places }: Loaded, caller: import('./options.ts').AskedCaller): Promise<number> {
+  const { explainAccess } = await import('./explain-access.ts');
+  const { createLogger } = await import('./telemetry/logger.ts');
+  const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
+  const redaction = redactionOf(config, process.env, places);
+  const logger = createLogger('error', redaction, process.stderr);
+  const { text, problems } = await explainAccess({ config, caller, redaction, logger, env: process.env, version });
+  process.stdout.write(text);
+  for (const problem of problems) process.stderr.write(`mcp-adapter: ${redaction.text(problem)}\n`);
+  return problems.length > 0 ? 1 : 0;
+}
+
+async function run({ config, places }: Loaded, options: import('./options.ts').Options): Promise<number> {
   const { createAdapter } = await import('./app.ts');
   const { createLogger } = await import('./telemetry/logger.ts');
   const { LogOutput } = await import('./telemetry/log-output.ts');

@@ -4,11 +4,14 @@ import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import type { OAuth } from '../crds/config/adapter-file/core.ts';
 import { effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import type { ConnectRules } from '../lib/net/guarded-connect.ts';
+import type { Access } from './access/access.ts';
+import { AccessRules } from './access/access-rules.ts';
 import type { AdapterError } from './errors.ts';
 import type { Identification } from './http/server.ts';
 import { type Authenticate, authenticator, noAuthentication } from './identity/authenticator.ts';
 import { challenge } from './identity/challenge.ts';
 import { StaticTokens } from './identity/static-tokens.ts';
+import type { Caller } from './path/caller.ts';
 import { metadataPath } from './mount/challenge.ts';
 import type { ResourceMetadata } from './upstream/protected-resource.ts';
 
@@ -16,6 +19,10 @@ interface Server {
   readonly path: string;
   readonly oauth: OAuth | null;
   readonly authenticate: Authenticate;
+  /** Undefined: everybody who comes in may do everything. */
+  readonly rules: AccessRules | undefined;
+  /** All that are of use there. */
+  readonly scopes: readonly string[];
 }
 
 export interface IdentityOptions {
@@ -23,13 +30,15 @@ export interface IdentityOptions {
   /** A keyed hash; may throw an AdapterError. */
   readonly principal: (key: string) => string;
   /** The URL that a client has reached the adapter by, without a slash at the end. */
-  readonly baseUrl: (request: FastifyRequest) => string;
+  readonly baseUrl: (request: Caller['request']) => string;
   readonly log: (message: string) => void;
 }
 
 export interface OpenedIdentity extends Identification {
   /** Whether a request comes from somebody who is known, whatever it is about. */
   knows(request: FastifyRequest): Promise<boolean>;
+  /** A challenge that asks for one more scope; undefined where there is no authorization server. */
+  stepUp(serverId: string, request: Caller['request'], scope: string): string | undefined;
   /** The mount of a server as a protected resource; undefined without an authorization server of its own. */
   describe(serverId: string): ResourceMetadata | undefined;
   /** Reads the keys of all issuers, so that the first token does not wait for them. Never fails. */
@@ -56,10 +65,13 @@ export async function openIdentity(config: AdapterConfig, options: IdentityOptio
     });
   };
   const servers = new Map<string, Server>(
-    resolved.map(({ id, mount_path: path, oauth }): [string, Server] => {
+    resolved.map(({ id, mount_path: path, oauth, access }): [string, Server] => {
       const { audiences = [] } = oauth ?? {};
       const isDefault = audiences.length === 0 && publicUrl !== null;
-      return [id, { path, oauth, authenticate: authenticate(oauth, isDefault ? [publicUrl + path] : audiences) }];
+      const known = authenticate(oauth, isDefault ? [publicUrl + path] : audiences);
+      const rules = access === null ? undefined : new AccessRules(access);
+      const scopes = [...new Set([...(oauth?.scopes ?? []), ...(rules?.scopes ?? [])])];
+      return [id, { path, oauth, authenticate: known, rules, scopes }];
     }),
   );
   const anywhere = authenticate(auth.oauth, auth.oauth?.audiences ?? []);
@@ -71,7 +83,15 @@ export async function openIdentity(config: AdapterConfig, options: IdentityOptio
       const server = servers.get(serverId ?? '');
       if (server === undefined || server.oauth === null) return undefined;
       const metadataUrl = `${baseUrl(request)}${metadataPath(server.path)}`;
-      return challenge(code, { metadataUrl, scopes: server.oauth.scopes });
+      return challenge(code, { metadataUrl, scopes: server.scopes });
+    },
+    access: (identity, serverId): Access | undefined => servers.get(serverId ?? '')?.rules?.of(identity),
+    stepUp(serverId, request, scope) {
+      const server = servers.get(serverId);
+      if (server === undefined || server.oauth === null) return undefined;
+      const metadataUrl = `${baseUrl(request)}${metadataPath(server.path)}`;
+      // Clients ask for what stands there, and must not lose what every request needs.
+      return challenge('insufficient_scope', { metadataUrl, scopes: [...new Set([...server.oauth.scopes, scope])] });
     },
     async knows(request) {
       try {
@@ -82,11 +102,11 @@ export async function openIdentity(config: AdapterConfig, options: IdentityOptio
       }
     },
     describe(serverId) {
-      const oauth = servers.get(serverId)?.oauth ?? null;
+      const { oauth = null, scopes = [] } = servers.get(serverId) ?? {};
       if (oauth === null) return undefined;
       return {
         authorization_servers: [oauth.issuer],
-        ...(oauth.scopes.length > 0 && { scopes_supported: oauth.scopes }),
+        ...(scopes.length > 0 && { scopes_supported: scopes }),
         bearer_methods_supported: ['header'],
         resource_name: serverId,
       };

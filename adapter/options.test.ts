@@ -4,6 +4,7 @@ import { readOptions, shutdownGrace, USAGE, UsageError } from './options.ts';
 
 const RUN = {
   action: 'run',
+  caller: undefined,
   strict: false,
   config: '/etc/remote-mcp-adapter/config.yaml',
   host: undefined,
@@ -24,6 +25,19 @@ describe('the command line', () => {
     [['--port', '65535'], {}, { port: 65_535 }],
     [['--references', '/var/run/refs'], {}, { references: '/var/run/refs' }],
     [['--log-level', 'DEBUG'], {}, { logLevel: 'debug' }],
+    [
+      ['--explain-access', '--principal', 'user:anna', '--scopes', 'a b,c', '--claims', '{"groups":["x"]}'],
+      {},
+      {
+        action: 'explain-access',
+        caller: { principal: 'user:anna', scopes: ['a', 'b', 'c'], claims: { groups: ['x'] } },
+      },
+    ],
+    [
+      ['--explain-access', '--principal', 'token:ci'],
+      {},
+      { action: 'explain-access', caller: { principal: 'token:ci', scopes: [], claims: {} } },
+    ],
     [['--version'], {}, { action: 'version' }],
     [['--help'], {}, { action: 'help' }],
     [['-h', '--version', '--check-config'], {}, { action: 'help' }],
@@ -41,6 +55,11 @@ describe('the command line', () => {
     [['--log-level', 'loud'], '--log-level must be one of debug, info, warning, error, critical, not "loud"'],
     [['--config'], '--config'],
     [['--strict'], '--strict goes with --check-config only'],
+    [['--explain-access'], '--explain-access needs --principal user:SUBJECT, client:ID or token:NAME, not ""'],
+    [['--explain-access', '--principal', 'anna'], 'not "anna"'],
+    [['--explain-access', '--principal', 'user:a', '--claims', '{'], '--claims must be a JSON object: '],
+    [['--explain-access', '--principal', 'user:a', '--claims', '[]'], '--claims must be a JSON object'],
+    [['--principal', 'user:a'], '--principal, --scopes and --claims go with --explain-access only'],
     [['--references'], '--references'],
     [['--unknown'], '--unknown'],
     [['file.yaml'], 'file.yaml'],

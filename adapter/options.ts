@@ -3,8 +3,17 @@ import { parseArgs } from 'node:util';
 const DEFAULT_CONFIG = '/etc/remote-mcp-adapter/config.yaml';
 const LEVELS = ['debug', 'info', 'warning', 'error', 'critical'] as const;
 
+/** Whose rights are asked about. */
+export interface AskedCaller {
+  readonly principal: string;
+  readonly claims: Readonly<Record<string, unknown>>;
+  readonly scopes: readonly string[];
+}
+
 export interface Options {
-  readonly action: 'run' | 'check-config' | 'help' | 'version';
+  readonly action: 'run' | 'check-config' | 'explain-access' | 'help' | 'version';
+  /** With `explain-access`. */
+  readonly caller: AskedCaller | undefined;
   /** What the adapter only warns of counts as an error. */
   readonly strict: boolean;
   readonly config: string;
@@ -23,6 +32,11 @@ Options:
   --config FILE      configuration file (else $MCP_ADAPTER_CONFIG, else ${DEFAULT_CONFIG})
   --check-config     check the file, print the effective configuration without secrets, and exit (0 valid, 1 not)
   --strict           with --check-config: exit with 1 also for what the adapter only warns of
+  --explain-access   print what a caller may do at each server, tool by tool with the rule that decided, and exit (0; 1
+                     where an upstream does not say which tools it has); with:
+    --principal NAME     user:SUBJECT, client:ID or token:NAME
+    --scopes LIST        scopes of the caller's token, with spaces or commas between them
+    --claims JSON        claims of the caller's token, as a JSON object
   --host ADDRESS     bind address instead of core.host
   --port NUMBER      TCP port instead of core.port; 0 takes a free one
   --references DIR   watch the files below this folder and show in /healthz whether they have changed since the start
@@ -53,6 +67,10 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
         config: { type: 'string' },
         'check-config': { type: 'boolean' },
         strict: { type: 'boolean' },
+        'explain-access': { type: 'boolean' },
+        principal: { type: 'string' },
+        scopes: { type: 'string' },
+        claims: { type: 'string' },
         host: { type: 'string' },
         port: { type: 'string' },
         references: { type: 'string' },
@@ -73,10 +91,23 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
   if (port !== undefined && !(Number.isInteger(port) && port >= 0 && port <= 65_535)) {
     throw new UsageError(`--port must be a number from 0 to 65535, not "${values.port}"`);
   }
-  const action = values.help ? 'help' : values.version ? 'version' : values['check-config'] ? 'check-config' : 'run';
+  const action = values.help
+    ? 'help'
+    : values.version
+      ? 'version'
+      : values['check-config']
+        ? 'check-config'
+        : values['explain-access']
+          ? 'explain-access'
+          : 'run';
+  const { principal, scopes, claims } = values;
+  if (action === 'run' && (principal ?? scopes ?? claims) !== undefined) {
+    throw new UsageError('--principal, --scopes and --claims go with --explain-access only');
+  }
   if (values.strict && !values['check-config']) throw new UsageError('--strict goes with --check-config only');
   return {
     action,
+    caller: action === 'explain-access' ? askedCaller(principal, scopes, claims) : undefined,
     strict: values.strict ?? false,
     config: values.config ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG),
     host: values.host,
@@ -84,6 +115,24 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
     references: values.references,
     logLevel,
   };
+}
+
+function askedCaller(principal = '', scopes = '', claims = '{}'): AskedCaller {
+  if (!/^(user|client|token):./.test(principal)) {
+    throw new UsageError(
+      `--explain-access needs --principal user:SUBJECT, client:ID or token:NAME, not "${principal}"`,
+    );
+  }
+  let said: unknown;
+  try {
+    said = JSON.parse(claims);
+  } catch (error) {
+    throw new UsageError(`--claims must be a JSON object: ${(error as Error).message}`);
+  }
+  if (typeof said !== 'object' || said === null || Array.isArray(said)) {
+    throw new UsageError('--claims must be a JSON object');
+  }
+  return { principal, claims: { ...said }, scopes: scopes.split(/[\s,]+/).filter((one) => one !== '') };
 }
 
 /** How many seconds running calls may go on after SIGTERM: what the environment says, if that is a time. */

@@ -123,6 +123,7 @@ describe('the pages', () => {
 describe('YAML in the pages', () => {
   const variables = { ADAPTER_TOKEN: 'token', REDIS_PASSWORD: 'password', SHOP_KEY: 'key', ADMIN_TOKEN: 'token' };
   const anyServer = 'servers: [{ id: a, mount_path: /a, upstream: { url: "http://127.0.0.1/mcp" } }]\n';
+  const anyCaller = 'core: { auth: { enabled: true, token: "${ADAPTER_TOKEN}" } }\n';
   const anySource = {
     name: 'a',
     frequency: '1m',
@@ -139,7 +140,9 @@ describe('YAML in the pages', () => {
     if ('kind' in document) {
       expect(check(document as unknown as KubernetesObject, { httpRoutes: true })).toMatchObject({ ok: true });
     } else if (keys.every((key) => key in AdapterConfig.shape)) {
-      expect(loadAdapterConfig('servers' in document ? block : block + anyServer, env)).toBeDefined();
+      // Parts of a file; rules of access need somebody who is known.
+      const rest = [...('servers' in document ? [] : [anyServer]), ...('core' in document ? [] : [anyCaller])];
+      expect(loadAdapterConfig([block, ...rest].join(''), env)).toBeDefined();
     } else if ('scraper' in document) {
       const scraper = { otelCollectorEndpoint: 'http://collector:4317', ...(document['scraper'] as object) };
       expect(loadScraperConfig(stringify({ sources: [anySource], ...document, scraper }), env)).toBeDefined();

@@ -1,3 +1,4 @@
+import { downloadOf } from '../access/wishes.ts';
 import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
@@ -135,7 +136,8 @@ export class ArtifactCapture {
   async #withArtifact(text: string, file: FileRecord): Promise<Answer> {
     const { downloadUrl, artifacts } = this.#options;
     const uri = artifactUri(artifacts.uri_scheme, file);
-    const url = await this.#unlessFailed(async () => downloadUrl?.(file, this.#call));
+    const mayDownload = this.#call.caller.access?.allows(downloadOf(uri)) !== false;
+    const url = mayDownload ? await this.#unlessFailed(async () => downloadUrl?.(file, this.#call)) : undefined;
     const artifact = {
       artifact_uri: uri,
       artifact_id: file.fileId,

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { type Span, splice } from '../exchange/json-scan.ts';
 import { pinOf } from './baseline.ts';
-import { type Catalog, catalog, type CleanTool, ownToolsOnly } from './catalog.ts';
+import { type Catalog, catalog, type CleanTool, listedOwn, ownToolsOnly } from './catalog.ts';
 import { disabledTools } from './disabled-tools.ts';
 import { prepareTool } from './prepared-tool.ts';
 import { joinedPages, listIn, shownList, type ToolView, toolView } from './tool-view.ts';
@@ -22,7 +22,9 @@ function visibleTools(result: string, of: Catalog, isFirstPage: boolean, shown?:
   if (viewed === undefined) return result;
   const { list, view } = viewed;
   const definitions = shown ?? view.tools.map((one) => one.shown);
-  return splice(result, [{ ...list, with: shownList(view, definitions, of, isFirstPage) }]);
+  return splice(result, [
+    { ...list, with: shownList(view, definitions, isFirstPage ? listedOwn(of) : [], of.instead !== undefined) },
+  ]);
 }
 
 const none = catalog({ disabled: disabledTools([]) });
@@ -79,7 +81,7 @@ describe('tools of the adapter', () => {
     expect(visibleTools(result, added, false)).toBe(result);
     expect(visibleTools('{"tools":[]}', added, true)).toBe('{"tools":[{"name":"help"}]}');
     expect(visibleTools(`{"tools":[${tool('b')}]}`, added, true)).toBe('{"tools":[{"name":"help"}]}');
-    expect(ownToolsOnly(added)).toBe('{"tools":[{"name":"help"}]}');
+    expect(ownToolsOnly(listedOwn(added))).toBe('{"tools":[{"name":"help"}]}');
   });
 
   test('hide those of the same name', () => {
@@ -126,7 +128,7 @@ test('a client may get fewer than there are, or others instead', () => {
   const instead = catalog({ disabled: disabledTools([]), instead: [{ name: 'find', definition: '{"name":"find"}' }] });
   expect(visibleTools(result, instead, true)).toBe('{"tools":[{"name":"find"}],"x":1}');
   expect(visibleTools(result, instead, false)).toBe('{"tools":[],"x":1}');
-  expect(ownToolsOnly(instead)).toBe('{"tools":[{"name":"find"}]}');
+  expect(ownToolsOnly(listedOwn(instead))).toBe('{"tools":[{"name":"find"}]}');
 });
 
 test.each([

@@ -52,8 +52,6 @@ export function isOwnTool({ own, instead }: Catalog, name: string): boolean {
 }
 
 /** The tools/list result (JSON text) of an upstream that has no tools. */
-export function ownToolsOnly(of: Catalog): string {
-  return `{"tools":[${listedOwn(of)
-    .map(({ definition }) => definition)
-    .join(',')}]}`;
+export function ownToolsOnly(own: readonly OwnTool[]): string {
+  return `{"tools":[${own.map(({ definition }) => definition).join(',')}]}`;
 }

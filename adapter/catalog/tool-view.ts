@@ -1,6 +1,6 @@
 import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
 import type { Pin } from './baseline.ts';
-import { type Catalog, listedOwn } from './catalog.ts';
+import type { OwnTool } from './catalog.ts';
 import { insertElements } from './insert-elements.ts';
 import type { PreparedTool } from './prepared-tool.ts';
 
@@ -67,15 +67,17 @@ export function* toolView(list: string, prepare: (definition: string) => Prepare
 /**
  * The list (JSON text) as a client gets it. `shown` are the definitions of the view's tools in their order, undefined
  * for one to hide. Whatever is neither removed nor changed stays byte for byte as the upstream wrote it.
+ * @param own tools of the adapter that stand at its end
+ * @param isReplaced they stand there instead of all others
  */
 export function shownList(
   { list, tools, isShorter }: ToolView,
   shown: readonly (string | undefined)[],
-  catalog: Catalog,
-  isFirstPage: boolean,
+  own: readonly OwnTool[],
+  isReplaced: boolean,
 ): string {
-  const added = isFirstPage ? listedOwn(catalog).map(({ definition }) => definition) : [];
-  if (catalog.instead !== undefined) return `[${added.join(',')}]`;
+  const added = own.map(({ definition }) => definition);
+  if (isReplaced) return `[${added.join(',')}]`;
   if (isShorter || shown.includes(undefined)) {
     return `[${[...shown.filter((one) => one !== undefined), ...added].join(',')}]`;
   }

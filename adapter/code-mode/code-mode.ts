@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
+import { UPLOAD } from '../access/wishes.ts';
 import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import type { Caches } from '../caches.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
@@ -81,10 +82,11 @@ function toolIndexes(own: readonly string[], caches: Caches): IndexOf {
     const { shown, drift } = await call.tools();
     let name = names.get(shown);
     if (name === undefined) names.set(shown, (name = randomUUID()));
-    const key = name;
+    const seesOwn = call.caller.access?.shows(UPLOAD) !== false;
+    const key = seesOwn ? name : `${name}\n`;
     const known = indexes.get(key) ?? making.get(key);
     if (known !== undefined) return known;
-    const all = [...shown.filter((tool) => tool !== undefined), ...own];
+    const all = [...shown.filter((tool) => tool !== undefined), ...(seesOwn ? own : [])];
     const made = ToolIndex.of(all, drift && warningOf(drift), nextTurn);
     making.set(key, made);
     try {

@@ -26,11 +26,12 @@ const AROUND = ['Noted', 'Challenges', 'RequiredHeaders'];
 describe('the way of a message', () => {
   test('has this order', () => {
     expect(names).toEqual({
-      opening: [...AROUND, 'OpenedSession', 'Breaker', 'TimeLimit'],
+      opening: [...AROUND, 'Allowed', 'OpenedSession', 'Breaker', 'TimeLimit'],
       session: [
         ...AROUND,
         'InSession',
         'Breaker',
+        'Allowed',
         'DisabledTools',
         'OwnAnswers',
         'UpstreamSession',
@@ -48,6 +49,7 @@ describe('the way of a message', () => {
       sessionless: [
         ...AROUND,
         'Breaker',
+        'Allowed',
         'UpstreamRevision',
         'DisabledTools',
         'OwnAnswers',
@@ -87,11 +89,13 @@ describe('the way of a message', () => {
       ['stream', 'InSession'],
     ] as const) {
       // These look at nothing but the request itself, and its answer.
-      expect(names[path].slice(0, names[path].indexOf(identifies))).toEqual(AROUND);
+      const before = path === 'opening' ? [...AROUND, 'Allowed'] : AROUND;
+      expect(names[path].slice(0, names[path].indexOf(identifies))).toEqual(before);
       expect(names[path].indexOf('Breaker')).toBe(names[path].indexOf(identifies) + 1);
     }
     // A client without sessions is known by its request; what the upstream speaks has to be asked.
-    expect(names.sessionless.slice(0, AROUND.length + 2)).toEqual([...AROUND, 'Breaker', 'UpstreamRevision']);
+    const identifies = [...AROUND, 'Breaker', 'Allowed', 'UpstreamRevision'];
+    expect(names.sessionless.slice(0, identifies.length)).toEqual(identifies);
   });
 
   test('ends with the time limit: whatever is done before it takes nothing from the upstream’s time', () => {

@@ -7,6 +7,7 @@ import type { SessionFiles } from '../sessions/session-files.ts';
 import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { StateStore } from '../state/state-store.ts';
+import { Allowed, type StepUp } from '../steps/allowed.ts';
 import { Breaker } from '../steps/breaker.ts';
 import { Cancellation } from '../steps/cancellation.ts';
 import { Challenges } from '../steps/challenges.ts';
@@ -54,6 +55,8 @@ export interface PathParts {
   /** `upstream_session_termination_retries` */
   readonly terminationRetries: number;
   readonly baseUrl: (request: Caller['request']) => string;
+  /** A challenge that asks for one more scope. */
+  readonly stepUp: (serverId: string, ...asked: Parameters<StepUp>) => string | undefined;
   /** Why no session can be opened here now; undefined when one can. */
   readonly refusesSessions: () => ErrorCode | undefined;
   /** Whether event streams are better opened at other replicas now. */
@@ -78,18 +81,21 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
   ];
   const runsOthers = (tool: string): boolean => steps.get(tool)?.runsOthers === true;
   const breaks = [new Breaker(serverId, breaker, runsOthers)];
+  const allowed = new Allowed(mount, (...asked) => parts.stepUp(serverId, ...asked));
+  const access = mount.hasAccessRules ? [allowed] : [];
   const disabled = new DisabledTools(mount);
   const toolSteps = new ToolSteps(mount, client, toolParameters);
   const inSession = new InSession(sessions, runsOthers);
   const upstreamSession = new UpstreamSession(streamOrder, renew);
   const lists = new Lists(mount, client, store, known);
   const visible = [
-    new VisibleTools(mount.surface, client, (call) => {
+    new VisibleTools(mount.surface, client, (call, caller) => {
+      allowed.check(caller, call);
       disabled.check(call);
       toolSteps.of(call, true);
     }),
     ...(mount.texts.any ? [new VisiblePrompts(mount, client)] : []),
-    ...(mount.surface.hidesTools ? [new VisibleUi(mount.surface, client)] : []),
+    ...(mount.surface.hidesTools || mount.hasAccessRules ? [new VisibleUi(mount.surface, client)] : []),
   ];
   const own = new OwnAnswers(mount, sessions);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
@@ -97,7 +103,13 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
   const declined = compose([disabled, timeLimit], messagesOf(mount, []));
   return {
     opening: {
-      steps: [...around, new OpenedSession({ mount, client, sessions, store, refusesSessions }), ...breaks, timeLimit],
+      steps: [
+        ...around,
+        ...access,
+        new OpenedSession({ mount, client, sessions, store, refusesSessions }),
+        ...breaks,
+        timeLimit,
+      ],
       wire: [],
     },
     session: {
@@ -105,6 +117,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         ...around,
         inSession,
         ...breaks,
+        ...access,
         disabled,
         own,
         upstreamSession,
@@ -123,6 +136,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
       steps: [
         ...around,
         ...breaks,
+        ...access,
         new UpstreamRevision(mount.era, client, toolParameters, () => store.now(), declined),
         disabled,
         own,

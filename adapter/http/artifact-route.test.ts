@@ -61,6 +61,8 @@ async function start(options: { auth?: boolean; changes?: Partial<ArtifactRouteO
     serverIds: ['s1', 's2'],
     secret: SECRET,
     ttlMs: TTL_MS,
+    uriScheme: 'artifact://',
+    stepUp: () => undefined,
     redirectTtlSeconds: 60,
     sessions,
     records: files.store.files,

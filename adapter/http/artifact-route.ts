@@ -1,5 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
+import { downloadOf } from '../access/wishes.ts';
+import { artifactUri } from '../artifacts/artifact-uri.ts';
 import { AdapterError } from '../errors.ts';
 import { streamAnswer } from '../exchange/stream-answer.ts';
 import { contentDisposition } from '../files/keys/content-disposition.ts';
@@ -12,7 +14,7 @@ import type { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import { downloadFailure } from '../telemetry/outcome-labels.ts';
 import type { DownloadObservation, Telemetry } from '../telemetry/telemetry.ts';
-import { admitSigned } from './auth.ts';
+import { admitFiles, admitSigned, type StepUp } from './auth.ts';
 import { byteRange } from './byte-range.ts';
 import type { RunningDownloads } from './running-downloads.ts';
 
@@ -24,6 +26,9 @@ export interface ArtifactRouteOptions {
   readonly ttlMs: number | null;
   /** How long the URL of object storage is valid to which a client is sent. */
   readonly redirectTtlSeconds: number;
+  /** `artifacts.uri_scheme` */
+  readonly uriScheme: string;
+  readonly stepUp: StepUp;
   readonly sessions: Pick<SessionRegistry, 'find'>;
   readonly records: Pick<FileRecords, 'find' | 'use' | 'now'>;
   readonly files: Pick<FileStore, 'open' | 'url'>;
@@ -121,7 +126,7 @@ async function download(
 
   // Only a URL without the name has to be looked up to know what was signed.
   const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
-  told.authMode = await admit(options, request, { sessionId, filename: signedName });
+  told.authMode = await admit(options, request, reply, { sessionId, filename: signedName });
   if (!isServer) throw new AdapterError('unknown_server');
   request.facts.sessionId = sessionId;
 
@@ -148,11 +153,13 @@ function sessionOf({ secret }: ArtifactRouteOptions, { params }: Download): stri
 
 /** Throws unless the caller may have this artifact, if there is one. */
 async function admit(
-  { secret, sessions, records }: ArtifactRouteOptions,
+  { secret, sessions, records, uriScheme, stepUp }: ArtifactRouteOptions,
   request: Download,
+  reply: FastifyReply,
   { sessionId, filename }: { sessionId: string; filename: string },
 ): Promise<Told['authMode']> {
   const { server: serverId, artifact: artifactId } = request.params;
+  const uri = artifactUri(uriScheme, { sessionId, fileId: artifactId, filename });
   const query = queryOf(request);
   const verdict = verifyDownload(secret, { serverId, sessionId, artifactId, filename }, query, records.now());
   if (verdict === 'valid') {
@@ -161,6 +168,7 @@ async function admit(
   }
   const refused = verdict === 'absent' ? undefined : new AdapterError('download_url_invalid', EXPIRED[verdict]);
   if (request.refusal !== undefined) throw refused ?? request.refusal;
+  admitFiles(request, reply, downloadOf(uri), stepUp);
   const own = request.headers['mcp-session-id'] ?? query.get('session_id') ?? undefined;
   if (own === undefined) throw refused ?? new AdapterError('missing_session');
   if (own !== sessionId) throw new NotFound('session_mismatch');

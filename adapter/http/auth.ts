@@ -1,4 +1,8 @@
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+import { reasonOf } from '../access/access.ts';
+import type { Wish } from '../access/wishes.ts';
+import { AdapterError, lacksScope } from '../errors.ts';
 
 import { isOwnOrigin } from './origin.ts';
 
@@ -10,4 +14,20 @@ export function admitSigned(request: FastifyRequest): void {
   const { refusal } = request;
   if (refusal?.code !== 'forbidden_origin') return;
   if (!isOwnOrigin(request.headers.origin, request.host)) throw refusal;
+}
+
+/** A challenge that asks for one more scope at a server; undefined where there is no authorization server. */
+export type StepUp = (serverId: string, request: FastifyRequest, scope: string) => string | undefined;
+
+/** Throws where the rules of a server do not allow the caller to move files. A signed URL needs no such permission. */
+export function admitFiles(request: FastifyRequest, reply: FastifyReply, wish: Wish, stepUp: StepUp): void {
+  const { access, facts } = request;
+  const decision = access?.decide(wish);
+  if (decision === undefined || decision.outcome === 'allowed') return;
+  facts.reason = reasonOf(decision);
+  const { scope } = decision;
+  if (scope === undefined) throw new AdapterError('forbidden', `This caller may not use ${wish.method} here.`);
+  const challenge = stepUp(facts.serverId ?? '', request, scope);
+  if (challenge !== undefined) reply.raw.setHeader('www-authenticate', challenge);
+  throw lacksScope(scope);
 }

@@ -53,14 +53,14 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, door: HttpCaller, o
 function accept(mount: Mount, account: ByteAccount, request: FastifyRequest, reply: FastifyReply): Caller {
   reply.hijack();
   request.facts.serverId = mount.serverId;
-  const { headers, principal, facts } = request;
+  const { headers, principal, access, facts } = request;
   const session = headers['mcp-session-id'];
   const holder = account.of({
     server: mount.serverId,
     session: typeof session === 'string' ? session : undefined,
     connection: request.raw.socket,
   });
-  return { headers, request, principal, holder, facts };
+  return { headers, request, principal, access, holder, facts };
 }
 
 /** A POST, up to where its body is there. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net';
 
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 
+import type { Access } from '../access/access.ts';
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
 import type { Identity } from '../identity/identity.ts';
@@ -28,6 +29,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Keyed hash of who is calling, '' when authentication is off. */
     principal: string;
+    /** What the caller may do at the server that the request is about; undefined: everything. */
+    access: Access | undefined;
     /** Only on routes that decide themselves: what else would have been thrown. Undefined: the request may come in. */
     refusal: AdapterError | undefined;
     facts: RequestFacts;
@@ -58,6 +61,8 @@ export interface Identification {
   identify(request: FastifyRequest, server: string | undefined): Identity | Promise<Identity>;
   /** A hash of who it is, '' when authentication is off. May throw an AdapterError. */
   principal(identity: Identity): string;
+  /** What they may do at a server; undefined: everything. */
+  access(identity: Identity, server: string | undefined): Access | undefined;
   /** What a refusal says of how to authenticate (`WWW-Authenticate`); undefined where there is nothing to say. */
   challenge(error: AdapterError, request: FastifyRequest, server: string | undefined): string | undefined;
 }
@@ -101,6 +106,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   // Routes that take a body read it themselves, once all that can be refused before has been.
   app.addContentTypeParser('*', (_request, _payload, done) => done(null));
   app.decorateRequest('principal', '');
+  app.decorateRequest('access', undefined);
   app.decorateRequest('refusal', undefined);
   app.decorateRequest('facts', null as unknown as RequestFacts);
 
@@ -174,6 +180,7 @@ function admit(request: FastifyRequest, identity: Identity, { identification }: 
   if (identity.name !== '') facts.caller = identity.name;
   if (identity.client !== undefined) facts.client = identity.client;
   request.principal = identification.principal(identity);
+  request.access = identification.access(identity, serverOf(request));
   if (request.is404) throw new AdapterError('not_found');
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, HTTPMethods } from 'fastify';
 
+import { UPLOAD } from '../access/wishes.ts';
 import { AdapterError, type ErrorCode, httpErrorText } from '../errors.ts';
 import { readUploadQuery, uploadQueryProblem, verifyUpload } from '../files/urls/signed-url.ts';
 import { isMultipart } from '../files/uploads/upload-form.ts';
@@ -9,7 +10,7 @@ import type { FileRecord } from '../state/file-records.ts';
 import type { UploadNonces, UploadPermission } from '../state/upload-nonces.ts';
 import { CREDENTIAL_BACKEND, uploadFailure } from '../telemetry/outcome-labels.ts';
 import type { Backend, CredentialObservation, Telemetry } from '../telemetry/telemetry.ts';
-import { admitSigned } from './auth.ts';
+import { admitFiles, admitSigned, type StepUp } from './auth.ts';
 import { answerEarly, readSlowly } from './large-body.ts';
 import { used, useOnce } from './single-use.ts';
 import { PAGE_HEADERS, refusedPage, uploadedPage, uploadPage } from './upload-page.ts';
@@ -27,6 +28,7 @@ export interface UploadRouteOptions {
   /** Signs and checks upload URLs. */
   readonly secret: string;
   readonly nonces: UploadNonces;
+  readonly stepUp: StepUp;
   readonly sessions: Pick<SessionRegistry, 'touch'>;
   readonly uploads: Pick<Uploads, 'receive' | 'closed'>;
   readonly uriScheme: string;
@@ -205,6 +207,7 @@ class UploadExchange {
       }
     }
     if (refusal !== undefined) throw refusal;
+    admitFiles(this.#request, this.#reply, UPLOAD, this.#options.stepUp);
     if (this.#session === undefined) throw new AdapterError('missing_session');
     return { sessionId: this.#session, principal, toolName: null, elicitationId: null, nonce: undefined };
   }

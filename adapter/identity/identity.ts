@@ -7,12 +7,21 @@ export interface Identity {
   /** The client that got the token (`client_id`, `azp`), where the token says. */
   readonly client: string | undefined;
   readonly scopes: ReadonlySet<string>;
+  /** Whether another token of the same caller could have more scopes. */
+  readonly hasScopes: boolean;
   /** What the token says; {} for tokens of the configuration. */
   readonly claims: Readonly<Record<string, unknown>>;
 }
 
 /** Everybody, while authentication is off. */
-export const ANYBODY: Identity = { key: undefined, name: '', client: undefined, scopes: new Set(), claims: {} };
+export const ANYBODY: Identity = {
+  key: undefined,
+  name: '',
+  client: undefined,
+  scopes: new Set(),
+  hasScopes: false,
+  claims: {},
+};
 
 /** The principal of a token of the configuration. */
 export const tokenIdentity = (name: string, key: string): Identity => ({ ...ANYBODY, key, name: `token:${name}` });
@@ -37,7 +46,8 @@ export function claimedIdentity(issuer: string, claims: Readonly<Record<string, 
   if (id === undefined) throw new InvalidToken('the token names neither a subject nor a client');
   const kind = isMachine ? 'client' : 'user';
   // No header can hold a NUL, so no token of the configuration has such a key.
-  return { key: `\0${kind}\0${issuer}\0${id}`, name: `${kind}:${id}`, client, scopes: scopesOf(claims), claims };
+  const scopes = scopesOf(claims);
+  return { key: `\0${kind}\0${issuer}\0${id}`, name: `${kind}:${id}`, client, scopes, hasScopes: true, claims };
 }
 
 function nameIn(claims: Readonly<Record<string, unknown>>, claim: string): string | undefined {

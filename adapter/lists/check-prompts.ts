@@ -1,3 +1,4 @@
+import { promptOf } from '../access/wishes.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import { hasInvisible } from '../catalog/visible-text.ts';
 import { AdapterError } from '../errors.ts';
@@ -42,7 +43,7 @@ export async function checkPrompts(
     // An upstream may know more prompts than it lists.
     if (isPinned ? !listed.has(name) : hidden.has(name)) throw unknownPrompt(name);
     if (drift === undefined || !concerns(drift, name)) continue;
-    throw texts.servesSubset ? unknownPrompt(name) : drifted(drift, record, texts.sessionlessTtlMs);
+    throw texts.servesSubset ? unknownPrompt(name) : drifted(visible(drift, source), record, texts.sessionlessTtlMs);
   }
 }
 
@@ -61,6 +62,16 @@ function promptIn({ kind, method, params }: Message & { readonly method?: string
 
 const concerns = ({ changed, added }: Drift, name: string): boolean =>
   added.includes(name) || changed.some((one) => one.name === name);
+
+/** What the caller may hear of. */
+function visible({ changed, added, removed }: Drift, { access }: Pick<ToolSource, 'access'>): Drift {
+  const shows = (name: string): boolean => access?.shows(promptOf(name)) !== false;
+  return {
+    changed: changed.filter(({ name }) => shows(name)),
+    added: added.filter(shows),
+    removed: removed.filter(shows),
+  };
+}
 
 const unknownPrompt = (name: string): AdapterError => new AdapterError('unknown_prompt', `Unknown prompt: ${name}`);
 

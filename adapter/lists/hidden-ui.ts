@@ -46,7 +46,7 @@ export async function withoutHiddenUi(
   record: SessionRecord,
   result: string,
 ): Promise<string> {
-  if (!surface.hidesTools) return result;
+  if (!surface.hidesTools && source.access === undefined) return result;
   const span = locate(result, [LISTS.resources.member]);
   if (span === undefined) return result;
   const found = await yieldToEventLoop(uiIn(result, span));

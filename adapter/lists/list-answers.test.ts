@@ -159,7 +159,7 @@ describe('what the adapter adds', () => {
     expect(kept).toBe('{"resources":[ {"uri":"a"} ],"nextCursor":"2"}');
     const [first] = LIST_RESOURCES.messages;
     if (first === undefined || kept === undefined) throw new Error('nothing');
-    expect(await cachedList(mount, record, first, kept)).toBe(
+    expect(await cachedList(mount, {}, record, first, kept)).toBe(
       '{"resources":[ {"uri":"a"} ,{"uri":"1"},{"uri":"2"}],"nextCursor":"2"}',
     );
     expect(await answer(mount, MORE_RESOURCES, 'resources/list\n2', RESOURCES)).toBe(RESOURCES);

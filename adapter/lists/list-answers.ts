@@ -1,3 +1,4 @@
+import { downloadOf } from '../access/wishes.ts';
 import { listedOwn, ownToolsOnly } from '../catalog/catalog.ts';
 import { insertElements } from '../catalog/insert-elements.ts';
 import { AdapterError, rpcErrorText, upstreamNotJson } from '../errors.ts';
@@ -17,7 +18,7 @@ import type { EraProbe } from '../upstream/era.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { ServerTexts } from './server-texts.ts';
 import type { TaskStore } from '../sessions/session-tasks.ts';
-import type { ToolSource } from '../tools/tool-source.ts';
+import type { Seer, ToolSource } from '../tools/tool-source.ts';
 
 /** What a request asks for a list of, as far as the adapter may have something to say about it. */
 interface Listing {
@@ -65,7 +66,7 @@ export function listAnswer(
   const { mount } = asker;
   if (body.batch) return batchAnswer(asker, body, record);
   const listing = listingOf(body.messages[0] as Message);
-  const isChanged = changes(mount, listing);
+  const isChanged = changes(asker, listing);
   const isKept = list !== undefined && mount.lists.enabled && !mount.surface.isStrict;
   const isPassed = listing?.kind === 'tools' && mount.surface.readsNames;
   if (!isKept) {
@@ -78,7 +79,7 @@ export function listAnswer(
   const finish = (out: string): string | Promise<string> => {
     keep(mount, record(), out, list, isChanged);
     if (isPassed) passed(mount, out);
-    return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, record(), out) : out;
+    return hasOwnResources(mount, listing) ? withOwnResources(mount.resources, asker.source, record(), out) : out;
   };
   const shown = (text: string): string | Promise<string> => {
     // No answer to one request; clients take the one in it all the same.
@@ -99,12 +100,13 @@ function passed(mount: ListedMount, text: string): string {
 /** A result that was kept, as this session gets it. */
 export function cachedList(
   mount: ListedMount,
+  source: Seer,
   record: SessionRecord,
   message: Message,
   result: string,
 ): string | Promise<string> {
   if (mount.resources === undefined || !hasOwnResources(mount, listingOf(message))) return result;
-  return mount.resources.list(record).then((own) => withResources(result, own));
+  return ownResources(mount.resources, source, record).then((own) => withResources(result, own));
 }
 
 /**
@@ -126,7 +128,7 @@ function resumedMessage(asker: ListAsker, record: SessionRecord, message: string
   const isContent = has('content') || has('contents');
   if (kind !== undefined) {
     const listing = { kind, page: isContent ? 'later' : 'unknown' } as const;
-    return changes(asker.mount, listing) ? shownMessage(asker, record, message, listing) : message;
+    return changes(asker, listing) ? shownMessage(asker, record, message, listing) : message;
   }
   const isOfTasks = !isContent && (has('task') || has('tasks'));
   return isOfTasks ? ownTasks(asker.tasks, record, message) : message;
@@ -143,13 +145,14 @@ export function isOwnListOnly(mount: Pick<ListedMount, 'surface' | 'resources' |
 /** The result of such a list (JSON text). */
 export async function ownList(
   mount: Pick<ListedMount, 'surface' | 'resources'>,
+  source: Seer,
   record: SessionRecord,
   message: Message,
 ): Promise<string> {
   const listing = listingOf(message);
-  if (listing?.kind === 'tools') return ownToolsOnly(mount.surface.catalog);
+  if (listing?.kind === 'tools') return ownToolsOnly(mount.surface.listedOwn(source));
   if (!hasOwnResources(mount, listing)) return listing?.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES;
-  return withResources(NO_RESOURCES, await mount.resources.list(record));
+  return withResources(NO_RESOURCES, await ownResources(mount.resources, source, record));
 }
 
 function listingOf(message: Message): Listing | undefined {
@@ -161,13 +164,15 @@ function listingOf(message: Message): Listing | undefined {
   return { kind, page: Object.keys(others).length === 0 ? 'first' : 'unknown' };
 }
 
-function changes(mount: ListedMount, listing: Listing | undefined): boolean {
+function changes(asker: ListAsker, listing: Listing | undefined): boolean {
   if (listing === undefined) return false;
-  return looksAt(mount, listing.kind) || (listing.kind !== 'prompts' && mount.resources !== undefined);
+  const { mount } = asker;
+  return looksAt(asker, listing.kind) || (listing.kind !== 'prompts' && mount.resources !== undefined);
 }
 
 /** Whether a list of this kind is not just the upstream's, beside what is added to it. */
-function looksAt({ surface, texts }: ListedMount, kind: ListName): boolean {
+function looksAt({ mount: { surface, texts }, source }: ListAsker, kind: ListName): boolean {
+  if (source.access !== undefined) return true;
   return kind === 'tools' ? surface.any : texts.any || (kind === 'resources' && surface.hidesTools);
 }
 
@@ -186,7 +191,7 @@ function batchAnswer(
 ): ((text: string) => string | Promise<string>) | undefined {
   const asked = body.messages.flatMap((message) => {
     const listing = listingOf(message);
-    return message.kind === 'request' && changes(asker.mount, listing) ? [{ idText: message.idText, listing }] : [];
+    return message.kind === 'request' && changes(asker, listing) ? [{ idText: message.idText, listing }] : [];
   });
   if (asked.length === 0) return undefined;
   return (text) =>
@@ -215,7 +220,7 @@ function shownMessage(
   const { mount } = asker;
   const out = sameForSession(asker, record, text, listing);
   if (!hasOwnResources(mount, listing)) return out;
-  return Promise.resolve(out).then((shown) => withOwnResources(mount.resources, record, shown));
+  return Promise.resolve(out).then((shown) => withOwnResources(mount.resources, asker.source, record, shown));
 }
 
 /** What stays the same for as long as the session and the upstream's list do, and may be kept. */
@@ -227,10 +232,10 @@ function sameForSession(
 ): string | Promise<string> {
   const { mount } = asker;
   const result = locate(text, ['result']);
-  if (result === undefined) return isUnknownMethod(text) ? insteadOfError(mount, record, text, listing) : text;
+  if (result === undefined) return isUnknownMethod(text) ? insteadOfError(asker, record, text, listing) : text;
   if (listing === undefined) return text;
   const { kind } = listing;
-  if (kind !== 'tools' && !looksAt(mount, kind)) return text;
+  if (kind !== 'tools' && !looksAt(asker, kind)) return text;
   if (isAmbiguous(text, 0, ['result']) || isAmbiguous(text, result.start, [LISTS[kind].member, 'nextCursor'])) {
     throw new AdapterError(
       'upstream_failed',
@@ -242,12 +247,12 @@ function sameForSession(
     kind === 'tools'
       ? mount.surface.shown(asker.source, record, listed, listing.page)
       : otherList(mount, asker.source, record, kind, listed, listing.page);
-  return shown.then((own) => splice(text, [{ ...result, with: isWorkspace(record) ? asPrivate(mount, own) : own }]));
+  return shown.then((own) => splice(text, [{ ...result, with: isWorkspace(record) ? asPrivate(asker, own) : own }]));
 }
 
-/** Where lists are pinned, what one client without a session sees is not for others: no shared cache may keep it. */
-function asPrivate(mount: ListedMount, result: string): string {
-  const scope = mount.texts.pins ? locate(result, ['cacheScope']) : undefined;
+/** Where lists are pinned, or not all see the same, no shared cache may keep what one client without a session sees. */
+function asPrivate({ mount, source }: ListAsker, result: string): string {
+  const scope = mount.texts.pins || source.access !== undefined ? locate(result, ['cacheScope']) : undefined;
   return scope === undefined ? result : splice(result, [{ ...scope, with: '"private"' }]);
 }
 
@@ -258,12 +263,18 @@ function isAmbiguous(text: string, at: number, names: readonly string[]): boolea
 }
 
 /** An upstream without tools or resources does not know their lists; the adapter has told the client of its own. */
-function insteadOfError(mount: ListedMount, record: SessionRecord, text: string, listing: Listing | undefined): string {
+function insteadOfError(
+  { mount, source }: ListAsker,
+  record: SessionRecord,
+  text: string,
+  listing: Listing | undefined,
+): string {
   if (listing?.kind === 'tools') {
     // It has told this session of tools before.
     if (record.baseline !== null) return text;
-    const { catalog } = mount.surface;
-    return listedOwn(catalog).length > 0 && listing.page !== 'later' ? answer(text, ownToolsOnly(catalog)) : text;
+    const { surface } = mount;
+    if (listedOwn(surface.catalog).length === 0 || listing.page === 'later') return text;
+    return answer(text, ownToolsOnly(surface.listedOwn(source)));
   }
   if (listing === undefined || listing.kind === 'prompts' || mount.resources === undefined) return text;
   return answer(text, listing.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES);
@@ -283,12 +294,29 @@ function isUnknownMethod(text: string): boolean {
   return code !== undefined && text.slice(code.start, code.end) === String(METHOD_NOT_FOUND);
 }
 
-async function withOwnResources(resources: OwnResources, record: SessionRecord, text: string): Promise<string> {
+async function withOwnResources(
+  resources: OwnResources,
+  source: Seer,
+  record: SessionRecord,
+  text: string,
+): Promise<string> {
   const result = locate(text, ['result']);
   if (result === undefined) return text;
-  const own = await resources.list(record);
+  const own = await ownResources(resources, source, record);
   return splice(text, [{ ...result, with: withResources(text.slice(result.start, result.end), own) }]);
 }
+
+/** Definitions (JSON texts) of the adapter's own resources that the caller may read. */
+async function ownResources(
+  resources: OwnResources,
+  { access }: Seer,
+  record: SessionRecord,
+): Promise<readonly string[]> {
+  const all = await resources.list(record);
+  return access === undefined ? all : all.filter((one) => access.shows(downloadOf(uriOf(one))));
+}
+
+const uriOf = (resource: string): string => (JSON.parse(resource) as { readonly uri: string }).uri;
 
 function withResources(result: string, own: readonly string[]): string {
   const list = locate(result, ['resources']);

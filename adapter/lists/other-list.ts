@@ -9,6 +9,7 @@ import { listingLimit } from '../tools/listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
 import type { Page, ToolSurface } from '../tools/tool-surface.ts';
 import type { ServerTexts } from './server-texts.ts';
+import { visibleEntries } from './visible-entries.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
 
 export type OtherList = Exclude<ListName, 'tools'>;
@@ -31,7 +32,8 @@ export async function otherList(
   page: Page,
 ): Promise<string> {
   const shown = mount.texts.any ? await cleanAndPinned(mount.texts, source, record, name, result, page) : result;
-  return name === 'resources' ? withoutHiddenUi(mount.surface, source, record, shown) : shown;
+  const allowed = source.access === undefined ? shown : await visibleEntries(name, shown, source.access);
+  return name === 'resources' ? withoutHiddenUi(mount.surface, source, record, allowed) : allowed;
 }
 
 async function cleanAndPinned(

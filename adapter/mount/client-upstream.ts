@@ -81,6 +81,7 @@ export class ClientUpstream {
         return reply.signal;
       },
       store: this.#parts.store,
+      access: asker.caller.access,
       clientKey: headers.clientKey(asker.caller.headers),
       timeoutOf,
       request: (record) => this.listing(asker, record),

@@ -141,6 +141,7 @@ export function createMount(options: MountOptions): Mount {
     steps: additions?.steps ?? new Map<string, never>(),
     resources: additions?.resources,
     timeoutOf: toolTimeouts(server),
+    hasAccessRules: server.access !== null,
     relaysChallenges,
     protectedResource: relaysChallenges
       ? new ProtectedResource({ url: server.upstream.url, insecureTls: server.upstream.insecure_tls })

@@ -43,6 +43,8 @@ export interface Mount {
   /** Undefined when the adapter adds none to the upstream's. */
   readonly resources: OwnResources | undefined;
   readonly timeoutOf: (tool: string | undefined) => number | null;
+  /** Not everybody who comes in may do everything. */
+  readonly hasAccessRules: boolean;
   /** Clients authenticate to the upstream themselves, so its 401 is theirs to see. */
   readonly relaysChallenges: boolean;
   /** What the upstream says of how they do; undefined where they do not. */

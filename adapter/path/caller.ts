@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
+import type { Access } from '../access/access.ts';
 import type { Holder } from '../byte-account.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
 import type { RequestTrace } from '../exchange/request-trace.ts';
@@ -11,6 +12,8 @@ export interface Caller {
   readonly request: { readonly protocol: string; readonly host: string; readonly ip?: string };
   /** Keyed hash of who is calling (`Identity.key`), '' when authentication is off. */
   readonly principal: string;
+  /** What it may do; undefined: everything. */
+  readonly access?: Access | undefined;
   /** For whom what waits is counted. */
   readonly holder: Holder;
   /** What log and telemetry say about it; filled in on the way. */

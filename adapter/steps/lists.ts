@@ -71,7 +71,9 @@ export class Lists implements Step {
   /** What a list that the body asks for is cached under: others may see another one. */
   #cachedUnder({ caller }: Operation, { batch, messages: [first] }: Body): string | undefined {
     const key = batch || first?.kind !== 'request' ? undefined : listKey(first.method, first.params);
-    return key === undefined ? undefined : `${this.#mount.headers.clientKey(caller.headers)}\n${key}`;
+    if (key === undefined) return undefined;
+    const { access, headers } = caller;
+    return `${this.#mount.headers.clientKey(headers)}\n${access === undefined ? '' : `${access.key}\n`}${key}`;
   }
 
   #kept({ session }: Operation, key: string): ReturnType<Mount['lists']['get']> {
@@ -80,12 +82,12 @@ export class Lists implements Step {
   }
 
   async #answer(
-    { request, session }: Operation,
+    { request, session, caller }: Operation,
     reply: Reply,
     kept: NonNullable<ReturnType<Mount['lists']['get']>>,
   ): Promise<void> {
     if (request === undefined) return;
-    const shown = await cachedList(this.#mount, session, request, kept.text);
+    const shown = await cachedList(this.#mount, caller, session, request, kept.text);
     await answer(reply, request.idText, (shown === kept.text ? kept.bytes : undefined) ?? shown, CACHED);
   }
 }

@@ -44,7 +44,7 @@ export class OwnAnswers implements Step {
   async #answerList(operation: Operation, reply: Reply): Promise<void> {
     const { request, session } = operation;
     if (request === undefined) return;
-    const result = await ownList(this.#mount, session, request);
+    const result = await ownList(this.#mount, operation.caller, session, request);
     await answer(reply, request.idText, completeResult(result), ANSWERED);
   }
 

@@ -5,13 +5,19 @@ import { checked } from '../exchange/checked.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import { eachMessage } from '../exchange/each-message.ts';
 import type { ToolSurface } from '../tools/tool-surface.ts';
+import type { Caller } from '../path/caller.ts';
 import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 
 /** What is wrong with one call, and says nothing about the others. */
-const OF_ONE_CALL: ReadonlySet<string> = new Set(['unknown_tool', 'tool_definition_drift', 'invalid_request']);
+const OF_ONE_CALL: ReadonlySet<string> = new Set([
+  'unknown_tool',
+  'tool_definition_drift',
+  'invalid_request',
+  'insufficient_scope',
+]);
 
 /**
  * Refuses calls of tools that the client must not see as they are now: changed, or blocked. In a batch only those: pings keep
@@ -20,13 +26,13 @@ const OF_ONE_CALL: ReadonlySet<string> = new Set(['unknown_tool', 'tool_definiti
 export class VisibleTools implements Step {
   readonly #surface: Pick<ToolSurface, 'checksCalls' | 'checkCalls' | 'refusals'>;
   readonly #client: ClientUpstream;
-  readonly #check: (call: Request) => void;
+  readonly #check: (call: Request, caller: Caller) => void;
 
   /** @param check throws for a call that is refused whatever the upstream lists */
   constructor(
     surface: Pick<ToolSurface, 'checksCalls' | 'checkCalls' | 'refusals'>,
     client: ClientUpstream,
-    check: (call: Request) => void,
+    check: (call: Request, caller: Caller) => void,
   ) {
     this.#surface = surface;
     this.#client = client;
@@ -59,7 +65,7 @@ export class VisibleTools implements Step {
     const errors = new Map<string, AdapterError>();
     const allowed: Request[] = [];
     for (const call of operation.calls) {
-      const error = this.#refusalOf(call);
+      const error = this.#refusalOf(call, operation.caller);
       if (error === undefined) allowed.push(call);
       else errors.set(call.idText, error);
     }
@@ -75,9 +81,9 @@ export class VisibleTools implements Step {
     return errors;
   }
 
-  #refusalOf(call: Request): AdapterError | undefined {
+  #refusalOf(call: Request, caller: Caller): AdapterError | undefined {
     try {
-      this.#check(call);
+      this.#check(call, caller);
       return undefined;
     } catch (error) {
       if (error instanceof AdapterError && OF_ONE_CALL.has(error.code)) return error;

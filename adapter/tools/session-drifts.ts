@@ -1,8 +1,10 @@
+import type { Access } from '../access/access.ts';
 import type { Cache, Caches } from '../caches.ts';
 import type { Baseline } from '../catalog/baseline.ts';
 import { type Drift, driftBetween, withWarning } from '../catalog/drift.ts';
 import { copied } from '../catalog/prepared-tool.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
+import { visibleDrift } from './access-views.ts';
 import type { PreparedList } from './tool-views.ts';
 
 /** About what a drift, and each name in it, takes up beside its texts. */
@@ -32,15 +34,21 @@ export class SessionDrifts {
   /**
    * What has changed since a session saw its tools first, and what it may see all the same.
    * @param whole what the list is a page of, the list itself where it has no others; undefined where that is not known
+   * @param access what the caller may hear of
    */
-  async of(list: PreparedList, pinned: Baseline, whole: PreparedList | undefined): Promise<Drifted | undefined> {
+  async of(
+    list: PreparedList,
+    pinned: Baseline,
+    whole: PreparedList | undefined,
+    access: Access | undefined,
+  ): Promise<Drifted | undefined> {
     const { fingerprint } = pinned;
     const now = await list.baselineLike(pinned);
     if (fingerprint === now.fingerprint) return undefined;
-    const key = `${list.key}\n${fingerprint}\n${whole?.key}\n${pinned.text === ''}`;
+    const key = `${list.key}\n${fingerprint}\n${whole?.key}\n${pinned.text === ''}\n${access?.key}`;
     const known = this.#known.get(key);
     if (known !== undefined) return known;
-    const drift = driftOf(pinned, now, whole === list ? now : await whole?.baselineLike(pinned));
+    const drift = visibleDrift(driftOf(pinned, now, whole === list ? now : await whole?.baselineLike(pinned)), access);
     if (drift === undefined) return undefined;
     const shown: (string | undefined)[] = [];
     await yieldToEventLoop(this.#despite(drift, list, shown));

@@ -1,5 +1,11 @@
+import type { Access } from '../access/access.ts';
 import type { SessionRecord, StateStore } from '../state/state-store.ts';
 import type { InventoryRequest } from './tool-inventory.ts';
+
+/** Whose eyes a list is for; without `access` they see everything. */
+export interface Seer {
+  readonly access?: Access | undefined;
+}
 
 /** Where the tools that a client sees come from: how the upstream is asked for them, and on whose behalf. */
 export interface ToolSource {
@@ -7,6 +13,8 @@ export interface ToolSource {
   readonly signal: AbortSignal;
   /** Where it is kept what sessions saw first. */
   readonly store: Pick<StateStore, 'pin' | 'baseline' | 'firstTexts' | 'now'>;
+  /** What the caller may see and do; undefined: everything. */
+  readonly access: Access | undefined;
   /** Stands for the client's headers, on which the list may depend. */
   readonly clientKey: string;
   /** The time limit of a call in milliseconds, null for none. */

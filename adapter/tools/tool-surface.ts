@@ -5,7 +5,8 @@ import { LRUCache } from 'lru-cache';
 import type { ToolDefinitionPinning } from '../../crds/config/adapter-file/core.ts';
 import type { Cache, Caches } from '../caches.ts';
 import type { Baseline } from '../catalog/baseline.ts';
-import { type Catalog, isOwnTool } from '../catalog/catalog.ts';
+import { UPLOAD } from '../access/wishes.ts';
+import { type Catalog, isOwnTool, listedOwn, type OwnTool } from '../catalog/catalog.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { joinedPages, listIn, shownList } from '../catalog/tool-view.ts';
@@ -14,6 +15,7 @@ import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
+import { AccessViews } from './access-views.ts';
 import { askList } from './ask-list.ts';
 import { hasMore, NoToolsError, wholeList } from './list-tools.ts';
 import { firstPage } from './first-page.ts';
@@ -24,7 +26,7 @@ import { SharedWork } from './shared-work.ts';
 import { ownTurn } from '../../lib/stream/own-turn.ts';
 import { longest, REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
 import type { Listed } from './tool-inventory.ts';
-import type { ToolSource } from './tool-source.ts';
+import type { Seer, ToolSource } from './tool-source.ts';
 import { type PreparedList, ToolViews } from './tool-views.ts';
 
 /** Of what is kept for a client without a session, as for sessions (`StateStore.baseline`). */
@@ -91,6 +93,7 @@ export class ToolSurface {
   /** By fingerprint; a baseline never changes. */
   readonly #baselines: Cache<Baseline>;
   readonly #drifts: SessionDrifts;
+  readonly #accessViews = new AccessViews();
   /** Which list a client in a session was shown a moment ago. */
   readonly #recent = new LRUCache<string, string>({ max: MAX_RECENT, ttl: 1 });
   /** The keys of prepared lists. */
@@ -173,9 +176,11 @@ export class ToolSurface {
     await ownTurn(result.length);
     // The pages stay the upstream's, with its cursors.
     const view = isPart ? firstPage(list.view, result.slice(span.start, span.end)) : list.view;
-    const own = shownList(view, shown.slice(0, view.tools.length), this.catalog, page !== 'later');
-    const edited = splice(result, [{ ...span, with: own }]);
-    return this.catalog.instead === undefined ? edited : joinedPages(edited, 'tools', []);
+    const { instead } = this.catalog;
+    const own = page === 'later' ? [] : this.listedOwn(source);
+    const out = shownList(view, shown.slice(0, view.tools.length), own, instead !== undefined);
+    const edited = splice(result, [{ ...span, with: out }]);
+    return instead === undefined ? edited : joinedPages(edited, 'tools', []);
   }
 
   /**
@@ -193,6 +198,12 @@ export class ToolSurface {
       const list = await this.#views.of(NO_TOOLS);
       return { list, shown: list.shown };
     }
+  }
+
+  /** The adapter's tools that a caller sees in a list. */
+  listedOwn({ access }: Seer): readonly OwnTool[] {
+    const { instead } = this.catalog;
+    return instead === undefined && access?.shows(UPLOAD) === false ? [] : listedOwn(this.catalog);
   }
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */
@@ -222,7 +233,8 @@ export class ToolSurface {
     for (const name of asked) if (list.view.blocked.has(name)) refused.set(name, unknownTool(name));
     if (!isPinned) return refused;
     const pinned = await this.#pinned(source, record, list, false, signal);
-    const { drift } = (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, list)) ?? {};
+    const { drift } =
+      (pinned === undefined ? undefined : await this.#drifts.of(list, pinned, list, source.access)) ?? {};
     const drifted = drift === undefined ? [] : asked.filter((name) => !refused.has(name) && concerns(drift, name));
     if (drift !== undefined && drifted.length > 0) {
       this.#tell(source, record, list, drift);
@@ -243,8 +255,9 @@ export class ToolSurface {
     try {
       const list = await this.#current(source, record, signal);
       const pinned = this.#isPinned(record) ? await this.#pinned(source, record, list, true, signal) : undefined;
-      const drifted = pinned && (await this.#drifts.of(list, pinned, list));
-      return list.hiddenUi(drifted?.shown);
+      const drifted = pinned && (await this.#drifts.of(list, pinned, list, source.access));
+      if (source.access === undefined) return list.hiddenUi(drifted?.shown);
+      return list.hiddenUi(this.#accessViews.of(list.view, drifted?.shown ?? list.shown, source.access));
     } catch (error) {
       if (error instanceof NoToolsError && record.baseline === null) return NOTHING_HIDDEN;
       throw error;
@@ -292,13 +305,15 @@ export class ToolSurface {
     isWhole: boolean,
     signal: AbortSignal,
   ): Promise<SessionTools> {
-    const plain = { list, shown: list.shown };
+    const { access } = source;
+    const plain = { list, shown: this.#accessViews.of(list.view, list.shown, access) };
     const pinned = await this.#pinned(source, record, list, isWhole, signal);
     if (pinned === undefined) return plain;
     const whole = isWhole ? list : await this.#wholeOf(source, record, signal);
-    const drifted = await this.#drifts.of(list, pinned, whole);
+    const drifted = await this.#drifts.of(list, pinned, whole, access);
     if (drifted === undefined) return plain;
-    const { drift, shown } = drifted;
+    const { drift } = drifted;
+    const shown = this.#accessViews.of(list.view, drifted.shown, access);
     this.#tell(source, record, list, drift);
     if (this.isStrict && this.#pinning.block_strategy === 'error') throw await this.#refusal(source, record, drift);
     return { list, shown, ...(this.isStrict ? {} : { drift }) };

@@ -3,6 +3,7 @@ import { pathToFileURL } from 'node:url';
 
 import { guidanceOf } from '../catalog/consumer-guidance.ts';
 import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
+import { UPLOAD } from '../access/wishes.ts';
 import { AdapterError } from '../errors.ts';
 import type { Outcome } from '../path/ending.ts';
 import type { StagingArea } from '../files/disk/staging-area.ts';
@@ -200,7 +201,8 @@ export class UploadConsumer implements ToolStep {
         return withFileArgument(call.body.text, path, takesList ? `[${all.join(',')}]` : (all[0] ?? 'null'));
       });
     }
-    if (offer === undefined || !takesUrls(call)) return this.#refuse('is missing.');
+    const mayUpload = call.caller.access?.allows(UPLOAD) !== false;
+    if (offer === undefined || !takesUrls(call) || !mayUpload) return this.#refuse('is missing.');
     const elicitationId = randomUUID();
     const { url } = await offer(call, elicitationId);
     const message = `The tool "${call.tool}" needs a file. Open the page to upload it, then let the call be made again.`;

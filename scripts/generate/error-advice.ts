@@ -10,6 +10,8 @@ export const ERROR_ADVICE: Readonly<Record<string, Readonly<Partial<Record<Error
     ambiguous_credentials: 'The request has two `Authorization` headers. Send one.',
     issuer_unavailable:
       'The adapter cannot read the keys of the issuer, or cannot ask it about the token. The log says why. Tokens signed with a known key still work.',
+    forbidden:
+      'A rule of `access` denies the caller this method, an upload or a download. See [access rules](../identity.md#access-rules); `--explain-access` tells which rule decides.',
     forbidden_origin: 'A web page called from an origin that is not in `core.cors.allowed_origins`.',
     forbidden_host:
       'The host name is not served: the adapter listens on loopback, or `core.allowed_hosts` lacks the name. Add the name, listen on an address, or set `core.public_base_url`.',

@@ -140,6 +140,12 @@ export const THREATS: readonly Threat[] = [
   },
   {
     id: 'T24',
+    threat: 'A caller uses what only others may',
+    defence:
+      'One decision holds for lists, calls, calls that code makes, resources, templates, prompts, completion, subscriptions, uploads and downloads. What is not allowed is not there; a URI must be allowed in every spelling that servers may read; lists, warnings and indexes are kept by what a caller may see.',
+  },
+  {
+    id: 'T24',
     threat: 'Supply chain',
     defence:
       "Packages have integrities in the lockfile; only Node's install script runs, and its binary is compared with known hashes.",

@@ -70,6 +70,7 @@ export async function startGatewayServer(
     tombstoneTtlMs: 60_000,
     terminationRetries: 1,
     baseUrl: ({ protocol, host }) => `${protocol}://${host}`,
+    stepUp: () => undefined,
     refusesSessions: () => undefined,
     leavesStreams: () => false,
     known: (error) => knownError(error, onError),

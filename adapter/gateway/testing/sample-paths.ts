@@ -38,6 +38,7 @@ export function samplePaths(mount: Mount, changes: Partial<PathParts> = {}): Sam
       notes: true,
       terminationRetries: 1,
       baseUrl: ({ protocol, host }) => `${protocol}://${host}`,
+      stepUp: () => undefined,
       refusesSessions: () => undefined,
       leavesStreams: () => false,
       known: (error) => knownError(error, onError),
@@ -57,6 +58,7 @@ export const everythingOn = (): Mount =>
       upstream: { client_headers: { passthrough: ['Authorization'], required: ['Authorization'], unsafe: true } },
       tool_definition_pinning: { mode: 'block' },
       disabled_tools: ['hidden'],
+      access: { default: 'allow', rules: [] },
     },
     { additions: { steps: new Map([['t', STEP]]), transforms: new Map(), own: [], resources: NO_RESOURCES } },
   );

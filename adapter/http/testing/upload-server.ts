@@ -115,6 +115,7 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     sessions,
     uploads,
     uriScheme: 'upload://',
+    stepUp: () => undefined,
     maxFileBytes,
     requireSha256,
     telemetry,

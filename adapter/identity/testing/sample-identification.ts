@@ -19,5 +19,6 @@ export function sampleIdentification(token?: string, principal = 'hash of the to
     identify: ({ raw }: FastifyRequest) => authenticate(raw),
     principal: ({ key }: Identity) => (key === undefined ? '' : principal),
     challenge: () => undefined,
+    access: () => undefined,
   };
 }

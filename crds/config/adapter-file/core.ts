@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccessConfig } from './access.ts';
 import { bytes } from '../values/bytes.ts';
 import {
   baseUrlOrNull,
@@ -310,6 +311,9 @@ export const Core = z.strictObject({
     'Tool definitions are remembered when a session first sees them; this says what a later change leads to.',
   ),
   auth: maybeEmpty(Auth.prefault({})).describe('Authentication of clients.'),
+  access: AccessConfig.describe('(new) Who may do what at all servers. Null: everybody who comes in may do everything.')
+    .nullable()
+    .prefault(null),
   cors: maybeEmpty(Cors.prefault({})).describe('Access for browsers from other origins.'),
   defaults: maybeEmpty(ToolDefaults.prefault({})).describe('Settings of tool calls where nothing else is set.'),
   upstream_ping: maybeEmpty(UpstreamPing.prefault({})).describe(

@@ -15,6 +15,7 @@ describe('effectiveServer', () => {
       id: 'files',
       mount_path: '/mcp',
       oauth: null,
+      access: null,
       upstream: config.servers[0]?.upstream,
       disabled_tools: [],
       adapters: config.servers[0]?.adapters,

@@ -1,3 +1,4 @@
+import type { AccessConfig } from './access.ts';
 import type { AdapterConfig, ServerConfig } from './adapter.ts';
 import type {
   OAuth,
@@ -25,6 +26,8 @@ export interface EffectiveServer extends Pick<
   upstream_ping: UpstreamPing;
   /** Null: no authorization server, or no authentication at all. */
   oauth: OAuth | null;
+  /** Null: everybody who comes in may do everything. */
+  access: AccessConfig | null;
 }
 
 /** Resolves `servers[]` against `core` (adapter specification, section 1, convention 4). */
@@ -44,6 +47,7 @@ export function effectiveServer({ core }: Pick<AdapterConfig, 'core'>, server: S
     tool_definition_pinning: resolve(core.tool_definition_pinning, server.tool_definition_pinning),
     upstream_ping: resolve(core.upstream_ping, server.upstream_ping),
     oauth: core.auth.enabled ? (server.auth.oauth ?? core.auth.oauth) : null,
+    access: server.access ?? core.access,
   };
 }
 

@@ -87,6 +87,51 @@ const tokensStayHere: Rule = (config) =>
     return [{ path, message }];
   });
 
+/** Every list of rules, with its path in the file. */
+const accessRules = (config: unknown): { readonly rule: unknown; readonly path: Path }[] =>
+  [['core'] as Path, ...list(config, 'servers').map((_, index): Path => ['servers', index])].flatMap((owner) =>
+    list(config, ...owner, 'access', 'rules').map((rule, index) => ({
+      rule,
+      path: [...owner, 'access', 'rules', index],
+    })),
+  );
+
+const OBJECTS = ['tools', 'resources', 'prompts'] as const;
+const OAUTH_MEMBERS = ['scopes', 'claims'] as const;
+
+/** Nothing that is asked for is two of these at once. */
+const oneKindOfObject: Rule = (config) =>
+  accessRules(config).flatMap(({ rule, path }) => {
+    const [first, second] = OBJECTS.filter((name) => list(rule, name).length > 0);
+    if (second === undefined) return [];
+    const message = `can never match together with ${first}; write one rule for each`;
+    return [{ path: [...path, second], message }];
+  });
+
+const PRINCIPAL = /^(\*$|user:|client:|token:)/;
+
+/** A subject may look like the name of a token. */
+const namedPrincipals: Rule = (config) =>
+  accessRules(config).flatMap(({ rule, path }) =>
+    list(rule, 'principals').flatMap((principal, index) => {
+      if (!isText(principal) || PRINCIPAL.test(principal) || principal.startsWith('${')) return [];
+      const message = 'must be user:<subject>, client:<id>, token:<name> or *';
+      return [{ path: [...path, 'principals', index], message }];
+    }),
+  );
+
+const accessNeedsCallers: Rule = (config) => {
+  if (at(config, 'core', 'auth', 'enabled') === true) return [];
+  return accessRules(config).flatMap(({ rule, path }) =>
+    (['principals', ...OAUTH_MEMBERS] as const)
+      .filter((name) => at(rule, name) !== null && at(rule, name) !== undefined)
+      .map((name) => ({
+        path: [...path, name],
+        message: 'says nothing while core.auth.enabled is false: nobody is known',
+      })),
+  );
+};
+
 const roomForOneBody: Rule = (config) => {
   const path = ['core', 'max_body_bytes_in_flight'];
   const [all, one] = [at(config, ...path), at(config, 'core', 'max_request_body_bytes')];
@@ -280,6 +325,9 @@ const RULES: readonly Rule[] = [
   namedTokens,
   audiencesNeedUrl,
   tokensStayHere,
+  oneKindOfObject,
+  namedPrincipals,
+  accessNeedsCallers,
   roomForOneBody,
   credentialsNeedOrigins,
   credentialsAreUnsafe,

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { AccessConfig } from './access.ts';
 import { AdapterEntry } from './entry.ts';
 import {
   CatalogDefaults,
@@ -59,6 +60,9 @@ export const ServerConfig = z.strictObject({
   ),
   upstream: Upstream.describe('The MCP server behind the adapter.'),
   auth: maybeEmpty(ServerAuth.prefault({})).describe('(new) Authentication of this server’s clients.'),
+  access: AccessConfig.describe('(new) Who may do what at this server, in place of `core.access`. Null inherits that.')
+    .nullable()
+    .prefault(null),
   tool_defaults: maybeEmpty(inherit(ToolDefaults, 'core.defaults').prefault({})).describe(
     'Settings of calls to the tools of this server.',
   ),

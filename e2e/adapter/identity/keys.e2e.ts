@@ -1,48 +1,19 @@
-import { createServer, request } from 'node:http';
+import { request } from 'node:http';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import {
   AUDIENCE,
-  SampleIssuer,
   type SampleKey,
   sampleKey,
   signed as signedBy,
 } from '../../../adapter/identity/testing/sample-issuer.ts';
-import { listen } from '../../support/ports.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
 import { drain, openSession } from '../kit/session.ts';
-
-/** An issuer whose keys the test turns. */
-async function startIssuer(...keys: SampleKey[]) {
-  const issuer = new SampleIssuer(...keys);
-  let reads = 0;
-  const server = createServer((req, res) => {
-    const isKeys = req.url === '/keys';
-    if (isKeys) reads += 1;
-    if (issuer.isAway) {
-      res.writeHead(503).end();
-      return;
-    }
-    const jwks = { keys: issuer.keys.map(({ jwk }) => jwk) };
-    res.writeHead(isKeys ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify(jwks));
-  });
-  const url = `http://127.0.0.1:${await listen(server)}`;
-  return {
-    issuer,
-    url,
-    get reads() {
-      return reads;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      await new Promise<void>((resolve) => void server.close(() => resolve()));
-    },
-  };
-}
+import { type RunningIssuer, startIssuer } from './kit/running-issuer.ts';
 
 describe('keys of an issuer, at two replicas', { timeout: 60_000 }, () => {
   let first: SampleKey;
-  let at: Awaited<ReturnType<typeof startIssuer>>;
+  let at: RunningIssuer;
   let upstream: ScriptedUpstream;
   let deployment: Deployment;
 
