@@ -1,7 +1,7 @@
 import type { EffectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { type CodeModeParts, withCodeMode } from './code-mode/code-mode.ts';
 import type { MountAdditions } from './mount/create-mount.ts';
-import { type Logger, shorten } from './telemetry/logger.ts';
+import { type Logger, shorten } from './telemetry/logs/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 export interface CodeToolParts extends Omit<CodeModeParts, 'onCall'> {

@@ -10,7 +10,7 @@ import { toolEntries } from './tools/settings.ts';
 import type { Mount } from './mount/mount.ts';
 import type { MessageBus } from './state/message-bus.ts';
 import type { StateStore } from './state/state-store.ts';
-import { type Logger, shorten } from './telemetry/logger.ts';
+import { type Logger, shorten } from './telemetry/logs/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import type { ToolNames } from './telemetry/tool-names.ts';
 import { LegacySseUpstream } from './upstream/legacy-sse.ts';

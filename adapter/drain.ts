@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 
-import type { Sandbox } from './code-mode/sandbox.ts';
+import type { Sandbox } from './code-mode/sandbox/sandbox.ts';
 import type { RunningExchanges } from './exchange/running.ts';
 import type { Uploads } from './files/uploads/uploads.ts';
 import type { RunningDownloads } from './http/running-downloads.ts';

@@ -5,7 +5,7 @@ import type { FileParts } from './file-parts.ts';
 import type { StepUp } from './http/auth.ts';
 import { artifactRoute } from './http/artifact-route.ts';
 import type { RunningDownloads } from './http/running-downloads.ts';
-import { uploadRoute } from './http/upload-route.ts';
+import { uploadRoute } from './http/upload/upload-route.ts';
 import { fileTimes, presignTtlSeconds } from './open-files.ts';
 
 /** Where nothing stores files; the route says first that uploads are off. */

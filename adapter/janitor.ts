@@ -12,7 +12,7 @@ import { SweepLoop } from './cleanup/sweep-loop.ts';
 import { Sweep, type CleanupReport } from './cleanup/sweep.ts';
 import type { SessionFiles } from './sessions/session-files.ts';
 import type { StateStore } from './state/state-store.ts';
-import type { Logger } from './telemetry/logger.ts';
+import type { Logger } from './telemetry/logs/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
 /** How long a replica waits with being ready for files that reconciliation looks through. */

@@ -65,7 +65,7 @@ type Loaded = import('../crds/config/load/load.ts').Loaded<
 
 async function explain({ config, places }: Loaded, caller: import('./options.ts').AskedCaller): Promise<number> {
   const { explainAccess } = await import('./explain-access.ts');
-  const { createLogger } = await import('./telemetry/logger.ts');
+  const { createLogger } = await import('./telemetry/logs/logger.ts');
   const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
   const redaction = redactionOf(config, process.env, places);
   const logger = createLogger('error', redaction, process.stderr);
@@ -77,8 +77,8 @@ async function explain({ config, places }: Loaded, caller: import('./options.ts'
 
 async function run({ config, places }: Loaded, options: import('./options.ts').Options): Promise<number> {
   const { createAdapter } = await import('./app.ts');
-  const { createLogger } = await import('./telemetry/logger.ts');
-  const { LogOutput } = await import('./telemetry/log-output.ts');
+  const { createLogger } = await import('./telemetry/logs/logger.ts');
+  const { LogOutput } = await import('./telemetry/logs/log-output.ts');
   const { redactionOf } = await import('../crds/config/adapter-file/redact-config.ts');
   const { timerMs } = await import('../lib/timer-ms.ts');
   const { releaseMemory } = await import('../lib/memory/release-memory.ts');

@@ -1,6 +1,6 @@
 import type { Mount } from './mount/mount.ts';
 import type { StartupHealth } from './upstream/startup-wait.ts';
-import type { Logger } from './telemetry/logger.ts';
+import type { Logger } from './telemetry/logs/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { startupWait } from './upstream/startup-wait.ts';
 

@@ -1,7 +1,7 @@
 import { downloadOf } from '../access/wishes.ts';
 import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
-import type { Answer, StreamedAnswer } from '../exchange/answer.ts';
+import type { Answer, StreamedAnswer } from '../exchange/answers/answer.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { FileRefused, type OpenedFile, StorageFault } from '../files/keys/file-key.ts';
 import type { FileRecord } from '../state/file-records.ts';

@@ -1,5 +1,5 @@
-import type { StreamedAnswer } from '../exchange/answer.ts';
-import { releaseBytes } from '../exchange/release-bytes.ts';
+import type { StreamedAnswer } from '../exchange/answers/answer.ts';
+import { releaseBytes } from '../exchange/answers/release-bytes.ts';
 import type { OpenedFile } from '../files/keys/file-key.ts';
 
 /** A multiple of three. */

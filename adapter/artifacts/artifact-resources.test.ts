@@ -3,7 +3,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
 import type { FileRecord } from '../state/file-records.ts';

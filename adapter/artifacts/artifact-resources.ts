@@ -1,5 +1,5 @@
 import type { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';

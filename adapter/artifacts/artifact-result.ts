@@ -1,4 +1,4 @@
-import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
 
 /**
  * Stands in the JSON text of a content block for what is streamed into it. No JSON text has this character: within

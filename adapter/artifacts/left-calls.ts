@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 
-import type { Answer } from '../exchange/answer.ts';
-import { locate } from '../exchange/json-scan.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 import { keepTask } from '../sessions/session-tasks.ts';
 import type { Operation } from '../path/operation.ts';

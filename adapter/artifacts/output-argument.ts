@@ -1,4 +1,4 @@
-import { folded, locate, members, splice } from '../exchange/json-scan.ts';
+import { folded, locate, members, splice } from '../exchange/scanning/json-scan.ts';
 import { withFileArgument } from '../uploads/file-arguments.ts';
 
 /** The path that the client would have the tool write to; undefined when it says none. */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 
-import type { StreamedAnswer } from '../exchange/answer.ts';
+import type { StreamedAnswer } from '../exchange/answers/answer.ts';
 import type { Outcome } from '../path/ending.ts';
 import type { HttpReply } from './http-reply.ts';
 import { NOTIFICATION, frame, replyScene, settle } from './testing/reply-scene.ts';

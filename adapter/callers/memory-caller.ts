@@ -12,11 +12,11 @@ import type { Sends } from '../path/paths.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
 import type { NestedCall } from '../code-mode/nested-call.ts';
-import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
+import { SANDBOX_LIMITS } from '../code-mode/sandbox/sandbox-limits.ts';
 import { Operation } from '../path/operation.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
-import type { Tracing } from '../telemetry/tracing.ts';
+import type { Tracing } from '../telemetry/traces/tracing.ts';
 import { MemoryReply } from './memory-reply.ts';
 import { type HashArguments, noteRequest } from './noted-request.ts';
 

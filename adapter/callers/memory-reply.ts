@@ -1,5 +1,5 @@
 import { type AdapterError } from '../errors.ts';
-import type { StreamedAnswer } from '../exchange/answer.ts';
+import type { StreamedAnswer } from '../exchange/answers/answer.ts';
 import { type Ending, OK } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply, ReplyControl } from '../path/reply.ts';

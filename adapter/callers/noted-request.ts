@@ -1,8 +1,8 @@
-import { elements } from '../exchange/json-scan.ts';
+import { elements } from '../exchange/scanning/json-scan.ts';
 import { type Body, isCall, type Message, type Request, toolName } from '../exchange/message.ts';
 import type { CallFacts, RequestFacts } from '../exchange/request-facts.ts';
 import type { Caller } from '../path/caller.ts';
-import { argumentsText } from '../telemetry/audit-arguments.ts';
+import { argumentsText } from '../telemetry/logs/audit-arguments.ts';
 
 /** As JSON text in, keyed hash out; undefined while its key is not there. */
 export type HashArguments = (argumentsText: string) => string | undefined;

@@ -10,7 +10,7 @@ import {
   QUOTE,
   skipSpace,
   valueEnd,
-} from '../exchange/json-scan.ts';
+} from '../exchange/scanning/json-scan.ts';
 import { SCHEMAS_BY_NAME } from './schema-keywords.ts';
 
 /**

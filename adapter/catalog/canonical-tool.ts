@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { folded, members } from '../exchange/json-scan.ts';
+import { folded, members } from '../exchange/scanning/json-scan.ts';
 import { canonicalJson, compare } from './canonical-json.ts';
 import type { Form, Meaning } from './canonical-json.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { type Span, splice } from '../exchange/json-scan.ts';
+import { type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { pinOf } from './baseline.ts';
 import { type Catalog, catalog, type CleanTool, listedOwn, ownToolsOnly } from './catalog.ts';
 import { disabledTools } from './disabled-tools.ts';

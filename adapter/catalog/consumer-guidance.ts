@@ -1,4 +1,4 @@
-import { locate, type Span, splice } from '../exchange/json-scan.ts';
+import { locate, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { insertMember } from './insert-member.ts';
 import { schemaPath } from './schema-path.ts';
 

@@ -9,7 +9,7 @@ import {
   skipSpace,
   type Span,
   valueEnd,
-} from '../exchange/json-scan.ts';
+} from '../exchange/scanning/json-scan.ts';
 import { type DefinitionKind, type Meaning, meaningIn, type Role, type TextMeaning } from './text-meanings.ts';
 
 /** A member of a definition that holds text for models; `start` and `end` are those of its value. */

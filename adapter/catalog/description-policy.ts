@@ -1,5 +1,5 @@
 import type { ToolDescriptionPolicy } from '../../crds/config/adapter-file/core.ts';
-import { type Span, splice } from '../exchange/json-scan.ts';
+import { type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { type DefinitionText, definitionTexts, type TextEdit } from './definition-texts.ts';
 import { removals } from './removals.ts';
 import { capped } from './visible-text.ts';

@@ -1,4 +1,4 @@
-import { members, splice } from '../exchange/json-scan.ts';
+import { members, splice } from '../exchange/scanning/json-scan.ts';
 import { pinnedTools } from './baseline.ts';
 import type { Baseline, PinnedTool } from './baseline.ts';
 import { TOOL_FIELDS } from './canonical-tool.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { members } from '../exchange/json-scan.ts';
+import { members } from '../exchange/scanning/json-scan.ts';
 import { canonicalJson, type Meaning } from './canonical-json.ts';
 import type { CleanEntry, ListKind } from './list-cleaning.ts';
 

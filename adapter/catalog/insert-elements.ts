@@ -1,4 +1,4 @@
-import { elements, type Span } from '../exchange/json-scan.ts';
+import { elements, type Span } from '../exchange/scanning/json-scan.ts';
 
 /** The edits (of `splice`) that put JSON texts at the end of a list. */
 export function insertElements(text: string, list: Span, added: readonly string[]): (Span & { with: string })[] {

@@ -1,4 +1,4 @@
-import { members, type Span } from '../exchange/json-scan.ts';
+import { members, type Span } from '../exchange/scanning/json-scan.ts';
 
 /** The edit (of `splice`) that gives an object one member more, as its first. `value` is JSON text. */
 export function insertMember(text: string, object: Span, key: string, value: string): Span & { with: string } {

@@ -1,5 +1,5 @@
 import type { ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
-import { elements, locate, type Span } from '../exchange/json-scan.ts';
+import { elements, locate, type Span } from '../exchange/scanning/json-scan.ts';
 import { MAX_DEFINITION_CHARS } from './prepared-tool.ts';
 import { sanitizeDefinition } from './sanitization.ts';
 import type { DefinitionKind } from './text-meanings.ts';

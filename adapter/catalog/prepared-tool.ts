@@ -1,4 +1,4 @@
-import { locate } from '../exchange/json-scan.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
 import { type Pin, pinOf } from './baseline.ts';
 import { type Catalog, isOwnTool } from './catalog.ts';
 import { uiOf } from './ui-resources.ts';

@@ -1,4 +1,4 @@
-import { skipSpace, type Span } from '../exchange/json-scan.ts';
+import { skipSpace, type Span } from '../exchange/scanning/json-scan.ts';
 import type { TextEdit } from './definition-texts.ts';
 
 /** The edits (of `splice`) that take whole members or elements out, in their order, each with one comma. */

@@ -1,5 +1,5 @@
 import type { ToolMetadataSanitization } from '../../crds/config/adapter-file/core.ts';
-import { splice } from '../exchange/json-scan.ts';
+import { splice } from '../exchange/scanning/json-scan.ts';
 import { type DefinitionText, definitionTexts, type TextEdit } from './definition-texts.ts';
 import type { DefinitionKind } from './text-meanings.ts';
 import { withoutUnseen } from './unseen-data.ts';

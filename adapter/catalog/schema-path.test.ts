@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { locate } from '../exchange/json-scan.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
 import { mayBeList, schemaPath } from './schema-path.ts';
 import { cpuMillis } from './testing/cpu-millis.ts';
 import { hostileTools } from './testing/hostile-tools.ts';

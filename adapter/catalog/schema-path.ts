@@ -1,4 +1,4 @@
-import { elements, locate, members, type Span } from '../exchange/json-scan.ts';
+import { elements, locate, members, type Span } from '../exchange/scanning/json-scan.ts';
 
 /** A property on a path such as `a.b` through a JSON schema. */
 export interface SchemaProperty {

@@ -1,4 +1,4 @@
-import { folded } from '../exchange/json-scan.ts';
+import { folded } from '../exchange/scanning/json-scan.ts';
 import { SCHEMAS_BY_NAME } from './schema-keywords.ts';
 
 /** What an upstream says to models: an entry of one of its lists, or its answer to `initialize` or `server/discover`. */

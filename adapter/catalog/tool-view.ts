@@ -1,4 +1,4 @@
-import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import type { Pin } from './baseline.ts';
 import type { OwnTool } from './catalog.ts';
 import { insertElements } from './insert-elements.ts';

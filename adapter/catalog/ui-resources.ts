@@ -1,4 +1,4 @@
-import { members, type Span } from '../exchange/json-scan.ts';
+import { members, type Span } from '../exchange/scanning/json-scan.ts';
 
 /** URL parsers leave out spaces before a URL, and line ends within. */
 const IS_UI = /^[\0- ]*u[\t\n\r]*i[\t\n\r]*:/i;

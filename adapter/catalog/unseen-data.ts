@@ -1,4 +1,4 @@
-import { elements, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { type DefinitionData, definitionTexts } from './definition-texts.ts';
 import { removals } from './removals.ts';
 import type { DefinitionKind } from './text-meanings.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { type CodeTool, DETAILS, MAX_RESULTS } from './definitions.ts';
-import { cut } from './plain-text.ts';
+import { type CodeTool, DETAILS, MAX_RESULTS } from './text/definitions.ts';
+import { cut } from './text/plain-text.ts';
 
 /** Models write null for what they leave out, and one name where a list of names is asked for. */
 const absent = (value: unknown): unknown => (value === null ? undefined : value);

@@ -6,8 +6,8 @@ import { effectiveServer } from '../../crds/config/adapter-file/effective-server
 import { load } from '../../crds/config/testing/adapter-config.ts';
 import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
-import { SANDBOX_LIMITS } from './sandbox-limits.ts';
-import type { Sandbox, SandboxOutcome } from './sandbox.ts';
+import { SANDBOX_LIMITS } from './sandbox/sandbox-limits.ts';
+import type { Sandbox, SandboxOutcome } from './sandbox/sandbox.ts';
 import { AdapterError } from '../errors.ts';
 import { MODERN_REVISION, type Request } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';

@@ -4,7 +4,7 @@ import { readCodeArguments } from './code-arguments.ts';
 import { answerDiscovery } from './discovery.ts';
 import { finished } from './testing/finished.ts';
 import { sampleTools } from './testing/sample-tools.ts';
-import { ToolIndex } from './tool-index.ts';
+import { ToolIndex } from './search/tool-index.ts';
 import { MAX_ANSWER_BYTES } from './bounded.ts';
 
 type Discovery = Parameters<typeof answerDiscovery>[0];

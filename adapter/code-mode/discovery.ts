@@ -1,12 +1,12 @@
 import { bounded } from './bounded.ts';
 import { type CodeArguments, readCodeArguments } from './code-arguments.ts';
-import type { CodeTool, Detail } from './definitions.ts';
-import type { ListedTool } from './listed-tool.ts';
-import { cut, oneLine, shownName } from './plain-text.ts';
-import { SearchBudget } from './search-budget.ts';
-import { tagGroups } from './tag-groups.ts';
-import type { ToolIndex } from './tool-index.ts';
-import { briefLine, detailedText } from './tool-text.ts';
+import type { CodeTool, Detail } from './text/definitions.ts';
+import type { ListedTool } from './text/listed-tool.ts';
+import { cut, oneLine, shownName } from './text/plain-text.ts';
+import { SearchBudget } from './search/search-budget.ts';
+import { tagGroups } from './search/tag-groups.ts';
+import type { ToolIndex } from './search/tool-index.ts';
+import { briefLine, detailedText } from './text/tool-text.ts';
 
 export interface DiscoveryAnswer {
   readonly text: string;

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 
 import { answerDiscovery } from './discovery.ts';
 import { finished } from './testing/finished.ts';
-import { ToolIndex } from './tool-index.ts';
+import { ToolIndex } from './search/tool-index.ts';
 
 const nested = (levels: number): string =>
   `${'{"type":"object","properties":{"a":'.repeat(levels)}{"type":"string"}${'}}'.repeat(levels)}`;

@@ -1,5 +1,5 @@
-import { CallFailure } from './call-failure.ts';
-import { elements, locate } from '../exchange/json-scan.ts';
+import { CallFailure } from './sandbox/call-failure.ts';
+import { elements, locate } from '../exchange/scanning/json-scan.ts';
 
 /** A response message, as far as it is looked at. */
 export interface CallResponse {

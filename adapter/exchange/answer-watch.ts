@@ -1,4 +1,4 @@
-import { elements, locate } from './json-scan.ts';
+import { elements, locate } from './scanning/json-scan.ts';
 
 /** What went wrong, as an answer says that came all the same: the tool itself, or the code of a JSON-RPC error. */
 export type Failure = 'tool_error' | number;

@@ -1,6 +1,6 @@
 import type { AwaitedResponses } from './awaited-responses.ts';
-import type { EnvelopeScan } from './envelope-scan.ts';
-import type { Refusal } from './refusal.ts';
+import type { EnvelopeScan } from './scanning/envelope-scan.ts';
+import type { Refusal } from './scanning/refusal.ts';
 
 /** From here on a status says that there is no result; nothing but a result is then read as one. */
 const NO_SUCCESS = 300;

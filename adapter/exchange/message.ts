@@ -2,7 +2,7 @@ import { INVALID_REQUEST, PARSE_ERROR } from '../errors.ts';
 import { isUtf8 } from 'node:buffer';
 
 import { ANSWER_LIMITS, JsonLimitError, parseJson, REQUEST_LIMITS } from '../../lib/json/json-limits.ts';
-import { elements, locate, shapeProblem, type ShapeProblem } from './json-scan.ts';
+import { elements, locate, shapeProblem, type ShapeProblem } from './scanning/json-scan.ts';
 import { MAX_BATCH, MAX_ID_CHARS } from '../limits.ts';
 
 /** JSON-RPC error codes (JSON-RPC 2.0, section 5.1; MCP 2026-07-28, error codes). */

@@ -4,8 +4,8 @@ import { effectiveServer } from '../../crds/config/adapter-file/effective-server
 import { load } from '../../crds/config/testing/adapter-config.ts';
 import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
-import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
-import type { Sandbox } from '../code-mode/sandbox.ts';
+import { SANDBOX_LIMITS } from '../code-mode/sandbox/sandbox-limits.ts';
+import type { Sandbox } from '../code-mode/sandbox/sandbox.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
 import { answerError, answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { type CallOfCode, withCodeMode } from '../code-mode/code-mode.ts';

@@ -4,8 +4,8 @@ import { effectiveServer } from '../../crds/config/adapter-file/effective-server
 import { load } from '../../crds/config/testing/adapter-config.ts';
 import { Caches } from '../caches.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
-import { SANDBOX_LIMITS } from '../code-mode/sandbox-limits.ts';
-import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox.ts';
+import { SANDBOX_LIMITS } from '../code-mode/sandbox/sandbox-limits.ts';
+import type { Sandbox, SandboxOutcome } from '../code-mode/sandbox/sandbox.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { withCodeMode } from '../code-mode/code-mode.ts';

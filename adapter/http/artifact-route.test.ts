@@ -12,7 +12,7 @@ import { SessionRegistry } from '../sessions/session-registry.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { createRedaction } from '../../lib/redaction/redact.ts';
-import { createLogger } from '../telemetry/logger.ts';
+import { createLogger } from '../telemetry/logs/logger.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { artifactRoute, type ArtifactRouteOptions } from './artifact-route.ts';
 import { sampleIdentification } from '../identity/testing/sample-identification.ts';

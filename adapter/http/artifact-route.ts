@@ -3,7 +3,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { downloadOf } from '../access/wishes.ts';
 import { artifactUri } from '../artifacts/artifact-uri.ts';
 import { AdapterError } from '../errors.ts';
-import { streamAnswer } from '../exchange/stream-answer.ts';
+import { streamAnswer } from '../exchange/answers/stream-answer.ts';
 import { contentDisposition } from '../files/keys/content-disposition.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import { contentType } from '../files/keys/media-type.ts';

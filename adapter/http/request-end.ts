@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import type { FastifyRequest } from 'fastify';
 
 import { UNMATCHED } from '../telemetry/labels.ts';
-import { isInfoEnabled, type Logger, shorten } from '../telemetry/logger.ts';
+import { isInfoEnabled, type Logger, shorten } from '../telemetry/logs/logger.ts';
 import { maskIds } from '../../lib/redaction/redact.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { pathOf, serverOf, PUBLIC_PATHS } from './request-path.ts';

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { AdapterError } from '../errors.ts';
 import { holdConnections } from '../../lib/net/testing/hold-connections.ts';
 import { createRedaction } from '../../lib/redaction/redact.ts';
-import { createLogger, type LogLevel } from '../telemetry/logger.ts';
+import { createLogger, type LogLevel } from '../telemetry/logs/logger.ts';
 import type { RequestObservation } from '../telemetry/telemetry.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
 import { sampleIdentification } from '../identity/testing/sample-identification.ts';

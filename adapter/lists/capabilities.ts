@@ -1,5 +1,5 @@
 import { insertMember } from '../catalog/insert-member.ts';
-import { locate, splice } from '../exchange/json-scan.ts';
+import { locate, splice } from '../exchange/scanning/json-scan.ts';
 
 export interface OwnCapabilities {
   readonly tools: boolean;

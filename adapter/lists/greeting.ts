@@ -1,6 +1,6 @@
 import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 import { upstreamNotJson } from '../errors.ts';
-import { locate, splice } from '../exchange/json-scan.ts';
+import { locate, splice } from '../exchange/scanning/json-scan.ts';
 import { type OwnCapabilities, withCapabilities } from './capabilities.ts';
 import type { FirstSeen, ServerTexts } from './server-texts.ts';
 

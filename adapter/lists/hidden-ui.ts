@@ -1,6 +1,6 @@
 import { removals } from '../catalog/removals.ts';
 import { type HiddenUi, isUi } from '../catalog/ui-resources.ts';
-import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import type { Message } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 
 /** Resources that the adapter itself offers to a session, beside the upstream's. */

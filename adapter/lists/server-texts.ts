@@ -12,7 +12,7 @@ import { removals } from '../catalog/removals.ts';
 import { sanitizeDefinition } from '../catalog/sanitization.ts';
 import { type CleaningEvents, eventsOf } from '../catalog/tool-cleaning.ts';
 import { withEscapes } from '../catalog/visible-text.ts';
-import { locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 
 /** About what an entry takes up beside its text. */

@@ -1,7 +1,7 @@
 import type { Access } from '../access/access.ts';
 import { promptOf, readingOf, type Wish } from '../access/wishes.ts';
 import { removals } from '../catalog/removals.ts';
-import { elements, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { LISTS, type ListName } from '../tools/list-of.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 

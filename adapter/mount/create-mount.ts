@@ -4,7 +4,7 @@ import { type Catalog, catalog, type OwnTool } from '../catalog/catalog.ts';
 import { type CleaningEvents, toolCleaning } from '../catalog/tool-cleaning.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { HeaderForwarding, mayForward } from '../exchange/headers.ts';
-import type { Refusal } from '../exchange/refusal.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { Redact } from '../../lib/redaction/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';

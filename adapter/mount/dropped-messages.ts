@@ -1,4 +1,4 @@
-import type { Refusal } from '../exchange/refusal.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
 
 const COUNTED_AFTER_MS = 200;
 const SILENCE_MS = 60_000;

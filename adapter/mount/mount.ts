@@ -1,7 +1,7 @@
 import type { Redact } from '../../lib/redaction/redact.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { HeaderForwarding } from '../exchange/headers.ts';
-import type { Refusal } from '../exchange/refusal.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
 import type { EraProbe } from '../upstream/era.ts';
 import type { ListCache } from '../upstream/list-cache.ts';

@@ -4,7 +4,7 @@ import { type Ending, failed } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import type { ClientUpstream } from './client-upstream.ts';
 import type { Mount } from './mount.ts';
-import { completeCall } from '../exchange/own-result.ts';
+import { completeCall } from '../exchange/answers/own-result.ts';
 import { timeoutResults } from '../path/time-limits.ts';
 
 const CANCEL_TIMEOUT_MS = 5_000;

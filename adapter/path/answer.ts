@@ -1,4 +1,4 @@
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import type { ResponseHead } from '../exchange/upstream.ts';
 import type { Ending } from './ending.ts';
 import type { Reply } from './reply.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import { PassedReply, type Reply } from './reply.ts';
 import type { ReplyMessage } from './reply-message.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest';
 
 import { frame, replyScene, type Started } from '../callers/testing/reply-scene.ts';
 import type { FakeExchange } from '../exchange/testing/fake-upstream.ts';
-import type { StreamedAnswer } from '../exchange/answer.ts';
+import type { StreamedAnswer } from '../exchange/answers/answer.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 

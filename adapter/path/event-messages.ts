@@ -1,9 +1,9 @@
-import { EnvelopeScan } from '../exchange/envelope-scan.ts';
-import { asEventData, isMessageEvent, positionFields } from '../exchange/event-text.ts';
-import { LargeFrame } from '../exchange/large-frame.ts';
-import type { Refusal } from '../exchange/refusal.ts';
-import { withoutReserved } from '../exchange/reserved-meta.ts';
-import { type Frame, FrameSplitter } from '../exchange/sse-frames.ts';
+import { EnvelopeScan } from '../exchange/scanning/envelope-scan.ts';
+import { asEventData, isMessageEvent, positionFields } from '../exchange/answers/event-text.ts';
+import { LargeFrame } from '../exchange/answers/large-frame.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
+import { withoutReserved } from '../exchange/scanning/reserved-meta.ts';
+import { type Frame, FrameSplitter } from '../exchange/scanning/sse-frames.ts';
 import { LARGE_FRAME_CHARS, UNCOUNTED_BYTES } from '../limits.ts';
 import type { BodyReader, Reading } from './reading.ts';
 import { ReplyMessage } from './reply-message.ts';

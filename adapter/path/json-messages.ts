@@ -1,9 +1,9 @@
 import { KeptParts } from '../../lib/stream/kept-parts.ts';
 import { AdapterError } from '../errors.ts';
-import { EnvelopeScan } from '../exchange/envelope-scan.ts';
+import { EnvelopeScan } from '../exchange/scanning/envelope-scan.ts';
 import { jsonVerdict } from '../exchange/json-verdict.ts';
-import type { Refusal } from '../exchange/refusal.ts';
-import { renameReserved, withoutReserved } from '../exchange/reserved-meta.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
+import { renameReserved, withoutReserved } from '../exchange/scanning/reserved-meta.ts';
 import { MAX_ANSWER_BYTES, UNCOUNTED_BYTES, WHOLE_ANSWER_BYTES } from '../limits.ts';
 import { failed } from './ending.ts';
 import type { BodyReader, Reading } from './reading.ts';

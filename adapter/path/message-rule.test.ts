@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import type { Refusal } from '../exchange/refusal.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { Changes } from '../callers/testing/start-reply.ts';
 import { frame, replyScene, type Started } from '../callers/testing/reply-scene.ts';
 

@@ -1,7 +1,7 @@
 import { AdapterError, answersOverloaded } from '../errors.ts';
 import type { ByteShare } from '../byte-account.ts';
-import { foreignError, isForeign, refusedError } from '../exchange/foreign-answer.ts';
-import type { Refusal } from '../exchange/refusal.ts';
+import { foreignError, isForeign, refusedError } from '../exchange/answers/foreign-answer.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { ResponseControl, ResponseHead } from '../exchange/upstream.ts';
 import { type Ending, failed, OK, type Outcome } from './ending.ts';
 import { EventMessages } from './event-messages.ts';

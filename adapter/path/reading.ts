@@ -1,4 +1,4 @@
-import type { Refusal } from '../exchange/refusal.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { ResponseHead } from '../exchange/upstream.ts';
 import type { Ending, Outcome } from './ending.ts';
 import type { Operation } from './operation.ts';

@@ -1,7 +1,7 @@
 import { ANSWER_LIMITS, JsonLimitError, type JsonLimits } from '../../lib/json/json-limits.ts';
-import { type Answer, type StreamedAnswer, surround } from '../exchange/answer.ts';
-import { saysListChanged } from '../exchange/list-changed.ts';
-import type { Frame } from '../exchange/sse-frames.ts';
+import { type Answer, type StreamedAnswer, surround } from '../exchange/answers/answer.ts';
+import { saysListChanged } from '../exchange/scanning/list-changed.ts';
+import type { Frame } from '../exchange/scanning/sse-frames.ts';
 
 /**
  * `response`: one that is awaited. `stray`: one that was asked for elsewhere. `other`: a request, a notification, or nothing

@@ -1,5 +1,5 @@
 import { AdapterError } from '../errors.ts';
-import { locate } from '../exchange/json-scan.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
 import type { Body, Request } from '../exchange/message.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 import { MAX_KEPT_PARAMS_CHARS } from '../limits.ts';

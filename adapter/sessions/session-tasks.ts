@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
-import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import type { Message } from '../exchange/message.ts';
 import type { FirstTextTime } from '../state/first-texts.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';

@@ -2,7 +2,7 @@ import { hash, randomUUID } from 'node:crypto';
 
 import { LRUCache } from 'lru-cache';
 
-import { locate } from '../exchange/json-scan.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
 import type { ControlMessage, MessageBus } from '../state/message-bus.ts';
 import type { SessionKey, SessionRecord } from '../state/state-store.ts';
 import { keyText } from '../state/stored-session.ts';

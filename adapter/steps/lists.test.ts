@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { knownError } from '../errors.ts';
-import { EnvelopeScan } from '../exchange/envelope-scan.ts';
+import { EnvelopeScan } from '../exchange/scanning/envelope-scan.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';

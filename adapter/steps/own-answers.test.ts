@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import { type Body, MODERN_REVISION } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { noWorkspace } from '../sessions/workspace-record.ts';

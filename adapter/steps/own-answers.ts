@@ -1,9 +1,9 @@
 import { AdapterError } from '../errors.ts';
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import { isOwnListOnly, ownList } from '../lists/list-answers.ts';
 import type { Mount } from '../mount/mount.ts';
 import { noSuchResource } from '../lists/no-such-resource.ts';
-import { completeResult } from '../exchange/own-result.ts';
+import { completeResult } from '../exchange/answers/own-result.ts';
 import { ownResource, type OwnResourceRequest } from '../lists/resources.ts';
 import { ANSWERED } from '../path/ending.ts';
 import { answer } from '../path/answer.ts';

@@ -1,6 +1,6 @@
 import type { Message } from '../exchange/message.ts';
-import { checked } from '../exchange/checked.ts';
-import { eachMessage } from '../exchange/each-message.ts';
+import { checked } from '../exchange/scanning/checked.ts';
+import { eachMessage } from '../exchange/scanning/each-message.ts';
 import { ownTasks, requireOwnTasks, type TaskStore } from '../sessions/session-tasks.ts';
 import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';

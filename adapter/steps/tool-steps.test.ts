@@ -13,7 +13,7 @@ import { SessionRegistry } from '../sessions/session-registry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import { MemoryStore } from '../state/memory/memory-store.ts';
 import { Breaker } from './breaker.ts';
-import { InSession } from './in-session.ts';
+import { InSession } from './sessions/in-session.ts';
 import {
   answerTo,
   bodyOf,

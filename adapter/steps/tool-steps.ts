@@ -2,7 +2,7 @@ import { AdapterError } from '../errors.ts';
 import { type Message, type Request, toolName } from '../exchange/message.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { Mount } from '../mount/mount.ts';
-import { completeCall } from '../exchange/own-result.ts';
+import { completeCall } from '../exchange/answers/own-result.ts';
 import { withParameters } from '../tools/parameter-headers.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 import type { PreparedCall, ToolStep } from '../tools/tool-step.ts';

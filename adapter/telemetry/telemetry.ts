@@ -1,5 +1,5 @@
 import type { HeldKind } from '../byte-account.ts';
-import type { Refusal } from '../exchange/refusal.ts';
+import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { ErrorCode } from '../errors.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
 

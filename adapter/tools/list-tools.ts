@@ -1,6 +1,6 @@
 import type { Redact } from '../../lib/redaction/redact.ts';
 import { AdapterError } from '../errors.ts';
-import { elements, locate } from '../exchange/json-scan.ts';
+import { elements, locate } from '../exchange/scanning/json-scan.ts';
 import { METHOD_NOT_FOUND } from '../exchange/message.ts';
 import { losesSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';

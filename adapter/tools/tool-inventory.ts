@@ -1,5 +1,5 @@
 import type { Cache, Caches } from '../caches.ts';
-import { locate } from '../exchange/json-scan.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
 import { type ListingRequest, wholeList } from './list-tools.ts';
 import { SharedWork } from './shared-work.ts';
 

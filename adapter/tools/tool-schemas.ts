@@ -1,4 +1,4 @@
-import { elements, locate } from '../exchange/json-scan.ts';
+import { elements, locate } from '../exchange/scanning/json-scan.ts';
 import { ToolListings } from './tool-listings.ts';
 import type { ToolCall } from './tool-step.ts';
 

@@ -1,5 +1,5 @@
 import type { AdapterError } from '../errors.ts';
-import type { Answer } from '../exchange/answer.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
 import type { Body, Request } from '../exchange/message.ts';
 import type { Outcome } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';

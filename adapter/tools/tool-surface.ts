@@ -12,7 +12,7 @@ import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
 import { joinedPages, listIn, shownList } from '../catalog/tool-view.ts';
 import { type HiddenUi, NOTHING_HIDDEN } from '../catalog/ui-resources.ts';
 import { AdapterError } from '../errors.ts';
-import { elements, locate, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, locate, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { AccessViews } from './access-views.ts';

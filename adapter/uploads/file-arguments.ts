@@ -1,5 +1,5 @@
 import { insertMember } from '../catalog/insert-member.ts';
-import { elements, folded, locate, members, type Span, splice } from '../exchange/json-scan.ts';
+import { elements, folded, locate, members, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { MAX_SESSION_FILES } from '../state/file-records.ts';
 
 /** What stands at `upload_consumer.file_path_argument` of a tools/call. */

@@ -1,4 +1,4 @@
-import { FrameSplitter } from '../exchange/sse-frames.ts';
+import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink } from '../exchange/upstream.ts';
 import { isEventStream } from '../exchange/headers.ts';
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { FrameSplitter } from '../exchange/sse-frames.ts';
+import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
 import { MemoryBus } from '../state/memory/memory-bus.ts';
 import { type RunningCall } from '../state/message-bus.ts';
 import { MemoryStore } from '../state/memory/memory-store.ts';

@@ -18,7 +18,7 @@ import {
 } from '../state/message-bus.ts';
 import type { StateStore } from '../state/state-store.ts';
 import { eventId, parseEventId, requestCarrier, STREAM_CARRIER } from './carrier.ts';
-import { messageFrame } from '../exchange/sse-frames.ts';
+import { messageFrame } from '../exchange/scanning/sse-frames.ts';
 import { SseConnection } from './sse-connection.ts';
 import { SseExchange } from './sse-exchange.ts';
 import type { ResponseSink, Upstream, UpstreamRequest, UpstreamSession } from '../exchange/upstream.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 
 import { ANSWER_LIMITS, JsonLimitError, parseJson } from '../../lib/json/json-limits.ts';
 import { type Body, isResponseTo, type Request } from '../exchange/message.ts';
-import { FrameSplitter } from '../exchange/sse-frames.ts';
+import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
 import type { ResponseControl, ResponseHead, ResponseSink, Upstream, UpstreamSession } from '../exchange/upstream.ts';
 import { OWN_ANSWER_BYTES } from '../limits.ts';
 import { isEventStream } from '../exchange/headers.ts';

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promi
 import type { Dispatcher } from 'undici';
 
 import { MOST_OF_A_TURN, PAUSE_MS, READ_AHEAD_BYTES, SmallParts } from '../../lib/stream/small-parts.ts';
-import { FrameSplitter } from '../exchange/sse-frames.ts';
+import { FrameSplitter } from '../exchange/scanning/sse-frames.ts';
 
 /** Handed on before others get their turn; each takes some ten microseconds. */
 const FRAMES_OF_A_TURN = 512;

@@ -1,5 +1,5 @@
 /** Every series that the programs can make, by its name in Prometheus, with its labels. */
-import { METRIC_CATALOG } from '../../adapter/telemetry/metric-catalog.ts';
+import { METRIC_CATALOG } from '../../adapter/telemetry/metrics/metric-catalog.ts';
 import { type MetricDefinition, prometheusLabel, prometheusNames } from '../../lib/metrics/metric-definition.ts';
 import { NODE_METRICS } from '../../lib/metrics/node-metrics.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics/metric-catalog.ts';

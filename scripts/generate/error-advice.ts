@@ -6,7 +6,8 @@ export const ERROR_ADVICE: Readonly<Record<string, Readonly<Partial<Record<Error
     unauthorized: 'The token header is missing or wrong. Its name is `core.auth.header_name`.',
     invalid_token:
       'The bearer token is not valid here: expired, not signed by the issuer, from another issuer, or for another audience (`core.auth.oauth.audiences`).',
-    insufficient_scope: 'The token lacks a scope of `core.auth.oauth.scopes`. The challenge names all of them.',
+    insufficient_scope:
+      'The token lacks a scope of `core.auth.oauth.scopes`, or one that an access rule asks for. The challenge names it.',
     ambiguous_credentials: 'The request has two `Authorization` headers. Send one.',
     issuer_unavailable:
       'The adapter cannot read the keys of the issuer, or cannot ask it about the token. The log says why. Tokens signed with a known key still work.',

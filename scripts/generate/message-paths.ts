@@ -1,3 +1,4 @@
+import { globSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 
@@ -40,7 +41,8 @@ function listOf(title: string, { steps, wire }: Path): string {
 const nameOf = (step: object): string => step.constructor.name;
 
 async function rowOf(name: string): Promise<string> {
-  const file = `steps/${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.ts`;
+  const base = `${name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '-').toLowerCase()}.ts`;
+  const [file = base] = globSync(`steps/**/${base}`, { cwd: join(ROOT, 'adapter') });
   const text = await readFile(join(ROOT, 'adapter', file), 'utf8');
   const [before = ''] = text.split(`export class ${name} `);
   const comment = before.slice(before.lastIndexOf('/**') + 3, before.lastIndexOf('*/'));

@@ -1,4 +1,4 @@
-import { ADAPTER_METRICS } from '../../adapter/telemetry/metric-catalog.ts';
+import { ADAPTER_METRICS } from '../../adapter/telemetry/metrics/metric-catalog.ts';
 import { type MetricDefinition, prometheusNames } from '../../lib/metrics/metric-definition.ts';
 import { NODE_METRICS } from '../../lib/metrics/node-metrics.ts';
 import { OPERATOR_METRICS } from '../../operator/metrics/metric-catalog.ts';

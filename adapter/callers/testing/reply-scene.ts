@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, vi } from 'vitest';
 
 import { knownError } from '../../errors.ts';
-import { KeepAlive } from '../../exchange/keep-alive.ts';
+import { KeepAlive } from '../../exchange/answers/keep-alive.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from '../../exchange/testing/reply-server.ts';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 
-import { SANDBOX_LIMITS, type SandboxLimits } from '../sandbox-limits.ts';
-import { type CallTool, Sandbox, type SandboxOutcome } from '../sandbox.ts';
+import { SANDBOX_LIMITS, type SandboxLimits } from '../sandbox/sandbox-limits.ts';
+import { type CallTool, Sandbox, type SandboxOutcome } from '../sandbox/sandbox.ts';
 
 const MIB = 1_048_576;
 

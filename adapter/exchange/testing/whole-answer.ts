@@ -1,4 +1,4 @@
-import type { Answer } from '../answer.ts';
+import type { Answer } from '../answers/answer.ts';
 
 /** All parts of an answer. Throws when they are not as long as the answer says. */
 export async function wholeAnswer(answer: Answer | undefined): Promise<string> {

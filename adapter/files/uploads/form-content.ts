@@ -1,4 +1,4 @@
-import { releaseBytes } from '../../exchange/release-bytes.ts';
+import { releaseBytes } from '../../exchange/answers/release-bytes.ts';
 
 /** What may wait for its reader before no more is taken. */
 const MOST_WAITING_BYTES = 128 * 1024;

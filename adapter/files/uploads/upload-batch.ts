@@ -3,7 +3,7 @@ import { createHash, type Hash } from 'node:crypto';
 import mime from 'mime';
 
 import { AdapterError } from '../../errors.ts';
-import { releaseBytes } from '../../exchange/release-bytes.ts';
+import { releaseBytes } from '../../exchange/answers/release-bytes.ts';
 import { newSessionId } from '../../sessions/session-registry.ts';
 import { type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../../state/file-records.ts';
 import type { SessionKey } from '../../state/state-store.ts';

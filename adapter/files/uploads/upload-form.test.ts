@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { Busboy } from '@fastify/busboy';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 
-import { releaseBytes } from '../../exchange/release-bytes.ts';
+import { releaseBytes } from '../../exchange/answers/release-bytes.ts';
 import { AdapterError } from '../../errors.ts';
 import { type FormFile, type FormHandlers, readForm } from './upload-form.ts';
 

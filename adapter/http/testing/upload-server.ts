@@ -13,13 +13,13 @@ import { SessionRegistry } from '../../sessions/session-registry.ts';
 import type { FileRecord } from '../../state/file-records.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { createRedaction } from '../../../lib/redaction/redact.ts';
-import { createLogger } from '../../telemetry/logger.ts';
+import { createLogger } from '../../telemetry/logs/logger.ts';
 import { RecordingTelemetry } from '../../telemetry/testing/recording-telemetry.ts';
 import { sampleIdentification } from '../../identity/testing/sample-identification.ts';
 import { HostNames } from '../host-names.ts';
 import { OriginPolicy } from '../origin.ts';
 import { closeServer, createServer } from '../server.ts';
-import { uploadRoute, type Uploaded } from '../upload-route.ts';
+import { uploadRoute, type Uploaded } from '../upload/upload-route.ts';
 
 export const TOKEN = 'right';
 const PRINCIPAL = 'hash of the token';

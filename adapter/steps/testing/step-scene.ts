@@ -1,6 +1,6 @@
 import { HttpReply } from '../../callers/http-reply.ts';
 import { AdapterError, knownError } from '../../errors.ts';
-import { KeepAlive } from '../../exchange/keep-alive.ts';
+import { KeepAlive } from '../../exchange/answers/keep-alive.ts';
 import { type Body, parseBody } from '../../exchange/message.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
 import { startReplyServer } from '../../exchange/testing/reply-server.ts';

@@ -1,4 +1,4 @@
-import type { Aggregation } from '../aggregation.ts';
+import type { Aggregation } from '../metrics/aggregation.ts';
 
 export interface ReadPoint {
   readonly name: string;

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { METRIC_CATALOG } from '../../../adapter/telemetry/metric-catalog.ts';
+import { METRIC_CATALOG } from '../../../adapter/telemetry/metrics/metric-catalog.ts';
 import { type MetricDefinition, prometheusLabel, prometheusNames } from '../../../lib/metrics/metric-definition.ts';
 import { type Collector, startCollector } from '../../support/collector/collector.ts';
 import type { Collected, CollectedPoint } from '../../support/collector/collected.ts';

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { Pool } from 'undici';
-import { METRIC_CATALOG } from '../../../adapter/telemetry/metric-catalog.ts';
+import { METRIC_CATALOG } from '../../../adapter/telemetry/metrics/metric-catalog.ts';
 import { OtlpReceiver, type ReceivedPoint } from '../../../lib/otlp/testing/otlp-receiver.ts';
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
 import { freePort } from '../../support/ports.ts';

@@ -1,4 +1,4 @@
-import { METRIC_CATALOG } from '../../../adapter/telemetry/metric-catalog.ts';
+import { METRIC_CATALOG } from '../../../adapter/telemetry/metrics/metric-catalog.ts';
 import { sessions, files, upkeep } from './adapter-keeping.ts';
 import { NO_PROBE, requests, tools, upstreams } from './adapter-traffic.ts';
 import { number } from './panels.ts';

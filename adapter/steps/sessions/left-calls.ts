@@ -1,0 +1,41 @@
+import { LeftCalls as Left } from '../../artifacts/left-calls.ts';
+import type { ToolStep } from '../../tools/tool-step.ts';
+import { ChangedReply } from '../../path/changed-reply.ts';
+import type { Ending } from '../../path/ending.ts';
+import type { Operation } from '../../path/operation.ts';
+import type { Reply } from '../../path/reply.ts';
+import type { Send, Step } from '../../path/step.ts';
+import type { StateStore } from '../../state/state-store.ts';
+
+/** Responses to calls that went on without their reply, and come on a stream of the session: files out, as for any call. */
+export class LeftCalls implements Step {
+  readonly #steps: ReadonlyMap<string, ToolStep>;
+  readonly #store: Pick<StateStore, 'lockHolder' | 'unlock' | 'firstTexts' | 'now'>;
+
+  constructor(
+    steps: ReadonlyMap<string, ToolStep>,
+    store: Pick<StateStore, 'lockHolder' | 'unlock' | 'firstTexts' | 'now'>,
+  ) {
+    this.#steps = steps;
+    this.#store = store;
+  }
+
+  send(operation: Operation, reply: Reply, next: Send): void {
+    if (this.#steps.size === 0) return next(operation, reply);
+    next(operation, new LeftReply(reply, new Left(operation, this.#steps, this.#store)));
+  }
+}
+
+class LeftReply extends ChangedReply {
+  readonly #left: Left;
+
+  constructor(next: Reply, left: Left) {
+    super(next, async (text) => (await left.answer(text)) ?? text);
+    this.#left = left;
+  }
+
+  override async end(ending: Ending): Promise<void> {
+    await this.#left.end();
+    return this.next.end(ending);
+  }
+}

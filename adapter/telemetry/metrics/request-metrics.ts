@@ -1,0 +1,190 @@
+import { type ErrorCode, ERRORS } from '../../errors.ts';
+import { callsOf, type RequestFacts } from '../../exchange/request-facts.ts';
+import type { Aggregation } from './aggregation.ts';
+import { Combinations } from './combinations.ts';
+import {
+  httpMethodLabel,
+  protocolVersionLabel,
+  rpcCodeLabel,
+  rpcMethodLabel,
+  serverLabel,
+  statusClass,
+} from '../labels.ts';
+import { ADAPTER_METRICS } from './metric-catalog.ts';
+import { authRejection, CREDENTIAL_BACKEND, errorType, rejection, toolCallResult } from '../outcome-labels.ts';
+import type { CounterSeries, HistogramSeries } from './series.ts';
+import type { NestedCallObservation, RequestObservation, UpstreamCallObservation } from '../telemetry.ts';
+import type { ToolNames } from '../tool-names.ts';
+
+/** Combinations of what requests differ in; there are few that occur often. */
+const MAX_COMBINATIONS = 2_000;
+
+/** What is counted for a request without looking at it once more. */
+interface RequestSeries {
+  readonly counters: readonly CounterSeries[];
+  /** Of the seconds until its answer has left. */
+  readonly durations: readonly HistogramSeries[];
+}
+
+interface CallSeries {
+  readonly calls: CounterSeries;
+  readonly duration: HistogramSeries;
+}
+
+/** What ended requests add to metrics. All that comes from outside is mapped to bounded labels before it is kept. */
+export class RequestMetrics {
+  readonly #serverIds: ReadonlySet<string>;
+  readonly #tools: Pick<ToolNames, 'label' | 'worked'>;
+  readonly #requests = new Combinations<RequestSeries>(MAX_COMBINATIONS);
+  readonly #calls = new Combinations<CallSeries>(MAX_COMBINATIONS);
+  readonly #upstream = new Combinations<HistogramSeries>(MAX_COMBINATIONS);
+  readonly #instruments;
+
+  constructor(aggregation: Aggregation, serverIds: ReadonlySet<string>, tools: Pick<ToolNames, 'label' | 'worked'>) {
+    this.#serverIds = serverIds;
+    this.#tools = tools;
+    this.#instruments = {
+      requests: aggregation.counter(ADAPTER_METRICS.httpRequests),
+      duration: aggregation.histogram(ADAPTER_METRICS.httpDuration),
+      authRejections: aggregation.counter(ADAPTER_METRICS.authRejections),
+      rejections: aggregation.counter(ADAPTER_METRICS.requestRejections),
+      toolCalls: aggregation.counter(ADAPTER_METRICS.toolCalls),
+      toolCallDuration: aggregation.histogram(ADAPTER_METRICS.toolCallDuration),
+      server: aggregation.histogram(ADAPTER_METRICS.serverOperation),
+      client: aggregation.histogram(ADAPTER_METRICS.clientOperation),
+    };
+  }
+
+  request(observed: RequestObservation): void {
+    const { facts, seconds } = observed;
+    this.#learn(facts);
+    const serverId = serverLabel(this.#serverIds, observed.serverId ?? facts.serverId);
+    const operation = this.#operationOf(serverId, facts);
+    const method = httpMethodLabel(observed.method);
+    const { route, status, isEventStream } = observed;
+    const { rpcMethod, tool, error, rpcCode, revision } = operation;
+    const isBackend = facts.reason === CREDENTIAL_BACKEND;
+    const { counters, durations } = this.#requests.get(
+      [serverId, method, route, status, rpcMethod, tool, error, rpcCode, revision, isBackend, isEventStream],
+      () => this.#seriesOf(observed, operation, method),
+    );
+    for (const counter of counters) counter.add(1);
+    for (const duration of durations) duration.record(seconds);
+    this.#count(operation, facts, seconds);
+  }
+
+  nestedCall({ facts, seconds }: NestedCallObservation): void {
+    this.#learn(facts);
+    const operation = this.#operationOf(serverLabel(this.#serverIds, facts.serverId), facts);
+    this.#count(operation, facts, seconds);
+  }
+
+  upstreamCall({ serverId, method, tool, seconds, errorType: error, protocolVersion }: UpstreamCallObservation): void {
+    const rpcCode = typeof error === 'number' ? rpcCodeLabel(error) : undefined;
+    const operation = {
+      serverId: serverLabel(this.#serverIds, serverId),
+      rpcMethod: rpcMethodLabel(method),
+      tool: tool === undefined ? undefined : this.#tools.label(serverId, tool),
+      error: rpcCode ?? errorType({ outcome: error as string | undefined }, undefined),
+      rpcCode,
+      revision: protocolVersionLabel(protocolVersion),
+    };
+    this.#clientSeries(operation).record(seconds);
+  }
+
+  /** Before their names are looked at. */
+  #learn(facts: Readonly<RequestFacts>): void {
+    for (const { tool = '', failure } of callsOf(facts)) {
+      if (toolCallResult(facts, failure) === 'success') this.#tools.worked(facts.serverId, tool);
+    }
+  }
+
+  /** Tool calls, and the exchange with the upstream. */
+  #count(operation: Operation, facts: Readonly<RequestFacts>, seconds: number): void {
+    const { serverId } = operation;
+    for (const { tool = '', failure } of callsOf(facts)) {
+      const labels = {
+        server_id: serverId,
+        tool_name: this.#tools.label(facts.serverId, tool),
+        result: toolCallResult(facts, failure),
+      };
+      const { calls, duration } = this.#calls.get([serverId, labels.tool_name, labels.result], () => ({
+        calls: this.#instruments.toolCalls.series(labels),
+        duration: this.#instruments.toolCallDuration.series(labels),
+      }));
+      calls.add(1);
+      duration.record(seconds);
+    }
+    if (facts.upstreamMs !== undefined) this.#clientSeries(operation).record(facts.upstreamMs / 1000);
+  }
+
+  #clientSeries(operation: Operation): HistogramSeries {
+    const { serverId, rpcMethod, tool, error, rpcCode, revision } = operation;
+    return this.#upstream.get([serverId, rpcMethod, tool, error, rpcCode, revision], () =>
+      this.#instruments.client.series(operationLabels(operation)),
+    );
+  }
+
+  #operationOf(serverId: string, facts: Readonly<RequestFacts>): Operation {
+    return {
+      serverId,
+      rpcMethod: rpcMethodLabel(facts.rpcMethod),
+      tool: facts.tool === undefined ? undefined : this.#tools.label(facts.serverId, facts.tool),
+      error: errorType(facts, facts.failure),
+      rpcCode: rpcCodeOf(facts),
+      revision: protocolVersionLabel(facts.protocolVersion),
+    };
+  }
+
+  #seriesOf(observed: RequestObservation, operation: Operation, method: string): RequestSeries {
+    const { facts, route, status, isEventStream } = observed;
+    const { requests, duration, authRejections, rejections, server } = this.#instruments;
+    const answered = { 'http.response.status_code': status, 'http.response.status_class': statusClass(status) };
+    const at = { server_id: operation.serverId, 'adapter.route_group': route };
+    const labels = { ...at, ...answered, 'http.request.method': method };
+    const refused = authRejection(facts, route);
+    const rejected = rejection(facts);
+    return {
+      counters: [
+        requests.series(labels),
+        ...(refused === undefined ? [] : [authRejections.series({ ...at, reason: refused })]),
+        ...(rejected === undefined ? [] : [rejections.series({ ...at, ...answered, reason: rejected })]),
+      ],
+      durations: isEventStream
+        ? []
+        : [
+            duration.series(labels),
+            ...(operation.rpcMethod === undefined ? [] : [server.series(operationLabels(operation))]),
+          ],
+    };
+  }
+}
+
+/** A request as OpenTelemetry's conventions for MCP describe it, every value bounded. */
+interface Operation {
+  readonly serverId: string;
+  readonly rpcMethod: string | undefined;
+  readonly tool: string | undefined;
+  readonly error: string | undefined;
+  readonly rpcCode: string | undefined;
+  readonly revision: string | undefined;
+}
+
+function operationLabels({ serverId, rpcMethod, tool, error, rpcCode, revision }: Operation) {
+  return {
+    'mcp.method.name': rpcMethod,
+    'gen_ai.operation.name': rpcMethod === 'tools/call' ? 'execute_tool' : undefined,
+    'gen_ai.tool.name': tool,
+    'error.type': error,
+    'rpc.response.status_code': rpcCode,
+    'mcp.protocol.version': revision,
+    'network.transport': 'tcp',
+    'mcp_adapter.server.id': serverId,
+  } as const;
+}
+
+/** Of the JSON-RPC error that the client was sent, whoever has made it. */
+function rpcCodeOf({ outcome, failure }: Readonly<RequestFacts>): string | undefined {
+  if (typeof failure === 'number') return rpcCodeLabel(failure);
+  return outcome !== undefined && Object.hasOwn(ERRORS, outcome) ? String(ERRORS[outcome as ErrorCode].rpc) : undefined;
+}

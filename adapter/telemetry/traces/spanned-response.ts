@@ -1,0 +1,104 @@
+import { type Span, SpanStatusCode } from '@opentelemetry/api';
+
+import { AnswerWatch, type Noted } from '../../exchange/answer-watch.ts';
+import type { ResponseControl, ResponseHead, ResponseSink } from '../../exchange/upstream.ts';
+import { isEventStream } from '../../exchange/headers.ts';
+
+/** One of them stands in every response of JSON-RPC. */
+const RESULT = Buffer.from('"result"');
+const ERROR = Buffer.from('"error"');
+
+/**
+ * Ends a span with the answer of an upstream: when that is complete, has failed, or is given up. Bytes are looked at, and pass
+ * as they are.
+ */
+export class SpannedResponse implements ResponseSink, ResponseControl {
+  readonly #span: Span;
+  readonly #sink: ResponseSink;
+  /** A stream that the client opened: it says nothing of how a request went. */
+  readonly #isStream: boolean;
+  readonly #noted: Noted = {};
+  #control: ResponseControl | undefined;
+  #watch: AnswerWatch | undefined;
+  #status = 0;
+  #isAnswered = false;
+  #isEnded = false;
+
+  constructor(span: Span, sink: ResponseSink, isStream: boolean) {
+    this.#span = span;
+    this.#sink = sink;
+    this.#isStream = isStream;
+  }
+
+  pause(): void {
+    this.#control?.pause();
+  }
+
+  resume(): void {
+    this.#control?.resume();
+  }
+
+  /** Who has its answer often needs no more of a stream. */
+  abort(): void {
+    this.#end(this.#isAnswered || this.#isStream ? undefined : 'cancelled');
+    this.#control?.abort();
+  }
+
+  onStart(control: ResponseControl): void {
+    this.#control = control;
+    this.#sink.onStart(this);
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#status = head.status;
+    if (!this.#isStream) {
+      this.#watch = new AnswerWatch(this.#noted, isEventStream(head));
+    }
+    this.#sink.onHead(head);
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#watch !== undefined) {
+      this.#isAnswered ||= chunk.includes(RESULT) || chunk.includes(ERROR);
+      this.#watch.sees(chunk);
+    }
+    this.#sink.onData(chunk);
+  }
+
+  onEnd(): void {
+    this.#end(undefined);
+    this.#sink.onEnd();
+  }
+
+  onError(error: Error, sent: boolean): void {
+    this.#end(failureType(error));
+    this.#sink.onError(error, sent);
+  }
+
+  #end(failure: string | undefined): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#watch?.end();
+    const { failure: said } = this.#noted;
+    if (this.#status > 0) this.#span.setAttribute('http.response.status_code', this.#status);
+    if (typeof said === 'number') this.#span.setAttribute('rpc.response.status_code', String(said));
+    endSpan(this.#span, said === undefined ? (statusError(this.#status) ?? failure) : String(said));
+  }
+}
+
+const statusError = (status: number): string | undefined => (status >= 400 ? String(status) : undefined);
+
+/** What kind of failure it is: its words may say anything. */
+export function failureType(error: unknown): string {
+  const { code, name } = error as NodeJS.ErrnoException;
+  return typeof code === 'string' ? code : (name ?? '_OTHER');
+}
+
+/** Ends a span, as failed where there is a kind of failure. */
+export function endSpan(span: Span, failure: string | undefined, at?: number): void {
+  if (failure !== undefined) {
+    span.setAttribute('error.type', failure);
+    span.setStatus({ code: SpanStatusCode.ERROR });
+  }
+  span.end(at);
+}
