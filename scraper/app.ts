@@ -46,8 +46,12 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   let draining = false;
   let told = withPlaceholders(loaded.places);
 
-  const scraping = await createScraping({ config: loaded.config, env, logger, version, shard: options.shard });
+  /** Closed in the reverse order when something below cannot be made. */
+  await using opening = new AsyncDisposableStack();
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
+  opening.defer(async () => references?.stop());
+  const scraping = await createScraping({ config: loaded.config, env, logger, version, shard: options.shard });
+  opening.defer(() => scraping.stop());
   const settings = JSON.stringify(loaded.config.scraper);
   const file = new ConfigFile(loaded, {
     path: configPath,
@@ -65,6 +69,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     },
     onError: (problem) => logger.error({ problem }, 'the new configuration cannot be used; the last one stays'),
   });
+  opening.defer(() => file.stop());
 
   const health = (): HealthObject =>
     healthObject({
@@ -93,6 +98,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     logger,
   });
 
+  opening.move();
   return {
     health,
     secrets: withToken(token, () => scraping.secrets()),

@@ -5,7 +5,7 @@ import { parse, stringify } from 'yaml';
 import { z } from 'zod';
 import { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
 import { loadAdapterConfig, loadScraperConfig } from '../crds/config/load/load.ts';
-import { sidebar } from '../docs/.vitepress/sidebar.ts';
+import { NAVIGATION, sidebar } from '../docs/.vitepress/sidebar.ts';
 import { slug } from '../docs/.vitepress/slug.ts';
 import { check } from '../operator/mcp-adapter/check/check.ts';
 import type { KubernetesObject } from '../operator/kubernetes/kubernetes.ts';
@@ -14,6 +14,8 @@ const ROOT = join(import.meta.dirname, '..');
 const README_LINES = 150;
 const PAGE_LINES = 250;
 
+/** Records of the past; their index is a page. */
+const isDecision = (page: string): boolean => /^docs\/adr\/\d/.test(page);
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8');
 const pages = globSync('**/*.md', { cwd: ROOT, exclude: ['**/node_modules'] }).toSorted();
 const guides = pages.filter((page) => page.startsWith('docs/') || page === 'README.md');
@@ -74,7 +76,8 @@ describe('the pages', () => {
 
   test('stand in the sidebar, each once', () => {
     const shown = sidebar().flatMap(({ items }) => items.map(({ link }) => `${link.slice(1)}.md`));
-    expect(shown.toSorted()).toEqual(guides.filter((page) => page !== 'README.md'));
+    expect(shown.toSorted()).toEqual(guides.filter((page) => page !== 'README.md' && !isDecision(page)));
+    expect(NAVIGATION.filter(({ link }) => !existsSync(join(ROOT, `${link}.md`)))).toEqual([]);
   });
 
   test('are all reached from README.md within two links', () => {
@@ -98,15 +101,13 @@ describe('the pages', () => {
   });
 
   test('name npm scripts that work in a fresh clone', () => {
-    const told = guides.map(read).flatMap((text) => (isGenerated(text) ? [] : scriptsNamed(text)));
+    const written = guides.filter((page) => !isDecision(page) && !isGenerated(read(page)));
+    const told = written.flatMap((page) => scriptsNamed(read(page)));
     expect(told).toEqual(
       expect.arrayContaining(['start', 'test', 'adapter', 'operator', 'scraper', 'client', 'build', 'docs']),
     );
     // Who changes the project has set it up.
-    const ofDevelopers = ['generate', 'check'];
-    expect(
-      told.filter((name) => !ofDevelopers.includes(name) && scripts[`pre${name}`] !== 'sh scripts/setup.sh'),
-    ).toEqual([]);
+    expect(told.filter((name) => name !== 'generate' && scripts[`pre${name}`] !== 'sh scripts/setup.sh')).toEqual([]);
   });
 
   test('have the image built that the chart asks for', () => {

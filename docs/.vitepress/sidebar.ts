@@ -3,7 +3,7 @@ import { basename, join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-/** Pages by section, in the order of the sidebar. A page is called as its first heading. */
+/** Pages by section, in the order of the sidebar. A page is called as its first heading. Decisions have their index. */
 const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   Start: ['start/local', 'start/helm', 'start/kubectl', 'start/argo-cd'],
   Adapter: [
@@ -50,7 +50,8 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
     'architecture/steps',
     'architecture/resource',
     'architecture/window',
-    'architecture/changes',
+    'glossary',
+    'adr/README',
   ],
 };
 
@@ -62,6 +63,7 @@ export const NAVIGATION = [
   { text: 'Alerts', link: '/docs/runbooks/overview' },
   { text: 'Reference', link: '/docs/reference/adapter-configuration' },
   { text: 'Changes', link: '/CHANGELOG' },
+  { text: 'Report a vulnerability', link: '/SECURITY' },
 ];
 
 export interface Section {

@@ -8,6 +8,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CLUSTER_BIN } from '../../e2e/cluster/kubectl.ts';
 import { ROOT } from '../suite/command.ts';
+import { adrPage } from './adr-index.ts';
 import { argoCdConfig } from './argo-cd-config.ts';
 import { commandsPage } from './commands-page.ts';
 import { dashboardFiles } from './dashboards/dashboard-files.ts';
@@ -27,6 +28,7 @@ const files: Record<string, string> = {
   'docs/reference/commands.md': commandsPage(),
   'docs/reference/errors.md': errorsPage(),
   'docs/reference/metrics.md': metricsPage(),
+  'docs/adr/README.md': await adrPage(),
   'docs/security.md': await securityPage(),
   ...dashboardFiles(),
 };
