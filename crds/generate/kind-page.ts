@@ -12,7 +12,7 @@ export function mcpAdapterPage(command: string): string {
   return page(
     command,
     'McpAdapter',
-    '`spec.config` is the file of the adapter: [its fields](../config/adapter.md). These are the others. Nothing is ' +
+    '`spec.config` is the file of the adapter: [its fields](adapter-configuration.md). These are the others. Nothing is ' +
       'filled in but `spec.replicas`; an object without a table here is one of Kubernetes and is passed on as it is.',
     fieldTables(inputSchema(McpAdapterSpec.omit({ config: true })), 'spec', 2),
     fieldTables(inputSchema(McpAdapterStatus), 'status', 2),
@@ -23,7 +23,7 @@ export function apiScrapeSourcePage(command: string): string {
   return page(
     command,
     'ApiScrapeSource',
-    '`spec.source` is an entry of `sources` in the [file of the scraper](../config/scraper.md), `spec.scraper` its ' +
+    '`spec.source` is an entry of `sources` in the [file of the scraper](scraper-configuration.md), `spec.scraper` its ' +
       'section `scraper`, of which any field may be left out. These are the others.',
     fieldTables(inputSchema(ApiScrapeSourceSpec.omit({ source: true, scraper: true })), 'spec', 2),
     fieldTables(inputSchema(ApiScrapeSourceStatus), 'status', 2),

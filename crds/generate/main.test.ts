@@ -15,8 +15,8 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'generate-'));
     for (const part of ['lib', 'crds']) await cp(join(root, part), join(folder, part), { recursive: true });
-    for (const chart of ['helm/mcp-operator-crds/templates', 'helm/mcp-operator/templates/crds']) {
-      await cp(join(root, chart), join(folder, chart), { recursive: true });
+    for (const target of ['helm/mcp-operator-crds/templates', 'helm/mcp-operator/templates/crds', 'docs/reference']) {
+      await cp(join(root, target), join(folder, target), { recursive: true });
     }
     await cp(join(root, 'package.json'), join(folder, 'package.json'));
     await symlink(join(root, 'node_modules'), join(folder, 'node_modules'));
@@ -42,7 +42,7 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
   });
 
   it('names what differs and the command that helps, and then it does', async () => {
-    const page = join(folder, 'crds/config/adapter.md');
+    const page = join(folder, 'docs/reference/adapter-configuration.md');
     const original = await readFile(page, 'utf8');
     await writeFile(page, original.replace('8932', '8933'));
     await rm(join(folder, 'crds/config/adapter.schema.json'));
@@ -52,7 +52,7 @@ describe('node crds/generate/main.ts', { timeout: 60_000 }, () => {
     expect(code).toBe(1);
     expect(stderr.trim().split('\n')).toEqual([
       'crds/config/adapter.schema.json does not fit the schemas. Run: node crds/generate/main.ts',
-      'crds/config/adapter.md does not fit the schemas. Run: node crds/generate/main.ts',
+      'docs/reference/adapter-configuration.md does not fit the schemas. Run: node crds/generate/main.ts',
       'helm/mcp-operator-crds/templates/mcpadapters.yaml does not fit the schemas. Run: node crds/generate/main.ts',
       'helm/mcp-operator/templates/crds/mcpadapters.yaml does not fit the schemas. Run: node crds/generate/main.ts',
       'helm/mcp-operator-crds/templates/apiscrapesources.yaml does not fit the schemas. Run: node crds/generate/main.ts',

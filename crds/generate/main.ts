@@ -28,15 +28,15 @@ function generate(): Generated[] {
   return [
     { path: 'crds/config/adapter.schema.json', content: schemaFile('adapter', AdapterConfig) },
     { path: 'crds/config/scraper.schema.json', content: schemaFile('scraper', ScraperConfig) },
-    { path: 'crds/config/adapter.md', content: adapterPage(COMMAND) },
-    { path: 'crds/config/scraper.md', content: scraperPage(COMMAND) },
+    { path: 'docs/reference/adapter-configuration.md', content: adapterPage(COMMAND) },
+    { path: 'docs/reference/scraper-configuration.md', content: scraperPage(COMMAND) },
     ...Object.entries(definitions).flatMap(([name, definition]) => [
       { path: `crds/${name}.yaml`, content: manifest(definition, COMMAND) },
       { path: `helm/mcp-operator-crds/templates/${name}.yaml`, content: chartCopy(definition, COMMAND) },
       { path: `helm/mcp-operator/templates/crds/${name}.yaml`, content: optionalChartCopy(definition, COMMAND) },
     ]),
-    { path: 'crds/v1alpha1/mcp-adapter.md', content: mcpAdapterPage(COMMAND) },
-    { path: 'crds/v1alpha1/api-scrape-source.md', content: apiScrapeSourcePage(COMMAND) },
+    { path: 'docs/reference/mcp-adapter.md', content: mcpAdapterPage(COMMAND) },
+    { path: 'docs/reference/api-scrape-source.md', content: apiScrapeSourcePage(COMMAND) },
   ];
 }
 

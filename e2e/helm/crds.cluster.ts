@@ -10,7 +10,7 @@ import { test } from './render.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const CRDS = ['apiscrapesources.mcpadapter.io', 'mcpadapters.mcpadapter.io'];
 const IN = ['--namespace', 'mcp-operator'];
-/** What operator/README.md says, from a clone. */
+/** What docs/operations/upgrades.md says, from a clone. */
 const TAKE =
   'upgrade --install mcp-operator-crds helm/mcp-operator-crds --namespace mcp-operator --create-namespace --take-ownership';
 const OVER =
@@ -31,8 +31,8 @@ describe('O6: the CRDs', () => {
     const helm = (...args: readonly string[]): Promise<string> =>
       execute(join(CLUSTER_BIN, 'helm'), ['--kubeconfig', kubeconfig, ...args], '', { cwd: ROOT });
     const documented = async (command: string): Promise<string> => {
-      const readme = (await readFile(join(ROOT, 'operator/README.md'), 'utf8')).replaceAll(/\s*\\\n\s*/g, ' ');
-      expect(readme).toContain(`helm ${command}`);
+      const page = (await readFile(join(ROOT, 'docs/operations/upgrades.md'), 'utf8')).replaceAll(/\s*\\\n\s*/g, ' ');
+      expect(page).toContain(`helm ${command}`);
       return await helm(...command.split(' '));
     };
     const identities = () =>

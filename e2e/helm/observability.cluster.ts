@@ -30,18 +30,20 @@ describe('the PrometheusRule of the chart', () => {
     expect(await promtool(['check', 'rules'], stringify(rules))).toContain('SUCCESS');
   });
 
-  test('leads to where README.md can be read, and leaves out what is not wanted', async ({ helm }) => {
-    const url = 'https://git.example.com/mcp-adapter/blob/main/README.md';
+  test('leads to where the pages can be read, and leaves out what is not wanted', async ({ helm }) => {
+    const url = 'https://docs.example.com/docs/runbooks/{alert}.html';
     const disabled = ['McpAdapterToolsChanged'];
     const rules = rulesIn(await helm.objects({ prometheusRules: { enabled: true, runbookUrl: url, disabled } }));
     const all = (rules?.groups ?? []).flatMap((group) => group.rules);
     expect(all.length).toBeGreaterThan(20);
-    for (const { alert, annotations } of all) expect(annotations.runbook_url).toBe(`${url}#${alert.toLowerCase()}`);
+    for (const { alert, annotations } of all) {
+      expect(annotations.runbook_url).toBe(`https://docs.example.com/docs/runbooks/${alert}.html`);
+    }
     expect(all.map(({ alert }) => alert)).not.toContain('McpAdapterToolsChanged');
   });
 
-  test('refuses an address with a fragment', async ({ helm }) => {
-    const values = { prometheusRules: { enabled: true, runbookUrl: 'https://git.example.com/README.md#x' } };
+  test('refuses an address without a place for the name of the alert', async ({ helm }) => {
+    const values = { prometheusRules: { enabled: true, runbookUrl: 'https://docs.example.com/docs/runbooks/' } };
     await expect(helm.template(values)).rejects.toThrow('runbookUrl');
   });
 });

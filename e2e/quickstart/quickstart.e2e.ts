@@ -9,6 +9,7 @@ import { type Exit, type RunningProcess, startProcess } from '../support/process
 
 const ROOT = join(import.meta.dirname, '../..');
 const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const CONFIGURATION = readFileSync(join(ROOT, 'docs/adapter/configuration.md'), 'utf8');
 const MOUNT_IN_README = 'http://127.0.0.1:8932/mcp/demo';
 const TIMEOUT_MS = 30_000;
 
@@ -164,7 +165,7 @@ describe('the command line of the adapter', () => {
 
   test('checks a configuration and shows what is in effect', async () => {
     const config = join(dataDir, 'adapter.yaml');
-    await writeFile(config, README.split('```yaml\n')[1]?.split('```')[0] ?? '');
+    await writeFile(config, CONFIGURATION.split('```yaml\n')[1]?.split('```')[0] ?? '');
     const { code, stdout } = await run(
       'env',
       'ADAPTER_TOKEN=t',

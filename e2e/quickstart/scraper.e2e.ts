@@ -9,7 +9,7 @@ import { runScraper } from '../support/scraper-process.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const CONFIG = join(ROOT, 'examples/scraper/scraper.yaml');
-const README = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const PAGE = readFileSync(join(ROOT, 'docs/start/local.md'), 'utf8');
 const COMMAND = 'npm run -s scraper -- --config examples/scraper/scraper.yaml --once';
 
 describe('the demo API and its scraper', () => {
@@ -29,8 +29,8 @@ describe('the demo API and its scraper', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test('one scrape shows what the README shows, and writes nothing', async () => {
-    const [, documented = ''] = README.split(`${COMMAND}\n\`\`\`\n\n\`\`\`text\n`);
+  test('one scrape shows what the page shows, and writes nothing', async () => {
+    const [, documented = ''] = PAGE.split(`${COMMAND}\n\`\`\`\n\n\`\`\`text\n`);
     const pattern = documented
       .split('```')[0]
       ?.trim()

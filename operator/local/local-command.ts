@@ -2,7 +2,7 @@ import { type Streams, UsageError, readArgs, runCommand } from '../command-line.
 import { runLocal } from './local.ts';
 import { readableLine } from './log-line.ts';
 
-const USAGE = `Usage: mcp-operator local [options] PATH...
+export const USAGE = `Usage: mcp-operator local [options] PATH...
 
 Runs the McpAdapters of the files, or of the files in the folders, as processes of this machine on 127.0.0.1, with
 their state in files, until Ctrl-C. Changes of the files are applied at once, and what is gone from them is stopped.

@@ -13,7 +13,7 @@ import {
 import { readManifests } from './manifests.ts';
 import { groupsOf } from './scrape-groups.ts';
 
-const USAGE = `Usage: mcp-operator render [options] -f PATH...
+export const USAGE = `Usage: mcp-operator render [options] -f PATH...
 
 Prints the objects that the operator would make of the resources in the files, as YAML.
 

@@ -10,7 +10,7 @@ import {
 } from './manifest-arguments.ts';
 import { readManifests } from './manifests.ts';
 
-const USAGE = `Usage: mcp-operator validate [options] -f PATH...
+export const USAGE = `Usage: mcp-operator validate [options] -f PATH...
 
 Says what is wrong with the McpAdapters and ApiScrapeSources in the files, with file, line and column. Resources of
 other kinds are left alone. The exit code is 0 when nothing is wrong, and 1 when something is or no resource was found.

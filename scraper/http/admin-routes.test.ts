@@ -410,7 +410,9 @@ describe.each(ROUTES.map(({ method, path }) => [method, path]))('%s %s', (method
   });
 
   test('is in the documentation', () => {
-    expect(readFileSync(new URL('README.md', import.meta.url), 'utf8')).toContain(`| \`${method} ${pattern}\` |`);
+    expect(readFileSync(new URL('../../docs/scraper/admin-api.md', import.meta.url), 'utf8')).toContain(
+      `| \`${method} ${pattern}\` |`,
+    );
   });
 
   test('knows only its method', async () => {

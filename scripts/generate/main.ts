@@ -10,7 +10,9 @@ import { CLUSTER_BIN } from '../../e2e/cluster/kubectl.ts';
 import { ROOT } from '../suite/command.ts';
 import { adrPage } from './adr-index.ts';
 import { argoCdConfig } from './argo-cd-config.ts';
+import { commandsPage } from './commands-page.ts';
 import { dashboardFiles } from './dashboards/dashboard-files.ts';
+import { errorsPage } from './errors-page.ts';
 import { messagePaths } from './message-paths.ts';
 import { metricsPage } from './metrics-page.ts';
 import { plainManifests } from './plain-manifests.ts';
@@ -22,8 +24,10 @@ if (schemas.status !== 0) process.exit(schemas.status ?? 1);
 
 const files: Record<string, string> = {
   'gitops/argocd/argocd-cm.yaml': await argoCdConfig(),
-  'adapter/README.md': await messagePaths(),
-  'adapter/telemetry/METRICS.md': metricsPage(),
+  'docs/architecture/steps.md': await messagePaths(),
+  'docs/reference/commands.md': commandsPage(),
+  'docs/reference/errors.md': errorsPage(),
+  'docs/reference/metrics.md': metricsPage(),
   'docs/adr/README.md': await adrPage(),
   'docs/security.md': await securityPage(),
   ...dashboardFiles(),

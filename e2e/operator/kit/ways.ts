@@ -363,7 +363,7 @@ export const INVALID: readonly Way[] = [
   })),
 ];
 
-/** What the right on the two kinds is worth by itself, as operator/README.md says. */
+/** What the right on the two kinds is worth by itself, as docs/operator/rights.md says. */
 export const FREE: readonly Omit<Way, 'says'>[] = [
   { what: 'an upstream at any address that is not blocked', resource: from({}, at('http://10.0.0.1:10250/mcp')) },
   {
