@@ -19,7 +19,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   {
     program: 'redis-server',
     aptPackage: 'redis-server',
-    suites: ['contract', 'e2e', 'cluster'],
+    suites: ['contract', 'e2e', 'heavy', 'cluster'],
     substitute: dockerAnswers,
     advice: 'install Redis 7 or newer so that `redis-server` is on the PATH, or start Docker',
   },
@@ -33,7 +33,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   ...Object.entries(PROGRAMS).map(([program, aptPackage]): Requirement => ({
     program,
     aptPackage,
-    suites: program === 'openssl' ? ['contract', 'e2e', 'cluster'] : ['cluster'],
+    suites: program === 'openssl' ? ['contract', 'e2e', 'heavy', 'cluster'] : ['cluster'],
     optional: true,
     advice: 'without it there is no Kubernetes to test on',
   })),
