@@ -14,8 +14,9 @@ const startingPrograms = { maxWorkers: Math.max(2, Math.floor(cores / 2)) };
 /**
  * The last word of a file's name says which suite it is of, and so who runs it:
  *
- * - `*.test.ts`, `*.contract.ts`, `*.e2e.ts`: `npm test`; they need Node, Redis and Chromium, and are short
- * - `*.heavy.ts`, `*.cluster.ts`: `npm run test:all` only; they need programs compiled with Go, or minutes
+ * - `*.test.ts`, `*.contract.ts`, `*.e2e.ts`: `npm test`; they need Node and Redis
+ * - `*.heavy.ts`, `*.cluster.ts`: only `npm run test:all`; they need a program that is compiled with Go, a browser,
+ *   packages of another language, or more than 15 seconds of a processor (`npm test -- --profile` tells)
  *
  * The suites run one after the other, so that nothing competes with tests that watch the clock. (The order counts from
  * 1: vitest moves a project with order 0 and one worker to the end.)

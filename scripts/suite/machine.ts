@@ -26,7 +26,7 @@ const REQUIREMENTS: readonly Requirement[] = [
   {
     program: 'chromium',
     aptPackage: 'chromium',
-    suites: ['e2e'],
+    suites: ['heavy', 'cluster'],
     advice: 'install Chromium so that `chromium` is on the PATH',
   },
   // openssl makes certificates of an API server and of a collector, too.

@@ -8,7 +8,8 @@ Runs the suites that are named. Without a name: the first four, or all with --al
   unit      decisions, without the outside world
   contract  every implementation of an interface, against real Redis and SQLite
   e2e       whole programs, as their users meet them
-  heavy     contract and e2e tests with a Kubernetes API server, an S3 server, a Collector, promtool or the Go SDK
+  heavy     the contract and e2e tests that are long, or need a browser, other SDKs, or what is compiled with Go: a
+            Kubernetes API server, an S3 server, a Collector, promtool
   cluster   the operator, its chart and Argo CD on a real Kubernetes; needs root on Linux
 
   --profile  also tells which files cost most, in seconds and in seconds of a processor
