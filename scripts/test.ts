@@ -3,16 +3,18 @@ import { runChecks } from './suite/checks.ts';
 import { buildKubernetes, removeCluster } from './suite/kubernetes.ts';
 import { QUIET } from '../e2e/cluster/quiet.ts';
 import { prepareMachine } from './suite/machine.ts';
+import { PROFILED } from './suite/profile/cpu-time.ts';
+import { profileTable } from './suite/profile/profile-table.ts';
 import { report } from './suite/report.ts';
-import type { Suite, TestResult } from './suite/result.ts';
+import { type Suite, SUITES, type TestResult } from './suite/result.ts';
 import { type FileResult, secondAttempt, withSecondAttempt } from './suite/second-attempt.ts';
 import { startSearch } from './suite/secrets-in-output.ts';
-import { readSelection, USAGE } from './suite/selection.ts';
+import { readSelection, type Run, USAGE } from './suite/selection.ts';
 import { runVitest } from './suite/vitest-run.ts';
 
 const VITEST_TIMEOUT_MS = 75 * 60_000;
 /** Shorter and successful files get no line of their own. */
-const WORTH_A_LINE_MS = 2000;
+const WORTH_A_LINE_SECONDS = 2;
 const HEARTBEAT_MS = 30_000;
 
 const started = performance.now();
@@ -31,19 +33,22 @@ interface Ran {
 const NOTHING: Ran = { files: [], outside: [] };
 
 /** @returns the exit code */
-async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise<number> {
+async function runSuites({ suites, profile }: Run, signal: AbortSignal): Promise<number> {
+  if (profile) process.env[PROFILED] = '1';
   using search = startSearch();
   await prepareMachine(suites, signal, progress);
   await buildKubernetes(suites, signal, progress);
   progress(`running ${suites.join(', ')}`);
   const inOrder = suites.filter((suite) => suite !== 'check' && suite !== 'cluster');
-  const lanes = await Promise.all([
-    suites.includes('check') ? runChecks(signal, ({ name, state }) => progress(`check     ${name}: ${state}`)) : [],
+  // They use all cores, and many tests watch the clock.
+  const checks = suites.includes('check')
+    ? await runChecks(signal, ({ name, state }) => progress(`check     ${name}: ${state}`))
+    : [];
+  const ran = await Promise.all([
     inOrder.length > 0 ? runTests(inOrder, signal) : NOTHING,
     // Pods are waited for most of the time, which leaves the machine to the others.
     suites.includes('cluster') ? runTests(['cluster'], signal) : NOTHING,
   ]);
-  const [checks, ...ran] = lanes;
   const first = ran.flatMap(({ files }) => files);
   const second: Ran[] = [];
   for (const { suite, files } of secondAttempt(first, QUIET)) {
@@ -55,7 +60,13 @@ async function runSuites(suites: readonly Suite[], signal: AbortSignal): Promise
   const again = second.flatMap(({ files }) => files);
   const secrets = signal.aborted ? undefined : search.result(suites);
   const results = [...checks, ...withSecondAttempt(first, again), ...outside, ...(secrets ? [secrets] : [])];
-  console.log(`\n${report(results)}`);
+  if (profile) console.log(`\n${profileTable(first)}`);
+  console.log(
+    `\n${report(
+      results,
+      SUITES.filter((suite) => !suites.includes(suite)),
+    )}`,
+  );
   return results.some(({ state }) => state === 'failed') ? 1 : 0;
 }
 
@@ -73,14 +84,14 @@ async function runTests(suites: readonly Suite[], signal: AbortSignal, only?: re
       timeoutMs: VITEST_TIMEOUT_MS,
       signal,
       onStart: (_suite, file) => running.set(file, performance.now()),
-      onEnd: (suite, file, results) => {
-        const tookMs = performance.now() - (running.get(file) ?? performance.now());
+      onEnd: ({ suite, file, results, cpuSeconds }) => {
+        const seconds = (performance.now() - (running.get(file) ?? performance.now())) / 1000;
         running.delete(file);
-        files.push({ suite, file, results });
+        files.push({ suite, file, results, seconds, cpuSeconds });
         const failed = results.filter(({ state }) => state === 'failed').length;
-        if (failed === 0 && tookMs < WORTH_A_LINE_MS) return;
+        if (failed === 0 && seconds < WORTH_A_LINE_SECONDS) return;
         const outcome = failed === 0 ? 'passed' : `${failed} of ${results.length} failed`;
-        progress(`${suite.padEnd(8)}  ${file}: ${outcome} (${(tookMs / 1000).toFixed(1)} s)`);
+        progress(`${suite.padEnd(8)}  ${file}: ${outcome} (${seconds.toFixed(1)} s)`);
       },
     });
     return { files, outside };
@@ -90,7 +101,7 @@ async function runTests(suites: readonly Suite[], signal: AbortSignal, only?: re
   }
 }
 
-const selection = readSelection(process.argv.slice(2));
+const selection = readSelection(process.argv.slice(2), process.env);
 if (selection.kind === 'help') {
   console.log(USAGE.trimEnd());
 } else if (selection.kind === 'misuse') {
@@ -105,7 +116,7 @@ if (selection.kind === 'help') {
     });
   }
   try {
-    const code = await runSuites(selection.suites, interruption.signal);
+    const code = await runSuites(selection, interruption.signal);
     process.exitCode ??= code;
   } catch (error) {
     console.error(error instanceof Error ? error.message : String(error));

@@ -5,8 +5,6 @@ import { MemoryStore } from '../state/memory/memory-store.ts';
 import { SweepLoop, cleanUp, type CleanupSettings, endExpired, type TakenSessions } from './sweep-loop.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 
-vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
-
 const SETTINGS: CleanupSettings = { idleTtlMs: 100, allowRevival: true, tombstoneTtlMs: 500, workspaceTtlMs: 1000 };
 
 describe('a pass of the cleanup', () => {
@@ -115,7 +113,7 @@ describe('the upstream sessions of those that have expired', () => {
 });
 
 describe('the cleanup loop', () => {
-  beforeEach(() => vi.useFakeTimers());
+  beforeEach(() => vi.useFakeTimers({ fakeNodeBuiltins: true }));
   afterEach(() => vi.useRealTimers());
 
   test('runs a pass every interval, never two at a time', async () => {

@@ -2,15 +2,13 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { startupWait } from './startup-wait.ts';
 
-vi.mock('node:timers/promises', () => import('../testing/fake-delay.ts'));
-
 describe('the wait for upstreams at start', () => {
   const never = (): AbortSignal => new AbortController().signal;
   let calls: string[];
 
   beforeEach(() => {
     calls = [];
-    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
+    vi.useFakeTimers({ fakeNodeBuiltins: true, toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] });
   });
   afterEach(() => vi.useRealTimers());
 

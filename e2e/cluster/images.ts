@@ -125,7 +125,7 @@ async function addProgram(root: string, program: string, path: string): Promise<
 async function hashFolder(hash: Hash, folder: string): Promise<void> {
   for (const entry of (await readdir(folder, { withFileTypes: true })).sort((a, b) => (a.name < b.name ? -1 : 1))) {
     const path = join(folder, entry.name);
-    if (entry.name === '.data' || /\.(test|contract|e2e|cluster)\.ts$/.test(entry.name)) continue;
+    if (entry.name === '.data' || /\.(test|contract|e2e|heavy|cluster)\.ts$/.test(entry.name)) continue;
     if (entry.isDirectory()) await hashFolder(hash, path);
     else if (entry.isFile()) hash.update(`${path}\0`).update(await readFile(path));
   }

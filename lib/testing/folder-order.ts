@@ -6,7 +6,7 @@ const IMPORT = /(?:from|import)\s*\(?\s*'(\.{1,2}\/[^']+)'/g;
 /** The product files of a folder and all below it, as paths from there. */
 export const productFiles = (root: string): string[] =>
   readdirSync(root, { recursive: true, encoding: 'utf8' }).filter(
-    (file) => file.endsWith('.ts') && !/\.(test|contract)\.ts$|(^|\/)testing\//.test(file),
+    (file) => file.endsWith('.ts') && !/\.(test|contract|heavy)\.ts$|(^|\/)testing\//.test(file),
   );
 
 /** The folders with product files below `root`, each with its own. */

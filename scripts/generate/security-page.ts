@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { ROOT } from '../suite/command.ts';
 import { THREATS } from './threats.ts';
 
-const TESTS = ['**/*.test.ts', '**/*.contract.ts', '**/*.e2e.ts', '**/*.cluster.ts'];
+const TESTS = ['**/*.test.ts', '**/*.contract.ts', '**/*.e2e.ts', '**/*.heavy.ts', '**/*.cluster.ts'];
 /** The title of a test, or of a group of them, that begins with numbers of threats or of other findings. */
 const TITLE = /(['`])((?:[TIOL]\d+:? )*T\d+(?:[ :]+[TIOL]\d+)*): ([^\n]*?[^\\])\1/g;
 

@@ -19,15 +19,15 @@ const STEPS: readonly { readonly name: string; readonly command: readonly string
 
 const STEP_TIMEOUT_MS = 180_000;
 
-/** Runs the steps one after the other; each tells its result at once. */
+/** Runs the steps side by side; each tells its result at once. */
 export async function runChecks(signal: AbortSignal, onResult: (result: TestResult) => void): Promise<TestResult[]> {
-  const results: TestResult[] = [];
-  for (const { name, command, repair } of STEPS) {
-    const { ok, output } = await runCommand(command, { timeoutMs: STEP_TIMEOUT_MS, signal });
-    const detail = ok ? '' : `${output.trim() || 'failed without a word'}${repair ? `\nRepair: ${repair}` : ''}`;
-    const result: TestResult = { suite: 'check', name, state: ok ? 'passed' : 'failed', detail };
-    results.push(result);
-    onResult(result);
-  }
-  return results;
+  return await Promise.all(
+    STEPS.map(async ({ name, command, repair }) => {
+      const { ok, output } = await runCommand(command, { timeoutMs: STEP_TIMEOUT_MS, signal });
+      const detail = ok ? '' : `${output.trim() || 'failed without a word'}${repair ? `\nRepair: ${repair}` : ''}`;
+      const result: TestResult = { suite: 'check', name, state: ok ? 'passed' : 'failed', detail };
+      onResult(result);
+      return result;
+    }),
+  );
 }

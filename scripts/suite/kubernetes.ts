@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { whyNotBuilt as whyNoS3Binary } from '../../adapter/files/testing/s3-server.ts';
-import { IS_OWN, SHARED_DIR, whyNotBuilt, whyNotThisMachine } from '../../e2e/cluster/support.ts';
+import { IS_OWN, isInstalled, SHARED_DIR, whyNotBuilt, whyNotThisMachine } from '../../e2e/cluster/support.ts';
 import { whyNotBuilt as whyNoCollectorBinary } from '../../e2e/support/collector/collector.ts';
 import { whyNotBuilt as whyNoPromtoolBinary } from '../../e2e/support/promtool/promtool.ts';
 import { whyNoArgoCd } from '../../e2e/gitops/support.ts';
@@ -15,6 +15,7 @@ const script = (path: string): string => join(import.meta.dirname, '../../e2e', 
 
 interface Build {
   readonly what: string;
+  readonly minutes: number;
   readonly command: readonly string[];
   readonly suites: readonly Suite[];
   /** Undefined when it is there already. */
@@ -25,38 +26,44 @@ interface Build {
 
 const BUILDS: readonly Build[] = [
   {
-    what: 'an S3 server (5 minutes on two cores, only this once)',
+    what: 'an S3 server',
+    minutes: 5,
     command: [join(import.meta.dirname, '../../adapter/files/testing/build-s3-server')],
-    suites: ['contract', 'e2e'],
+    suites: ['heavy'],
     missing: whyNoS3Binary,
   },
   {
-    what: 'an OpenTelemetry Collector (5 minutes on two cores, only this once)',
+    what: 'an OpenTelemetry Collector',
+    minutes: 5,
     command: [script('support/collector/build')],
-    suites: ['e2e', 'cluster'],
+    suites: ['heavy', 'cluster'],
     missing: whyNoCollectorBinary,
   },
   {
-    what: 'promtool of Prometheus (5 minutes on two cores, only this once)',
+    what: 'promtool of Prometheus',
+    minutes: 5,
     command: [script('support/promtool/build')],
-    suites: ['e2e', 'cluster'],
+    suites: ['heavy', 'cluster'],
     missing: whyNoPromtoolBinary,
   },
   {
-    what: 'etcd and the API server of Kubernetes (7 minutes on two cores, only this once)',
+    what: 'etcd and the API server of Kubernetes',
+    minutes: 7,
     command: [script('cluster/build'), 'apiserver'],
-    suites: ['contract', 'cluster'],
+    suites: ['heavy', 'cluster'],
     missing: () => whyNotBuilt('apiserver'),
   },
   {
-    what: 'the other parts of Kubernetes (8 minutes on two cores, only this once)',
+    what: 'the other parts of Kubernetes',
+    minutes: 8,
     command: [script('cluster/build')],
     suites: ['cluster'],
     missing: () => whyNotBuilt('all'),
     useless: whyNotThisMachine,
   },
   {
-    what: 'Argo CD (10 minutes on two cores, only this once)',
+    what: 'Argo CD',
+    minutes: 10,
     command: [script('gitops/argocd/argocd'), 'build'],
     suites: ['cluster'],
     missing: whyNoArgoCd,
@@ -70,10 +77,15 @@ export async function buildKubernetes(
   signal: AbortSignal,
   progress: (line: string) => void,
 ): Promise<void> {
-  for (const { what, command, suites: users, missing, useless } of BUILDS) {
+  const hasGo = await isInstalled('go');
+  for (const { what, minutes, command, suites: users, missing, useless } of BUILDS) {
     if (!users.some((suite) => suites.includes(suite))) continue;
     if ((await missing()) === undefined || (await useless?.()) !== undefined) continue;
-    progress(`compiling ${what}`);
+    if (!hasGo) {
+      progress(`left out is what needs ${what}: Go is not installed, which compiles it (https://go.dev/doc/install)`);
+      continue;
+    }
+    progress(`compiling ${what} (${minutes} minutes on two cores, only this once)`);
     const started = performance.now();
     const heartbeat = setInterval(() => {
       progress(`still compiling, for ${Math.round((performance.now() - started) / 60_000)} min`);

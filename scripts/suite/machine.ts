@@ -19,21 +19,21 @@ const REQUIREMENTS: readonly Requirement[] = [
   {
     program: 'redis-server',
     aptPackage: 'redis-server',
-    suites: ['contract', 'e2e', 'cluster'],
+    suites: ['contract', 'e2e', 'heavy', 'cluster'],
     substitute: dockerAnswers,
     advice: 'install Redis 7 or newer so that `redis-server` is on the PATH, or start Docker',
   },
   {
     program: 'chromium',
     aptPackage: 'chromium',
-    suites: ['e2e'],
+    suites: ['heavy', 'cluster'],
     advice: 'install Chromium so that `chromium` is on the PATH',
   },
   // openssl makes certificates of an API server and of a collector, too.
   ...Object.entries(PROGRAMS).map(([program, aptPackage]): Requirement => ({
     program,
     aptPackage,
-    suites: program === 'openssl' ? ['contract', 'e2e', 'cluster'] : ['cluster'],
+    suites: program === 'openssl' ? ['contract', 'e2e', 'heavy', 'cluster'] : ['cluster'],
     optional: true,
     advice: 'without it there is no Kubernetes to test on',
   })),

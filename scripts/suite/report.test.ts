@@ -19,6 +19,20 @@ describe('the report of npm test', () => {
     );
   });
 
+  test('tells a reason once for all that were skipped for it, and which suites were not run', () => {
+    expect(report([skipped, passed, { ...skipped, name: 'c.e2e.ts runs' }], ['heavy', 'cluster'])).toBe(
+      [
+        'SKIPPED 2: not on this system',
+        '    e2e: b.e2e.ts runs',
+        '    e2e: c.e2e.ts runs',
+        '',
+        'NOT RUN heavy, cluster: npm run test:all runs everything',
+        '',
+        '1 passed, 0 failed, 2 skipped',
+      ].join('\n'),
+    );
+  });
+
   test('tells what failed and why something was skipped, and counts last', () => {
     expect(report([skipped, passed, failed])).toBe(
       [
@@ -27,8 +41,8 @@ describe('the report of npm test', () => {
         '',
         '    wrong',
         '',
-        'SKIPPED e2e: b.e2e.ts runs',
-        '    not on this system',
+        'SKIPPED 1: not on this system',
+        '    e2e: b.e2e.ts runs',
         '',
         '1 passed, 1 failed, 1 skipped',
       ].join('\n'),

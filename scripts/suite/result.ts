@@ -1,6 +1,9 @@
-/** The suites of `npm test`, in the order in which they are named. */
-export const SUITES = ['check', 'unit', 'contract', 'e2e', 'cluster'] as const;
+/** The suites, in the order in which they are named; all but `check` are projects of vitest.config.ts. */
+export const SUITES = ['check', 'unit', 'contract', 'e2e', 'heavy', 'cluster'] as const;
 export type Suite = (typeof SUITES)[number];
+
+/** Those of `npm test`: they need nothing that is compiled with Go. */
+export const SHORT_SUITES: readonly Suite[] = ['check', 'unit', 'contract', 'e2e'];
 
 /** What became of one test; each step of the suite `check` is one. */
 export interface TestResult {

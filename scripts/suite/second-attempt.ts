@@ -8,6 +8,9 @@ export interface FileResult {
   readonly suite: string;
   readonly file: string;
   readonly results: readonly TestResult[];
+  readonly seconds: number;
+  /** Of a processor; undefined unless it was asked for. */
+  readonly cpuSeconds?: number;
 }
 
 /** Files of one suite that run at the same time as nothing else. */

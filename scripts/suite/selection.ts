@@ -1,33 +1,49 @@
 import { parseArgs } from 'node:util';
-import { type Suite, SUITES } from './result.ts';
+import { SHORT_SUITES, type Suite, SUITES } from './result.ts';
 
-export const USAGE = `Usage: npm test [-- SUITE ...]
+export const USAGE = `Usage: npm test [-- [--all] [--profile] [SUITE ...]]
 
-Runs the suites that are named, or all of them:
+Runs the suites that are named. Without a name: the first four, or all with --all (npm run test:all) or where CI is set.
   check     format, lint, types, unused code, generated files
   unit      decisions, without the outside world
-  contract  every implementation of an interface, against real Redis, SQLite and a Kubernetes API server
+  contract  every implementation of an interface, against real Redis and SQLite
   e2e       whole programs, as their users meet them
+  heavy     the contract and e2e tests that are long, or need a browser, other SDKs, or what is compiled with Go: a
+            Kubernetes API server, an S3 server, a Collector, promtool
   cluster   the operator, its chart and Argo CD on a real Kubernetes; needs root on Linux
 
-What is missing for them (Redis, Chromium, runc, …) is installed when this is root or has sudo on Debian. Kubernetes is
-compiled from its Go modules when it is first needed, which takes a quarter of an hour.
+  --profile  also tells which files cost most, in seconds and in seconds of a processor
+
+Missing programs (Redis, Chromium, runc, …) are installed when this is root or has sudo on Debian. What heavy and cluster
+need is compiled with Go when it is first needed, which takes half an hour on two cores.
 The last line is "N passed, N failed, N skipped"; the exit code is 1 when anything failed, 2 on wrong usage.
+
+Shorter: npm run unit -- [--watch] [FILE ...], npm run test:changed, npm run check
 `;
 
+export interface Run {
+  readonly suites: readonly Suite[];
+  /** Whether to tell what each file costs. */
+  readonly profile: boolean;
+}
+
 export type Selection =
-  | { readonly kind: 'run'; readonly suites: readonly Suite[] }
+  | ({ readonly kind: 'run' } & Run)
   | { readonly kind: 'help' }
   | { readonly kind: 'misuse'; readonly reason: string };
 
-/** Reads the command line of `npm test`. */
-export function readSelection(argv: readonly string[]): Selection {
+/** Reads the command line of `npm test`; a build server, which sets CI, leaves nothing out. */
+export function readSelection(argv: readonly string[], env: NodeJS.ProcessEnv): Selection {
   let parsed;
   try {
     parsed = parseArgs({
       args: [...argv],
       allowPositionals: true,
-      options: { help: { type: 'boolean', short: 'h', default: false } },
+      options: {
+        help: { type: 'boolean', short: 'h', default: false },
+        all: { type: 'boolean', default: false },
+        profile: { type: 'boolean', default: false },
+      },
     });
   } catch (error) {
     return { kind: 'misuse', reason: error instanceof Error ? error.message : String(error) };
@@ -39,6 +55,10 @@ export function readSelection(argv: readonly string[]): Selection {
   if (unknown !== undefined) {
     return { kind: 'misuse', reason: `there is no suite "${unknown}"; there are ${SUITES.join(', ')}` };
   }
-  const chosen = SUITES.filter((suite) => positionals.length === 0 || positionals.includes(suite));
-  return { kind: 'run', suites: chosen };
+  if (values.all && positionals.length > 0) return { kind: 'misuse', reason: '--all leaves no suite to name' };
+  const usual = values.all || isSet(env['CI']) ? SUITES : SHORT_SUITES;
+  const suites = positionals.length === 0 ? usual : SUITES.filter((suite) => positionals.includes(suite));
+  return { kind: 'run', suites, profile: values.profile };
 }
+
+const isSet = (value: string | undefined): boolean => value !== undefined && value !== '' && value !== 'false';

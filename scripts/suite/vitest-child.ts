@@ -1,6 +1,7 @@
 /**
- * Runs the vitest projects of its first argument, all of their files or those of the other arguments, and reports over IPC: a process of its own, so that nothing that
- * happens here hides the report of `npm test`. Leads a process group, which ends when `npm test` does.
+ * Runs the vitest projects of its first argument, all of their files or those of the other arguments, and reports over
+ * IPC: a process of its own, so that nothing that happens here hides the report of `npm test`. Leads a process group,
+ * which ends when `npm test` does.
  */
 import { relative } from 'node:path';
 import { type Reporter, startVitest, type TestCase, type TestModule } from 'vitest/node';
@@ -52,7 +53,8 @@ const reporter: Reporter = {
   onTestModuleStart: (module) => send({ kind: 'started', suite: module.project.name, file: fileOf(module) }),
   onTestModuleEnd: (module) => {
     const results = [...outsideFailures(module), ...[...module.children.allTests()].map(caseResult)];
-    send({ kind: 'ended', suite: module.project.name, file: fileOf(module), results });
+    const { cpuSeconds } = module.meta();
+    send({ kind: 'ended', suite: module.project.name, file: fileOf(module), results, cpuSeconds });
   },
   onTestRunEnd: (_modules, unhandled) => {
     const results = unhandled.map((error): TestResult => ({

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { stripVTControlCharacters } from 'node:util';
 import { ROOT } from './command.ts';
 import type { Suite, TestResult } from './result.ts';
-import type { VitestMessage } from './vitest-message.ts';
+import type { EndedFile, VitestMessage } from './vitest-message.ts';
 
 const CHILD = fileURLToPath(new URL('vitest-child.ts', import.meta.url));
 const KEPT_OUTPUT = 10_000;
@@ -16,7 +16,7 @@ export interface VitestRun {
   readonly timeoutMs: number;
   readonly signal: AbortSignal;
   readonly onStart: (suite: string, file: string) => void;
-  readonly onEnd: (suite: string, file: string, results: readonly TestResult[]) => void;
+  readonly onEnd: (file: EndedFile) => void;
 }
 
 /**
@@ -54,7 +54,7 @@ export async function runVitest(run: VitestRun): Promise<TestResult[]> {
     }
     running.delete(message.file);
     hasFailures ||= message.results.some(({ state }) => state === 'failed');
-    onEnd(message.suite, message.file, message.results);
+    onEnd(message);
   });
   const how = await new Promise<string>((resolve) => {
     child.once('error', (error) => resolve(`with ${error.message}`));

@@ -3,12 +3,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ReconciliationAtStart } from './reconcile-at-start.ts';
 import type { ReconcileResult } from './reconcile-storage.ts';
 
-vi.mock('node:timers/promises', () => import('../../testing/fake-delay.ts'));
-
 const DONE: ReconcileResult = { status: 'skipped', mode: 'always', reason: 'no_files_found' };
 
 describe('the reconciliation at the start', () => {
-  beforeEach(() => vi.useFakeTimers());
+  beforeEach(() => vi.useFakeTimers({ fakeNodeBuiltins: true }));
   afterEach(() => vi.useRealTimers());
 
   const failures: unknown[] = [];

@@ -10,9 +10,7 @@ import type { Operation } from '../../path/operation.ts';
 import { LostStream } from './lost-stream.ts';
 import { sampleClient, sampleOperation } from '../testing/step-scene.ts';
 
-vi.mock('node:timers/promises', () => import('../../testing/fake-delay.ts'));
-
-beforeEach(() => void vi.useFakeTimers());
+beforeEach(() => void vi.useFakeTimers({ fakeNodeBuiltins: true }));
 afterEach(() => void vi.useRealTimers());
 
 /** Opens sessions, each under its own id, and answers pings with this status; streams are left to the test. */

@@ -14,9 +14,9 @@ import { Scenes } from './kit/with-adapter.ts';
 
 /** Fields whose effect another test shows: the file, and the title of a test or of its group. */
 const ELSEWHERE: Record<string, readonly [file: string, title: string]> = {
-  'storage.s3': ['e2e/adapter/files/s3.e2e.ts', 'a tool of any replica gets an upload as a URL that it can read'],
+  'storage.s3': ['e2e/adapter/files/s3.heavy.ts', 'a tool of any replica gets an upload as a URL that it can read'],
   'uploads.page_url_ttl_seconds': [
-    'e2e/adapter/files/upload-page.e2e.ts',
+    'e2e/adapter/files/upload-page.heavy.ts',
     'has expired: the page says so, and so does one that is open',
   ],
 };

@@ -12,7 +12,7 @@ import { FieldRun } from './kit/field-run.ts';
 
 /** Fields whose effect another test shows: the file, and a title in it. */
 const ELSEWHERE: Readonly<Record<string, readonly [file: string, title: string]>> = {
-  insecure: ['collector.e2e.ts', "'grpc with TLS'"],
+  insecure: ['collector.heavy.ts', "'grpc with TLS'"],
 };
 const PATIENCE_MS = 10_000;
 /** Programs that start. */
