@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { put, toYaml } from '../../crds/config/testing/adapter-config.ts';
-import type { HealthObject, SourceHealth } from '../../scraper/health.ts';
+import type { HealthObject, SourceHealth } from '../../scraper/http/health.ts';
 import { OtlpReceiver } from '../../lib/otlp/testing/otlp-receiver.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { type RunningScraper, runScraper, startScraper } from '../support/scraper-process.ts';
