@@ -60,6 +60,7 @@ describe('the way of a message', () => {
         'Discovery',
         'Workspace',
         'ToolSteps',
+        'OwnTasks',
         'TimeLimit',
       ],
       stream: [

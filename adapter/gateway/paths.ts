@@ -98,6 +98,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     ...(mount.surface.hidesTools || mount.hasAccessRules ? [new VisibleUi(mount.surface, client)] : []),
   ];
   const own = new OwnAnswers(mount, sessions);
+  const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
 
   const declined = compose([disabled, timeLimit], messagesOf(mount, []));
@@ -126,7 +127,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         new Remembered(store),
         toolSteps,
         // A task is known before anything else is made of the answer that brings it.
-        new OwnTasks(store),
+        ownTasks,
         new Cancellation(bus, (error) => void known(error)),
         timeLimit,
       ],
@@ -145,6 +146,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         new Discovery(mount, client),
         new Workspace({ steps, sessions, sessionFiles, store, refusesSessions }),
         toolSteps,
+        ownTasks,
         timeLimit,
       ],
       wire: [],

@@ -6,6 +6,15 @@ import type { Message } from '../exchange/message.ts';
 import type { FirstTextTime } from '../state/first-texts.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 
+/** To whom tasks belong: a session, or, of clients without one, who is calling. */
+export type TaskOwner = SessionKey;
+
+/** No session has such an id. */
+export const callerOwner = (serverId: string, principal: string): TaskOwner => ({
+  serverId,
+  sessionId: `principal ${principal}`,
+});
+
 export type TaskStore = Pick<StateStore, 'firstTexts' | 'now'>;
 
 const ABOUT_ONE: ReadonlySet<string> = new Set(['tasks/get', 'tasks/result', 'tasks/cancel', 'tasks/update']);
@@ -15,54 +24,69 @@ const KEPT_MS = 86_400_000;
 const LOOKS_AT_ONCE = 100;
 
 /**
- * Throws for messages about tasks that were not made for this session, whether another one has them or nobody: many
+ * Throws for messages about tasks that were not made for this owner, whether another one has them or nobody: many
  * servers know a task by nothing but its id.
  */
-export async function requireOwnTasks(
-  store: TaskStore,
-  session: SessionKey,
-  messages: readonly Message[],
-): Promise<void> {
+export async function requireOwnTasks(store: TaskStore, owner: TaskOwner, messages: readonly Message[]): Promise<void> {
   for (const message of messages) {
-    if (message.kind === 'response' || !ABOUT_ONE.has(message.method)) continue;
-    // oxlint-disable-next-line no-await-in-loop -- Hardly ever more than one.
-    if (!(await isOwn(store, session, message.params['taskId']))) throw new AdapterError('unknown_task');
+    for (const id of tasksIn(message)) {
+      // oxlint-disable-next-line no-await-in-loop -- Hardly ever more than one.
+      if (!(await isOwn(store, owner, id))) throw new AdapterError('unknown_task');
+    }
   }
 }
 
-/** A response message as the session may see it: its task is remembered, and its list has only those that are. */
-export async function ownTasks(store: TaskStore, session: SessionKey, message: string): Promise<string> {
-  await keepTask(store, session, message);
+/** What stands where a message names tasks. */
+export function tasksIn(message: Message): readonly unknown[] {
+  if (message.kind === 'response') return NONE;
+  if (ABOUT_ONE.has(message.method)) return [message.params['taskId']];
+  if (message.method !== 'subscriptions/listen') return NONE;
+  const { taskIds } = Object(message.params['notifications']) as { readonly taskIds?: unknown };
+  if (taskIds === undefined) return NONE;
+  return Array.isArray(taskIds) ? taskIds : [taskIds];
+}
+
+const NONE: readonly unknown[] = [];
+
+/** A response message as the owner may see it: its task is remembered, and its list has only those that are. */
+export async function ownTasks(store: TaskStore, owner: TaskOwner, message: string): Promise<string> {
+  await keepTask(store, owner, message);
   const list = locate(message, ['result', 'tasks']);
-  return list === undefined ? message : ownListed(store, session, message, list);
+  return list === undefined ? message : ownListed(store, owner, message, list);
 }
 
 /** Remembers the task that a response message brings, if it does. */
-export async function keepTask(store: TaskStore, session: SessionKey, message: string): Promise<void> {
-  const made = valueAt(message, locate(message, ['result', 'task', 'taskId']));
-  if (typeof made === 'string') await store.firstTexts.keep(nameOf(session, made), '', time(store));
+export async function keepTask(store: TaskStore, owner: TaskOwner, message: string): Promise<void> {
+  const made = valueAt(message, locate(message, ['result', 'task', 'taskId']) ?? extensionTask(message));
+  if (typeof made === 'string') await store.firstTexts.keep(nameOf(owner, made), '', time(store));
 }
 
-async function ownListed(store: TaskStore, session: SessionKey, message: string, list: Span): Promise<string> {
+/** Where a result that is a task names it (MCP extension io.modelcontextprotocol/tasks, SEP-2663). */
+function extensionTask(message: string): Span | undefined {
+  const type = valueAt(message, locate(message, ['result', 'resultType']));
+  return type === 'task' ? locate(message, ['result', 'taskId']) : undefined;
+}
+
+async function ownListed(store: TaskStore, owner: TaskOwner, message: string, list: Span): Promise<string> {
   const listed = [...elements(message, list.start)].map(({ start, end }) => message.slice(start, end));
   const own: string[] = [];
   for (let i = 0; i < listed.length; i += LOOKS_AT_ONCE) {
     const some = listed.slice(i, i + LOOKS_AT_ONCE);
     const ids = some.map((task) => valueAt(task, locate(task, ['taskId'])));
     // oxlint-disable-next-line no-await-in-loop -- The store has others to serve.
-    const isKept = await Promise.all(ids.map((id) => isOwn(store, session, id)));
+    const isKept = await Promise.all(ids.map((id) => isOwn(store, owner, id)));
     own.push(...some.filter((_, at) => isKept[at]));
   }
   return own.length === listed.length ? message : splice(message, [{ ...list, with: `[${own.join(',')}]` }]);
 }
 
-async function isOwn(store: TaskStore, session: SessionKey, taskId: unknown): Promise<boolean> {
+async function isOwn(store: TaskStore, owner: TaskOwner, taskId: unknown): Promise<boolean> {
   if (typeof taskId !== 'string') return false;
-  return (await store.firstTexts.find(nameOf(session, taskId), time(store))) !== undefined;
+  return (await store.firstTexts.find(nameOf(owner, taskId), time(store))) !== undefined;
 }
 
 /** Ids are as long as servers like. A server may number the tasks of each session for itself. */
-function nameOf({ serverId, sessionId }: SessionKey, taskId: string): string {
+function nameOf({ serverId, sessionId }: TaskOwner, taskId: string): string {
   return `task:${hash('sha256', JSON.stringify([serverId, sessionId, taskId]), 'base64url')}`;
 }
 

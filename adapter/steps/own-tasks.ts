@@ -1,13 +1,23 @@
 import type { Message } from '../exchange/message.ts';
 import { checked } from '../exchange/scanning/checked.ts';
 import { eachMessage } from '../exchange/scanning/each-message.ts';
-import { ownTasks, requireOwnTasks, type TaskStore } from '../sessions/session-tasks.ts';
+import {
+  callerOwner,
+  ownTasks,
+  requireOwnTasks,
+  tasksIn,
+  type TaskOwner,
+  type TaskStore,
+} from '../sessions/session-tasks.ts';
 import { ChangedReply } from '../path/changed-reply.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
 
-/** A session gets at the tasks that were made for it, and sees no others. */
+/**
+ * A session gets at the tasks that were made for it, and sees no others. So does a caller without a session, whoever it has
+ * authenticated as; while nobody does, to know a task's id is the permission.
+ */
 export class OwnTasks implements Step {
   readonly #store: TaskStore;
 
@@ -16,28 +26,38 @@ export class OwnTasks implements Step {
   }
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
+    const { isModern, caller } = operation;
+    if (isModern && caller.principal === '') return void next(operation, reply);
     const { messages } = operation.body;
     let isAbout = false;
     let asks = false;
     for (const message of messages) {
       if (message.kind === 'response') continue;
-      if (message.method.startsWith('tasks/')) isAbout = true;
-      if (asksForTasks(message)) asks = true;
+      if (tasksIn(message).length > 0) isAbout = true;
+      if (isModern ? takesTasks(message) : asksForTasks(message)) asks = true;
     }
+    const owner = isModern ? callerOwner(operation.serverId, caller.principal) : undefined;
     const own = (text: string): string | Promise<string> =>
-      eachMessage(checked(text), (one) => ownTasks(this.#store, operation.session, one));
+      eachMessage(checked(text), (one) => ownTasks(this.#store, owner ?? operation.session, one));
     const behind = asks ? new ChangedReply(reply, own) : reply;
-    if (isAbout) return this.#check(operation, behind, next);
+    if (isAbout) return this.#check(operation, owner ?? operation.session, behind, next);
     next(operation, behind);
     return undefined;
   }
 
-  async #check(operation: Operation, reply: Reply, next: Send): Promise<void> {
-    await requireOwnTasks(this.#store, operation.session, operation.body.messages);
+  async #check(operation: Operation, owner: TaskOwner, reply: Reply, next: Send): Promise<void> {
+    await requireOwnTasks(this.#store, owner, operation.body.messages);
     next(operation, reply);
   }
 }
 
 function asksForTasks(message: Message): boolean {
   return message.kind === 'request' && (message.params['task'] !== undefined || message.method === 'tasks/list');
+}
+
+/** Whether the client says that the answer may be a task (MCP extension `io.modelcontextprotocol/tasks`). */
+function takesTasks(message: Message): boolean {
+  const meta = Object(message.params['_meta']) as Record<string, unknown>;
+  const capabilities = Object(meta['io.modelcontextprotocol/clientCapabilities']) as { readonly extensions?: unknown };
+  return Object.hasOwn(Object(capabilities.extensions) as object, 'io.modelcontextprotocol/tasks');
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { AUDIENCE, type SampleKey, sampleKey, signed } from '../../../adapter/identity/testing/sample-issuer.ts';
 import { runAdapter } from '../../support/adapter-process.ts';
 import { readEvents } from '../../support/raw-client.ts';
+import { startRawUpstream } from '../../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { secret } from '../../support/secrets/secret.ts';
 import { saidBy } from '../code-mode/kit/code.ts';
@@ -397,6 +398,47 @@ describe('at two replicas', { timeout: 60_000 }, () => {
         }
       },
     );
+  });
+
+  test('T3: a task is its caller’s without sessions, where the upstream does not check', async () => {
+    let tasks = 0;
+    await using raw = await startRawUpstream(({ json }, res) => {
+      const { id, method, params } = asObject(json);
+      const results: Record<string, () => JsonObject> = {
+        'server/discover': () => ({
+          supportedVersions: [FAMILIES[1]],
+          capabilities: { tools: {} },
+          resultType: 'complete',
+        }),
+        'tools/list': () => ({ tools: [{ name: 'work', inputSchema: { type: 'object' } }], resultType: 'complete' }),
+        'tools/call': () => ({ resultType: 'task', taskId: `task-${(tasks += 1)}`, status: 'working' }),
+      };
+      const result = results[String(method)]?.() ?? {
+        resultType: 'complete',
+        said: `secret of ${String(asObject(params).taskId)}`,
+      };
+      res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, result }));
+    });
+    await using own = await startDeployment({
+      config: { core: { auth: auth() }, servers: [mounted('tasks', `${raw.url}/mcp`)] },
+    });
+    const open = async (caller: Caller, more: JsonObject = {}) => {
+      const headers = await bearer({ ...CALLERS[caller], ...more });
+      return openDoors({ family: FAMILIES[1], server: 'tasks', places: [own.a, own.b], headers });
+    };
+    const [anna, bob] = [await open('anna'), await open('bob')];
+    const { result } = await anna.ask('tools/call', { name: 'work', arguments: {} });
+    const taskId = String(result['taskId']);
+    for (const doors of [anna, anna, await open('anna', { jti: 'another token' })]) {
+      // oxlint-disable-next-line no-await-in-loop -- at one replica and the other
+      expect((await doors.ask('tasks/get', { taskId })).result['said']).toBe(`secret of ${taskId}`);
+    }
+    for (const method of ['tasks/get', 'tasks/update', 'tasks/cancel', 'tasks/get']) {
+      // oxlint-disable-next-line no-await-in-loop -- at one replica and the other
+      expect((await bob.ask(method, { taskId })).got).toBe('unknown');
+    }
+    expect((await bob.ask('subscriptions/listen', { notifications: { taskIds: [taskId] } })).got).toBe('unknown');
+    expect(bob.seen.join()).not.toContain('secret');
   });
 
   test.each([

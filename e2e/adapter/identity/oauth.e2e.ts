@@ -4,11 +4,15 @@ import { UnauthorizedError } from '@modelcontextprotocol/sdk/client/auth.js';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { Redis } from 'ioredis';
+import { readdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { OtlpReceiver } from '../../../lib/otlp/testing/otlp-receiver.ts';
 import { type ScriptedUpstream, startScriptedUpstream } from '../../support/scripted-upstream/scripted-upstream.ts';
 import { secret } from '../../support/secrets/secret.ts';
 import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
 import { AUDIENCE, type IdentityProvider, MACHINE, PERSON, startIdentityProvider } from '../kit/identity-provider.ts';
+import { eventually } from '../kit/eventually.ts';
 import { drain, knownSession, openSession, textOf } from '../kit/session.ts';
 
 const INFO = { name: 'agent', version: '1' };
@@ -61,19 +65,41 @@ describe('an authorization server before two replicas', { timeout: 60_000 }, () 
   let upstream: ScriptedUpstream;
   let provider: IdentityProvider;
   let deployment: Deployment;
+  let collector: OtlpReceiver;
   let mount: string;
 
   beforeAll(async () => {
     [upstream, provider] = await Promise.all([startScriptedUpstream(), startIdentityProvider()]);
+    upstream.tools.set('write_file', {
+      definition: { inputSchema: { type: 'object', properties: { path: { type: 'string' } } } },
+      call: async ({ arguments: args }) => {
+        await writeFile(String(args.path), 'written');
+        return { content: [] };
+      },
+    });
     const oauth = { issuer: provider.issuer, audiences: [AUDIENCE], scopes: ['tools'] };
     const auth = { enabled: true, tokens: [{ name: 'ci', token: STATIC }], oauth };
-    deployment = await startDeployment({ config: { core: { auth }, servers: [mounted('up', upstream.url)] } });
+    collector = new OtlpReceiver();
+    const endpoint = await collector.listen();
+    const telemetry = {
+      enabled: true,
+      transport: 'http',
+      endpoint: `${endpoint}/v1/metrics`,
+      periodic_flush_seconds: 0.1,
+      emit_logs: true,
+      logs_endpoint: `${endpoint}/v1/logs`,
+      traces: { enabled: true, endpoint: `${endpoint}/v1/traces` },
+    };
+    const adapters = [{ type: 'artifact_producer', tools: ['write_file'], output_path_argument: 'path' }];
+    const servers = [mounted('up', upstream.url, { adapters })];
+    deployment = await startDeployment({ config: { core: { auth }, telemetry, servers } });
     mount = `${deployment.balancer.url}/mcp/up`;
   });
   afterAll(async () => {
     await deployment?.close();
     await upstream?.close();
     await provider?.[Symbol.asyncDispose]();
+    await collector?.[Symbol.asyncDispose]();
   });
 
   /** A token for the machine. */
@@ -237,16 +263,28 @@ describe('an authorization server before two replicas', { timeout: 60_000 }, () 
     ).toBe(404);
   });
 
-  test('T4: no token goes upstream, into a log or into Redis', async () => {
+  test('T4: no token goes upstream, into a log, a file, telemetry or Redis', async () => {
     const token = await tokenOf('tools');
     const session = await openSession(deployment.a, { headers: { authorization: `Bearer ${token}` } });
     expect(textOf(await session.at(deployment.b).tool('echo'))).toBe('{}');
+    await session.at(deployment.a).tool('write_file', { path: 'mine.txt' });
     const [, , signature = ''] = token.split('.');
     expect(signature).not.toBe('');
-    const seen = [JSON.stringify(upstream.requests), deployment.a.stdout(), deployment.b.stdout()];
+    const told = (): boolean => collector.requests.some(({ spans }) => spans.some(({ name }) => name.includes('echo')));
+    await eventually(told).toBe(true);
+    const files = await readdir(deployment.folder, { recursive: true, withFileTypes: true });
+    const stored = files.filter((one) => one.isFile()).map((one) => readFile(join(one.parentPath, one.name), 'latin1'));
+    const seen = [
+      JSON.stringify(upstream.requests),
+      deployment.a.stdout(),
+      deployment.b.stdout(),
+      JSON.stringify(collector.requests),
+      ...(await Promise.all(stored)),
+    ];
     const values = await allOf(deployment.redis.url);
     for (const text of [...seen, ...values]) expect(text).not.toContain(signature);
     expect(values.length).toBeGreaterThan(0);
+    expect(seen).toContain('written');
   });
 
   test('while the issuer is away, known keys go on', async () => {

@@ -20,6 +20,8 @@ export interface DeploymentOptions {
 
 /** Two replicas of one adapter, the Redis between them, and a strict round-robin balancer before them. */
 export interface Deployment extends AsyncDisposable {
+  /** What both replicas store files in. */
+  readonly folder: string;
   readonly redis: RedisServer;
   /** The replicas as they are now: `restart` replaces one. */
   readonly a: RunningAdapter;
@@ -50,6 +52,7 @@ export async function startDeployment(options: DeploymentOptions): Promise<Deplo
 
   const running = opened.move();
   return {
+    folder,
     redis,
     balancer,
     get a() {

@@ -34,10 +34,10 @@ export interface DoorOptions {
 const REVISION = '2026-07-28';
 const META = {
   'io.modelcontextprotocol/protocolVersion': REVISION,
-  'io.modelcontextprotocol/clientCapabilities': {},
+  'io.modelcontextprotocol/clientCapabilities': { extensions: { 'io.modelcontextprotocol/tasks': {} } },
   'io.modelcontextprotocol/clientInfo': { name: 'e2e', version: '1' },
 };
-const UNKNOWN = new Set(['unknown_tool', 'unknown_prompt', 'unknown_resource', 'artifact_not_found']);
+const UNKNOWN = new Set(['unknown_tool', 'unknown_prompt', 'unknown_resource', 'unknown_task', 'artifact_not_found']);
 
 export async function openDoors(options: DoorOptions): Promise<Doors> {
   const { family } = options;
@@ -71,7 +71,7 @@ function doorsOf(options: DoorOptions, session: string | undefined): Doors {
     async ask(method, params = {}) {
       const isModern = family === REVISION;
       const body = { jsonrpc: '2.0', id: 1, method, params: isModern ? { ...params, _meta: META } : params };
-      const name = params.name ?? params.uri;
+      const name = params.name ?? params.uri ?? params.taskId;
       const modern: Record<string, string> = { 'mcp-protocol-version': REVISION, 'mcp-method': method };
       if (typeof name === 'string') modern['mcp-name'] = name;
       const abort = new AbortController();
