@@ -63,7 +63,7 @@ export async function createApp(options: AppOptions): Promise<App> {
         logger.warn('what has changed in the section scraper applies from the next start on');
       }
     },
-    onError: (problem) => logger.error({ problem }, 'the new configuration cannot be used; the last one stays'),
+    onError: (problem) => logger.error({ problem }, 'configuration reload failed: keeping the previous one'),
   });
 
   const health = (): HealthObject =>

@@ -56,7 +56,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     userAgent: `otel-api-scraper/${version}`,
     rules: connectRulesFrom(env),
   });
-  const places = new FairSemaphore(settings.maxGlobalConcurrency, clock);
+  const permits = new FairSemaphore(settings.maxGlobalConcurrency, clock);
   const tokens = new TokenCache(clock);
   const emitter = await createEmitter(settings, { env, logger, now, refreshMs: metricsMs });
   const telemetry = settings.enableSelfTelemetry && !settings.dryRun ? new SelfTelemetry(emitter, now) : undefined;
@@ -91,7 +91,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   const allSecrets = (): readonly string[] => {
     // Asked for with every line of the log, and seldom different.
     const all = [...secrets, ...tokens.secrets()];
-    if (all.length === known.length && all.every((secret, place) => secret === known[place])) return ordered;
+    if (all.length === known.length && all.every((secret, index) => secret === known[index])) return ordered;
     known = all;
     ordered = all.toSorted((a, b) => b.length - a.length);
     return ordered;
@@ -122,7 +122,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     contextOf: (warn) => ({ settings, http: client, tokens, now, warn }),
     fetchOf: ({ source, host, auth, parse, records }) => ({
       settings,
-      http: limited(client, places, { source: source.name, host }),
+      http: limited(client, permits, { source: source.name, host }),
       auth,
       rateLimiter,
       parse,
@@ -134,7 +134,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       for (const secret of scraperSecrets(next)) secrets.add(secret);
       const sources = usable(next);
       rateLimiter = new HostRateLimiter(limitsOf(sources), counter, now);
-      places.setSources(sources.map((source) => ({ source: source.name, host: new URL(sourceUrl(source)).host })));
+      permits.setSources(sources.map((source) => ({ source: source.name, host: new URL(sourceUrl(source)).host })));
     },
     secrets: allSecrets,
     async close() {

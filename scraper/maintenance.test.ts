@@ -76,7 +76,9 @@ test('fingerprints that have expired are removed, and counted', async () => {
   await ledger.commit('mine', window?.id ?? '', commit, FENCE);
   const { maintenance: running, shown, lines, stop } = maintenance();
   running.start(ledger);
-  await vi.waitFor(() => expect(lines).toContainEqual(expect.objectContaining({ msg: 'cleaned up', fingerprints: 1 })));
+  await vi.waitFor(() =>
+    expect(lines).toContainEqual(expect.objectContaining({ msg: 'cleanup done', fingerprints: 1 })),
+  );
   await stop();
   expect(shown.flatMap(({ metrics }) => metrics)).toContainEqual(
     expect.objectContaining({
@@ -107,7 +109,7 @@ test('what fails is said, and done again', async () => {
   await ledger.close();
   running.start(ledger);
   await vi.waitFor(() => {
-    expect(lines.filter(({ msg }) => msg === 'the clean-up has failed').length).toBeGreaterThan(1);
+    expect(lines.filter(({ msg }) => msg === 'cleanup failed').length).toBeGreaterThan(1);
     expect(lines.filter(({ error }) => error === 'the collector is away').length).toBeGreaterThan(1);
   });
   await stop();

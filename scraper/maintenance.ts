@@ -72,9 +72,9 @@ export class Maintenance {
       );
       const durationSeconds = (now().getTime() - started.getTime()) / 1000;
       telemetry?.cleanedUp({ job: 'fingerprint_cleanup', backend, durationSeconds, items: fingerprints });
-      logger.debug({ fingerprints, windows }, 'cleaned up');
+      logger.debug({ fingerprints, windows }, 'cleanup done');
     } catch (error) {
-      logger.warn({ error: error instanceof Error ? error.message : String(error) }, 'the clean-up has failed');
+      logger.warn({ error: error instanceof Error ? error.message : String(error) }, 'cleanup failed');
     }
   }
 
@@ -89,7 +89,7 @@ export class Maintenance {
       await telemetry?.flush(signal);
     } catch (error) {
       if (signal.aborted && this.#stopped.signal === signal) return;
-      logger.warn({ error: error instanceof Error ? error.message : String(error) }, 'own metrics were not sent');
+      logger.warn({ error: error instanceof Error ? error.message : String(error) }, 'self-telemetry export failed');
     }
   }
 }

@@ -7,7 +7,7 @@ import { ScrapedSource, type SourceDeps } from './source/scraped-source.ts';
 import type { Ledger, LedgerWindow, WindowRange } from './state/ledger.ts';
 import { Refused, type RunRecord, type SourceStatus, type TriggerResult } from './status.ts';
 
-/** Most windows that are opened at a time: by a backfill, or by another try of what was set aside. */
+/** Most windows that are opened at a time: by a backfill, or by a retry of dead-letter windows. */
 const MAX_WINDOWS = 10_000;
 const CLOSE_MS = 5_000;
 
@@ -30,7 +30,7 @@ export class Scraper {
     };
     this.#take(deps.config);
     deps.scheduler.onSetBack(() => {
-      deps.logger.warn('the clock was set back: all schedules are counted from now');
+      deps.logger.warn('system clock moved backwards: schedules restarted from now');
       for (const source of this.#sources.values()) source.clockSetBack();
     });
   }

@@ -149,7 +149,7 @@ describe('sources with faults beside others', () => {
   test.each(Object.entries(WRONG_SETTINGS))('setting: %s', (name, [, says]) => {
     expect(lastError(name)).toMatch(says);
     expect(health.sources.find((one) => one.name === name)).toMatchObject({ last_scrape: null, last_success: null });
-    expect(log(name).join()).toMatch(/this source cannot run; the others do/);
+    expect(log(name).join()).toMatch(/source disabled: invalid configuration/);
   });
 
   test.each(Object.entries(WRONG_IN_USE))('in use: %s', (name, [, says]) => {

@@ -102,7 +102,7 @@ function stateText({ plannedUntil, watermark, openWindows, deadWindows, paused }
     ...(paused ? ['paused'] : []),
     `planned up to ${plannedUntil?.toISOString() ?? 'nowhere'}`,
     `exported up to ${watermark?.toISOString() ?? 'nowhere'}`,
-    `windows that are open: ${openWindows}, set aside: ${deadWindows}`,
+    `open windows: ${openWindows}, dead-letter windows: ${deadWindows}`,
   ].join('; ');
 }
 

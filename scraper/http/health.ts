@@ -17,7 +17,7 @@ export interface SourceHealth {
   readonly owner: boolean;
   readonly paused: boolean;
   readonly open_windows: number;
-  /** Windows that were set aside after too many attempts. */
+  /** Dead-letter windows: given up after too many attempts. */
   readonly dead_windows: number;
 }
 

@@ -13,17 +13,17 @@ const never = new AbortController().signal;
 /** FairSemaphore whose clock stands still, and who has come in. */
 function kit(size: number, hosts = ['a', 'b']) {
   const clock = { now: 0 };
-  const places = new FairSemaphore(size, () => clock.now);
-  places.setSources(hosts.map((host) => ({ source: host, host })));
+  const permits = new FairSemaphore(size, () => clock.now);
+  permits.setSources(hosts.map((host) => ({ source: host, host })));
   const entered: string[] = [];
   const releases = new Map<string, () => void>();
   const all: Promise<void>[] = [];
   return {
     clock,
-    places,
+    permits,
     entered,
     ask: (source: string, host = 'a', signal = never): Promise<void> => {
-      const asked = places.take({ source, host }, signal).then((release) => {
+      const asked = permits.take({ source, host }, signal).then((release) => {
         releases.set(source, release);
         entered.push(source);
       });
@@ -63,11 +63,11 @@ describe('places', () => {
   });
 
   test('are all the only host’s, until there is another', async () => {
-    const { entered, ask, leave, places } = kit(2, ['a', 'a']);
+    const { entered, ask, leave, permits } = kit(2, ['a', 'a']);
     for (const name of ['a1', 'a2', 'a3']) void ask(name);
     await setImmediate();
     expect(entered).toEqual(['a1', 'a2']);
-    places.setSources(['a', 'b'].map((host) => ({ source: host, host })));
+    permits.setSources(['a', 'b'].map((host) => ({ source: host, host })));
     await leave('a1');
     expect(entered).toHaveLength(2);
     await leave('a2');
@@ -148,7 +148,7 @@ describe('a limited client', () => {
   });
 
   test('M4 T17: has no place while it waits for memory, so that others can give theirs back', async () => {
-    const places = new FairSemaphore(1, () => 0);
+    const permits = new FairSemaphore(1, () => 0);
     const budget = new MemoryBudget(100);
     const [holding, wanting] = [budget.share(), budget.share()];
     await holding.take(80, never);
@@ -158,16 +158,16 @@ describe('a limited client', () => {
         return answer;
       },
     };
-    const waits = limited(taking, places, asking).send({ memory: wanting } as unknown as HttpRequest, never);
+    const waits = limited(taking, permits, asking).send({ memory: wanting } as unknown as HttpRequest, never);
     await setImmediate();
-    const other = await places.take({ source: 'other', host: 'b' }, never);
+    const other = await permits.take({ source: 'other', host: 'b' }, never);
     holding[Symbol.dispose]();
     await setImmediate();
     expect(wanting.held).toBe(50);
     let isDone = false;
     void waits.then(() => (isDone = true));
     await setImmediate();
-    // It goes on with a place only.
+    // It goes on with a permit only.
     expect(isDone).toBe(false);
     other();
     expect(await waits).toBe(answer);
@@ -199,10 +199,10 @@ describe('M4 T17: 12 sources whose API drips', () => {
 
   test('keep none of another host waiting, and one of the same host no longer than one of them lasts', async () => {
     const [slow, other] = [await dripping(), await dripping()];
-    const places = new FairSemaphore(10, () => performance.now());
-    places.setSources([slow, other].map(({ url }) => ({ source: url, host: url })));
+    const permits = new FairSemaphore(10, () => performance.now());
+    permits.setSources([slow, other].map(({ url }) => ({ source: url, host: url })));
     const ask = (source: string, { url }: TestServer, rate?: number) =>
-      limited(client, places, { source, host: url }).send(
+      limited(client, permits, { source, host: url }).send(
         { ...shared, url: `${url}/${source}`, ...(rate === undefined ? {} : { minBytesPerSecond: rate }) },
         never,
       );

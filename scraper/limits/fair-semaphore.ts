@@ -1,31 +1,31 @@
 /** Who asks, and whom. */
 export interface Asking {
   readonly source: string;
-  /** Of the source, also where its pages lead elsewhere: an API must not get more places by naming more hosts. */
+  /** Of the source, also where its pages lead elsewhere: an API must not get more permits by naming more hosts. */
   readonly host: string;
 }
 
 interface Waiting extends Asking {
-  readonly enter: (place: Place) => void;
+  readonly enter: (permit: Permit) => void;
 }
 
-interface Place extends Asking {
+interface Permit extends Asking {
   readonly since: number;
 }
 
-/** What a source had of the places counts half as much after this time. */
+/** What a source had of the permits counts half as much after this time. */
 const HALF_LIFE_MS = 60_000;
 /** So little is nothing. */
 const NOTHING_MS = 1;
 
 /**
  * FairSemaphore for requests to all sources. One host has at most half of them, so that APIs which are slow hold up only their
- * own host; and the next place goes to the source that has had the least of them lately, whoever came first.
+ * own host; and the next permit goes to the source that has had the least of them lately, whoever came first.
  */
 export class FairSemaphore {
   readonly #size: number;
   readonly #clock: () => number;
-  readonly #taken = new Set<Place>();
+  readonly #taken = new Set<Permit>();
   readonly #had = new Map<string, { readonly ms: number; readonly at: number }>();
   #waiting: Waiting[] = [];
   #hasOneHost = false;
@@ -36,7 +36,7 @@ export class FairSemaphore {
     this.#clock = clock;
   }
 
-  /** Which sources there are from now on. Where all have the same host, that may have all places. */
+  /** Which sources there are from now on. Where all have the same host, that may have all permits. */
   setSources(sources: readonly Asking[]): void {
     this.#hasOneHost = new Set(sources.map(({ host }) => host)).size <= 1;
     const names = new Set(sources.map(({ source }) => source));
@@ -45,12 +45,12 @@ export class FairSemaphore {
   }
 
   /**
-   * Waits for a place and returns what gives it back.
+   * Waits for a permit and returns what gives it back.
    * @throws the reason of the signal when that aborted
    */
   async take(asking: Asking, signal: AbortSignal): Promise<() => void> {
     signal.throwIfAborted();
-    const { promise, resolve, reject } = Promise.withResolvers<Place>();
+    const { promise, resolve, reject } = Promise.withResolvers<Permit>();
     const waiting: Waiting = { ...asking, enter: resolve };
     const giveUp = (): void => {
       this.#waiting = this.#waiting.filter((one) => one !== waiting);
@@ -59,9 +59,9 @@ export class FairSemaphore {
     signal.addEventListener('abort', giveUp, { once: true });
     this.#waiting.push(waiting);
     this.#next();
-    const place = await promise.finally(() => signal.removeEventListener('abort', giveUp));
+    const permit = await promise.finally(() => signal.removeEventListener('abort', giveUp));
     return () => {
-      if (this.#taken.delete(place)) this.#givenBack(place);
+      if (this.#taken.delete(permit)) this.#givenBack(permit);
     };
   }
 
@@ -70,10 +70,10 @@ export class FairSemaphore {
       const next = this.#mostDue();
       if (next === undefined) return;
       const { source, host } = next;
-      const place = { source, host, since: this.#clock() };
+      const permit = { source, host, since: this.#clock() };
       this.#waiting = this.#waiting.filter((one) => one !== next);
-      this.#taken.add(place);
-      next.enter(place);
+      this.#taken.add(permit);
+      next.enter(permit);
     }
   }
 
@@ -96,7 +96,7 @@ export class FairSemaphore {
     return best;
   }
 
-  /** Of the sources that have places now, these included, each as a millisecond at least. */
+  /** Of the sources that have permits now, these included, each as a millisecond at least. */
   #hadUntilNow(): ReadonlyMap<string, number> {
     const now = this.#clock();
     const had = new Map<string, number>();
@@ -106,13 +106,13 @@ export class FairSemaphore {
     return had;
   }
 
-  #givenBack({ source, since }: Place): void {
+  #givenBack({ source, since }: Permit): void {
     const now = this.#clock();
     this.#had.set(source, { ms: this.#hadBy(source) + now - since, at: now });
     this.#next();
   }
 
-  /** Milliseconds for which the source has had places lately. */
+  /** Milliseconds for which the source has had permits lately. */
   #hadBy(source: string): number {
     const had = this.#had.get(source);
     if (had === undefined) return 0;

@@ -13,7 +13,7 @@ import { reportOf } from '../window/window-failure.ts';
 
 /** Later than every window. */
 export const MAX_DATE = new Date(8.64e15);
-/** Moments that are looked at to set aside those that a later one replaces. */
+/** Moments that are looked at for those that a later one supersedes. */
 const MOMENTS_SEEN = 100;
 /** Clocks of pods may differ as much. */
 const CLOCKS_DIFFER_MS = 10_000;
@@ -124,12 +124,12 @@ export class Run {
     const { logger, observer } = this.#deps;
     if (plan.gated) {
       this.#record.status = 'gated';
-      logger.info({ source: this.#name }, 'first run: only the time is remembered (runFirstScrape)');
+      logger.info({ source: this.#name }, 'first run: nothing scraped, only the start time stored (runFirstScrape)');
     }
     if (plan.skipped !== undefined) {
       const { start, end } = plan.skipped;
       observer.notCaughtUp(this.#name, end.getTime() - start.getTime());
-      logger.warn({ source: this.#name, start, end }, 'not caught up: this time lies too far back (maxCatchUp)');
+      logger.warn({ source: this.#name, start, end }, 'skipped: time range older than maxCatchUp');
     }
   }
 
@@ -169,7 +169,7 @@ export class Run {
     return due.filter(({ id }) => !before.has(id) && !inFlight.has(id)).slice(0, Math.max(0, room()));
   }
 
-  /** Nobody can ask for how things were: of moments only the latest is scraped, the others are set aside. */
+  /** Nobody can ask for how things were: of moments only the latest is scraped, the others become dead-letter windows. */
   async #latestMoment(): Promise<LedgerWindow[]> {
     const { ledger, now, fence: fenceNow, logger } = this.#deps;
     const { inFlight } = this.#memory;
@@ -187,7 +187,10 @@ export class Run {
       const error = `a later moment has taken its place${why}`;
       await ledger.failed(this.#name, window.id, { error, nextAttemptAt: 'dead', now: now(), isReplaced: true }, fence);
       this.#forget(window);
-      logger.debug({ source: this.#name, window: window.id }, 'moment set aside: a later one has taken its place');
+      logger.debug(
+        { source: this.#name, window: window.id },
+        'window moved to dead letters: superseded by a later one',
+      );
     }
     // A moment is planned a little ahead when the clock stands still or goes backwards.
     const isDue = latest !== undefined && (latest.at <= now() || latest.attempts === 0);
@@ -245,7 +248,7 @@ export class Run {
   #leftOut({ id }: LedgerWindow, records: number): void {
     const { logger, observer } = this.#deps;
     observer.leftOut(this.#name, records);
-    logger.warn({ source: this.#name, window: id, records }, 'records left out (maxRecordsPerScrape)');
+    logger.warn({ source: this.#name, window: id, records }, 'records dropped: maxRecordsPerScrape reached');
   }
 
   #tellOutOfReach(window: LedgerWindow, asked: Date): void {
@@ -255,12 +258,15 @@ export class Run {
     if (missed === 0) return;
     const end = new Date(start.getTime() + missed);
     observer.notCaughtUp(this.#name, missed);
-    logger.warn({ source: this.#name, start, end }, 'not caught up: rangeKeys.value does not reach back to this time');
+    logger.warn({ source: this.#name, start, end }, 'skipped: time range older than rangeKeys.value reaches back');
   }
 
   #moved(window: LedgerWindow): void {
     this.#stopped = 'elsewhere';
-    this.#deps.logger.info({ source: this.#name, window: window.id }, 'window left to another pod');
+    this.#deps.logger.info(
+      { source: this.#name, window: window.id },
+      'window skipped: the source belongs to another pod',
+    );
   }
 
   /** Whether it has been written down. */

@@ -97,7 +97,7 @@ describe('what is asked for', () => {
     expect(kit.windowsSince(START)).toEqual([[-300, 0]]);
     expect(skipped).toEqual([55 * 60_000]);
     expect(kit.lines).toContainEqual(
-      expect.objectContaining({ level: 'warning', msg: expect.stringContaining('not caught up') }),
+      expect.objectContaining({ level: 'warning', msg: expect.stringContaining('skipped: time range older than') }),
     );
   });
 
@@ -113,7 +113,7 @@ describe('what is asked for', () => {
     await kit.source.run('schedule');
     expect(kit.api.targets).toEqual([`/events?unit=minutes&value=${value}`]);
     expect(skipped).toEqual(missed === 0 ? [] : [missed * 1000]);
-    expect(kit.lines.filter(({ msg }) => String(msg).includes('not caught up'))).toHaveLength(skipped.length);
+    expect(kit.lines.filter(({ msg }) => String(msg).includes('skipped: time range older than'))).toHaveLength(skipped.length);
     kit.pass(PERIOD_MS);
     await kit.source.run('schedule');
     expect(skipped).toHaveLength(missed === 0 ? 0 : 1);

@@ -220,7 +220,7 @@ export class ScrapedSource {
       this.#prepared = undefined;
       this.#unusable = reason.slice(0, MAX_REASON_CHARS);
       const fault = error instanceof InvalidSetting ? {} : { err: error };
-      logger.error({ source: this.name, problem: this.#unusable, ...fault }, 'this source cannot run; the others do');
+      logger.error({ source: this.name, problem: this.#unusable, ...fault }, 'source disabled: invalid configuration');
     }
   }
 
@@ -243,7 +243,7 @@ export class ScrapedSource {
       return;
     }
     this.#deps.observer.skipped(this.name);
-    this.#deps.logger.warn({ source: this.name }, 'the last run still goes on; this one is left out');
+    this.#deps.logger.warn({ source: this.name }, 'skipped: previous run still in progress');
   }
 
   async #run(trigger: RunTrigger, { memory, deps }: Owned): Promise<TriggerResult> {
@@ -300,7 +300,7 @@ export class ScrapedSource {
     if (this.#isOpen) this.#timer.wakeAt(new Date(now().getTime() + wait));
     if (error instanceof StateUnavailable) {
       observer.stateFailed();
-      logger.warn({ source: this.name, error: error.message, retry_ms: wait }, 'run failed: the state is unavailable');
+      logger.warn({ source: this.name, error: error.message, retry_ms: wait }, 'run failed: state store unavailable');
     } else {
       logger.error({ source: this.name, err: error }, 'run failed');
     }
