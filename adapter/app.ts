@@ -83,7 +83,7 @@ export interface AdapterOptions {
 }
 
 export interface Adapter {
-  /** Opens the port. Upstreams are waited for behind it. Returns the URL. */
+  /** Opens the port. Upstreams are waited for behind it. Returns the URL. When it throws, everything is closed. */
   listen(host: string, port: number): Promise<string>;
   /** Drains: no new sessions, running calls finish within the grace period, streams end, state is flushed. */
   stop(): Promise<void>;
@@ -105,7 +105,11 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   for (const { path, pattern, message } of toleratedPatterns(config))
     logger.warn({ path, pattern }, `${path} ${message}`);
   const toolNames = new ToolNames(config.servers.map(({ id }) => id));
+  /** What has been opened, to be closed in the reverse order: at the end, or at once when the start fails. */
+  await using opening = new AsyncDisposableStack();
+  let hasFailed = true;
   const observing = await openTelemetry({ ...options, tools: toolNames });
+  opening.defer(() => (hasFailed ? observing.terminate() : observing.stop()));
   const { telemetry, tracing } = observing;
   const exit = (reason: string): void => {
     logger.fatal({ reason }, 'the state store is unavailable; unavailable_policy is exit');
@@ -122,6 +126,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const account = new ByteAccount(accountLimits(memory, config.servers.length));
 
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
+  opening.defer(async () => references?.stop());
   const ignored = options.references === undefined ? [] : await ignoredVariables(options.references, options.env);
   if (ignored.length > 0) {
     logger.warn({ variables: ignored }, 'these variables are code or change trust, so envFrom does not set them');
@@ -133,11 +138,8 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     account,
     log: (message) => logger.warn(message),
     onTransition: (transition) => telemetry.policyTransition({ ...transition, policy, backend: backendType }),
-  }).catch(async (error: unknown) => {
-    await references?.stop();
-    await observing.terminate();
-    throw error;
   });
+  opening.defer(() => state.close());
   const { store, bus } = state;
   const onFileError = (message: string, error: unknown): void => logger.warn({ err: error }, message);
   /** Files are neither deleted nor adopted on the word of a store that is down or replaced by memory. */
@@ -146,13 +148,9 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     return !unavailable && degradedReason === null;
   };
   const opened = storesFiles(config)
-    ? await openFiles(config, { store, telemetry, usable, onError: onFileError }).catch(async (error: unknown) => {
-        await state.close();
-        await references?.stop();
-        await observing.terminate();
-        throw error;
-      })
+    ? await openFiles(config, { store, telemetry, usable, onError: onFileError })
     : undefined;
+  opening.defer(async () => opened?.close());
 
   const sessions = new SessionRegistry(
     store,
@@ -163,6 +161,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     },
     telemetry,
   );
+  opening.defer(() => sessions.stop());
   const backend = (): Backend => (state.status().fallback ? 'memory' : BACKENDS[backendType]);
   const nonces = observedNonces(store.nonces, telemetry, backend);
   const secret = new SharedSecret(
@@ -188,12 +187,14 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
 
   const rules = connectRulesFrom(options.env);
   const keepAlive = new KeepAlive();
+  opening.defer(() => keepAlive.stop());
   const running = new RunningExchanges();
   const downloads = new RunningDownloads();
   const sandbox = createSandbox(config.sessions.max_in_flight_per_session, {
     cores: availableParallelism(),
     memoryBytes: process.constrainedMemory(),
   });
+  opening.defer(() => sandbox.close());
 
   const stop = new AbortController();
   /** Aborted once the adapter drains. */
@@ -212,6 +213,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
   const schemas = new ToolSchemas();
   const caches = new Caches();
+  opening.defer(() => caches.stop());
   const mounts = createMounts(config, {
     store,
     bus,
@@ -230,12 +232,17 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
       return codeTools(server, additions, { disabled, caches, sandbox, callTool, logger, telemetry });
     },
   });
+  opening.defer(async () => {
+    await Promise.all(mounts.map(({ upstream }) => upstream.close()));
+    await Promise.all(mounts.map(async ({ protectedResource }) => protectedResource?.close()));
+  });
   const pings = new UpstreamPings(mounts, {
     maxWaitSeconds: core.max_start_wait_seconds,
     stopping,
     telemetry,
     logger,
   });
+  opening.defer(() => pings.stop());
   const janitor = new Janitor({
     config,
     store,
@@ -249,6 +256,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     sessionFiles,
     mounts,
   });
+  opening.defer(() => janitor.stopCleanup());
   const { refusesSessions, leavesStreams, notReady } = readiness({
     stopping,
     state,
@@ -312,84 +320,87 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     baseUrl: reachedBy,
     log: (message) => logger.warn(message),
   });
+  opening.defer(() => identity.close());
   const mountPaths = new Set(mounts.map((mount) => mount.path));
 
+  const listen: Adapter['listen'] = async (host, port) => {
+    warnings = accessWarnings(core, host);
+    for (const { message } of warnings) logger.warn(message);
+    hosts = new HostNames({
+      allowed: core.allowed_hosts,
+      publicBaseUrl: core.public_base_url,
+      boundHost: host,
+      machine: hostname(),
+    });
+    await observing.listen(host, hosts);
+    const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
+    app = createServer({
+      identification: identity,
+      hosts,
+      origins,
+      trustedProxies: core.trusted_proxies,
+      connections: {
+        max: core.max_connections,
+        perPeer: core.max_connections_per_peer,
+        isProxy: proxyAddresses(core.trusted_proxies),
+        warn: (message) => logger.warn(message),
+      },
+      isDraining: () => stopping.aborted,
+      isMount: (path) => mountPaths.has(path),
+      logger,
+      telemetry,
+    });
+    healthRoute(app, { health, notReady }, async (request) => {
+      const isAuthenticated = await identity.knows(request);
+      const isOwn = hosts?.isOwn(request.headers.host) === true;
+      return { isAuthenticated, mayRead: isOwn || (hasAuth && isAuthenticated) };
+    });
+    const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, account, known };
+    for (const mount of mounts) {
+      mcpRoute(app, mount, gateway.http(mount), bodyOptions);
+      resourceMetadataRoute(app, mount, identity.describe(mount.serverId), reachedBy);
+    }
+    fileRoutes(app, { ...files, downloads, stepUp: (...asked) => identity.stepUp(...asked), known });
+    await janitor.reconcile(stopping);
+    const open = await openPort(app, { host, port });
+    listening = open.listening;
+    pings.start();
+    void identity.start();
+    return open.url;
+  };
+
+  hasFailed = false;
+  const toClose = opening.move();
+  const closeAll = async (): Promise<void> => {
+    stop.abort();
+    await janitor.stopReconciling();
+    await drain({
+      app,
+      running,
+      uploads: opened?.uploads,
+      downloads,
+      sandbox,
+      endWaits: () => state.endWaits(),
+      graceMs: options.shutdownGraceMs,
+    });
+    await toClose.disposeAsync();
+  };
+  let closed: Promise<void> | undefined;
+  const close = (): Promise<void> => (closed ??= closeAll());
   return {
     health,
     terminate: () => observing.terminate(),
     reopenLogs: () => observing.reopenFiles(),
     async listen(host, port) {
-      warnings = accessWarnings(core, host);
-      for (const { message } of warnings) logger.warn(message);
-      hosts = new HostNames({
-        allowed: core.allowed_hosts,
-        publicBaseUrl: core.public_base_url,
-        boundHost: host,
-        machine: hostname(),
-      });
-      await observing.listen(host, hosts);
-      const origins = new OriginPolicy(core.cors, { publicBaseUrl: core.public_base_url, boundHost: host });
-      app = createServer({
-        identification: identity,
-        hosts,
-        origins,
-        trustedProxies: core.trusted_proxies,
-        connections: {
-          max: core.max_connections,
-          perPeer: core.max_connections_per_peer,
-          isProxy: proxyAddresses(core.trusted_proxies),
-          warn: (message) => logger.warn(message),
-        },
-        isDraining: () => stopping.aborted,
-        isMount: (path) => mountPaths.has(path),
-        logger,
-        telemetry,
-      });
-      healthRoute(app, { health, notReady }, async (request) => {
-        const isAuthenticated = await identity.knows(request);
-        const isOwn = hosts?.isOwn(request.headers.host) === true;
-        return { isAuthenticated, mayRead: isOwn || (hasAuth && isAuthenticated) };
-      });
-      const bodyOptions = { maxBodyBytes: core.max_request_body_bytes, account, known };
-      for (const mount of mounts) {
-        mcpRoute(app, mount, gateway.http(mount), bodyOptions);
-        resourceMetadataRoute(app, mount, identity.describe(mount.serverId), reachedBy);
-      }
-      fileRoutes(app, { ...files, downloads, stepUp: (...asked) => identity.stepUp(...asked), known });
-      await janitor.reconcile(stopping);
-      const open = await openPort(app, { host, port }).catch(async (error: unknown) => {
-        await janitor.stopReconciling();
+      try {
+        return await listen(host, port);
+      } catch (error) {
+        logger.fatal({ err: error }, 'the adapter cannot start');
+        hasFailed = true;
+        await close();
         throw error;
-      });
-      listening = open.listening;
-      pings.start();
-      void identity.start();
-      return open.url;
+      }
     },
-    async stop() {
-      stop.abort();
-      await janitor.stopReconciling();
-      await drain({
-        app,
-        running,
-        uploads: opened?.uploads,
-        downloads,
-        sandbox,
-        endWaits: () => state.endWaits(),
-        graceMs: options.shutdownGraceMs,
-      });
-      await janitor.stopCleanup();
-      await pings.stop();
-      sessions.stop();
-      keepAlive.stop();
-      caches.stop();
-      await Promise.all(mounts.map(({ upstream }) => upstream.close()));
-      await Promise.all(mounts.map(async ({ protectedResource }) => protectedResource?.close()));
-      await identity.close();
-      await opened?.close();
-      await state.close();
-      await references?.stop();
-      await observing.stop();
-    },
+    stop: close,
   };
 }

@@ -41,6 +41,8 @@ export const ERRORS = {
   session_ended: { status: 404, rpc: -32001, detail: 'The session was ended while the request was running.' },
   sessions_limit: { status: 429, rpc: 429, detail: 'The maximum number of active sessions is reached.' },
   in_flight_limit: { status: 429, rpc: 429, detail: 'The session has reached its maximum of tool calls in flight.' },
+  rate_limited: { status: 429, rpc: 429, detail: 'There were too many tool calls; wait before the next one.' },
+  concurrency_limited: { status: 429, rpc: 429, detail: 'Too many tool calls are running; wait until one has ended.' },
   overloaded: { status: 503, rpc: 503, detail: 'Too many bytes of requests are under way; try again.' },
   uploads_disabled: { status: 400, rpc: 400, detail: 'Uploads are switched off.' },
   invalid_multipart: { status: 400, rpc: 400, detail: 'The body is not valid multipart/form-data.' },

@@ -102,9 +102,8 @@ async function run({ config, places }: Loaded, options: import('./options.ts').O
     });
     url = await adapter.listen(options.host ?? config.core.host, options.port ?? config.core.port);
   } catch (error) {
-    logger.fatal({ err: error }, 'the adapter cannot start');
+    if (adapter === undefined) logger.fatal({ err: error }, 'the adapter cannot start');
     process.stderr.write(`mcp-adapter: cannot start: ${redaction.text((error as Error).message)}\n`);
-    await adapter?.terminate();
     return 1;
   }
   using _memory = releaseMemory();

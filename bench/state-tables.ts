@@ -11,10 +11,13 @@ import type { FileRecord } from '../adapter/state/file-records.ts';
 import * as fileRules from '../adapter/state/tables/file-rules.ts';
 import type { FileTables } from '../adapter/state/tables/file-rules.ts';
 import { MemoryFileTable } from '../adapter/state/memory/memory-file-table.ts';
+import { MemoryLimitTable } from '../adapter/state/memory/memory-limit-table.ts';
 import { MemorySessionTable } from '../adapter/state/memory/memory-session-table.ts';
+import type { LimitTable } from '../adapter/state/tables/limit-table.ts';
 import * as rules from '../adapter/state/tables/session-rules.ts';
 import { openDatabase } from '../adapter/state/sqlite/sqlite-database.ts';
 import { SqliteFileTable } from '../adapter/state/sqlite/sqlite-file-table.ts';
+import { SqliteLimitTable } from '../adapter/state/sqlite/sqlite-limit-table.ts';
 import { SqliteSessionTable } from '../adapter/state/sqlite/sqlite-session-table.ts';
 
 const CALLS = 100_000;
@@ -22,13 +25,14 @@ const SESSIONS = 1_000;
 const ROUNDS = 5;
 
 interface Tables extends FileTables {
+  readonly limits: LimitTable;
   readonly step: (work: () => void) => void;
 }
 
 function memoryTables(): Tables {
   const files: MemoryFileTable = new MemoryFileTable(() => true);
   const sessions = new MemorySessionTable((key) => files.sessionEnded(key));
-  return { sessions, files, step: (work) => work() };
+  return { sessions, files, limits: new MemoryLimitTable(), step: (work) => work() };
 }
 
 function sqliteTables(): Tables {
@@ -47,7 +51,7 @@ function sqliteTables(): Tables {
     commit.run();
     sessions.committed();
   };
-  return { sessions, files: new SqliteFileTable(database), step };
+  return { sessions, files: new SqliteFileTable(database), limits: new SqliteLimitTable(database), step };
 }
 
 const sessionKey = (index: number) => ({ serverId: 'server', sessionId: `session-${index % SESSIONS}` });
@@ -71,11 +75,11 @@ function fill({ sessions, step }: Tables): void {
 }
 
 /** A call's start, an upload's touch beside it and its end. */
-function call({ sessions, step }: Tables, index: number, now: number): void {
+function call({ sessions, limits, step }: Tables, index: number, now: number): void {
   const key = sessionKey(index);
   const caller = { principal: '', now };
   const lease = { id: `lease-${index}`, until: now + 60_000, maxInFlight: 8 };
-  step(() => rules.enter(sessions, key, caller, lease));
+  step(() => rules.enter(sessions, limits, key, caller, lease));
   step(() => rules.touch(sessions, key, caller));
   step(() => rules.leave(sessions, key, lease.id, now));
 }

@@ -46,8 +46,12 @@ export async function createApp(options: AppOptions): Promise<App> {
   let draining = false;
   let told = withPlaceholders(loaded.places);
 
-  const scraper = await createScraper({ config: loaded.config, env, logger, version, shard: options.shard });
+  /** Closed in the reverse order when something below cannot be made. */
+  await using opening = new AsyncDisposableStack();
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
+  opening.defer(async () => references?.stop());
+  const scraper = await createScraper({ config: loaded.config, env, logger, version, shard: options.shard });
+  opening.defer(() => scraper.stop());
   const settings = JSON.stringify(loaded.config.scraper);
   const file = new ConfigFile(loaded, {
     path: configPath,
@@ -65,6 +69,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     },
     onError: (problem) => logger.error({ problem }, 'configuration reload failed: keeping the previous one'),
   });
+  opening.defer(() => file.stop());
 
   const health = (): HealthObject =>
     healthObject({
@@ -93,6 +98,7 @@ export async function createApp(options: AppOptions): Promise<App> {
     logger,
   });
 
+  opening.move();
   return {
     health,
     secrets: withToken(token, () => scraper.secrets()),

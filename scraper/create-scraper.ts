@@ -51,16 +51,20 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   const pod = `${shard === undefined ? '' : `${shard}/`}${hostname()}-${randomUUID()}`;
   const metricsMs = Number(env['OTEL_METRIC_EXPORT_INTERVAL']) || METRICS_MS;
 
+  // Closed in the reverse order, at the end or when something below cannot be opened.
+  await using opening = new AsyncDisposableStack();
   const client = new UndiciClient({
     proxies: proxiesFrom(env),
     userAgent: `otel-api-scraper/${version}`,
     rules: connectRulesFrom(env),
   });
+  opening.defer(() => client.close());
   const permits = new FairSemaphore(settings.maxGlobalConcurrency, clock);
   const tokens = new TokenCache(clock);
+  opening.defer(() => tokens.close());
   const emitter = await createEmitter(settings, { env, logger, now, refreshMs: metricsMs });
   const telemetry = settings.enableSelfTelemetry && !settings.dryRun ? new SelfTelemetry(emitter, now) : undefined;
-  const watching = telemetry === undefined ? undefined : observeNode(telemetry);
+  if (telemetry !== undefined) opening.use(observeNode(telemetry));
   const observer = telemetry === undefined ? unobserved : selfObserver(telemetry);
   const scheduler = new Scheduler(() => Date.now());
   const store = settings.fingerprintStore;
@@ -137,12 +141,9 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       permits.setSources(sources.map((source) => ({ source: source.name, host: new URL(sourceUrl(source)).host })));
     },
     secrets: allSecrets,
-    async close() {
-      watching?.[Symbol.dispose]();
-      tokens.close();
-      await client.close();
-    },
+    close: () => opened.disposeAsync(),
   });
+  const opened = opening.move();
   return scraper;
 }
 

@@ -140,6 +140,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
     if (options.port !== undefined || enableAdminApi) {
       logger.fatal({ err: error }, 'the scraper cannot start');
       process.stderr.write(`otel-api-scraper: cannot start: ${(error as Error).message}\n`);
+      await scraper.stop();
       return 1;
     }
     logger.warn({ err: error }, 'the port for health checks cannot be opened; set scraper.servicePort or --port');

@@ -5,6 +5,12 @@ set -eu
 cd "$(dirname "$0")/.."
 
 node=node_modules/.bin/node
+# npm ci would empty the folder behind the link, which is somebody else's.
+if [ -L node_modules ]; then
+  echo "setup: node_modules is a link to $(readlink node_modules), and installing would change what is there." >&2
+  echo 'setup: Remove the link (rm node_modules, without a slash at the end) and run this again.' >&2
+  exit 1
+fi
 # npm writes this file last, so a broken installation has none.
 installed=node_modules/.package-lock.json
 if [ -x "$node" ] && [ -f "$installed" ] && [ -z "$(find package-lock.json -newer "$installed")" ]; then

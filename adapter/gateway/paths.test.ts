@@ -29,6 +29,7 @@ describe('the way of a message', () => {
       opening: [...AROUND, 'Allowed', 'OpenedSession', 'Breaker', 'TimeLimit'],
       session: [
         ...AROUND,
+        'Limits',
         'InSession',
         'Breaker',
         'Allowed',
@@ -48,6 +49,7 @@ describe('the way of a message', () => {
       ],
       sessionless: [
         ...AROUND,
+        'Limits',
         'Breaker',
         'Allowed',
         'UpstreamRevision',
@@ -84,19 +86,18 @@ describe('the way of a message', () => {
   });
 
   test('begins with who it is from; nothing is looked up for nobody, or asked of an upstream that is down', () => {
-    for (const [path, identifies] of [
-      ['opening', 'OpenedSession'],
-      ['session', 'InSession'],
-      ['stream', 'InSession'],
+    for (const [path, identifies, before] of [
+      ['opening', 'OpenedSession', [...AROUND, 'Allowed']],
+      ['session', 'InSession', [...AROUND, 'Limits']],
+      ['stream', 'InSession', AROUND],
     ] as const) {
       // These look at nothing but the request itself, and its answer.
-      const before = path === 'opening' ? [...AROUND, 'Allowed'] : AROUND;
       expect(names[path].slice(0, names[path].indexOf(identifies))).toEqual(before);
       expect(names[path].indexOf('Breaker')).toBe(names[path].indexOf(identifies) + 1);
     }
     // A client without sessions is known by its request; what the upstream speaks has to be asked.
-    const identifies = [...AROUND, 'Breaker', 'Allowed', 'UpstreamRevision'];
-    expect(names.sessionless.slice(0, identifies.length)).toEqual(identifies);
+    const first = [...AROUND, 'Limits', 'Breaker', 'Allowed', 'UpstreamRevision'];
+    expect(names.sessionless.slice(0, first.length)).toEqual(first);
   });
 
   test('ends with the time limit: whatever is done before it takes nothing from the upstream’s time', () => {
@@ -115,7 +116,7 @@ describe('the way of a message', () => {
     const off = sampleMount({ tool_metadata_sanitization: { mode: 'off' }, tool_definition_pinning: { mode: 'off' } });
     using plain = samplePaths(off, { notes: false });
     const { session, sessionless } = named(plain.paths);
-    for (const name of [...AROUND, 'VisiblePrompts', 'VisibleUi']) {
+    for (const name of [...AROUND, 'Limits', 'VisiblePrompts', 'VisibleUi']) {
       expect([session.includes(name), sessionless.includes(name)]).toEqual([false, false]);
     }
   });
@@ -123,8 +124,8 @@ describe('the way of a message', () => {
   test('is shorter for a single tool call, and for what is none', () => {
     const concerned = (path: Path, what: 'calls' | 'others'): string[] =>
       path.steps.flatMap(({ concerns, constructor: { name } }) => (concerns === what ? [name] : []));
-    expect(concerned(paths.session, 'calls')).toEqual(['DisabledTools', 'ToolSteps']);
-    expect(concerned(paths.sessionless, 'calls')).toEqual(['DisabledTools', 'Workspace', 'ToolSteps']);
+    expect(concerned(paths.session, 'calls')).toEqual(['Limits', 'DisabledTools', 'ToolSteps']);
+    expect(concerned(paths.sessionless, 'calls')).toEqual(['Limits', 'DisabledTools', 'Workspace', 'ToolSteps']);
     const others = ['OwnAnswers', 'VisiblePrompts', 'VisibleUi'];
     expect(concerned(paths.session, 'others')).toEqual([...others, 'Remembered', 'Cancellation']);
     expect(concerned(paths.sessionless, 'others')).toEqual([...others, 'Discovery']);

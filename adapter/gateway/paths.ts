@@ -15,6 +15,7 @@ import { DisabledTools } from '../steps/visible/disabled-tools.ts';
 import { Discovery } from '../steps/discovery.ts';
 import { InSession } from '../steps/sessions/in-session.ts';
 import { LeftCalls } from '../steps/sessions/left-calls.ts';
+import { Limits } from '../steps/limits.ts';
 import { Lists } from '../steps/lists.ts';
 import { LostSession, type Renew } from '../steps/sessions/lost-session.ts';
 import { LostStream } from '../steps/sessions/lost-stream.ts';
@@ -71,7 +72,7 @@ export interface PathParts {
  */
 export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): Paths {
   const { store, bus, sessions, sessionFiles, streamOrder, toolParameters, refusesSessions, known } = parts;
-  const { serverId, breaker, steps, protectedResource: resource } = mount;
+  const { serverId, breaker, callLimits, steps, protectedResource: resource } = mount;
   const renew: Renew = (operation, lost) => client.renew(operation, lost);
 
   const around = [
@@ -83,6 +84,8 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
   const breaks = [new Breaker(serverId, breaker, runsOthers)];
   const allowed = new Allowed(mount, (...asked) => parts.stepUp(serverId, ...asked));
   const access = mount.hasAccessRules ? [allowed] : [];
+  const limits = callLimits === undefined ? [] : [new Limits(callLimits, runsOthers)];
+  const limitsAlone = callLimits === undefined ? [] : [new Limits(callLimits, runsOthers, sessions)];
   const disabled = new DisabledTools(mount);
   const toolSteps = new ToolSteps(mount, client, toolParameters);
   const inSession = new InSession(sessions, runsOthers);
@@ -116,6 +119,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     session: {
       steps: [
         ...around,
+        ...limits,
         inSession,
         ...breaks,
         ...access,
@@ -136,6 +140,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     sessionless: {
       steps: [
         ...around,
+        ...limitsAlone,
         ...breaks,
         ...access,
         new UpstreamRevision(mount.era, client, toolParameters, () => store.now(), declined),

@@ -1,3 +1,5 @@
+import { localUrl } from '../../lib/net/local-url.ts';
+
 /** A name, an IPv4 address or an IPv6 address in brackets, and perhaps a port. */
 const HOST = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])(?::\d{1,5})?$/;
 
@@ -25,7 +27,5 @@ export function baseUrl(publicBaseUrl: string | null, request: Reached | undefin
     const scheme = request.protocol.toLowerCase() === 'https' ? 'https' : 'http';
     return `${scheme}://${request.host}`;
   }
-  const { host, port } = listening;
-  const name = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '[::1]' : host.includes(':') ? `[${host}]` : host;
-  return `http://${name}:${port}`;
+  return localUrl(listening.host, listening.port);
 }

@@ -2,6 +2,7 @@ import type { AddressInfo } from 'node:net';
 
 import type { FastifyInstance } from 'fastify';
 
+import { localUrl } from '../../lib/net/local-url.ts';
 import type { Listening } from './base-url.ts';
 
 /** Connections that wait to be accepted. */
@@ -17,9 +18,5 @@ export interface OpenPort {
 export async function openPort(app: FastifyInstance, { host, port }: Listening): Promise<OpenPort> {
   await app.listen({ host, port, backlog: BACKLOG });
   const address = app.server.address() as AddressInfo;
-  const name = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  return {
-    listening: { host, port: address.port },
-    url: `http://${name.replace('0.0.0.0', '127.0.0.1')}:${address.port}`,
-  };
+  return { listening: { host, port: address.port }, url: localUrl(address.address, address.port) };
 }

@@ -18,6 +18,7 @@ import type { Upstream } from '../exchange/upstream.ts';
 import { droppedMessages } from './dropped-messages.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
 import { ServerTexts } from '../lists/server-texts.ts';
+import { CallLimits } from '../tools/call-limits.ts';
 import { toolTimeouts } from '../tools/settings.ts';
 import { ToolInventory } from '../tools/tool-inventory.ts';
 import { ToolSurface } from '../tools/tool-surface.ts';
@@ -82,6 +83,8 @@ export function createMount(options: MountOptions): Mount {
     openCooldownMs: policy.open_cooldown_seconds * 1000,
     halfOpenProbeAllowance: policy.half_open_probe_allowance,
   });
+  const callLimits = server.limits.length === 0 ? undefined : new CallLimits(server.id, server.limits);
+  callLimits?.listed(additions?.steps.keys() ?? []);
   const ping = policy.enabled
     ? new PingLoop({
         upstream: own,
@@ -105,6 +108,7 @@ export function createMount(options: MountOptions): Mount {
     headers,
     requiredHeaders: clientHeaders.required.map((name) => name.toLowerCase()),
     breaker,
+    callLimits,
     ping,
     era: new EraProbe(own, timerMs(policy.timeout_seconds)),
     lists: new ListCache(options.listTtlMs, caches),
@@ -129,7 +133,13 @@ export function createMount(options: MountOptions): Mount {
         const { mode, block_strategy: blockStrategy } = server.tool_definition_pinning;
         telemetry.drift({ serverId: server.id, mode, blockStrategy, outcome });
       },
-      onTools: options.onTools,
+      onTools:
+        callLimits?.countsTools === true
+          ? (names) => {
+              callLimits.listed(names);
+              options.onTools?.(names);
+            }
+          : options.onTools,
     }),
     texts: new ServerTexts({
       caches,

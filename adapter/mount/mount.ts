@@ -8,6 +8,7 @@ import type { ListCache } from '../upstream/list-cache.ts';
 import type { PingLoop } from '../upstream/ping-loop.ts';
 import type { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { Upstream } from '../exchange/upstream.ts';
+import type { CallLimits } from '../tools/call-limits.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
 import type { ServerTexts } from '../lists/server-texts.ts';
 import type { ToolInventory } from '../tools/tool-inventory.ts';
@@ -25,6 +26,8 @@ export interface Mount {
   /** Lower-case names of `client_headers.required`. */
   readonly requiredHeaders: readonly string[];
   readonly breaker: CircuitBreaker;
+  /** Undefined where nothing limits calls. */
+  readonly callLimits: CallLimits | undefined;
   /** Undefined when `upstream_ping.enabled` is false; then the breaker stays closed. */
   readonly ping: PingLoop | undefined;
   readonly era: EraProbe;

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { AwaitedResponses } from '../exchange/awaited-responses.ts';
 import { type Body, isCall, type Request } from '../exchange/message.ts';
 import type { RequestTrace } from '../exchange/request-trace.ts';
+import type { Taking } from '../state/call-limits.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { UpstreamSession } from '../exchange/upstream.ts';
 import type { Caller } from './caller.ts';
@@ -49,6 +50,8 @@ export class Operation {
   sentHeaders: readonly string[] | undefined;
   /** The session; of a client without, one in which it is known by what it authenticates with, or its workspace. */
   record: SessionRecord | undefined;
+  /** What limits count the calls against; undefined without any. */
+  limits: Taking | undefined;
   /** The session that the client is told of. */
   sessionId: string | undefined;
   /** Tells the stream of a GET from others of its session. */
@@ -86,6 +89,7 @@ export class Operation {
     this.sent = body;
     this.sentHeaders = undefined;
     this.record = undefined;
+    this.limits = undefined;
     this.sessionId = undefined;
     this.lastEventId = undefined;
     this.opening = undefined;

@@ -2,7 +2,9 @@ import { randomBytes } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
 import { Bag, type Slotted } from '../exchange/bag.ts';
+import type { HeldPlaces, Refused, Taking } from '../state/call-limits.ts';
 import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
+import { limitRefusal } from './limit-refusal.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 
 /** What `sessions` of the configuration says, in milliseconds. */
@@ -14,9 +16,9 @@ export interface SessionLimits {
 }
 
 /** A tool call that counts as in flight on this replica. */
-export interface Lease extends Slotted {
-  readonly key: SessionKey;
-  readonly id: string;
+export interface Lease extends Slotted, HeldPlaces {
+  /** Undefined: it belongs to no session. */
+  readonly key: SessionKey | undefined;
 }
 
 /** A dead replica's calls stop counting after this long; living ones are extended three times as often. */
@@ -28,6 +30,7 @@ export const INITIALIZE_TIMEOUT_MS = 300_000;
 const RESERVATION_MS = INITIALIZE_TIMEOUT_MS + 30_000;
 /** How exact the time of the last activity is where no limit depends on it. */
 const COARSE_ACTIVITY_MS = 60_000;
+const NO_LIMITS: Taking = { rates: [], places: [] };
 const SESSION_ID = /^[0-9a-f]{32}$/;
 
 const ID_BYTES = 16;
@@ -49,13 +52,17 @@ export function newSessionId(): string {
 export class SessionRegistry {
   readonly #store: StateStore;
   readonly #limits: SessionLimits;
-  readonly #telemetry: Pick<Telemetry, 'session'>;
+  readonly #telemetry: Pick<Telemetry, 'session' | 'limited'>;
   readonly #replica = randomBytes(6).toString('base64url');
   readonly #leases = new Bag<Lease>();
   readonly #timer: NodeJS.Timeout;
   #counter = 0;
 
-  constructor(store: StateStore, limits: SessionLimits, telemetry: Pick<Telemetry, 'session'> = noTelemetry) {
+  constructor(
+    store: StateStore,
+    limits: SessionLimits,
+    telemetry: Pick<Telemetry, 'session' | 'limited'> = noTelemetry,
+  ) {
     this.#store = store;
     this.#limits = limits;
     this.#telemetry = telemetry;
@@ -101,35 +108,44 @@ export class SessionRegistry {
   }
 
   /**
-   * Starts a tool call in the session: as `find`, and counts it until `leave`. Throws also `in_flight_limit`. Where
-   * neither a limit nor idle expiry asks for the count, no lease is taken, but once a minute for the activity.
+   * Starts a tool call in the session: as `find`, and counts it until `leave`. Throws also `in_flight_limit`, and as `admit`
+   * for what else it takes. Where neither a limit nor idle expiry asks for the count, no lease is taken, but once a minute
+   * for the activity.
    */
   async enter(
     serverId: string,
     sessionId: string,
     principal: string,
+    taking?: Taking,
   ): Promise<{ record: SessionRecord; lease: Lease | undefined }> {
     if (!SESSION_ID.test(sessionId)) throw new AdapterError('session_not_found');
-    if (this.#limits.maxInFlight === null && this.#limits.idleTtlMs === null) {
+    const places = taking?.places ?? [];
+    const isUncounted = this.#limits.maxInFlight === null && this.#limits.idleTtlMs === null && places.length === 0;
+    if (isUncounted && taking === undefined) {
       const now = this.#store.now();
       const found = await this.#store.find({ serverId, sessionId }, { principal, now });
       if (found.state === 'active' && now - found.record.lastActiveAt < COARSE_ACTIVITY_MS) {
         return { record: found.record, lease: undefined };
       }
     }
-    const lease: Lease = {
-      slot: -1,
-      key: { serverId, sessionId },
-      id: `${this.#replica}${(this.#counter++).toString(36)}`,
-    };
+    const key = { serverId, sessionId };
+    const lease: Lease = { slot: -1, key, id: this.#newId(), places };
+    const { maxInFlight } = this.#limits;
+    // Where nothing is limited, the lease is for the activity.
+    const counts = { maxInFlight, taking, isUncounted: isUncounted && taking !== undefined };
     for (let attempt = 0; ; attempt++) {
       const now = this.#store.now();
-      const call = { id: lease.id, until: now + LEASE_MS, maxInFlight: this.#limits.maxInFlight };
-      const found = await this.#store.enter(lease.key, { principal, now }, call);
+      const found = await this.#store.enter(
+        key,
+        { principal, now },
+        { ...counts, id: lease.id, until: now + LEASE_MS },
+      );
       if (found.state === 'active') {
+        if (counts.isUncounted) return { record: found.record, lease: undefined };
         this.#leases.add(lease);
         return { record: found.record, lease };
       }
+      if (found.state === 'rate' || found.state === 'places') throw this.#refused(serverId, taking, found);
       if (found.state === 'limit') {
         const detail = `The session has ${this.#limits.maxInFlight} tool calls in flight, which is the maximum.`;
         throw new AdapterError('in_flight_limit', detail, { retryAfter: 1 });
@@ -137,6 +153,20 @@ export class SessionRegistry {
       if (found.state !== 'tombstoned' || attempt > 0) throw refusal(found);
       await this.find(serverId, sessionId, principal);
     }
+  }
+
+  /**
+   * Starts calls outside of sessions. Throws `rate_limited` and `concurrency_limited`. Undefined where there is nothing to
+   * leave at their end.
+   */
+  async admit(serverId: string, taking: Taking): Promise<Lease | undefined> {
+    const lease: Lease = { slot: -1, key: undefined, id: this.#newId(), places: taking.places };
+    const now = this.#store.now();
+    const refused = await this.#store.callLimits.take({ id: lease.id, until: now + LEASE_MS, taking }, now);
+    if (refused !== undefined) throw this.#refused(serverId, taking, refused);
+    if (taking.places.length === 0) return undefined;
+    this.#leases.add(lease);
+    return lease;
   }
 
   /**
@@ -161,10 +191,13 @@ export class SessionRegistry {
   /** Ends a tool call. With a limit the caller must wait, so that the client's next call finds the place free. */
   leave(lease: Lease): Promise<void> | undefined {
     if (!this.#leases.delete(lease)) return undefined;
-    const left = this.#store.leave(lease.key, lease.id, this.#store.now()).catch(() => {
+    const { key, id, places } = lease;
+    const leaving =
+      key === undefined ? this.#store.callLimits.leave(lease) : this.#store.leave(key, id, this.#store.now(), places);
+    const left = leaving.catch(() => {
       // The lease expires by itself; the client's answer is not held up by a store that is down.
     });
-    return this.#limits.maxInFlight === null ? undefined : left;
+    return this.#limits.maxInFlight === null && places.length === 0 ? undefined : left;
   }
 
   /** Ends the session. Returns what it was, undefined when it is unknown to this caller. */
@@ -189,10 +222,26 @@ export class SessionRegistry {
     if (this.#leases.size === 0) return;
     const now = this.#store.now();
     const until = now + LEASE_MS;
-    const calls = this.#leases.values().map(({ key, id }) => ({ key, lease: { id, until } }));
-    this.#store.renew(calls, now).catch(() => {
-      // Tried again at the next turn, twice before a lease ends.
-    });
+    const leases = this.#leases.values();
+    const calls = leases.flatMap(({ key, id }) => (key === undefined ? [] : [{ key, lease: { id, until } }]));
+    const held = leases.filter(({ places }) => places.length > 0);
+    const renewed = [
+      ...(calls.length > 0 ? [this.#store.renew(calls, now)] : []),
+      ...(held.length > 0 ? [this.#store.callLimits.renew(held, until)] : []),
+    ];
+    // What failed is tried again at the next turn, twice before a lease ends.
+    void Promise.allSettled(renewed);
+  }
+
+  #newId(): string {
+    return `${this.#replica}${(this.#counter++).toString(36)}`;
+  }
+
+  #refused(serverId: string, { rates, places }: Taking = NO_LIMITS, refused: Refused): AdapterError {
+    const [limits, limit] = refused.state === 'rate' ? [rates, 'rate' as const] : [places, 'concurrent' as const];
+    const { per } = limits[refused.index] ?? { per: 'server' };
+    this.#telemetry.limited({ serverId, per, limit });
+    return limitRefusal({ rates, places }, refused);
   }
 }
 

@@ -1,4 +1,5 @@
 import type { Baseline } from '../catalog/baseline.ts';
+import type { CallLimits, HeldPlaces, Refused, Taking } from './call-limits.ts';
 import type { FileRecords } from './file-records.ts';
 import type { FirstTexts } from './first-texts.ts';
 import type { SessionRecord } from './session-fields.ts';
@@ -22,6 +23,8 @@ export interface StateStore {
   readonly nonces: UploadNonces;
   /** What clients saw first of what upstreams say, where `pin` does not keep it. */
   readonly firstTexts: FirstTexts;
+  /** Limits of calls outside of sessions; those of others are taken by `enter`. */
+  readonly callLimits: CallLimits;
   /**
    * 256 random bits in base64url under a name, made by whoever asks first and the same for all replicas from then on;
    * they outlive a restart where the store does. For signing what the adapter hands out.
@@ -44,22 +47,18 @@ export interface StateStore {
   /** As `find`, and notes the activity, which is no call: an upload. */
   touch(key: SessionKey, caller: Caller): Promise<Found>;
   /**
-   * Starts a tool call: reads the session, counts the call as in flight until `leaseUntil` and notes the activity.
-   * `limit`: `maxInFlight` calls are already running (expired leases do not count); that is no activity.
-   * A lease id that is already there is extended and counts once.
+   * Starts a tool call: reads the session, counts the call as in flight until `until` and notes the activity.
+   * `limit`: `maxInFlight` calls are already running (expired leases do not count); that is no activity, as what limits
+   * refuse is none. A lease id that is already there is extended, counts once, and takes nothing of limits.
    */
-  enter(
-    key: SessionKey,
-    caller: Caller,
-    call: CallLease & { maxInFlight: number | null },
-  ): Promise<Found | { state: 'limit' }>;
+  enter(key: SessionKey, caller: Caller, call: EnteringCall): Promise<Found | { state: 'limit' } | Refused>;
   /** Extends the leases of calls that still run, which is activity. Leases that are gone stay gone. */
   renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void>;
   /**
-   * Ends a tool call and notes the activity. Ending it twice is harmless. Without a limit on calls nobody needs to wait for it before
-   * answering: SqliteStore takes some milliseconds, to share a commit with others.
+   * Ends a tool call, gives its `places` back and notes the activity. Ending it twice is harmless. Without a limit on calls nobody
+   * needs to wait for it before answering: SqliteStore takes some milliseconds, to share a commit with others.
    */
-  leave(key: SessionKey, leaseId: string, now: number): Promise<void>;
+  leave(key: SessionKey, leaseId: string, now: number, places?: HeldPlaces['places']): Promise<void>;
 
   /**
    * Turns a tombstone that has not expired back into an active session, if `maxActive` allows it; reservations count
@@ -123,7 +122,7 @@ export interface StateStore {
   counts(now: number): Promise<StateCounts>;
   /**
    * Discards sessions, tombstones, reservations, leases, the records of files and nonces, but neither locks,
-   * secrets nor first texts (specification 2.3, `refresh_on_startup`).
+   * secrets, first texts nor limits (specification 2.3, `refresh_on_startup`).
    */
   clear(): Promise<void>;
 
@@ -153,6 +152,14 @@ export interface Caller {
 export interface CallLease {
   readonly id: string;
   readonly until: number;
+}
+
+export interface EnteringCall extends CallLease {
+  readonly maxInFlight: number | null;
+  /** The call is not counted as in flight; there is nothing to leave. */
+  readonly isUncounted?: boolean;
+  /** What else it takes; its places are held under the id of the lease. */
+  readonly taking?: Taking | undefined;
 }
 
 export type Found =

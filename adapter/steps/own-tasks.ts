@@ -27,7 +27,10 @@ export class OwnTasks implements Step {
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
     const { isModern, caller } = operation;
-    if (isModern && caller.principal === '') return void next(operation, reply);
+    if (isModern && caller.principal === '') {
+      next(operation, reply);
+      return undefined;
+    }
     const { messages } = operation.body;
     let isAbout = false;
     let asks = false;

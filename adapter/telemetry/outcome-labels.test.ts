@@ -73,6 +73,8 @@ describe('a refused request', () => {
     ['state_unavailable', 'persistence_fail_closed'],
     ['upstream_unavailable', 'upstream_blocked_by_breaker'],
     ['in_flight_limit', 'in_flight_limit_exceeded'],
+    ['rate_limited', 'call_limit_exceeded'],
+    ['concurrency_limited', 'call_limit_exceeded'],
     ['session_invalidated', 'session_invalidated'],
     ['sessions_limit', 'other'],
     ['draining', 'other'],

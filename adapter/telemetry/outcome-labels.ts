@@ -20,6 +20,7 @@ export type RejectionReason =
   | 'persistence_fail_closed'
   | 'upstream_blocked_by_breaker'
   | 'in_flight_limit_exceeded'
+  | 'call_limit_exceeded'
   | 'session_invalidated'
   | 'other';
 
@@ -36,6 +37,8 @@ const REJECTIONS: Partial<Record<ErrorCode, RejectionReason>> = {
   state_unavailable: 'persistence_fail_closed',
   upstream_unavailable: 'upstream_blocked_by_breaker',
   in_flight_limit: 'in_flight_limit_exceeded',
+  rate_limited: 'call_limit_exceeded',
+  concurrency_limited: 'call_limit_exceeded',
   session_invalidated: 'session_invalidated',
   session_not_found: 'other',
   sessions_limit: 'other',

@@ -35,6 +35,8 @@ export interface Telemetry {
   drift(observed: DriftObservation): void;
   /** What an upstream has sent and no client gets. */
   dropped(observed: { readonly serverId: string; readonly reason: Refusal; readonly messages: number }): void;
+  /** A call that a limit has refused. */
+  limited(observed: LimitedObservation): void;
   /** Gives what is asked for its value whenever metrics are collected. */
   observe(sources: TelemetrySources): void;
 }
@@ -202,6 +204,13 @@ export interface DriftObservation {
   readonly outcome: 'warn' | 'block_baseline_subset' | 'block_error' | 'block_error_invalidate_session';
 }
 
+export interface LimitedObservation {
+  readonly serverId: string;
+  /** Whose calls the limit counts. */
+  readonly per: 'caller' | 'server' | 'tool' | 'caller+tool';
+  readonly limit: 'rate' | 'concurrent';
+}
+
 /** What is read when metrics are collected. None of it may wait, or take long. */
 export interface TelemetrySources {
   breakerStates(): Iterable<readonly [serverId: string, state: BreakerState]>;
@@ -237,5 +246,6 @@ export const noTelemetry: Telemetry = {
   session: nothing,
   drift: nothing,
   dropped: nothing,
+  limited: nothing,
   observe: nothing,
 };

@@ -212,8 +212,13 @@ describe('null', () => {
   it('survives a client-side apply as a text, in every field where the program reads it as null', async () => {
     const paths = leaves(inputSchema(AdapterConfig))
       .filter(({ schema, path }) => schema[NULL_AS_TEXT] === true && !path.endsWith('include_raw_output'))
-      .map(({ path }) => path);
-    const config = sampleWith(Object.fromEntries(paths.map((path) => [path, 'null'])));
+      // A limit has one of the two.
+      .map(({ path }) => path.replace('limits[0].rate', 'limits[1].rate'));
+    const limits = [
+      { per: 'server', rate: '1/s' },
+      { per: 'server', concurrent: 1 },
+    ];
+    const config = sampleWith({ 'core.limits': limits, ...Object.fromEntries(paths.map((path) => [path, 'null'])) });
     const resource = named('text-null', { config });
     await server.kubectlWith(JSON.stringify(resource), 'apply', '-f', '-');
     expect(await server.kubectlWith(JSON.stringify(resource), 'apply', '-f', '-')).toContain('unchanged');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { localUrl } from '../../lib/net/local-url.ts';
 import { createServerForFew } from '../../lib/net/few-connections.ts';
 import type { Logger } from '../logger.ts';
 import { type Answer, Refusal } from './answer.ts';
@@ -40,9 +41,8 @@ export class HttpServer {
     const listening = once(this.#server, 'listening');
     this.#server.listen({ host, port });
     await listening;
-    const { address, family, port: bound } = this.#server.address() as AddressInfo;
-    const name = /^(0\.0\.0\.0|::)$/.test(address) ? '127.0.0.1' : family === 'IPv6' ? `[${address}]` : address;
-    return `http://${name}:${bound}`;
+    const { address, port: bound } = this.#server.address() as AddressInfo;
+    return localUrl(host === undefined ? '127.0.0.1' : address, bound);
   }
 
   async close(): Promise<void> {

@@ -113,7 +113,9 @@ describe('what is asked for', () => {
     await kit.source.run('schedule');
     expect(kit.api.targets).toEqual([`/events?unit=minutes&value=${value}`]);
     expect(skipped).toEqual(missed === 0 ? [] : [missed * 1000]);
-    expect(kit.lines.filter(({ msg }) => String(msg).includes('skipped: time range older than'))).toHaveLength(skipped.length);
+    expect(kit.lines.filter(({ msg }) => String(msg).includes('skipped: time range older than'))).toHaveLength(
+      skipped.length,
+    );
     kit.pass(PERIOD_MS);
     await kit.source.run('schedule');
     expect(skipped).toHaveLength(missed === 0 ? 0 : 1);

@@ -8,6 +8,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { CLUSTER_BIN } from '../../e2e/cluster/kubectl.ts';
 import { ROOT } from '../suite/command.ts';
+import { adrPage } from './adr-index.ts';
 import { argoCdConfig } from './argo-cd-config.ts';
 import { dashboardFiles } from './dashboards/dashboard-files.ts';
 import { messagePaths } from './message-paths.ts';
@@ -23,6 +24,7 @@ const files: Record<string, string> = {
   'gitops/argocd/argocd-cm.yaml': await argoCdConfig(),
   'adapter/README.md': await messagePaths(),
   'adapter/telemetry/METRICS.md': metricsPage(),
+  'docs/adr/README.md': await adrPage(),
   'docs/security.md': await securityPage(),
   ...dashboardFiles(),
 };

@@ -156,4 +156,10 @@ export const THREATS: readonly Threat[] = [
     defence:
       'Short tokens and an open address are warned of; keys that sign are derived (HKDF) for one purpose each; hashes of tokens and arguments are keyed.',
   },
+  {
+    id: 'T26',
+    threat: 'A caller uses up a tool for all others',
+    defence:
+      '`limits` count calls by caller, tool and server, over all replicas and both families of revisions; sessions, batches, code and made-up names of tools give nobody more.',
+  },
 ];

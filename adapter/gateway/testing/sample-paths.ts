@@ -59,6 +59,7 @@ export const everythingOn = (): Mount =>
       tool_definition_pinning: { mode: 'block' },
       disabled_tools: ['hidden'],
       access: { default: 'allow', rules: [] },
+      limits: [{ per: 'caller', rate: '100/min', concurrent: 10 }],
     },
     { additions: { steps: new Map([['t', STEP]]), transforms: new Map(), own: [], resources: NO_RESOURCES } },
   );

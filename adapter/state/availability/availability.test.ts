@@ -4,7 +4,8 @@ import type { AvailableStore } from './availability.ts';
 import type { UnavailablePolicy } from './store-health.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import { StoreUnavailable } from '../state-store.ts';
-import type { Caller, CallLease, Found, SessionKey, SessionRecord } from '../state-store.ts';
+import type { Refused } from '../call-limits.ts';
+import type { Caller, EnteringCall, Found, SessionKey, SessionRecord } from '../state-store.ts';
 import { addFile, beginFile, T } from '../testing/files.ts';
 import { sampleSession as newRecord } from '../testing/sample-session.ts';
 
@@ -28,8 +29,8 @@ class FailingStore extends MemoryStore {
   override async enter(
     key: SessionKey,
     asking: Caller,
-    call: CallLease & { maxInFlight: number | null },
-  ): Promise<Found | { state: 'limit' }> {
+    call: EnteringCall,
+  ): Promise<Found | { state: 'limit' } | Refused> {
     this.enters += 1;
     if (this.failure !== undefined) throw this.failure;
     return super.enter(key, asking, call);

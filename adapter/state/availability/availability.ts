@@ -1,3 +1,4 @@
+import type { CallLimits, Refused } from '../call-limits.ts';
 import type { FileRecord, FileRecords } from '../file-records.ts';
 import type { FirstTexts } from '../first-texts.ts';
 import { forwarding } from './forwarding.ts';
@@ -56,6 +57,10 @@ export function availableStore(primary: StateStore, options: AvailabilityOptions
       on((store) => store.firstTexts),
       FIRST_TEXTS,
     ),
+    callLimits: forwarding(
+      on((store) => store.callLimits),
+      CALL_LIMITS,
+    ),
     now,
     async clear() {
       await health.run((store) => store.clear());
@@ -73,8 +78,12 @@ export function availableStore(primary: StateStore, options: AvailabilityOptions
   };
 }
 
-const found = (mirror: SessionMirror, result: Found | { state: 'limit' }, key: SessionKey, caller: Caller): void =>
-  mirror.found(key, caller, result);
+const found = (
+  mirror: SessionMirror,
+  result: Found | { state: 'limit' } | Refused,
+  key: SessionKey,
+  caller: Caller,
+): void => mirror.found(key, caller, result);
 
 const removed = (mirror: SessionMirror, records: readonly SessionRecord[]): void => {
   for (const record of records) mirror.removed(record);
@@ -142,3 +151,6 @@ const FILES: Steps<FileRecords, SessionMirror> = {
 const NONCES: Steps<UploadNonces, never> = { issue: 'waits', find: 'waits', consume: 'waits' };
 
 const FIRST_TEXTS: Steps<FirstTexts, never> = { find: 'waits', keep: 'waits' };
+
+/** In an outage that is bridged, each replica limits by itself. */
+const CALL_LIMITS: Steps<CallLimits, never> = { take: 'waits', renew: 'waits', leave: 'waits' };

@@ -1,4 +1,5 @@
 import type { Baseline } from '../../catalog/baseline.ts';
+import type { Refused } from '../call-limits.ts';
 import type { FileKey, FileRecord } from '../file-records.ts';
 import { MemoryStore } from '../memory/memory-store.ts';
 import type { Caller, Found, SessionKey, SessionRecord } from '../state-store.ts';
@@ -22,7 +23,7 @@ export class SessionMirror {
   }
 
   /** A store answered this caller's request with this. To others a session is unknown that is there. */
-  found(key: SessionKey, caller: Caller, found: Found | { state: 'limit' }): void {
+  found(key: SessionKey, caller: Caller, found: Found | { state: 'limit' } | Refused): void {
     if (found.state === 'active') this.opened(found.record);
     else if (found.state === 'tombstoned') this.ended(found.record, found.expiresAt);
     else if (found.state === 'invalidated') void this.store.invalidate(key, found.reason, found.expiresAt);

@@ -3,16 +3,29 @@ import type { FileRecord, FileRecords } from '../file-records.ts';
 import { expireWorkspaces } from '../tables/file-rules.ts';
 import type { FileTables } from '../tables/file-rules.ts';
 import { MemoryFileTable } from './memory-file-table.ts';
+import type { CallLimits, HeldPlaces, Refused } from '../call-limits.ts';
 import type { FirstTexts } from '../first-texts.ts';
 import { TableFirstTexts } from '../tables/first-text-table.ts';
 import { MemoryFirstTexts } from './memory-first-texts.ts';
+import { MemoryLimitTable } from './memory-limit-table.ts';
 import { MemoryNonceTable } from './memory-nonce-table.ts';
 import { MemorySessionTable } from './memory-session-table.ts';
+import { leavePlaces } from '../tables/limit-rules.ts';
+import { TableCallLimits } from '../tables/table-call-limits.ts';
 import { TableNonces } from '../tables/nonce-table.ts';
 import { newSecret } from '../secret.ts';
 import * as rules from '../tables/session-rules.ts';
 import type { Lock } from '../tables/session-table.ts';
-import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from '../state-store.ts';
+import type {
+  Caller,
+  CallLease,
+  EnteringCall,
+  Found,
+  SessionKey,
+  SessionRecord,
+  StateCounts,
+  StateStore,
+} from '../state-store.ts';
 import { isTerminal } from '../stored-session.ts';
 import type { StoredSession } from '../stored-session.ts';
 import { TableFiles } from '../tables/table-files.ts';
@@ -27,9 +40,11 @@ export class MemoryStore implements StateStore {
   readonly files: FileRecords;
   readonly nonces: UploadNonces;
   readonly firstTexts: FirstTexts;
+  readonly callLimits: CallLimits;
   readonly #files = new MemoryFileTable((session) => this.#isAlive(session));
   readonly #table = new MemorySessionTable((session) => this.#files.sessionEnded(session));
   readonly #nonces = new MemoryNonceTable();
+  readonly #limits = new MemoryLimitTable();
   readonly #secrets = new Map<string, string>();
 
   constructor() {
@@ -39,6 +54,7 @@ export class MemoryStore implements StateStore {
     this.nonces = new TableNonces(async (work) => work(this.#nonces));
     const texts = new MemoryFirstTexts();
     this.firstTexts = new TableFirstTexts(async (work) => work(texts));
+    this.callLimits = new TableCallLimits(async (work) => work(this.#limits));
   }
 
   now(): number {
@@ -73,19 +89,16 @@ export class MemoryStore implements StateStore {
     return rules.touch(this.#table, key, caller);
   }
 
-  async enter(
-    key: SessionKey,
-    caller: Caller,
-    call: CallLease & { maxInFlight: number | null },
-  ): Promise<Found | { state: 'limit' }> {
-    return rules.enter(this.#table, key, caller, call);
+  async enter(key: SessionKey, caller: Caller, call: EnteringCall): Promise<Found | { state: 'limit' } | Refused> {
+    return rules.enter(this.#table, this.#limits, key, caller, call);
   }
 
   async renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void> {
     rules.renew(this.#table, calls, now);
   }
 
-  async leave(key: SessionKey, leaseId: string, now: number): Promise<void> {
+  async leave(key: SessionKey, leaseId: string, now: number, places: HeldPlaces['places'] = []): Promise<void> {
+    leavePlaces(this.#limits, { id: leaseId, places });
     rules.leave(this.#table, key, leaseId, now);
   }
 

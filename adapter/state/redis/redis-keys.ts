@@ -93,6 +93,16 @@ export class RedisKeys {
     return `${this.#base}:first_text:${name}`;
   }
 
+  /** A number: when this bucket of a limit is as good as new, in microseconds since the epoch. */
+  rate(key: string): string {
+    return `${this.#base}:rate:${key}`;
+  }
+
+  /** Sorted set: the places of this limit that calls hold, by their end. */
+  places(key: string): string {
+    return `${this.#base}:places:${key}`;
+  }
+
   lock(name: string): string {
     return `${this.#base}:lock:${name}`;
   }

@@ -1,5 +1,6 @@
 import { redisScript } from '../../../lib/redis/redis-script.ts';
 import { noteServer } from './redis-file-lua.ts';
+import { LEAVE_PLACES, TAKE_LIMITS } from './redis-limit-lua.ts';
 import { repeatableScript } from './repeatable.ts';
 import { FIELD_NAMES } from '../session-fields.ts';
 
@@ -94,23 +95,32 @@ export const OPEN = repeatableScript(`
   end`);
 
 /**
- * hash, leases, active, inFlight · member, principal, now, lease id, until, maxInFlight or '', ttl, renewBefore
- * → session, or 0 at the limit
+ * hash, leases, active, inFlight, and those of limits…
+ * · member, principal, now, lease id, until, maxInFlight or '', ttl, renewBefore, 1: uncounted or 0, and those of limits…
+ * → session, or 0 at the limit of the session, or what else refuses
  */
 export const ENTER = repeatableScript(`
   ${READ_SESSION}
   ${NOTE_ACTIVITY}
   ${RENEW_EXPIRY}
+  ${LIVE_UNTIL}
+  ${TAKE_LIMITS}
   if ${PRINCIPAL} ~= ARGV[2] or ${EXPIRES} then return session end
   if ARGV[6] ~= '' then
     redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', ARGV[3])
     local full = redis.call('ZCARD', KEYS[2]) >= tonumber(ARGV[6])
     if full and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then return 0 end
   end
-  redis.call('ZADD', KEYS[2], ARGV[5], ARGV[4])
-  redis.call('PEXPIRE', KEYS[2], ARGV[7])
-  redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1] .. '\\n' .. ARGV[4])
-  redis.call('PEXPIRE', KEYS[4], ARGV[7])
+  if #KEYS > 4 and not redis.call('ZSCORE', KEYS[2], ARGV[4]) then
+    local refused = take_limits(5, 10, ARGV[3], ARGV[4], ARGV[5])
+    if refused then return refused end
+  end
+  if ARGV[9] == '0' then
+    redis.call('ZADD', KEYS[2], ARGV[5], ARGV[4])
+    redis.call('PEXPIRE', KEYS[2], ARGV[7])
+    redis.call('ZADD', KEYS[4], ARGV[5], ARGV[1] .. '\\n' .. ARGV[4])
+    redis.call('PEXPIRE', KEYS[4], ARGV[7])
+  end
   ${LAST_ACTIVE} = note_activity(${LAST_ACTIVE}, ARGV[3])
   renew_expiry(${RENEWED}, ARGV[3], ARGV[7], ARGV[8])
   return session`);
@@ -144,9 +154,14 @@ export const RENEW = repeatableScript(`
   note_activity(known[1], ARGV[2])
   return renew_expiry(known[2], ARGV[2], ARGV[3], ARGV[4]) and 1 or 0`);
 
-/** hash, leases, active, inFlight · member, id, now. The expiry was renewed when the call began, or since. */
+/**
+ * hash, leases, active, inFlight, places… · member, id, now, calls of places… The expiry was renewed when the call began, or
+ * since.
+ */
 export const LEAVE = repeatableScript(`
   ${NOTE_ACTIVITY}
+  ${LEAVE_PLACES}
+  leave_places(5, 4, ARGV[2])
   redis.call('ZREM', KEYS[4], ARGV[1] .. '\\n' .. ARGV[2])
   if redis.call('ZREM', KEYS[2], ARGV[2]) == 0 then return end
   local last_active = redis.call('HGET', KEYS[1], 'lastActiveAt')

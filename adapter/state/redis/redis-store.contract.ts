@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisStore } from './redis-store.ts';
+import type { Taking } from '../call-limits.ts';
 import { StoreUnavailable } from '../state-store.ts';
 import { sampleSession } from '../testing/sample-session.ts';
 import type { SessionRecord } from '../state-store.ts';
@@ -67,6 +68,51 @@ describe('RedisStore and its server', () => {
     expect(await commandsOf(() => store.leave(record, 'call', Date.now()))).not.toHaveProperty('hmget');
   });
 
+  const taking: Taking = {
+    rates: ['one', 'two'].map((key) => ({ per: 'caller', key, intervalUs: 600_000_000, burst: 9, calls: 1 })),
+    places: [{ per: 'tool', key: 'three', most: 9, calls: 1 }],
+  };
+
+  test('limits take no command more, and outside of sessions one for each end of a call', async () => {
+    const record = newRecord();
+    await store.open(record);
+    // The server knows the scripts from here on.
+    const warm = { id: 'warm up', until: Date.now() + MINUTE, taking };
+    await store.enter(record, caller(), { ...lease('warm up'), taking });
+    await store.leave(record, 'warm up', Date.now(), taking.places);
+    await store.callLimits.take(warm, Date.now());
+    await store.callLimits.leave({ id: warm.id, places: taking.places });
+
+    const sent = async (work: () => Promise<unknown>): Promise<number> => {
+      const scripted = await commandsOf(work);
+      return scripted['evalsha'] ?? 0;
+    };
+    const limited = { ...lease('call'), taking };
+    expect(await sent(() => store.enter(record, caller(), limited))).toBe(1);
+    expect(await sent(() => store.leave(record, 'call', Date.now(), taking.places))).toBe(1);
+    expect(await sent(() => store.enter(record, caller(), { ...limited, isUncounted: true }))).toBe(1);
+    const call = { id: 'alone', until: Date.now() + MINUTE, taking };
+    expect(await sent(() => store.callLimits.take(call, Date.now()))).toBe(1);
+    expect(await sent(() => store.callLimits.leave({ id: 'alone', places: taking.places }))).toBe(1);
+  });
+
+  test('what limits have counted goes by itself', async () => {
+    const now = Date.now();
+    const short = { per: 'caller' as const, key: 'short', intervalUs: 200_000, burst: 2, calls: 1 };
+    await store.callLimits.take({ id: 'call', until: now + MINUTE, taking: { ...taking, rates: [short] } }, now);
+    const ttls = await server.use((redis) =>
+      Promise.all([redis.pttl(`${KEY_BASE}:rate:short`), redis.pttl(`${KEY_BASE}:places:three`)]),
+    );
+    expect(ttls[0]).toBeGreaterThan(100);
+    expect(ttls[0]).toBeLessThanOrEqual(200);
+    expect(ttls[1]).toBeGreaterThan(MINUTE - 1_000);
+    expect(ttls[1]).toBeLessThanOrEqual(MINUTE);
+    await store.callLimits.renew([{ id: 'call', places: taking.places }], now + 2 * MINUTE);
+    expect(await server.use((redis) => redis.pttl(`${KEY_BASE}:places:three`))).toBeGreaterThan(2 * MINUTE - 1_000);
+    await store.callLimits.leave({ id: 'call', places: taking.places });
+    expect(await server.use((redis) => redis.keys('*places*'))).toEqual([]);
+  });
+
   /** The kinds of keys there are; each key must have an expiry. */
   const expiringKeys = async (): Promise<Set<string | undefined>> => {
     const keys = await server.use((redis) => redis.keys('*'));
@@ -91,11 +137,11 @@ describe('RedisStore and its server', () => {
     await store.setLogLevel(active, '{}');
     await store.tryLock('reinit', 'one', MINUTE);
     for (const record of [active, drifted, revived, newRecord()]) await store.pin(record, baseline);
+    await store.enter(active, caller(), { ...lease(), taking });
     await store.ping();
 
-    expect(await expiringKeys()).toEqual(
-      new Set(['session', 'leases', 'active', 'in_flight', 'tombstones', 'reservations', 'servers', 'lock', 'probe']),
-    );
+    const ofSessions = ['session', 'leases', 'active', 'in_flight', 'tombstones', 'reservations', 'servers'];
+    expect(await expiringKeys()).toEqual(new Set([...ofSessions, 'lock', 'probe', 'rate', 'places']));
     // The index must outlive what it names.
     const [index, tombstone] = await server.use((redis) =>
       Promise.all([redis.pttl(`${KEY_BASE}:tombstones`), redis.pttl(`${KEY_BASE}:session:files:${drifted.sessionId}`)]),

@@ -1,5 +1,7 @@
 import type { RedisReply } from '../../../lib/redis/redis-script.ts';
 import type { Baseline } from '../../catalog/baseline.ts';
+import type { HeldPlaces, Refused } from '../call-limits.ts';
+import { callsOf, keysOf, placeKeys, RedisCallLimits, refusedOf, valuesOf } from './redis-call-limits.ts';
 import { RedisConnection } from './redis-connection.ts';
 import { RedisFileSteps } from './redis-file-steps.ts';
 import { RedisFiles } from './redis-files.ts';
@@ -11,7 +13,16 @@ import * as scripts from './redis-scripts.ts';
 import { decodeBaseline, decodeSession, encodeSession, renewedAt } from './redis-session.ts';
 import type { StoreScript } from './repeatable.ts';
 import { newSecret } from '../secret.ts';
-import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from '../state-store.ts';
+import type {
+  Caller,
+  CallLease,
+  EnteringCall,
+  Found,
+  SessionKey,
+  SessionRecord,
+  StateCounts,
+  StateStore,
+} from '../state-store.ts';
 import { StoreClock } from './store-clock.ts';
 import { kept, MAX_SUBSCRIPTION_TEXT, MAX_SUBSCRIPTIONS, seenBy, WORKSPACE_PROTOCOL } from '../stored-session.ts';
 
@@ -48,6 +59,7 @@ export class RedisStore implements StateStore {
   readonly files: RedisFiles;
   readonly nonces: RedisNonces;
   readonly firstTexts: RedisFirstTexts;
+  readonly callLimits: RedisCallLimits;
   readonly #connection: RedisConnection;
   readonly #keys: RedisKeys;
   readonly #keySpace: RedisStoreOptions['keySpace'];
@@ -69,6 +81,7 @@ export class RedisStore implements StateStore {
     this.files = new RedisFiles(new RedisFileSteps(connection, this.#keys, this.#filesTtlMs), this.#clock);
     this.nonces = new RedisNonces(connection, this.#keys);
     this.firstTexts = new RedisFirstTexts(connection, this.#keys);
+    this.callLimits = new RedisCallLimits(connection, this.#keys);
     // It may lead to another server. What fails is tried again by the next health check.
     connection.onUsable(() => void this.#readClock().catch(() => undefined));
   }
@@ -114,17 +127,17 @@ export class RedisStore implements StateStore {
     return seenBy(decodeSession(key, reply), caller);
   }
 
-  async enter(
-    key: SessionKey,
-    caller: Caller,
-    call: CallLease & { maxInFlight: number | null },
-  ): Promise<Found | { state: 'limit' }> {
+  async enter(key: SessionKey, caller: Caller, call: EnteringCall): Promise<Found | { state: 'limit' } | Refused> {
     const name = this.#keys.name(key);
     const { now } = caller;
-    const values = [caller.principal, now, call.id, call.until, call.maxInFlight ?? '', this.#keyTtlMs, now - HOUR_MS];
-    const reply = await this.#run(scripts.ENTER, this.#callsOf(name), [name, ...values]);
+    const { id, until, maxInFlight, isUncounted = false, taking } = call;
+    const values = [name, caller.principal, now, id, until, maxInFlight ?? '', this.#keyTtlMs, now - HOUR_MS];
+    const keys = this.#callsOf(name);
+    if (taking !== undefined) keys.push(...keysOf(this.#keys, taking));
+    const ofLimits = taking === undefined ? [] : valuesOf(taking);
+    const reply = await this.#run(scripts.ENTER, keys, [...values, isUncounted ? 1 : 0, ...ofLimits]);
     if (renewedAt(reply) < now - HOUR_MS) await this.files.keep(key);
-    return reply === 0 ? { state: 'limit' } : seenBy(decodeSession(key, reply), caller);
+    return reply === 0 ? { state: 'limit' } : (refusedOf(reply) ?? seenBy(decodeSession(key, reply), caller));
   }
 
   async renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void> {
@@ -139,9 +152,10 @@ export class RedisStore implements StateStore {
     );
   }
 
-  async leave(key: SessionKey, leaseId: string, now: number): Promise<void> {
+  async leave(key: SessionKey, leaseId: string, now: number, places: HeldPlaces['places'] = []): Promise<void> {
     const name = this.#keys.name(key);
-    await this.#run(scripts.LEAVE, this.#callsOf(name), [name, leaseId, now]);
+    const keys = [...this.#callsOf(name), ...placeKeys(this.#keys, places)];
+    await this.#run(scripts.LEAVE, keys, [name, leaseId, now, ...callsOf(places)]);
   }
 
   async revive(

@@ -6,6 +6,7 @@ import { fileIdentity, openDatabase } from './sqlite-database.ts';
 import type { SqliteFile } from './sqlite-database.ts';
 import { SqliteFileTable } from './sqlite-file-table.ts';
 import { SqliteFirstTexts } from './sqlite-first-texts.ts';
+import { SqliteLimitTable } from './sqlite-limit-table.ts';
 import { SqliteNonceTable } from './sqlite-nonce-table.ts';
 import { SqliteSecrets } from './sqlite-secrets.ts';
 import { SqliteSessionTable } from './sqlite-session-table.ts';
@@ -25,6 +26,7 @@ export interface SqliteTables {
   readonly nonces: SqliteNonceTable;
   readonly secrets: SqliteSecrets;
   readonly firstTexts: SqliteFirstTexts;
+  readonly limits: SqliteLimitTable;
 }
 
 /** The state file, opened when it is first needed and again after it was damaged, removed or out of reach. */
@@ -118,6 +120,7 @@ export class SqliteConnection implements Transactions {
       nonces: new SqliteNonceTable(database),
       secrets: new SqliteSecrets(database),
       firstTexts: new SqliteFirstTexts(database),
+      limits: new SqliteLimitTable(database),
       begin: () => begin.run(),
       commit: () => commit.run(),
       identity: fileIdentity(this.#file.path),

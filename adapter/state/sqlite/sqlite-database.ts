@@ -103,6 +103,13 @@ const SCHEMAS: readonly string[] = [
     CREATE TABLE first_texts (name TEXT PRIMARY KEY, text TEXT NOT NULL, expires_at INTEGER NOT NULL);
     CREATE INDEX first_texts_by_end ON first_texts (expires_at);
   `,
+  `
+    CREATE TABLE call_rates (key TEXT PRIMARY KEY, free_at INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE call_places (
+      key TEXT NOT NULL, id TEXT NOT NULL, until INTEGER NOT NULL,
+      PRIMARY KEY (key, id)
+    ) WITHOUT ROWID;
+  `,
 ];
 
 /** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */

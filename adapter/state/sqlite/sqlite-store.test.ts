@@ -23,7 +23,7 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => {
 
 /** Takes away what came with pins. */
 const WITHOUT_PINS =
-  'DROP INDEX sessions_by_baseline; ALTER TABLE sessions DROP COLUMN baseline; DROP TABLE baselines; DROP TABLE first_texts';
+  'DROP INDEX sessions_by_baseline; ALTER TABLE sessions DROP COLUMN baseline; DROP TABLE baselines; DROP TABLE first_texts; DROP TABLE call_rates; DROP TABLE call_places';
 
 const caller = (now = T) => ({ principal: '', now });
 const lease = (id: string = randomUUID()) => ({ id, until: T + DAY, maxInFlight: null });
@@ -145,7 +145,7 @@ describe('SqliteStore', () => {
     const file = await addFile(after, session);
     expect(await after.files.find(file, { now: T, ttlMs: null })).toEqual(file);
     expect(await after.files.ownerOf(session.sessionId)).toBe('files');
-    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(4);
+    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(5);
   });
 
   test('a file of the release before pins is taken over with its sessions', async () => {
@@ -160,6 +160,24 @@ describe('SqliteStore', () => {
     expect(await after.pin(session, baseline)).toEqual(baseline);
     await after.close();
     expect(await openStore().baseline(session)).toEqual(baseline);
+  });
+
+  test('a file of the release before limits is taken over, and what is over goes from it', async () => {
+    const before = openStore();
+    await before.ping();
+    await before.close();
+    inFile((database) => database.exec('DROP TABLE call_rates; DROP TABLE call_places; PRAGMA user_version = 4'));
+    const store = openStore();
+    const take = (key: string, now: number) => {
+      const rate = { per: 'tool' as const, key, intervalUs: 1_000, burst: 1, calls: 1 };
+      const place = { per: 'tool' as const, key, most: 1, calls: 1 };
+      const call = { id: key, until: now + 1, taking: { rates: [rate], places: [place] } };
+      return store.callLimits.take(call, now);
+    };
+    for (let n = 0; n < 1_500; n += 1) expect(await take(`tool ${n % 1_200}`, T + 2 * n)).toBeUndefined();
+    const count = (): unknown =>
+      inFile((database) => database.prepare('SELECT count(*) AS rates FROM call_rates').get()?.['rates']);
+    expect(count()).toBeLessThan(600);
   });
 
   test('pins survive a restart, share their texts, and leave nothing behind', async () => {

@@ -2,8 +2,11 @@ import type { Baseline } from '../../catalog/baseline.ts';
 import { CommitQueue, fileFailed } from './commit-queue.ts';
 import type { FileRecords } from '../file-records.ts';
 import { expireWorkspaces } from '../tables/file-rules.ts';
+import type { CallLimits, HeldPlaces, Refused } from '../call-limits.ts';
 import type { FirstTexts } from '../first-texts.ts';
 import { TableFirstTexts } from '../tables/first-text-table.ts';
+import { leavePlaces } from '../tables/limit-rules.ts';
+import { TableCallLimits } from '../tables/table-call-limits.ts';
 import { TableNonces } from '../tables/nonce-table.ts';
 import { newSecret } from '../secret.ts';
 import * as rules from '../tables/session-rules.ts';
@@ -12,7 +15,16 @@ import type { SqliteTables } from './sqlite-connection.ts';
 import { sqliteFault } from '../../../lib/sqlite/sqlite-fault.ts';
 import type { SqliteFile } from './sqlite-database.ts';
 import type { SqliteSessionTable } from './sqlite-session-table.ts';
-import type { Caller, CallLease, Found, SessionKey, SessionRecord, StateCounts, StateStore } from '../state-store.ts';
+import type {
+  Caller,
+  CallLease,
+  EnteringCall,
+  Found,
+  SessionKey,
+  SessionRecord,
+  StateCounts,
+  StateStore,
+} from '../state-store.ts';
 import { TableFiles } from '../tables/table-files.ts';
 import type { UploadNonces } from '../upload-nonces.ts';
 
@@ -27,6 +39,7 @@ export class SqliteStore implements StateStore {
   readonly files: FileRecords;
   readonly nonces: UploadNonces;
   readonly firstTexts: FirstTexts;
+  readonly callLimits: CallLimits;
   readonly #connection: SqliteConnection;
   readonly #commits: CommitQueue;
   #activityTimer: NodeJS.Timeout | undefined;
@@ -40,6 +53,7 @@ export class SqliteStore implements StateStore {
     this.files = new TableFiles({ step: (work) => this.#stepOnAll(work), read: (work) => this.#read(work) });
     this.nonces = new TableNonces((work) => this.#stepOnAll(({ nonces }) => work(nonces)));
     this.firstTexts = new TableFirstTexts((work) => this.#stepOnAll(({ firstTexts }) => work(firstTexts)));
+    this.callLimits = new TableCallLimits((work) => this.#stepOnAll(({ limits }) => work(limits)));
   }
 
   now(): number {
@@ -75,13 +89,11 @@ export class SqliteStore implements StateStore {
     return this.#withActivity(this.#step((table) => rules.touch(table, key, caller)));
   }
 
-  enter(
-    key: SessionKey,
-    caller: Caller,
-    call: CallLease & { maxInFlight: number | null },
-  ): Promise<Found | { state: 'limit' }> {
+  enter(key: SessionKey, caller: Caller, call: EnteringCall): Promise<Found | { state: 'limit' } | Refused> {
     this.#limited ||= call.maxInFlight !== null;
-    return this.#withActivity(this.#step((table) => rules.enter(table, key, caller, call)));
+    return this.#withActivity(
+      this.#stepOnAll(({ sessions, limits }) => rules.enter(sessions, limits, key, caller, call)),
+    );
   }
 
   renew(calls: readonly { key: SessionKey; lease: CallLease }[], now: number): Promise<void> {
@@ -89,9 +101,14 @@ export class SqliteStore implements StateStore {
   }
 
   /** Without limits on calls it waits some milliseconds for other steps to share its commit with. */
-  leave(key: SessionKey, leaseId: string, now: number): Promise<void> {
-    const leave = (): void => rules.leave(this.#connection.tables.sessions, key, leaseId, now);
-    return this.#withActivity(this.#limited ? this.#commits.run(leave) : this.#commits.runRelaxed(leave));
+  leave(key: SessionKey, leaseId: string, now: number, places: HeldPlaces['places'] = []): Promise<void> {
+    const leave = (): void => {
+      const { sessions, limits } = this.#connection.tables;
+      leavePlaces(limits, { id: leaseId, places });
+      rules.leave(sessions, key, leaseId, now);
+    };
+    const isLimited = this.#limited || places.length > 0;
+    return this.#withActivity(isLimited ? this.#commits.run(leave) : this.#commits.runRelaxed(leave));
   }
 
   revive(key: SessionKey, caller: Caller, options: { maxActive: number | null }): Promise<Found | { state: 'limit' }> {

@@ -1,6 +1,9 @@
 import type { Baseline } from '../../catalog/baseline.ts';
 import type { SessionRow, SessionTable } from './session-table.ts';
-import type { Caller, CallLease, Found, SessionKey, SessionRecord } from '../state-store.ts';
+import type { Refused } from '../call-limits.ts';
+import { take } from './limit-rules.ts';
+import type { LimitTable } from './limit-table.ts';
+import type { Caller, CallLease, EnteringCall, Found, SessionKey, SessionRecord } from '../state-store.ts';
 import { isTerminal, kept, seenBy, withSubscription } from '../stored-session.ts';
 
 /*
@@ -38,10 +41,11 @@ export function touch(table: SessionTable, key: SessionKey, caller: Caller): Fou
 
 export function enter(
   table: SessionTable,
+  limits: LimitTable,
   key: SessionKey,
   caller: Caller,
-  call: CallLease & { maxInFlight: number | null },
-): Found | { state: 'limit' } {
+  call: EnteringCall,
+): Found | { state: 'limit' } | Refused {
   const row = table.get(key);
   const found = seenBy(row, caller);
   if (row === undefined || found.state !== 'active') return found;
@@ -50,7 +54,12 @@ export function enter(
     table.dropExpiredLeases(row, caller.now);
     if (row.leases.size >= call.maxInFlight) return { state: 'limit' };
   }
-  table.setLease(row, call.id, call.until);
+  const { taking } = call;
+  if (taking !== undefined && !row.leases.has(call.id)) {
+    const refused = take(limits, { ...call, taking }, caller.now);
+    if (refused !== undefined) return refused;
+  }
+  if (call.isUncounted !== true) table.setLease(row, call.id, call.until);
   noteActivity(table, row, caller.now);
   return { state: 'active', record: row.record };
 }

@@ -1,14 +1,13 @@
 import { AdapterError } from '../../errors.ts';
 import { MODERN_REVISION, toolName } from '../../exchange/message.ts';
 import type { Caller } from '../../path/caller.ts';
-import type { Ending } from '../../path/ending.ts';
 import type { Operation } from '../../path/operation.ts';
-import { PassedReply, type Reply } from '../../path/reply.ts';
-import { ReplyMessage } from '../../path/reply-message.ts';
+import type { Reply } from '../../path/reply.ts';
 import type { Send, Step } from '../../path/step.ts';
 import type { Lease, SessionRegistry } from '../../sessions/session-registry.ts';
 import { isWorkspace } from '../../sessions/workspace.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
+import { LeasedReply } from '../leased-reply.ts';
 
 /** The only revision with batches. */
 const BATCH_REVISION = '2025-03-26';
@@ -42,7 +41,7 @@ export class InSession implements Step {
     caller.facts.sessionId = sessionId;
     const leases: Lease[] = [];
     try {
-      const record = await this.#enter(serverId, sessionId, caller.principal, calls.length, leases);
+      const record = await this.#enter(serverId, sessionId, caller.principal, operation, leases);
       if (isWorkspace(record)) throw new AdapterError('session_not_found');
       requireRevision(caller, record);
       if (body.batch && record.protocolVersion !== BATCH_REVISION) {
@@ -61,19 +60,20 @@ export class InSession implements Step {
     next(operation, leases.length === 0 ? reply : new LeasedReply(operation, reply, () => this.#leave(leases)));
   }
 
-  /** Reads the session, and takes a place for each call. */
+  /** Reads the session, and takes a place for each call; what limits count all of them against comes with the last one. */
   async #enter(
     serverId: string,
     sessionId: string,
     principal: string,
-    calls: number,
+    { calls, limits }: Pick<Operation, 'calls' | 'limits'>,
     leases: Lease[],
   ): Promise<SessionRecord> {
-    if (calls === 0) return this.#sessions.find(serverId, sessionId, principal);
+    if (calls.length === 0) return this.#sessions.find(serverId, sessionId, principal);
     let record: SessionRecord | undefined;
-    for (let i = 0; i < calls; i++) {
+    for (let i = 1; i <= calls.length; i++) {
+      const taking = i === calls.length ? limits : undefined;
       // oxlint-disable-next-line no-await-in-loop -- Each may be the one too many.
-      const entered = await this.#sessions.enter(serverId, sessionId, principal);
+      const entered = await this.#sessions.enter(serverId, sessionId, principal, taking);
       if (entered.lease !== undefined) leases.push(entered.lease);
       record = entered.record;
     }
@@ -88,45 +88,6 @@ export class InSession implements Step {
     }
     return waits === undefined ? undefined : Promise.all(waits).then(() => undefined);
   }
-}
-
-/** A client goes on when it has its result: the place must be free by then, not only when the stream ends. */
-class LeasedReply extends PassedReply {
-  readonly #operation: Operation;
-  readonly #leave: () => Promise<void> | undefined;
-
-  constructor(operation: Operation, next: Reply, leave: () => Promise<void> | undefined) {
-    super(next);
-    this.#operation = operation;
-    this.#leave = leave;
-  }
-
-  override message(message: ReplyMessage): Promise<void> | undefined {
-    if (message.kind !== 'response' || message.isOpen || !this.#operation.awaited.isSeen)
-      return this.next.message(message);
-    const { streamed } = message;
-    if (streamed !== undefined) {
-      return this.next.message(message.with({ ...streamed, parts: before(streamed.parts, this.#leave) }));
-    }
-    const left = this.#leave();
-    return left === undefined ? this.next.message(message) : left.then(() => this.next.message(message));
-  }
-
-  override data(chunk: Buffer, isLast: boolean): Promise<void> | undefined {
-    const left = isLast ? this.#leave() : undefined;
-    return left === undefined ? this.next.data(chunk, isLast) : left.then(() => this.next.data(chunk, isLast));
-  }
-
-  override end(ending: Ending): Promise<void> | undefined {
-    const left = this.#leave();
-    return left === undefined ? this.next.end(ending) : left.then(() => this.next.end(ending));
-  }
-}
-
-/** The parts; whoever writes them keeps the last one back until there are no more. */
-async function* before<T>(parts: AsyncIterable<T>, end: () => Promise<void> | undefined): AsyncGenerator<T> {
-  yield* parts;
-  await end();
 }
 
 /** The session id that the client sent. Throws `missing_session`. */

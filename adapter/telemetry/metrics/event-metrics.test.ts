@@ -170,6 +170,11 @@ const EVENTS: readonly [string, (metrics: Metrics) => void, Readonly<Record<stri
     { adapter_upstream_messages_dropped_total: [{ server_id: 'files', reason: 'member' }, 3] },
   ],
   [
+    'a call that a limit refuses',
+    (metrics) => metrics.limited({ serverId: 'files', per: 'caller+tool', limit: 'rate' }),
+    { adapter_calls_limited_total: [{ server_id: 'files', per: 'caller+tool', limit: 'rate' }, 1] },
+  ],
+  [
     'what is read',
     (metrics) =>
       metrics.observe({

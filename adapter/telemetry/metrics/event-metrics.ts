@@ -43,6 +43,7 @@ export class EventMetrics {
       sessionDuration: aggregation.histogram(ADAPTER_METRICS.serverSession),
       drifts: aggregation.counter(ADAPTER_METRICS.drifts),
       droppedMessages: aggregation.counter(ADAPTER_METRICS.droppedMessages),
+      limitedCalls: aggregation.counter(ADAPTER_METRICS.limitedCalls),
     };
   }
 
@@ -123,6 +124,10 @@ export class EventMetrics {
   drift({ serverId, mode, blockStrategy, outcome }: Observed<'drift'>): void {
     const labels = { server_id: this.#server(serverId), mode, block_strategy: blockStrategy, outcome };
     this.#instruments.drifts.add(1, labels);
+  }
+
+  limited({ serverId, per, limit }: Observed<'limited'>): void {
+    this.#instruments.limitedCalls.add(1, { server_id: this.#server(serverId), per, limit });
   }
 
   dropped({ serverId, reason, messages }: Observed<'dropped'>): void {

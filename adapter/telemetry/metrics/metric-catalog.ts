@@ -225,6 +225,14 @@ export const ADAPTER_METRICS = {
       'Messages of upstreams that reached no client: no JSON object (`malformed`), a member twice or in another spelling (`member`), neither request, notification nor response (`kind`), a response that nobody waited for (`unasked`), an event of another name (`event`).',
     attributes: ['server_id', 'reason'],
   },
+  limitedCalls: {
+    name: 'adapter_calls_limited_total',
+    instrument: 'counter',
+    unit: '1',
+    description:
+      'Tool calls that a limit has refused (calls of a batch as one), by whose calls it counts (`per`), and by what it limits: `rate`, `concurrent`.',
+    attributes: ['server_id', 'per', 'limit'],
+  },
   serverOperation: {
     name: 'mcp.server.operation.duration',
     instrument: 'histogram',

@@ -42,6 +42,7 @@ export class QueuedTelemetry implements Telemetry {
   readonly session;
   readonly drift;
   readonly dropped;
+  readonly limited;
   readonly #events: EventMetrics;
   readonly #queue: EventQueue<Event>;
   /** How many events waited when the metrics were last read. */
@@ -77,6 +78,7 @@ export class QueuedTelemetry implements Telemetry {
     this.session = this.#queued(events.session.bind(events));
     this.drift = this.#queued(events.drift.bind(events));
     this.dropped = this.#queued(events.dropped.bind(events));
+    this.limited = this.#queued(events.limited.bind(events));
   }
 
   observe(sources: TelemetrySources): void {

@@ -27,6 +27,7 @@ export class RecordingTelemetry implements Telemetry {
   readonly session = this.#keeps('session');
   readonly drift = this.#keeps('drift');
   readonly dropped = this.#keeps('dropped');
+  readonly limited = this.#keeps('limited');
   sources: TelemetrySources | undefined;
 
   observe(sources: TelemetrySources): void {

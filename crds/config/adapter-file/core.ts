@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { AccessConfig } from './access.ts';
+import { CallLimits } from './limits.ts';
 import { bytes } from '../values/bytes.ts';
 import {
   baseUrlOrNull,
@@ -314,6 +315,10 @@ export const Core = z.strictObject({
   access: AccessConfig.describe('(new) Who may do what at all servers. Null: everybody who comes in may do everything.')
     .nullable()
     .prefault(null),
+  limits: maybeEmpty(CallLimits.prefault([])).describe(
+    '(new) How often tools may be called and how many calls may run, for each server. A call must be within all of them; ' +
+      'beyond one, 429 with `Retry-After`.',
+  ),
   cors: maybeEmpty(Cors.prefault({})).describe('Access for browsers from other origins.'),
   defaults: maybeEmpty(ToolDefaults.prefault({})).describe('Settings of tool calls where nothing else is set.'),
   upstream_ping: maybeEmpty(UpstreamPing.prefault({})).describe(

@@ -27,7 +27,17 @@ describe('effectiveServer', () => {
       tool_metadata_sanitization: core.tool_metadata_sanitization,
       tool_definition_pinning: core.tool_definition_pinning,
       upstream_ping: core.upstream_ping,
+      limits: [],
     });
+  });
+
+  it('replaces the whole list of limits, also by an empty one', () => {
+    const inherited = { per: 'caller', rate: '100/min', burst: null, concurrent: 5 };
+    const own = { per: 'tool', rate: null, burst: null, concurrent: 2 };
+    expect(resolve({ 'core.limits': [inherited] }).limits).toEqual([inherited]);
+    expect(resolve({ 'core.limits': [inherited], 'servers[0].limits': null }).limits).toEqual([inherited]);
+    expect(resolve({ 'core.limits': [inherited], 'servers[0].limits': [own] }).limits).toEqual([own]);
+    expect(resolve({ 'core.limits': [inherited], 'servers[0].limits': [] }).limits).toEqual([]);
   });
 
   it.each([

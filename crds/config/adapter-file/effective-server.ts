@@ -1,5 +1,6 @@
 import type { AccessConfig } from './access.ts';
 import type { AdapterConfig, ServerConfig } from './adapter.ts';
+import type { CallLimit } from './limits.ts';
 import type {
   OAuth,
   ToolDefinitionPinning,
@@ -24,6 +25,7 @@ export interface EffectiveServer extends Pick<
   tool_metadata_sanitization: ToolMetadataSanitization;
   tool_definition_pinning: ToolDefinitionPinning;
   upstream_ping: UpstreamPing;
+  limits: readonly CallLimit[];
   /** Null: no authorization server, or no authentication at all. */
   oauth: OAuth | null;
   /** Null: everybody who comes in may do everything. */
@@ -46,6 +48,7 @@ export function effectiveServer({ core }: Pick<AdapterConfig, 'core'>, server: S
     tool_metadata_sanitization: resolve(core.tool_metadata_sanitization, server.tool_metadata_sanitization),
     tool_definition_pinning: resolve(core.tool_definition_pinning, server.tool_definition_pinning),
     upstream_ping: resolve(core.upstream_ping, server.upstream_ping),
+    limits: server.limits ?? core.limits,
     oauth: core.auth.enabled ? (server.auth.oauth ?? core.auth.oauth) : null,
     access: server.access ?? core.access,
   };

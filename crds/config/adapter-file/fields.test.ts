@@ -37,7 +37,11 @@ const fields = Object.entries(written).map(([path, field]) => {
 
 /** A sample with an entry in each list. */
 const fullSampleWith = (values: Record<string, unknown>): Record<string, unknown> =>
-  sampleWith({ 'core.auth': { tokens: [{ name: 'ci', token: 'token-of-ci' }] }, ...values });
+  sampleWith({
+    'core.auth': { tokens: [{ name: 'ci', token: 'token-of-ci' }] },
+    'core.limits': [{ per: 'caller', rate: '100/min' }],
+    ...values,
+  });
 
 const all = leaves(inputSchema(AdapterConfig));
 const shown = (value: unknown): string => toYaml(value);

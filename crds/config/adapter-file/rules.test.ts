@@ -120,6 +120,33 @@ const auth: Case[] = [
     problems: [],
   },
   {
+    name: 'limits that limit nothing',
+    values: {
+      'core.limits': [{ per: 'caller' }, { per: 'server', concurrent: 1 }],
+      'servers[0].limits': [{ per: 'tool', rate: null, burst: 5 }],
+    },
+    problems: [
+      ['servers[0].limits[0]', 'limits nothing'],
+      ['servers[0].limits[0].burst', 'says nothing without a rate'],
+      ['core.limits[0]', 'limits nothing'],
+    ],
+  },
+  {
+    name: 'a burst beside something else than a rate',
+    values: { 'core.limits': [{ per: 'caller', concurrent: 1, burst: 5 }] },
+    problems: [['core.limits[0].burst', 'says nothing without a rate']],
+  },
+  {
+    name: 'more limits than anybody needs',
+    values: { 'core.limits': Array.from({ length: 17 }, () => ({ per: 'server', rate: '1/s' })) },
+    problems: [['core.limits', 'at most 16']],
+  },
+  {
+    name: 'as many limits as there may be',
+    values: { 'core.limits': Array.from({ length: 16 }, () => ({ per: 'server', rate: '1/s' })) },
+    problems: [],
+  },
+  {
     name: 'room for less than one body',
     values: { 'core.max_body_bytes_in_flight': '1Mi' },
     problems: [['core.max_body_bytes_in_flight', 'must not be less than core.max_request_body_bytes (16777216)']],

@@ -87,14 +87,14 @@ const tokensStayHere: Rule = (config) =>
     return [{ path, message }];
   });
 
-/** Every list of rules, with its path in the file. */
-const accessRules = (config: unknown): { readonly rule: unknown; readonly path: Path }[] =>
+/** Every entry of a list that `core` and servers have, with its path in the file. */
+const ofCoreAndServers = (config: unknown, ...names: string[]): { readonly entry: unknown; readonly path: Path }[] =>
   [['core'] as Path, ...list(config, 'servers').map((_, index): Path => ['servers', index])].flatMap((owner) =>
-    list(config, ...owner, 'access', 'rules').map((rule, index) => ({
-      rule,
-      path: [...owner, 'access', 'rules', index],
-    })),
+    list(config, ...owner, ...names).map((entry, index) => ({ entry, path: [...owner, ...names, index] })),
   );
+
+const accessRules = (config: unknown): { readonly rule: unknown; readonly path: Path }[] =>
+  ofCoreAndServers(config, 'access', 'rules').map(({ entry, path }) => ({ rule: entry, path }));
 
 const OBJECTS = ['tools', 'resources', 'prompts'] as const;
 const OAUTH_MEMBERS = ['scopes', 'claims'] as const;
@@ -131,6 +131,19 @@ const accessNeedsCallers: Rule = (config) => {
       })),
   );
 };
+const limitsLimit: Rule = (config) =>
+  ofCoreAndServers(config, 'limits').flatMap(({ entry, path }) =>
+    at(entry, 'rate') === null && at(entry, 'concurrent') === null
+      ? [{ path, message: 'limits nothing; write a rate, concurrent, or both' }]
+      : [],
+  );
+
+const burstsHaveRates: Rule = (config) =>
+  ofCoreAndServers(config, 'limits').flatMap(({ entry, path }) =>
+    at(entry, 'rate') === null && typeof at(entry, 'burst') === 'number'
+      ? [{ path: [...path, 'burst'], message: 'says nothing without a rate' }]
+      : [],
+  );
 
 const roomForOneBody: Rule = (config) => {
   const path = ['core', 'max_body_bytes_in_flight'];
@@ -328,6 +341,8 @@ const RULES: readonly Rule[] = [
   oneKindOfObject,
   namedPrincipals,
   accessNeedsCallers,
+  limitsLimit,
+  burstsHaveRates,
   roomForOneBody,
   credentialsNeedOrigins,
   credentialsAreUnsafe,

@@ -11,6 +11,7 @@ import {
   UpstreamPing,
 } from './core.ts';
 import { inherit } from './inherit.ts';
+import { CallLimits } from './limits.ts';
 import { headerMap, headerName, httpPath, httpUrl } from '../values/network-values.ts';
 import { flag, listOf, maybeEmpty, oneOf, text, trimmedAnd } from '../values/values.ts';
 
@@ -62,6 +63,11 @@ export const ServerConfig = z.strictObject({
   auth: maybeEmpty(ServerAuth.prefault({})).describe('(new) Authentication of this server’s clients.'),
   access: AccessConfig.describe('(new) Who may do what at this server, in place of `core.access`. Null inherits that.')
     .nullable()
+    .prefault(null),
+  limits: CallLimits.nullable()
+    .describe(
+      '(new) How much calls to this server may be, in place of `core.limits`. Null inherits that; `[]`: no limits.',
+    )
     .prefault(null),
   tool_defaults: maybeEmpty(inherit(ToolDefaults, 'core.defaults').prefault({})).describe(
     'Settings of calls to the tools of this server.',

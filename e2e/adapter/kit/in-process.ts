@@ -24,6 +24,8 @@ export interface InProcessOptions {
   /** Default: debug. */
   readonly logLevel?: LogLevel;
   readonly shutdownGraceMs?: number;
+  /** Default: any that is free. */
+  readonly port?: number;
   /** Default: 127.0.0.1. */
   readonly host?: string;
 }
@@ -33,7 +35,7 @@ export interface InProcessOptions {
  * in a temporary folder, and it neither pings nor waits at start unless the configuration says so.
  */
 export async function startInProcess(config: JsonObject, options: InProcessOptions = {}): Promise<InProcessAdapter> {
-  const { env = {}, logLevel = 'debug', shutdownGraceMs = 0, host = '127.0.0.1' } = options;
+  const { env = {}, logLevel = 'debug', shutdownGraceMs = 0, host = '127.0.0.1', port = 0 } = options;
   const quiet = { max_start_wait_seconds: 0, cleanup_interval_seconds: null, upstream_ping: { enabled: false } };
   const root = await mkdtemp(join(tmpdir(), 'adapter-'));
   const defaults = { core: quiet, state_persistence: { type: 'memory' }, storage: { root } };
@@ -61,7 +63,7 @@ export async function startInProcess(config: JsonObject, options: InProcessOptio
       throw new Error(`the adapter wants to exit: ${reason}`);
     },
   });
-  const url = (await adapter.listen(host, 0)).replace('0.0.0.0', '127.0.0.1');
+  const url = (await adapter.listen(host, port)).replace('0.0.0.0', '127.0.0.1');
   const dispose = async (): Promise<void> => {
     await adapter.stop();
     await rm(root, { recursive: true, force: true });

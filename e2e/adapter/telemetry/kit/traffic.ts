@@ -20,6 +20,7 @@ export async function traffic(watched: Watched): Promise<void> {
   const hurried = await openSession(adapter, { headers, path: '/mcp/hurried' });
   await hurried.at(adapter).call('tools/list');
   await hurried.at(adapter).tool('slow', { key: 'never' });
+  await drain(hurried.at(adapter).request('tools/call', { name: 'slow', arguments: {} }));
   const code = await openSession(adapter, { headers, path: '/mcp/code' });
   // Names count only once the upstream has listed them.
   await code.at(adapter).tool('code_search', { query: 'echo' });

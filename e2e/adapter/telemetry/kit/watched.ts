@@ -84,7 +84,10 @@ export async function startWatched(
     },
     servers: [
       mounted('up', upstream.url, { adapters }),
-      mounted('hurried', upstream.url, { tool_defaults: { tool_call_timeout_seconds: SHORT_SECONDS } }),
+      mounted('hurried', upstream.url, {
+        tool_defaults: { tool_call_timeout_seconds: SHORT_SECONDS },
+        limits: [{ per: 'tool', rate: '1/h' }],
+      }),
       mounted('code', upstream.url, { code_mode_enabled: true }),
       mounted('down', `http://127.0.0.1:${await freePort()}/mcp`),
     ],
