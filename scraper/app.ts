@@ -3,15 +3,15 @@ import type { Redact } from '../lib/redaction/redact.ts';
 import type { Environment } from '../lib/references/reference.ts';
 import { watchReferences } from '../lib/references/watch-references.ts';
 import { ConfigFile, type LoadedConfig } from './config-file.ts';
-import { createScraping } from './create-scraping.ts';
-import { healthObject, sourceHealth, type HealthObject } from './health.ts';
+import { createScraper } from './create-scraper.ts';
+import { healthObject, sourceHealth, type HealthObject } from './http/health.ts';
 import { adminRoutes } from './http/admin-routes.ts';
 import { adminToken, bearerToken } from './http/bearer-token.ts';
 import { healthRoutes } from './http/health-routes.ts';
 import { HttpServer } from './http/http-server.ts';
 import type { Logger } from './logger.ts';
 
-export interface ScraperOptions {
+export interface AppOptions {
   readonly configPath: string;
   /** What the file held at the start. */
   readonly loaded: LoadedConfig;
@@ -26,7 +26,7 @@ export interface ScraperOptions {
   readonly keepGoing?: boolean;
 }
 
-export interface Scraper {
+export interface App {
   /** Begins to scrape. */
   start(): Promise<void>;
   /** Opens the port of health checks and the admin API, and returns the URL. */
@@ -41,7 +41,7 @@ export interface Scraper {
 }
 
 /** Builds the scraper from its configuration: every part is made here and given only what it needs. */
-export async function createScraper(options: ScraperOptions): Promise<Scraper> {
+export async function createApp(options: AppOptions): Promise<App> {
   const { configPath, loaded, env, logger, version } = options;
   let draining = false;
   let told = withPlaceholders(loaded.places);
@@ -50,8 +50,8 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   await using opening = new AsyncDisposableStack();
   const references = options.references === undefined ? undefined : await watchReferences(options.references);
   opening.defer(async () => references?.stop());
-  const scraping = await createScraping({ config: loaded.config, env, logger, version, shard: options.shard });
-  opening.defer(() => scraping.stop());
+  const scraper = await createScraper({ config: loaded.config, env, logger, version, shard: options.shard });
+  opening.defer(() => scraper.stop());
   const settings = JSON.stringify(loaded.config.scraper);
   const file = new ConfigFile(loaded, {
     path: configPath,
@@ -59,7 +59,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
     keepGoing: options.keepGoing === true,
     onChange(next) {
       told = withPlaceholders(next.places);
-      scraping.replace(next);
+      scraper.replace(next);
       logger.info({ config_hash: next.hash, sources: next.config.sources.length }, 'the configuration has changed');
       for (const { path, message } of next.warnings) logger.warn({ path }, message);
       for (const { path, message } of next.leftOut ?? []) logger.error({ path }, `this source is left out: ${message}`);
@@ -67,7 +67,7 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
         logger.warn('what has changed in the section scraper applies from the next start on');
       }
     },
-    onError: (problem) => logger.error({ problem }, 'the new configuration cannot be used; the last one stays'),
+    onError: (problem) => logger.error({ problem }, 'configuration reload failed: keeping the previous one'),
   });
   opening.defer(() => file.stop());
 
@@ -78,18 +78,18 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
       configError: file.error,
       leftOut: file.current.leftOut,
       referencesChanged: references?.changed(),
-      sources: scraping.sources().map((source) => sourceHealth(source, told)),
+      sources: scraper.sources().map((source) => sourceHealth(source, told)),
     });
   const token = adminToken(loaded.config.scraper, env);
   const server = new HttpServer({
-    open: healthRoutes({ health, notReady: () => (draining ? 'draining' : scraping.ready()) }),
+    open: healthRoutes({ health, notReady: () => (draining ? 'draining' : scraper.ready()) }),
     admin:
       token === undefined
         ? undefined
         : {
             routes: adminRoutes({
               config: () => ({ scraper: loaded.config.scraper, sources: file.current.config.sources }),
-              scraping,
+              scraper,
               isDraining: () => draining,
               now: () => new Date(),
             }),
@@ -101,14 +101,14 @@ export async function createScraper(options: ScraperOptions): Promise<Scraper> {
   opening.move();
   return {
     health,
-    secrets: withToken(token, () => scraping.secrets()),
+    secrets: withToken(token, () => scraper.secrets()),
     told: (text) => told(text),
-    start: () => scraping.start(),
+    start: () => scraper.start(),
     listen: (host, port) => server.listen(host, port),
     async stop() {
       draining = true;
       await file.stop();
-      await scraping.stop();
+      await scraper.stop();
       await server.close();
       await references?.stop();
     },

@@ -99,7 +99,7 @@ async function once(loaded: LoadedConfig): Promise<number> {
 }
 
 async function run(loaded: LoadedConfig, options: Options): Promise<number> {
-  const { createScraper } = await import('./app.ts');
+  const { createApp } = await import('./app.ts');
   const { createLogger } = await import('./logger.ts');
   const { scraperSecrets } = await import('../crds/config/scraper-file/redact.ts');
   const { withPlaceholders } = await import('../lib/redaction/hidden-places.ts');
@@ -117,7 +117,7 @@ async function run(loaded: LoadedConfig, options: Options): Promise<number> {
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
   for (const { path, message } of loaded.leftOut ?? []) logger.error({ path }, `this source is left out: ${message}`);
 
-  const scraper = await createScraper({
+  const scraper = await createApp({
     configPath: options.config,
     loaded,
     env: process.env,

@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { scrapeOnce } from './once.ts';
 import { json } from './requests/testing/test-server.ts';
 import { lockStateFile } from './state/sqlite-lock.ts';
-import { loaded, range, ScrapingKit } from './testing/scraping-kit.ts';
+import { loaded, range, ScraperKit } from './testing/scraper-kit.ts';
 
-const once = (kit: ScrapingKit, sources: readonly Record<string, unknown>[], settings: Record<string, unknown> = {}) =>
+const once = (kit: ScraperKit, sources: readonly Record<string, unknown>[], settings: Record<string, unknown> = {}) =>
   scrapeOnce({
     loaded: loaded(kit.config(sources, { logLevel: 'critical', ...settings })),
     env: {},
@@ -16,7 +16,7 @@ const WINDOWS = range({ parallelWindow: { unit: 'minutes', value: 20 } });
 
 describe('--once', () => {
   test('scrapes all that is due, and says so for each source', async () => {
-    await using kit = await ScrapingKit.start();
+    await using kit = await ScraperKit.start();
     const sources = [
       { name: 'a', frequency: '1h', scrape: WINDOWS },
       { name: 'b' },
@@ -39,7 +39,7 @@ describe('--once', () => {
   });
 
   test('is not fine when a window fails or a source cannot run', async () => {
-    await using kit = await ScrapingKit.start();
+    await using kit = await ScraperKit.start();
     kit.api.answer = (request, response) => json([], request.target.startsWith('/bad') ? 500 : 200)(request, response);
     const { isFine, lines } = await once(kit, [
       { name: 'good' },
@@ -55,7 +55,7 @@ describe('--once', () => {
   });
 
   test('a window that waits for another attempt is not sent', async () => {
-    await using kit = await ScrapingKit.start();
+    await using kit = await ScraperKit.start();
     const sources = [{ name: 'a', scrape: range() }];
     kit.api.answer = json({}, 429, { 'retry-after': '3600' });
     await once(kit, sources);
@@ -66,14 +66,14 @@ describe('--once', () => {
   });
 
   test('a dry run sends nothing, and says so', async () => {
-    await using kit = await ScrapingKit.start();
+    await using kit = await ScraperKit.start();
     const { isFine, lines } = await once(kit, [{ name: 'a' }], { dryRun: true });
     expect([isFine, lines]).toEqual([true, ['a: 1 record of 1 window would be sent (dry run)']]);
     expect(kit.collector.requests).toEqual([]);
   });
 
   test('ends early when it is told to', async () => {
-    await using kit = await ScrapingKit.start();
+    await using kit = await ScraperKit.start();
     const unlock = lockStateFile(kit.statePath);
     const config = loaded(kit.config([{ name: 'a' }], { logLevel: 'critical' }));
     const signal = AbortSignal.timeout(200);

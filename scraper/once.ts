@@ -3,7 +3,7 @@ import { withPlaceholders } from '../lib/redaction/hidden-places.ts';
 import type { Environment } from '../lib/references/reference.ts';
 import { scraperSecrets } from '../crds/config/scraper-file/redact.ts';
 import type { LoadedConfig } from './config-file.ts';
-import { createScraping } from './create-scraping.ts';
+import { createScraper } from './create-scraper.ts';
 import { createLogger } from './logger.ts';
 import type { RunRecord, SourceStatus, TriggerResult } from './status.ts';
 
@@ -31,17 +31,17 @@ export async function scrapeOnce({ loaded, env, version, signal }: OnceOptions):
   const told = withPlaceholders(loaded.places);
   const logger = createLogger(config.scraper.logLevel, () => secrets(), pino.destination({ fd: 2, sync: true }), told);
   for (const { path, message } of loaded.warnings) logger.warn({ path }, message);
-  const scraping = await createScraping({ config, env, logger, version });
-  secrets = () => scraping.secrets();
-  signal.addEventListener('abort', () => void scraping.stop(), { once: true });
-  const results = await scraping.runOnce(AbortSignal.any([signal, AbortSignal.timeout(STATE_MS)]));
-  const problem = scraping.ready();
+  const scraper = await createScraper({ config, env, logger, version });
+  secrets = () => scraper.secrets();
+  signal.addEventListener('abort', () => void scraper.stop(), { once: true });
+  const results = await scraper.runOnce(AbortSignal.any([signal, AbortSignal.timeout(STATE_MS)]));
+  const problem = scraper.ready();
   const { dryRun } = config.scraper;
-  const outcomes = scraping.sources().map((status) => {
+  const outcomes = scraper.sources().map((status) => {
     const result = results.get(status.name) ?? 'elsewhere';
-    return outcomeOf(status, { result, run: scraping.runs(status.name)[0], problem, dryRun });
+    return outcomeOf(status, { result, run: scraper.runs(status.name)[0], problem, dryRun });
   });
-  await scraping.stop();
+  await scraper.stop();
   return { lines: outcomes.map(({ line }) => line), isFine: outcomes.every(({ isFine }) => isFine) };
 }
 

@@ -11,9 +11,9 @@ export interface SourceStatus {
   readonly lastSuccess: Date | undefined;
   /** Everything before it was exported; undefined for sources that have only a present. */
   readonly watermark: Date | undefined;
-  /** 0 where it is another pod's; so are windows that are set aside. */
+  /** 0 where it is another pod's; dead-letter windows are not among them. */
   readonly openWindows: number;
-  /** Windows that were set aside after too many attempts. */
+  /** Dead-letter windows: given up after too many attempts. */
   readonly deadWindows: number;
   /** Records that the last run emitted which has ended. */
   readonly records: number | undefined;

@@ -2,10 +2,10 @@ import { type Problem, dottedPath } from '../crds/config/load/problem.ts';
 import type { ScraperConfig, Source } from '../crds/config/scraper-file/scraper.ts';
 import type { Path } from '../lib/json/tree.ts';
 import { readYaml } from '../crds/config/load/yaml-source.ts';
-import { prepareSource } from './prepared-source.ts';
+import { prepareSource } from './window/prepared-source.ts';
 import { InvalidSetting } from './records/invalid-setting.ts';
 import { TokenCache } from './requests/token-cache.ts';
-import { scheduleOf } from './schedule.ts';
+import { scheduleOf } from './times/next-run-time.ts';
 
 /**
  * What only shows when sources are prepared: settings that the schema lets pass, and from which nothing can be made. Such

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Source } from '../../crds/config/scraper-file/scraper.ts';
-import { scheduleOf } from '../../scraper/schedule.ts';
+import { scheduleOf } from '../../scraper/times/next-run-time.ts';
 import { collectGarbage, inspectorFlag, inspectorUrl } from '../harness/collect-garbage.ts';
 import { freePort } from '../harness/bench.ts';
 import { fleetConfig } from '../harness/scraper-config.ts';

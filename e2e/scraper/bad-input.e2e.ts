@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { put, toYaml } from '../../crds/config/testing/adapter-config.ts';
-import type { HealthObject, SourceHealth } from '../../scraper/health.ts';
+import type { HealthObject, SourceHealth } from '../../scraper/http/health.ts';
 import { OtlpReceiver } from '../../lib/otlp/testing/otlp-receiver.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { type RunningScraper, runScraper, startScraper } from '../support/scraper-process.ts';
@@ -149,7 +149,7 @@ describe('sources with faults beside others', () => {
   test.each(Object.entries(WRONG_SETTINGS))('setting: %s', (name, [, says]) => {
     expect(lastError(name)).toMatch(says);
     expect(health.sources.find((one) => one.name === name)).toMatchObject({ last_scrape: null, last_success: null });
-    expect(log(name).join()).toMatch(/this source cannot run; the others do/);
+    expect(log(name).join()).toMatch(/source disabled: invalid configuration/);
   });
 
   test.each(Object.entries(WRONG_IN_USE))('in use: %s', (name, [, says]) => {

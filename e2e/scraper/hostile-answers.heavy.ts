@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import { expect, test, vi } from 'vitest';
 import { toYaml } from '../../crds/config/testing/adapter-config.ts';
 import { OtlpReceiver } from '../../lib/otlp/testing/otlp-receiver.ts';
-import type { HealthObject } from '../../scraper/health.ts';
+import type { HealthObject } from '../../scraper/http/health.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { startScraper } from '../support/scraper-process.ts';
 

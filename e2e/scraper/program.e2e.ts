@@ -97,7 +97,7 @@ describe('otel-api-scraper', () => {
     const healed = await health(scraper.url);
     expect(healed).toMatchObject({ status: 'ok', sources: [{ name: 'second' }] });
     expect(healed).not.toHaveProperty('config_error');
-    expect(scraper.stdout()).toContain('the new configuration cannot be used');
+    expect(scraper.stdout()).toContain('configuration reload failed: keeping the previous one');
   });
 
   test('takes a new ConfigMap as the kubelet brings it', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { toYaml } from '../../crds/config/testing/adapter-config.ts';
-import type { HealthObject } from '../../scraper/health.ts';
+import type { HealthObject } from '../../scraper/http/health.ts';
 import { type Answer, ok, OtlpReceiver } from '../../lib/otlp/testing/otlp-receiver.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { startRedis } from '../support/redis.ts';

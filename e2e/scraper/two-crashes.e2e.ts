@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { toYaml } from '../../crds/config/testing/adapter-config.ts';
 import { OtlpReceiver } from '../../lib/otlp/testing/otlp-receiver.ts';
-import type { HealthObject, SourceHealth } from '../../scraper/health.ts';
+import type { HealthObject, SourceHealth } from '../../scraper/http/health.ts';
 import { TestServer } from '../../scraper/requests/testing/test-server.ts';
 import { type RedisServer, startRedis } from '../support/redis.ts';
 import { type RunningScraper, startScraper } from '../support/scraper-process.ts';

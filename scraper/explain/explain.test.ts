@@ -261,9 +261,7 @@ describe('the state', () => {
       await ledger.commit('s', moment?.id ?? '', commit, fence);
       const { report } = await explained({ deltaDetection });
       expect(report.records).toMatchObject({ found: 2, emitted_before: 1, emitted: 1, first: [{ id: 2 }] });
-      expect(report.state).toMatch(
-        /^planned up to 2026-03-01T09:00:00.000Z; exported up to .*; windows that are open: 0/,
-      );
+      expect(report.state).toMatch(/^planned up to 2026-03-01T09:00:00.000Z; exported up to .*; open windows: 0/);
       // What was shown was not remembered.
       expect((await explained({ deltaDetection })).report.records).toMatchObject({ emitted_before: 1 });
     });

@@ -2,16 +2,16 @@ import { scraperSecrets } from '../../crds/config/scraper-file/redact.ts';
 import type { ScraperConfig, Source } from '../../crds/config/scraper-file/scraper.ts';
 import { Contribution } from '../output/contribution.ts';
 import { show } from '../output/dry-run-emitter.ts';
-import { type PreparedSource, prepareSource } from '../prepared-source.ts';
+import { type PreparedSource, prepareSource } from '../window/prepared-source.ts';
 import { InvalidSetting } from '../records/invalid-setting.ts';
 import { type FetchDependencies, pages } from '../requests/fetch-window.ts';
 import type { HttpClient } from '../requests/http-client.ts';
 import { HostRateLimiter, limitsOf, LocalCounter } from '../requests/rate-limit.ts';
 import { TokenCache } from '../requests/token-cache.ts';
-import { scheduleOf } from '../schedule.ts';
+import { scheduleOf } from '../times/next-run-time.ts';
 import type { SourceState, WindowRange } from '../state/ledger.ts';
 import { readState, type StateReader } from '../state/read-state.ts';
-import { reportOf } from '../window-failure.ts';
+import { reportOf } from '../window/window-failure.ts';
 import { knownSource } from './known-source.ts';
 import { nextWindow } from './next-window.ts';
 import { readable } from './readable.ts';
@@ -102,7 +102,7 @@ function stateText({ plannedUntil, watermark, openWindows, deadWindows, paused }
     ...(paused ? ['paused'] : []),
     `planned up to ${plannedUntil?.toISOString() ?? 'nowhere'}`,
     `exported up to ${watermark?.toISOString() ?? 'nowhere'}`,
-    `windows that are open: ${openWindows}, set aside: ${deadWindows}`,
+    `open windows: ${openWindows}, dead-letter windows: ${deadWindows}`,
   ].join('; ');
 }
 

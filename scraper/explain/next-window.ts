@@ -1,5 +1,5 @@
-import { type Plan, planOf } from '../plan.ts';
-import type { PreparedSource } from '../prepared-source.ts';
+import { type Plan, planOf } from '../run/plan.ts';
+import type { PreparedSource } from '../window/prepared-source.ts';
 import type { SourceState, WindowRange } from '../state/ledger.ts';
 import type { StateReader } from '../state/read-state.ts';
 

@@ -1,4 +1,4 @@
-import type { PreparedSource } from '../prepared-source.ts';
+import type { PreparedSource } from '../window/prepared-source.ts';
 import type { StateReader } from '../state/read-state.ts';
 
 /** What becomes of the records of an answer, step by step. */

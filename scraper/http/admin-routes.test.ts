@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { loadScraperConfig } from '../../crds/config/load/load.ts';
 import type { ScraperConfig } from '../../crds/config/scraper-file/scraper.ts';
-import { healthObject } from '../health.ts';
+import { healthObject } from './health.ts';
 import { createLogger } from '../logger.ts';
 import { StateUnavailable } from '../state/ledger.ts';
 import { Refused } from '../status.ts';
@@ -10,7 +10,7 @@ import { adminRoutes } from './admin-routes.ts';
 import { adminToken, bearerToken } from './bearer-token.ts';
 import { healthRoutes } from './health-routes.ts';
 import { HttpServer } from './http-server.ts';
-import { run, ScrapingDouble, statusOf, windowAt } from './testing/scraping-double.ts';
+import { run, ScraperDouble, statusOf, windowAt } from './testing/scraper-double.ts';
 
 const ENV = {
   ADMIN: 'right-token',
@@ -49,7 +49,7 @@ const TOKEN = ENV.ADMIN;
 const own = { Authorization: `Bearer ${TOKEN}` };
 
 let config: ScraperConfig;
-let scraping: ScrapingDouble;
+let scraper: ScraperDouble;
 let server: HttpServer;
 let url: string;
 let isDraining: boolean;
@@ -57,8 +57,8 @@ let logged: string;
 
 beforeEach(async () => {
   config = loadScraperConfig(FILE, ENV);
-  scraping = new ScrapingDouble();
-  scraping.statuses = config.sources.map(({ name }) => statusOf(name));
+  scraper = new ScraperDouble();
+  scraper.statuses = config.sources.map(({ name }) => statusOf(name));
   isDraining = false;
   logged = '';
   server = new HttpServer({
@@ -66,7 +66,7 @@ beforeEach(async () => {
     admin: {
       routes: adminRoutes({
         config: () => config,
-        scraping,
+        scraper,
         isDraining: () => isDraining,
         now: () => new Date('2026-03-01T12:00:00Z'),
       }),
@@ -155,7 +155,7 @@ describe('the configuration', () => {
 
 describe('the list of sources', () => {
   test('begins as in the original, and says how they are', async () => {
-    scraping.statuses = [
+    scraper.statuses = [
       statusOf('orders', {
         lastRun: new Date(1000),
         lastSuccess: new Date(2000),
@@ -222,13 +222,13 @@ describe.each(['/sources/orders/scrape', '/scrape/orders'])('POST %s', (path) =>
         },
       },
     });
-    expect(scraping.asked).toEqual([['trigger', 'orders']]);
+    expect(scraper.asked).toEqual([['trigger', 'orders']]);
     expect(logged).toContain('"source":"orders","msg":"asked by an administrator"');
   });
 
   test('says that it failed', async () => {
-    scraping.result = 'failed';
-    scraping.history = [];
+    scraper.result = 'failed';
+    scraper.history = [];
     expect(await post(path)).toMatchObject({ status: 200, body: { status: 'triggered', result: 'failed', run: null } });
   });
 
@@ -238,16 +238,16 @@ describe.each(['/sources/orders/scrape', '/scrape/orders'])('POST %s', (path) =>
     ['unusable', 409, 'cannot run: no such regex'],
     ['elsewhere', 421, 'another pod, pod-b; ask that one'],
   ] as const)('says why nothing was done: %s', async (result, status, detail) => {
-    scraping.result = result;
-    scraping.live = ['pod-b'];
-    scraping.statuses = [statusOf('orders', { unusable: 'no such regex' })];
+    scraper.result = result;
+    scraper.live = ['pod-b'];
+    scraper.statuses = [statusOf('orders', { unusable: 'no such regex' })];
     expect(await post(path)).toMatchObject({ status, body: { detail: expect.stringContaining(detail) } });
   });
 });
 
 describe('what is kept of a source', () => {
   test('its runs', async () => {
-    scraping.history = [run, { ...run, ended: undefined, status: 'error', errors: ['timeout'] }];
+    scraper.history = [run, { ...run, ended: undefined, status: 'error', errors: ['timeout'] }];
     expect((await get('/sources/orders/runs')).body).toMatchObject({
       source: 'orders',
       runs: [{ status: 'success' }, { status: 'error', ended: null, errors: ['timeout'] }],
@@ -255,8 +255,8 @@ describe('what is kept of a source', () => {
   });
 
   test('its windows, page by page', async () => {
-    scraping.ledger = [1, 2, 3].map(windowAt);
-    scraping.ledger[0] = { ...windowAt(1), state: 'dead', error: 'timeout', attempts: 9, mayRepeat: true };
+    scraper.ledger = [1, 2, 3].map(windowAt);
+    scraper.ledger[0] = { ...windowAt(1), state: 'dead', error: 'timeout', attempts: 9, mayRepeat: true };
     const first = await get('/sources/orders/windows?limit=2');
     expect(first.body).toMatchObject({ source: 'orders', offset: 0, limit: 2, next_offset: 2 });
     expect((first.body as { windows: object[] }).windows).toEqual([
@@ -297,7 +297,7 @@ describe('what is kept of a source', () => {
       status: 400,
       body: { detail: expect.stringMatching(/^(limit|offset) must be a whole number from [01] to \d+$/) },
     });
-    expect(scraping.asked).toEqual([]);
+    expect(scraper.asked).toEqual([]);
   });
 });
 
@@ -315,11 +315,11 @@ describe('a backfill', () => {
         windows: 24,
       },
     });
-    expect(scraping.asked).toEqual([['backfill', 'orders', '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z']]);
+    expect(scraper.asked).toEqual([['backfill', 'orders', '2026-01-01T00:00:00.000Z', '2026-01-02T00:00:00.000Z']]);
   });
 
   test('of a source that has no past is refused with the reason', async () => {
-    scraping.failure = new Refused('orders is an instant source');
+    scraper.failure = new Refused('orders is an instant source');
     expect(await post('/sources/orders/backfill', range)).toMatchObject({
       status: 400,
       body: { detail: 'orders is an instant source' },
@@ -331,7 +331,7 @@ describe('a backfill', () => {
       status: 400,
       body: { detail: 'start must be before end' },
     });
-    expect(scraping.asked).toEqual([]);
+    expect(scraper.asked).toEqual([]);
   });
 
   test.each<[string, string, number, string]>([
@@ -352,7 +352,7 @@ describe('a backfill', () => {
       body,
     });
     expect(answer).toMatchObject({ status, body: { detail: expect.stringContaining(detail) } });
-    expect(scraping.asked).toEqual([]);
+    expect(scraper.asked).toEqual([]);
   });
 
   test('whose body is no UTF-8 is refused', async () => {
@@ -371,24 +371,24 @@ test.each([
   ['retry', 'retryDead', { status: 'retried', source: 'a/b ü', windows: 2, left: 1 }],
 ])('%s, also of a source with a strange name', async (action, asked, body) => {
   expect(await post(`/sources/${encodeURIComponent('a/b ü')}/${action}`)).toMatchObject({ status: 200, body });
-  expect(scraping.asked).toEqual([[asked, 'a/b ü']]);
+  expect(scraper.asked).toEqual([[asked, 'a/b ü']]);
 });
 
 test('the pods, and what each of them runs', async () => {
-  scraping.live = ['pod-a', 'pod-b', 'pod-c'];
+  scraper.live = ['pod-a', 'pod-b', 'pod-c'];
   const { body } = await get('/pods');
   const { pod, pods } = body as { pod: string; pods: { name: string; sources: string[] }[] };
-  expect([pod, pods.map(({ name }) => name)]).toEqual(['pod-a', scraping.live]);
+  expect([pod, pods.map(({ name }) => name)]).toEqual(['pod-a', scraper.live]);
   expect(pods.flatMap(({ sources }) => sources).sort()).toEqual(['a/b ü', 'orders']);
-  scraping.statuses = [statusOf('orders'), statusOf('a/b ü', { unusable: 'why' })];
+  scraper.statuses = [statusOf('orders'), statusOf('a/b ü', { unusable: 'why' })];
   expect((await get('/pods')).text).not.toContain('a/b');
-  scraping.live = [];
+  scraper.live = [];
   expect((await get('/pods')).body).toEqual({ pod: 'pod-a', pods: [] });
 });
 
 const ROUTES = adminRoutes({
   config: () => config,
-  scraping: new ScrapingDouble(),
+  scraper: new ScraperDouble(),
   isDraining: () => false,
   now: () => new Date(),
 });
@@ -406,7 +406,7 @@ describe.each(ROUTES.map(({ method, path }) => [method, path]))('%s %s', (method
     const response = await fetch(url + path, { method, headers: headers as Record<string, string> });
     expect([response.status, response.headers.get('www-authenticate')]).toEqual([401, 'Bearer']);
     expect(await response.text()).not.toContain('orders');
-    expect(scraping.asked).toEqual([]);
+    expect(scraper.asked).toEqual([]);
   });
 
   test('is in the documentation', () => {
@@ -436,7 +436,7 @@ describe.each(ROUTES.map(({ method, path }) => [method, path]))('%s %s', (method
         const answer = await ask(pattern.replace('{name}', name), { method });
         expect([name, answer.status, answer.body]).toEqual([name, 404, { detail: 'Source not found' }]);
       }
-      expect(scraping.asked).toEqual([]);
+      expect(scraper.asked).toEqual([]);
     });
 
   if (method === 'POST')
@@ -444,13 +444,13 @@ describe.each(ROUTES.map(({ method, path }) => [method, path]))('%s %s', (method
       isDraining = true;
       const response = await fetch(url + path, { method, headers: own });
       expect([response.status, response.headers.get('retry-after')]).toEqual([503, '5']);
-      expect(scraping.asked).toEqual([]);
+      expect(scraper.asked).toEqual([]);
     });
 });
 
 describe('while the state store is unavailable', () => {
   beforeEach(() => {
-    scraping.failure = new StateUnavailable('redis is down');
+    scraper.failure = new StateUnavailable('redis is down');
   });
   test.each([
     ['GET', '/sources/orders/windows'],
@@ -470,7 +470,7 @@ describe('while the state store is unavailable', () => {
 });
 
 test('a fault of the program is logged and not shown', async () => {
-  scraping.failure = new Error('what happened inside');
+  scraper.failure = new Error('what happened inside');
   expect(await post('/sources/orders/pause')).toMatchObject({
     status: 500,
     body: { detail: 'Internal Server Error' },

@@ -1,5 +1,5 @@
 import type { ScraperConfig, Source } from '../../crds/config/scraper-file/scraper.ts';
-import type { Scraping } from '../scraping.ts';
+import type { Scraper } from '../scraper.ts';
 import { StateUnavailable } from '../state/ledger.ts';
 import { podOf } from '../state/rendezvous.ts';
 import { Refused, type TriggerResult } from '../status.ts';
@@ -10,10 +10,16 @@ import { jsonObject } from './request-body.ts';
 import type { Call, Route } from './route.ts';
 import { configView, runView, sourceLine, sourceView, statusView, windowView } from './views.ts';
 
+/** What the admin API asks of the scraper. */
+export type AdminScraper = Pick<
+  Scraper,
+  'sources' | 'runs' | 'windows' | 'trigger' | 'backfill' | 'pause' | 'resume' | 'retryDead' | 'pods'
+>;
+
 export interface AdminRoutesOptions {
   /** The configuration in use. */
   readonly config: () => ScraperConfig;
-  readonly scraping: Scraping;
+  readonly scraper: AdminScraper;
   /** Whether the program is about to end, so that nothing is begun any more. */
   readonly isDraining: () => boolean;
   readonly now: () => Date;
@@ -21,8 +27,8 @@ export interface AdminRoutesOptions {
 
 /** Routes of the original, as it has them and as its documentation has them, and those that are new. */
 export function adminRoutes(options: AdminRoutesOptions): Route[] {
-  const { config, scraping } = options;
-  const statusOf = (name: string) => scraping.sources().find((status) => status.name === name);
+  const { config, scraper } = options;
+  const statusOf = (name: string) => scraper.sources().find((status) => status.name === name);
   const source = ({ name }: Call): Source => {
     const found = config().sources.find((one) => one.name === name);
     if (found === undefined) throw new Refusal(404, 'Source not found');
@@ -43,14 +49,14 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
     },
   });
   const trigger = async (_: Call, { name }: Source): Promise<Answer> => {
-    const result = await scraping.trigger(name);
+    const result = await scraper.trigger(name);
     if (result !== 'done' && result !== 'failed') throw notTriggered(result, name);
-    const [run] = scraping.runs(name);
+    const [run] = scraper.runs(name);
     return ok({ status: 'triggered', source: name, result, run: run === undefined ? null : runView(run) });
   };
   const notTriggered = (result: Exclude<TriggerResult, 'done' | 'failed'>, name: string): Refusal => {
     if (result === 'elsewhere') {
-      const pod = podOf(name, scraping.pods().live);
+      const pod = podOf(name, scraper.pods().live);
       return new Refusal(421, `The source belongs to another pod${pod === undefined ? '' : `, ${pod}`}; ask that one`);
     }
     if (result === 'unusable') {
@@ -63,7 +69,7 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
     get('/config', () => configView(config())),
     get('/pods', () => podsView(options)),
     get('/sources', () => {
-      const known = new Map(scraping.sources().map((status) => [status.name, status]));
+      const known = new Map(scraper.sources().map((status) => [status.name, status]));
       return config().sources.map((one) => sourceLine(one, known.get(one.name)));
     }),
     get('/sources/{name}', (call) => {
@@ -73,13 +79,13 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
     }),
     get('/sources/{name}/runs', (call) => {
       const { name } = source(call);
-      return { source: name, runs: scraping.runs(name).map(runView) };
+      return { source: name, runs: scraper.runs(name).map(runView) };
     }),
     get('/sources/{name}/windows', async (call) => {
       const { name } = source(call);
       const { offset, limit } = pagingOf(call.query);
       // One more than is shown tells whether there are more.
-      const windows = await scraping.windows(name, { offset, limit: limit + 1 });
+      const windows = await scraper.windows(name, { offset, limit: limit + 1 });
       const next = windows.length > limit ? offset + limit : null;
       return { source: name, offset, limit, next_offset: next, windows: windows.slice(0, limit).map(windowView) };
     }),
@@ -87,28 +93,28 @@ export function adminRoutes(options: AdminRoutesOptions): Route[] {
     post('/scrape/{name}', trigger),
     post('/sources/{name}/backfill', async (call, { name }) => {
       const range = backfillRange(jsonObject(call), options.now());
-      const windows = await scraping.backfill(name, range);
+      const windows = await scraper.backfill(name, range);
       const [start, end] = [range.start.toISOString(), range.end.toISOString()];
       return { status: 202, body: { status: 'planned', source: name, start, end, windows } };
     }),
     post('/sources/{name}/pause', async (_, { name }) => {
-      await scraping.pause(name);
+      await scraper.pause(name);
       return ok({ status: 'paused', source: name });
     }),
     post('/sources/{name}/resume', async (_, { name }) => {
-      await scraping.resume(name);
+      await scraper.resume(name);
       return ok({ status: 'resumed', source: name });
     }),
     post('/sources/{name}/retry', async (_, { name }) => {
-      return ok({ status: 'retried', source: name, ...(await scraping.retryDead(name)) });
+      return ok({ status: 'retried', source: name, ...(await scraper.retryDead(name)) });
     }),
   ];
 }
 
 /** The live pods, and which sources each of them runs. Those that cannot run are nobody's. */
-function podsView({ scraping }: AdminRoutesOptions): object {
-  const { self, live } = scraping.pods();
-  const usable = scraping.sources().filter(({ unusable }) => unusable === undefined);
+function podsView({ scraper }: AdminRoutesOptions): object {
+  const { self, live } = scraper.pods();
+  const usable = scraper.sources().filter(({ unusable }) => unusable === undefined);
   const names = usable.map(({ name }) => name);
   const owners = Map.groupBy(names, (name) => podOf(name, live));
   return { pod: self, pods: live.map((pod) => ({ name: pod, sources: owners.get(pod) ?? [] })) };

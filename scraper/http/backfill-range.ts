@@ -1,4 +1,4 @@
-import { parseIsoTime } from '../requests/strptime.ts';
+import { parseIsoTime } from '../times/strptime.ts';
 import { Refusal } from './answer.ts';
 
 export interface BackfillRange {

@@ -1,4 +1,4 @@
-import type { HealthObject } from '../health.ts';
+import type { HealthObject } from './health.ts';
 import { ok } from './answer.ts';
 import type { Route } from './route.ts';
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { holdConnections } from '../../lib/net/testing/hold-connections.ts';
-import { healthObject } from '../health.ts';
+import { healthObject } from './health.ts';
 import { createLogger } from '../logger.ts';
 import { ok } from './answer.ts';
 import { bearerToken } from './bearer-token.ts';

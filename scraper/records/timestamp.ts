@@ -1,4 +1,4 @@
-import { compileTimePattern, parseIsoTime } from '../requests/strptime.ts';
+import { compileTimePattern, parseIsoTime } from '../times/strptime.ts';
 import { ExactNumber } from '../../lib/json/exact-number.ts';
 import { InvalidSetting } from './invalid-setting.ts';
 

@@ -1,5 +1,5 @@
 import type { ScraperSettings, Source } from '../../crds/config/scraper-file/scraper.ts';
-import type { MemoryShare } from '../memory-budget.ts';
+import type { MemoryShare } from '../limits/memory-budget.ts';
 import { ShapeMismatch } from '../records/shape-mismatch.ts';
 import type { Authenticator } from './auth.ts';
 import { excerpt } from './excerpt.ts';

@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { ClientTls } from '../../crds/config/scraper-file/tls.ts';
-import type { MemoryShare } from '../memory-budget.ts';
+import type { MemoryShare } from '../limits/memory-budget.ts';
 
 export interface HttpRequest {
   readonly method: 'GET' | 'POST';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MemoryBudget } from '../memory-budget.ts';
+import { MemoryBudget } from '../limits/memory-budget.ts';
 import { takeForValues } from './memory-of-values.ts';
 
 const MIB = 2 ** 20;

@@ -1,5 +1,5 @@
 import { countValues } from '../../lib/json/json-limits.ts';
-import { type MemoryShare, NoMemory } from '../memory-budget.ts';
+import { type MemoryShare, NoMemory } from '../limits/memory-budget.ts';
 import { ASK_FOR_LESS, RequestFailure } from './failure.ts';
 
 /** What V8 makes of `{}` in a list, and of a number or a string beside its characters: bytes, measured and rounded up. */

@@ -2,7 +2,7 @@ import type { ScraperSettings, Source } from '../../crds/config/scraper-file/scr
 import { looksSecret } from '../../lib/redaction/secret-names.ts';
 import { isSameHost } from './pagination.ts';
 import { asUrl, type Parameter, queryOf } from './query.ts';
-import { formatTime } from './strftime.ts';
+import { formatTime } from '../times/strftime.ts';
 import { ON_TIME_MS, timeMode, timePattern, unitMs, type Window } from './windows.ts';
 
 export interface RequestParts {

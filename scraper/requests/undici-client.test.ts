@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { ClientTls } from '../../crds/config/scraper-file/tls.ts';
-import { MemoryBudget } from '../memory-budget.ts';
+import { MemoryBudget } from '../limits/memory-budget.ts';
 import type { RequestFailure } from './failure.ts';
 import type { HttpRequest } from './http-client.ts';
 import { inTurn, json, TestServer } from './testing/test-server.ts';

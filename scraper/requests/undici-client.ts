@@ -8,7 +8,7 @@ import {
   refusal,
 } from '../../lib/net/guarded-connect.ts';
 import { READ_AHEAD_BYTES } from '../../lib/stream/small-parts.ts';
-import { NoMemory } from '../memory-budget.ts';
+import { NoMemory } from '../limits/memory-budget.ts';
 import { ACCEPT_ENCODING, decodeBody, readBytes, tooLarge, UnreadableBody } from './answer-body.ts';
 import { type Deadline, deadline } from './deadline.ts';
 import { ASK_FOR_LESS, RequestFailure } from './failure.ts';

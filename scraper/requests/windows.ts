@@ -1,5 +1,5 @@
 import type { Source } from '../../crds/config/scraper-file/scraper.ts';
-import { compileTimePattern, parseIsoTime } from './strptime.ts';
+import { compileTimePattern, parseIsoTime } from '../times/strptime.ts';
 
 /** A window of time: start and end are sent; whether they belong to it is for the API to say. */
 export interface Window {

@@ -40,7 +40,7 @@ export class RedisConnection {
     }
   }
 
-  /** Runs a script in one round trip, or two when the server has forgotten it. */
+  /** RunHistory a script in one round trip, or two when the server has forgotten it. */
   async run(
     script: RedisScript,
     keys: readonly string[],

@@ -19,7 +19,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true }));
 
-/** Runs the scraper until it has done so many steps, or to its end. Returns whether it came to its end. */
+/** RunHistory the scraper until it has done so many steps, or to its end. Returns whether it came to its end. */
 async function run(path: string, output: string, steps: number, waitMs: number): Promise<boolean> {
   const child = spawn(process.execPath, [program, path, output], { stdio: ['ignore', 'pipe', 'inherit'] });
   const exited = once(child, 'exit');

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import type { SourceHealth } from '../../../scraper/health.ts';
+import type { SourceHealth } from '../../../scraper/http/health.ts';
 import { OtlpReceiver, type ReceivedPoint } from '../../../lib/otlp/testing/otlp-receiver.ts';
 import { Authority } from '../../../scraper/requests/testing/certificates.ts';
 import { type SeenRequest, TestServer } from '../../../scraper/requests/testing/test-server.ts';

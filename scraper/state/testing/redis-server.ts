@@ -48,7 +48,7 @@ export class TestRedis {
     await exited;
   }
 
-  /** Runs commands with a plain client, to set up or look behind the scenes. */
+  /** RunHistory commands with a plain client, to set up or look behind the scenes. */
   async use<T>(work: (redis: Redis) => Promise<T>): Promise<T> {
     const redis = new Redis({ host: this.server.host, port: this.server.port });
     try {
