@@ -108,6 +108,17 @@ const TOKENS_EXIST: StructuralSchema = {
   ],
 };
 
+const stands = (field: string): string => `(has(self.${field}) && dyn(self.${field}) != null)`;
+
+/** Nothing that is asked for is two of these at once. */
+const ONE_KIND: CelRule = {
+  rule:
+    `!(${stands('tools')} && ${stands('resources')}) && !(${stands('tools')} && ${stands('prompts')}) && ` +
+    `!(${stands('resources')} && ${stands('prompts')})`,
+  message: 'a rule is about tools, resources or prompts: write one rule for each',
+};
+const ACCESS_RULE = { 'x-kubernetes-validations': [ONE_KIND] };
+
 const OAUTH_SECRETS = { 'x-kubernetes-validations': [referenceOnly('client_secret')] };
 
 const CONFIG: Amendments = {
@@ -130,6 +141,8 @@ const CONFIG: Amendments = {
   'core.auth.tokens[].token': text(4096),
   'core.auth.oauth.introspection': OAUTH_SECRETS,
   'core.auth.oauth.introspection.client_secret': text(4096),
+  'core.access.rules[]': ACCESS_RULE,
+  'servers[].access.rules[]': ACCESS_RULE,
   'servers[].auth.oauth.introspection': OAUTH_SECRETS,
   'servers[].auth.oauth.introspection.client_secret': text(4096),
   state_persistence: {

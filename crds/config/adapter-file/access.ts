@@ -11,8 +11,15 @@ const MAX_CHARS = 256;
 const entry = (allowed: string) =>
   z.string({ error: allowed }).regex(/\S/, { error: allowed }).max(MAX_CHARS, { error: allowed });
 
-const entries = (what: string) =>
-  listOf(entry(`a non-blank string of at most ${MAX_CHARS} characters`), `a list of ${what}`)
+const PRINCIPAL = 'user:<subject>, client:<id>, token:<name> or *, of at most 256 characters';
+/** A subject may look like the name of a token. */
+const principal = z
+  .string({ error: PRINCIPAL })
+  .regex(/^(\*$|user:|client:|token:)/, { error: PRINCIPAL })
+  .max(MAX_CHARS, { error: PRINCIPAL });
+
+const entries = (what: string, one = entry(`a non-blank string of at most ${MAX_CHARS} characters`)) =>
+  listOf(one, `a list of ${what}`)
     .min(1, { error: `a list of at least one of ${what}` })
     .max(MAX_ENTRIES, { error: `a list of at most ${MAX_ENTRIES} of ${what}` })
     .nullable()
@@ -20,7 +27,7 @@ const entries = (what: string) =>
 
 const AccessRule = z.strictObject({
   effect: oneOf(['allow', 'deny']).describe('What follows when everything else in this rule matches.'),
-  principals: entries('principals').describe(
+  principals: entries('principals', principal).describe(
     'Callers: `user:<subject>`, `client:<id>`, `token:<name>`; `*` stands for any characters. Null: everybody.',
   ),
   scopes: entries('scopes').describe(

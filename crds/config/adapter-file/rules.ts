@@ -108,20 +108,8 @@ const oneKindOfObject: Rule = (config) =>
     return [{ path: [...path, second], message }];
   });
 
-const PRINCIPAL = /^(\*$|user:|client:|token:)/;
-
-/** A subject may look like the name of a token. */
-const namedPrincipals: Rule = (config) =>
-  accessRules(config).flatMap(({ rule, path }) =>
-    list(rule, 'principals').flatMap((principal, index) => {
-      if (!isText(principal) || PRINCIPAL.test(principal) || principal.startsWith('${')) return [];
-      const message = 'must be user:<subject>, client:<id>, token:<name> or *';
-      return [{ path: [...path, 'principals', index], message }];
-    }),
-  );
-
 const accessNeedsCallers: Rule = (config) => {
-  if (at(config, 'core', 'auth', 'enabled') === true) return [];
+  if (at(config, 'core', 'auth', 'enabled') !== false) return [];
   return accessRules(config).flatMap(({ rule, path }) =>
     (['principals', ...OAUTH_MEMBERS] as const)
       .filter((name) => at(rule, name) !== null && at(rule, name) !== undefined)
@@ -339,7 +327,6 @@ const RULES: readonly Rule[] = [
   audiencesNeedUrl,
   tokensStayHere,
   oneKindOfObject,
-  namedPrincipals,
   accessNeedsCallers,
   limitsLimit,
   burstsHaveRates,
