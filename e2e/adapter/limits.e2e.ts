@@ -132,10 +132,16 @@ describe('limits of calls over three replicas', { timeout: 60_000 }, () => {
         // Once, so that everything is known that is asked for once.
         await session.at(place(0)).tool('echo');
         monitor.on('monitor', listen);
-        for (let n = 0; n < 20; n += 1) await session.at(place(0)).tool('echo', { n });
-        await redis.echo('everything has been told');
+        let fewest: string[] | undefined;
+        // What a replica asks at times by itself only comes on top.
+        for (let round = 0; round < 3; round += 1) {
+          asked.length = 0;
+          for (let n = 0; n < 20; n += 1) await session.at(place(0)).tool('echo', { n });
+          await redis.echo('everything has been told');
+          if (fewest === undefined || asked.length < fewest.length) fewest = [...asked];
+        }
         monitor.off('monitor', listen);
-        return asked;
+        return fewest ?? [];
       };
       const [plain, counted] = [await commands('plain'), await commands('counted')];
       expect(plain.length).toBeGreaterThanOrEqual(20);
