@@ -150,6 +150,10 @@ export class AdapterError extends Error {
   }
 }
 
+/** A rule denies a method to the caller. */
+export const forbids = (method: string): AdapterError =>
+  new AdapterError('forbidden', `This caller may not use ${method} here.`);
+
 /** Another token of the same caller would do. */
 export const lacksScope = (scope: string): AdapterError =>
   new AdapterError('insufficient_scope', `The token lacks the scope ${scope}.`, { data: { scope } });

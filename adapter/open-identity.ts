@@ -77,6 +77,8 @@ export async function openIdentity(config: AdapterConfig, options: IdentityOptio
       return [id, { path, oauth, authenticate: known, rules, scopes }];
     }),
   );
+  const metadataUrl = ({ path }: Server, request: Caller['request']): string =>
+    `${baseUrl(request)}${metadataPath(path)}`;
   const anywhere = authenticate(auth.oauth, auth.oauth?.audiences ?? []);
 
   return {
@@ -85,16 +87,15 @@ export async function openIdentity(config: AdapterConfig, options: IdentityOptio
     challenge({ code }: AdapterError, request, serverId) {
       const server = servers.get(serverId ?? '');
       if (server === undefined || server.oauth === null) return undefined;
-      const metadataUrl = `${baseUrl(request)}${metadataPath(server.path)}`;
-      return challenge(code, { metadataUrl, scopes: server.scopes });
+      return challenge(code, { metadataUrl: metadataUrl(server, request), scopes: server.scopes });
     },
     access: (identity, serverId): Access | undefined => servers.get(serverId ?? '')?.rules?.of(identity),
     stepUp(serverId, request, scope) {
       const server = servers.get(serverId);
       if (server === undefined || server.oauth === null) return undefined;
-      const metadataUrl = `${baseUrl(request)}${metadataPath(server.path)}`;
       // Clients ask for what stands there, and must not lose what every request needs.
-      return challenge('insufficient_scope', { metadataUrl, scopes: [...new Set([...server.oauth.scopes, scope])] });
+      const asked = [...new Set([...server.oauth.scopes, scope])];
+      return challenge('insufficient_scope', { metadataUrl: metadataUrl(server, request), scopes: asked });
     },
     async knows(request) {
       try {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 import { reasonOf } from '../access/access.ts';
 import type { Wish } from '../access/wishes.ts';
-import { AdapterError, lacksScope } from '../errors.ts';
+import { forbids, lacksScope } from '../errors.ts';
 
 import { isOwnOrigin } from './origin.ts';
 
@@ -26,7 +26,7 @@ export function admitFiles(request: FastifyRequest, reply: FastifyReply, wish: W
   if (decision === undefined || decision.outcome === 'allowed') return;
   facts.reason = reasonOf(decision);
   const { scope } = decision;
-  if (scope === undefined) throw new AdapterError('forbidden', `This caller may not use ${wish.method} here.`);
+  if (scope === undefined) throw forbids(wish.method);
   const challenge = stepUp(facts.serverId ?? '', request, scope);
   if (challenge !== undefined) reply.raw.setHeader('www-authenticate', challenge);
   throw lacksScope(scope);

@@ -40,11 +40,11 @@ export class OwnTasks implements Step {
       if (tasksIn(message).length > 0) isAbout = true;
       if (isModern ? takesTasks(message) : asksForTasks(message)) asks = true;
     }
-    const owner = isModern ? callerOwner(operation.serverId, caller.principal) : undefined;
+    const owner = isModern ? callerOwner(operation.serverId, caller.principal) : operation.session;
     const own = (text: string): string | Promise<string> =>
-      eachMessage(checked(text), (one) => ownTasks(this.#store, owner ?? operation.session, one));
+      eachMessage(checked(text), (one) => ownTasks(this.#store, owner, one));
     const behind = asks ? new ChangedReply(reply, own) : reply;
-    if (isAbout) return this.#check(operation, owner ?? operation.session, behind, next);
+    if (isAbout) return this.#check(operation, owner, behind, next);
     next(operation, behind);
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { type Access, type Decision, reasonOf } from '../../access/access.ts';
 import { callOf, downloadOf, type Named, namedIn, promptOf, readingOf, UPLOAD } from '../../access/wishes.ts';
-import { AdapterError, lacksScope } from '../../errors.ts';
+import { AdapterError, forbids, lacksScope } from '../../errors.ts';
 import { isCall, type Message } from '../../exchange/message.ts';
 import { noSuchResource } from '../../lists/no-such-resource.ts';
 import type { Mount } from '../../mount/mount.ts';
@@ -107,7 +107,7 @@ const WORDS = { tool: 'unknown_tool', prompt: 'unknown_prompt', resource: 'unkno
 
 function errorFor({ decision, method, named }: Refused): AdapterError {
   if (decision.scope !== undefined) return lacksScope(decision.scope);
-  if (named === undefined) return new AdapterError('forbidden', `This caller may not use ${method} here.`);
+  if (named === undefined) return forbids(method);
   const { kind, name } = named;
   if (kind === 'resource') return new AdapterError('unknown_resource', undefined, { data: { uri: name } });
   if (typeof name !== 'string') return new AdapterError(WORDS[kind], `The request names no ${kind}.`);
