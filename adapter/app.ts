@@ -27,6 +27,7 @@ import type { Caller } from './path/caller.ts';
 import type { CallTool } from './code-mode/nested-call.ts';
 import { StreamOrder } from './sessions/stream-order.ts';
 import { ToolParameters } from './tools/tool-parameters.ts';
+import { ToolOutputs } from './spill/tool-outputs.ts';
 import { ToolSchemas } from './tools/tool-schemas.ts';
 import type { HealthObject } from './health/health.ts';
 import { healthReport } from './health-report.ts';
@@ -212,6 +213,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
   const files = { config, store, nonces, backend, opened, secret, sessions, notices, telemetry };
   const listTtlMs = core.upstream_metadata_cache_ttl_seconds * 1000;
   const schemas = new ToolSchemas();
+  const outputs = new ToolOutputs();
   const caches = new Caches();
   opening.defer(() => caches.stop());
   const mounts = createMounts(config, {
@@ -227,7 +229,7 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     rules,
     additions: (server, { disabled, warn }) => {
       const url = ({ request }: Caller): string => reachedBy(request);
-      const additions = fileTools(server, { ...files, disabled, schemas, baseUrl: url, warn, known });
+      const additions = fileTools(server, { ...files, disabled, schemas, outputs, baseUrl: url, warn, known });
       const callTool: CallTool = (...call) => gateway.memory(server.id).call(...call);
       return codeTools(server, additions, { disabled, caches, sandbox, callTool, logger, telemetry });
     },

@@ -9,6 +9,13 @@ import { artifactProducer } from './artifacts/artifact-producer.ts';
 import { artifactResources } from './artifacts/artifact-resources.ts';
 import type { MountAdditions } from './mount/create-mount.ts';
 import { downloadUrl } from './artifacts/download-url.ts';
+import { downloadOf } from './access/wishes.ts';
+import { TextKeeper } from './spill/keep-text.ts';
+import { readerTool } from './spill/reader-tool.ts';
+import type { ResultSpilling } from './spill/result-spilling.ts';
+import { Spill } from './spill/spill.ts';
+import { spillSettings, type SpillSettingsOf } from './spill/spill-settings.ts';
+import type { ToolOutputs } from './spill/tool-outputs.ts';
 import type { OwnResources } from './lists/own-resources.ts';
 import type { ToolSchemas } from './tools/tool-schemas.ts';
 import type { ToolStep } from './tools/tool-step.ts';
@@ -22,6 +29,7 @@ export interface FileToolParts extends FileParts {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
   readonly schemas: ToolSchemas;
+  readonly outputs: ToolOutputs;
   /** How the client of a request reaches the adapter, without a slash at the end. */
   readonly baseUrl: (caller: Caller) => string;
   readonly warn: (message: string) => void;
@@ -44,16 +52,74 @@ export function fileTools(server: EffectiveServer, parts: FileToolParts): MountA
     consumer: (entry, helper) => consumer(server, entry, helper, parts),
     producer: (entry) => (opened === undefined ? undefined : producer(server, entry, opened, parts)),
     artifacts: () => (opened === undefined ? undefined : resources(server, opened, parts)),
+    ...(opened !== undefined && {
+      reader: () => reader(server, opened, parts),
+      spilling: (settingsOf, name) => spilling(server, opened, parts, settingsOf, name),
+    }),
   });
 }
 
 /** The entries have the last word. */
 function resources(server: EffectiveServer, opened: OpenedFiles, parts: FileToolParts): OwnResources | undefined {
   const { expose_as_resources: byDefault } = parts.config.artifacts;
-  const exposes = server.adapters.some(
-    (entry) => entry.type === 'artifact_producer' && (entry.expose_as_resource ?? byDefault),
-  );
+  const exposes =
+    (byDefault && spillSettings(server.results) !== undefined) ||
+    server.adapters.some((entry) => entry.type === 'artifact_producer' && (entry.expose_as_resource ?? byDefault));
   return artifactResources({ ...artifactParts(server, opened, parts), exposes });
+}
+
+function reader(server: EffectiveServer, opened: OpenedFiles, { config, store, sessions }: FileToolParts) {
+  return readerTool({
+    serverId: server.id,
+    uriScheme: config.artifacts.uri_scheme,
+    ttlMs: fileTimes(config).artifactTtlMs,
+    records: store.files,
+    files: opened.files,
+    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId),
+  });
+}
+
+function spilling(
+  server: EffectiveServer,
+  opened: OpenedFiles,
+  parts: FileToolParts,
+  settingsOf: SpillSettingsOf,
+  readerName: string | undefined,
+): ResultSpilling | undefined {
+  const { config, notices, telemetry, known, outputs } = parts;
+  if (!config.artifacts.enabled) return undefined;
+  const serverId = server.id;
+  const keeper = new TextKeeper(artifactParts(server, opened, parts));
+  const makeUrl = downloads(opened, parts);
+  const onFailed = (error: unknown): AdapterError => {
+    const { code, message } = known(error);
+    telemetry.spilled({ serverId, result: 'passed' });
+    telemetry.artifactFailed({ serverId, reason: code });
+    return new AdapterError(code, message);
+  };
+  return {
+    settingsOf,
+    keeper,
+    outputs,
+    scratch: () => opened.files.stage.scratch(),
+    downloadUrl:
+      makeUrl &&
+      (async (file, uri, call) => {
+        const mayDownload = call.caller.access?.allows(downloadOf(uri)) !== false;
+        return mayDownload ? makeUrl(file, call) : undefined;
+      }),
+    onPassed: (error) => void onFailed(error),
+    spill: new Spill({
+      keeper,
+      reader: readerName,
+      onFailed,
+      onSpilled: (file) => {
+        telemetry.spilled({ serverId, result: 'spilled' });
+        telemetry.artifact({ serverId, bytes: file.sizeBytes });
+        if (file.exposed) notices.resourcesChanged(file);
+      },
+    }),
+  };
 }
 
 function producer(

@@ -1,4 +1,5 @@
 import type { AdapterConfig } from '../crds/config/adapter-file/adapter.ts';
+import { effectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import { chooseLocks } from './files/locks/choose-locks.ts';
 import { DiskStagingArea } from './files/disk/disk-staging-area.ts';
 import type { FileTimes } from './files/store/expire-files.ts';
@@ -8,6 +9,7 @@ import { openBlobStore } from './files/s3/open-blob-store.ts';
 import { Quotas } from './files/store/quotas.ts';
 import type { BlobStore } from './files/s3/blob-store.ts';
 import { Uploads } from './files/uploads/uploads.ts';
+import { spillSettings } from './spill/spill-settings.ts';
 import type { StateStore } from './state/state-store.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
@@ -25,10 +27,11 @@ export interface OpenedFiles {
 const MAX_RENEW_MS = 20_000;
 
 /** Whether anything is configured that stores files; only then the folder has to be there. */
-export function storesFiles({ uploads, artifacts, servers }: AdapterConfig): boolean {
-  const isProducer = (one: AdapterConfig['servers'][number]): boolean =>
-    one.adapters.some((entry) => entry.type === 'artifact_producer' && entry.persist);
-  return uploads.enabled || (artifacts.enabled && servers.some(isProducer));
+export function storesFiles({ core, uploads, artifacts, servers }: AdapterConfig): boolean {
+  const keeps = (one: AdapterConfig['servers'][number]): boolean =>
+    one.adapters.some((entry) => entry.type === 'artifact_producer' && entry.persist) ||
+    spillSettings(effectiveServer({ core }, one).results) !== undefined;
+  return uploads.enabled || (artifacts.enabled && servers.some(keeps));
 }
 
 export const fileTimes = ({ uploads, artifacts }: Pick<AdapterConfig, 'uploads' | 'artifacts'>): FileTimes => ({
@@ -122,7 +125,7 @@ async function openStage({ storage, state_persistence }: AdapterConfig): Promise
     const detail = error instanceof Error ? error.message : String(error);
     throw new Error(
       `storage.root ${root} cannot be used: ${detail}. Make it a folder that this user may write, or set uploads.enabled ` +
-        'to false and configure no artifact_producer.',
+        'to false and configure no artifact_producer and no results.spill_over_chars.',
       { cause: error },
     );
   }

@@ -13,6 +13,17 @@ export type FoundOutput =
   | { readonly kind: 'elsewhere'; readonly file: OpenedFile }
   | { readonly kind: 'embedded'; readonly output: EmbeddedOutput };
 
+/** A text that the adapter itself makes a file of. */
+export interface TextOutput {
+  readonly kind: 'text';
+  readonly name: string;
+  readonly mimeType: string;
+  /** In UTF-8. */
+  readonly bytes: number;
+  /** No piece ends within a surrogate pair. */
+  readonly pieces: () => Iterable<string> | AsyncIterable<string>;
+}
+
 export interface OutputSearch {
   readonly stage: Pick<StagingArea, 'open' | 'openOutput' | 'filesIn' | 'pathOf'>;
   readonly locate: LocateOutput;

@@ -9,7 +9,7 @@ import { safeFilename } from '../files/keys/paths.ts';
 import { type FileKey, FileRefused } from '../files/keys/file-key.ts';
 import type { Quotas } from '../files/store/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
-import type { FoundOutput } from './find-output.ts';
+import type { FoundOutput, TextOutput } from './find-output.ts';
 
 const NAMELESS = 'artifact';
 
@@ -28,12 +28,12 @@ export interface Keeping {
 export async function keepArtifact(
   { records, files, quotas, locks }: Keeping,
   pending: FileRecord,
-  found: FoundOutput,
+  found: FoundOutput | TextOutput,
   options: { wasGiven: boolean; now: () => number; leaseUntil: () => number; signal: AbortSignal },
 ): Promise<FileRecord> {
   const { signal } = options;
   try {
-    const size = found.kind === 'embedded' ? found.output.bytes.length : found.file.size;
+    const size = sizeOf(found);
     const isSettled = found.kind === 'own' && isLastingName(found.filename);
     const [described] = await Promise.all([
       describe(found, options.wasGiven ? pending.filename : undefined),
@@ -58,15 +58,21 @@ export async function keepArtifact(
       throw new AdapterError(held.signal.aborted ? 'storage_busy' : 'session_ended');
     });
   } finally {
-    if (found.kind !== 'embedded') await found.file.close();
+    if (found.kind !== 'embedded' && found.kind !== 'text') await found.file.close();
   }
+}
+
+function sizeOf(found: FoundOutput | TextOutput): number {
+  if (found.kind === 'text') return found.bytes;
+  return found.kind === 'embedded' ? found.output.bytes.length : found.file.size;
 }
 
 /** The name, always with an extension where the type has one, and the media type. */
 async function describe(
-  found: FoundOutput,
+  found: FoundOutput | TextOutput,
   wanted: string | undefined,
 ): Promise<Pick<FileRecord, 'filename' | 'mimeType'>> {
+  if (found.kind === 'text') return { filename: found.name, mimeType: found.mimeType };
   const name = safeFilename(nameOf(found, wanted), NAMELESS);
   const declared = found.kind === 'embedded' ? found.output.mimeType : undefined;
   const mimeType = mediaType(name, await startOf(found), declared);
@@ -106,12 +112,13 @@ async function renamed(stage: StagingArea, place: FileKey, better: string): Prom
 async function copy(
   files: Pick<FileStore, 'create'>,
   file: FileRecord,
-  found: Exclude<FoundOutput, { kind: 'own' }>,
+  found: Exclude<FoundOutput | TextOutput, { kind: 'own' }>,
   signal: AbortSignal,
 ): Promise<void> {
   const writer = await files.create(file);
   try {
     if (found.kind === 'embedded') await writer.write(found.output.bytes);
+    else if (found.kind === 'text') for await (const piece of found.pieces()) await writer.write(Buffer.from(piece));
     else for await (const chunk of found.file.read({ signal })) await writer.write(chunk);
     signal.throwIfAborted();
     await writer.finish();

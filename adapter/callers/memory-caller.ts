@@ -108,6 +108,7 @@ export class MemoryCaller {
       caller,
       trace,
       isModern,
+      isNested: true,
       timeoutMs: timeoutOf(typeof tool === 'string' ? tool : undefined),
     });
     const reply = new MemoryReply(operation, {

@@ -1,4 +1,4 @@
-import { locate } from '../exchange/scanning/json-scan.ts';
+import { locate, withoutMember } from '../exchange/scanning/json-scan.ts';
 import { type Pin, pinOf } from './baseline.ts';
 import { type Catalog, isOwnTool } from './catalog.ts';
 import { uiOf } from './ui-resources.ts';
@@ -37,12 +37,13 @@ export function prepareTool(definition: string, catalog: Catalog, isPinned: bool
   if (definition.length > MAX_DEFINITION_CHARS) return { ...hidden, fate: 'blocked', cleaned: TOO_LONG };
   const { text, modified } = catalog.clean?.(definition) ?? { text: definition, modified: NOTHING_CLEANED };
   if (text === undefined) return { ...hidden, fate: 'blocked', cleaned: modified };
-  const shown = catalog.transforms.get(name)?.(text);
+  const kept = catalog.dropsSchema?.(name) === true ? withoutMember(text, 'outputSchema') : text;
+  const shown = catalog.transforms.get(name)?.(kept) ?? kept;
   return {
     name,
     fate: 'shown',
     clean: text === definition ? undefined : copied(text),
-    shown: shown === undefined || shown === text ? undefined : copied(shown),
+    shown: shown === text ? undefined : copied(shown),
     pin: isPinned ? pinOf(text) : undefined,
     cleaned: modified,
     ui,

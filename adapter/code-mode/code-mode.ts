@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-import { UPLOAD } from '../access/wishes.ts';
 import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import type { Caches } from '../caches.ts';
+import type { OwnTool } from '../catalog/catalog.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import { warningOf } from '../catalog/drift.ts';
 import { readCodeArguments } from './code-arguments.ts';
@@ -17,6 +17,7 @@ import type { MountAdditions } from '../mount/create-mount.ts';
 import type { RequestFacts } from '../exchange/request-facts.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { type CallTool, nestedCall } from './nested-call.ts';
+import type { SpillSettings } from '../spill/spill-settings.ts';
 import { toolTimeouts } from '../tools/settings.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
 import { toolPrefix } from '../uploads/upload-url-tool.ts';
@@ -59,8 +60,7 @@ export function withCodeMode(server: EffectiveServer, additions: MountAdditions,
   const { limits } = sandbox;
   const totalMs = timeOf(toolTimeouts(server)(codeToolName(prefix, 'execute')), limits.totalMs);
   const instead = codeToolDefinitions(prefix, { ...limits, totalMs }).filter(({ name }) => !disabled.matches(name));
-  const own = additions.own.map(({ definition }) => definition);
-  const indexOf = toolIndexes(own, caches);
+  const indexOf = toolIndexes(additions.own, caches);
   const steps = new Map(additions.steps);
   for (const { tool, name } of instead) {
     steps.set(
@@ -68,13 +68,19 @@ export function withCodeMode(server: EffectiveServer, additions: MountAdditions,
       tool === 'execute' ? executeStep(codeToolName(prefix, 'execute'), parts) : discoveryStep(tool, indexOf),
     );
   }
-  return { ...additions, steps, instead };
+  const found = new Set(instead.flatMap(({ tool, name }) => (tool === 'execute' ? [] : [name])));
+  const { spilling } = additions;
+  if (spilling === undefined) return { ...additions, steps, instead };
+  // What these find is bounded anyway, and must be read as it is.
+  const settingsOf = (tool: string): SpillSettings | undefined =>
+    found.has(tool) ? undefined : spilling.settingsOf(tool);
+  return { ...additions, steps, instead, spilling: { ...spilling, settingsOf } };
 }
 
 type IndexOf = (call: ToolCall) => Promise<ToolIndex>;
 
 /** Indexes of what a session sees; sessions that see the same share one. */
-function toolIndexes(own: readonly string[], caches: Caches): IndexOf {
+function toolIndexes(own: readonly OwnTool[], caches: Caches): IndexOf {
   const names = new WeakMap<readonly (string | undefined)[], string>();
   const indexes = caches.region<ToolIndex>(({ size }) => size);
   const making = new Map<string, Promise<ToolIndex>>();
@@ -82,11 +88,12 @@ function toolIndexes(own: readonly string[], caches: Caches): IndexOf {
     const { shown, drift } = await call.tools();
     let name = names.get(shown);
     if (name === undefined) names.set(shown, (name = randomUUID()));
-    const seesOwn = call.caller.access?.shows(UPLOAD) !== false;
-    const key = seesOwn ? name : `${name}\n`;
+    const { access } = call.caller;
+    const seen = own.filter(({ wish }) => wish === undefined || access?.shows(wish) !== false);
+    const key = [name, ...seen.map((tool) => tool.name)].join('\n');
     const known = indexes.get(key) ?? making.get(key);
     if (known !== undefined) return known;
-    const all = [...shown.filter((tool) => tool !== undefined), ...(seesOwn ? own : [])];
+    const all = [...shown.filter((tool) => tool !== undefined), ...seen.map(({ definition }) => definition)];
     const made = ToolIndex.of(all, drift && warningOf(drift), nextTurn);
     making.set(key, made);
     try {

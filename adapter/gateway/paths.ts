@@ -26,6 +26,7 @@ import { OwnAnswers } from '../steps/own-answers.ts';
 import { OwnTasks } from '../steps/own-tasks.ts';
 import { Remembered } from '../steps/remembered.ts';
 import { RequiredHeaders } from '../steps/required-headers.ts';
+import { SpilledResults } from '../steps/spilled-results.ts';
 import { StreamElsewhere } from '../steps/sessions/stream-elsewhere.ts';
 import { TimeLimit } from '../steps/time-limit.ts';
 import { ToolSteps } from '../steps/tool-steps.ts';
@@ -35,6 +36,7 @@ import { VisiblePrompts } from '../steps/visible/visible-prompts.ts';
 import { VisibleTools } from '../steps/visible/visible-tools.ts';
 import { VisibleUi } from '../steps/visible/visible-ui.ts';
 import { Workspace } from '../steps/sessions/workspace.ts';
+import { Workspaces } from '../sessions/workspaces.ts';
 import { askUpstream } from '../mount/ask-upstream.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { Mount } from '../mount/mount.ts';
@@ -101,6 +103,8 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
     ...(mount.surface.hidesTools || mount.hasAccessRules ? [new VisibleUi(mount.surface, client)] : []),
   ];
   const own = new OwnAnswers(mount, sessions);
+  const workspaces = new Workspaces({ sessions, sessionFiles, store, refusesSessions });
+  const spilled = mount.spilling === undefined ? [] : [new SpilledResults(mount.spilling, client, workspaces)];
   const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
 
@@ -129,6 +133,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         ...visible,
         lists,
         new Remembered(store),
+        ...spilled,
         toolSteps,
         // A task is known before anything else is made of the answer that brings it.
         ownTasks,
@@ -149,7 +154,8 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         ...visible,
         lists,
         new Discovery(mount, client),
-        new Workspace({ steps, sessions, sessionFiles, store, refusesSessions }),
+        ...spilled,
+        new Workspace(steps, workspaces),
         toolSteps,
         ownTasks,
         timeLimit,
@@ -165,6 +171,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         upstreamSession,
         new OpeningStream(streamOrder),
         lists,
+        ...spilled,
         new LeftCalls(steps, store),
       ],
       wire: [new LostStream({ client, upstream: mount.upstream, bus })],

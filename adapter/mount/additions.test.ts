@@ -72,7 +72,7 @@ describe('what the adapter adds to a server', () => {
 
   test('is the tool that tells where to upload, with its page', async () => {
     const added = additions({});
-    expect(added.own).toEqual([{ name: helper.name, definition: helper.definition }]);
+    expect(added.own).toEqual([{ name: helper.name, definition: helper.definition, wish: { method: 'files/upload' } }]);
     expect(added.steps.get(helper.name)).toBe(helper.step);
     expect(await added.resources?.list(sessionRecord())).toHaveLength(1);
     expect(['doc://upload_workflow.md', 'a'].map((uri) => added.resources?.owns(uri))).toEqual([true, false]);

@@ -1,12 +1,17 @@
 import type { AdapterEntry, ArtifactProducer, UploadConsumer } from '../../crds/config/adapter-file/entry.ts';
 import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
+import { UPLOAD } from '../access/wishes.ts';
 import { withGuidance } from '../catalog/consumer-guidance.ts';
+import type { OwnTool } from '../catalog/catalog.ts';
 import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
 import { toolEntries } from '../tools/settings.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
 import type { UploadUrlTool } from '../uploads/upload-url-tool.ts';
+import type { readerTool } from '../spill/reader-tool.ts';
+import type { ResultSpilling } from '../spill/result-spilling.ts';
+import { spillSettings, type SpillSettingsOf } from '../spill/spill-settings.ts';
 import { joinedResources, workflowResource } from '../lists/workflow-resource.ts';
 
 export interface AdditionParts {
@@ -21,6 +26,9 @@ export interface AdditionParts {
   /** Undefined for an entry that changes nothing. */
   readonly producer: (entry: ArtifactProducer) => ToolStep | undefined;
   readonly artifacts: () => OwnResources | undefined;
+  /** Undefined where results pass whatever their length. `reader`: the tool that reads artifacts, where clients see it. */
+  readonly spilling?: (settingsOf: SpillSettingsOf, reader: string | undefined) => ResultSpilling | undefined;
+  readonly reader?: () => ReturnType<typeof readerTool>;
 }
 
 /** What the adapter adds to a server as its configuration says. */
@@ -43,16 +51,32 @@ export function mountAdditions(server: EffectiveServer, parts: AdditionParts): M
     else if (uploadUrl !== undefined) transforms.set(tool, guidance(server, entry, parts.uriScheme, helper?.name));
   }
   if (helper !== undefined) steps.set(helper.name, helper.step);
+  const own: OwnTool[] = helper === undefined ? [] : [{ ...helper, wish: UPLOAD }];
+  const settingsOf = spillSettings(server.results);
+  const isOwn = (tool: string): boolean => own.some(({ name }) => name === tool);
+  const reader = settingsOf === undefined ? undefined : visible(parts.reader?.(), disabled);
+  const spilling = settingsOf && parts.spilling?.((tool) => (isOwn(tool) ? undefined : settingsOf(tool)), reader?.name);
+  if (spilling !== undefined && reader !== undefined) {
+    steps.set(reader.name, reader.step);
+    own.push(reader);
+  }
   return {
     steps,
     transforms,
-    own: helper === undefined ? [] : [{ name: helper.name, definition: helper.definition }],
+    ...(spilling !== undefined && { dropsSchema: (tool) => settingsOf?.(tool)?.dropsStructured === true }),
+    own: own.map(({ name, definition, wish }) => ({ name, definition, ...(wish && { wish }) })),
     resources: joinedResources(
-      [helper && workflowResource(helper.workflow), isProducer ? parts.artifacts() : undefined].filter(
-        (one) => one !== undefined,
-      ),
+      [
+        helper && workflowResource(helper.workflow),
+        isProducer || spilling !== undefined ? parts.artifacts() : undefined,
+      ].filter((one) => one !== undefined),
     ),
+    spilling,
   };
+}
+
+function visible<T extends OwnTool>(tool: T | undefined, disabled: DisabledTools): T | undefined {
+  return tool === undefined || disabled.matches(tool.name) ? undefined : tool;
 }
 
 function guidance(

@@ -23,6 +23,7 @@ import { toolTimeouts } from '../tools/settings.ts';
 import { ToolInventory } from '../tools/tool-inventory.ts';
 import { ToolSurface } from '../tools/tool-surface.ts';
 import type { Mount } from './mount.ts';
+import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
 
 export interface MountOptions {
@@ -53,10 +54,13 @@ export interface MountOptions {
 export interface MountAdditions {
   readonly steps: ReadonlyMap<string, ToolStep>;
   readonly transforms: Catalog['transforms'];
+  readonly dropsSchema?: Catalog['dropsSchema'];
   readonly own: Catalog['own'];
   /** Tools that are listed instead of all others (`code_mode_enabled`). */
   readonly instead?: readonly OwnTool[];
   readonly resources: OwnResources | undefined;
+  /** Undefined where results pass whatever their length. */
+  readonly spilling?: ResultSpilling | undefined;
 }
 
 export function createMount(options: MountOptions): Mount {
@@ -121,6 +125,7 @@ export function createMount(options: MountOptions): Mount {
         disabled,
         clean: toolCleaning(server),
         transforms: additions?.transforms,
+        dropsSchema: additions?.dropsSchema,
         own: additions?.own,
         instead: additions?.instead,
       }),
@@ -150,6 +155,7 @@ export function createMount(options: MountOptions): Mount {
     }),
     steps: additions?.steps ?? new Map<string, never>(),
     resources: additions?.resources,
+    spilling: additions?.spilling,
     timeoutOf: toolTimeouts(server),
     hasAccessRules: server.access !== null,
     relaysChallenges,

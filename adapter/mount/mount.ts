@@ -9,6 +9,7 @@ import type { PingLoop } from '../upstream/ping-loop.ts';
 import type { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { Upstream } from '../exchange/upstream.ts';
 import type { CallLimits } from '../tools/call-limits.ts';
+import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
 import type { ServerTexts } from '../lists/server-texts.ts';
 import type { ToolInventory } from '../tools/tool-inventory.ts';
@@ -45,6 +46,8 @@ export interface Mount {
   readonly steps: ReadonlyMap<string, ToolStep>;
   /** Undefined when the adapter adds none to the upstream's. */
   readonly resources: OwnResources | undefined;
+  /** What makes long results shorter; undefined where they pass. */
+  readonly spilling: ResultSpilling | undefined;
   readonly timeoutOf: (tool: string | undefined) => number | null;
   /** Not everybody who comes in may do everything. */
   readonly hasAccessRules: boolean;

@@ -19,6 +19,7 @@ export interface OperationStart {
   readonly isModern?: boolean;
   readonly timeoutMs: number | null;
   readonly holdsHead?: boolean;
+  readonly isNested?: boolean;
 }
 
 /**
@@ -39,6 +40,8 @@ export class Operation {
   readonly timeoutMs: number | null;
   /** The head of an event stream waits for the first response, which decides about a header. */
   readonly holdsHead: boolean;
+  /** Code has made it (code mode), and gets the reply. */
+  readonly isNested: boolean;
   /** JSON texts of the ids of the requests in the body. */
   readonly idTexts: readonly string[];
   /** The tools/call requests in the body. */
@@ -75,6 +78,7 @@ export class Operation {
     this.isModern = start.isModern ?? false;
     this.timeoutMs = start.timeoutMs;
     this.holdsHead = start.holdsHead ?? false;
+    this.isNested = start.isNested ?? false;
     const idTexts: string[] = [];
     const calls: Request[] = [];
     for (const message of body.messages) {

@@ -8,6 +8,9 @@ const NO_SESSION = '0'.repeat(32);
 export const noWorkspace = (serverId: string, principal: string, now: number): SessionRecord =>
   workspaceRecord(serverId, NO_SESSION, principal, now);
 
+/** Whether there is a session of this record: a workspace, or one of a client. */
+export const hasSession = ({ sessionId }: Pick<SessionRecord, 'sessionId'>): boolean => sessionId !== NO_SESSION;
+
 /** The record of a workspace (see sessions/workspace.ts). */
 export function workspaceRecord(serverId: string, sessionId: string, principal: string, now: number): SessionRecord {
   return {

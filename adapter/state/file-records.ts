@@ -24,7 +24,7 @@ export interface FileRecords {
   /**
    * Sets how many bytes a pending file takes up in the quotas and extends its lease. Must come before the bytes are
    * written, so that what lies on the disk never exceeds a quota. Less than before is always granted. When the session's quota is short, committed files of
-   * this session that nobody uses are removed, least recently used first, uploads or artifacts first as `evict` says;
+   * this session that nobody uses are removed: spilled ones first, then uploads or artifacts as `evict` says, least recently used first;
    * they are returned and their bytes are the caller's to delete. When removing all of them would not do, none is.
    */
   reserve(key: FileKey, request: ReserveRequest): Promise<Reserved>;
@@ -109,6 +109,8 @@ export interface FileRecord extends FileKey {
   readonly toolName: string | null;
   /** Whether it is offered as an MCP resource. */
   readonly exposed: boolean;
+  /** It is a text that was too long for a result; of what has to make room, these go first. */
+  readonly spilled?: true | undefined;
   readonly createdAt: number;
   readonly lastUsedAt: number;
   /** Until then it neither expires nor is it evicted, because somebody writes or reads it. 0: nobody does. */

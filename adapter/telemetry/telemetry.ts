@@ -27,6 +27,8 @@ export interface Telemetry {
   artifact(observed: { readonly serverId: string; readonly bytes: number }): void;
   /** A file of a tool did not become one. */
   artifactFailed(observed: { readonly serverId: string; readonly reason: ErrorCode }): void;
+  /** A result that was too long: it became an artifact, or passed as it was because it could not be kept. */
+  spilled(observed: { readonly serverId: string; readonly result: 'spilled' | 'passed' }): void;
   filesRemoved(observed: FilesRemovedObservation): void;
   /** Whether a server can be used: after its wiring at the start, and whenever it was tried again. */
   wiring(observed: { readonly serverId: string; readonly result: 'ready' | 'retry' }): void;
@@ -240,6 +242,7 @@ export const noTelemetry: Telemetry = {
   download: nothing,
   artifact: nothing,
   artifactFailed: nothing,
+  spilled: nothing,
   filesRemoved: nothing,
   wiring: nothing,
   cleanup: nothing,

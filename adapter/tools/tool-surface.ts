@@ -5,7 +5,6 @@ import { LRUCache } from 'lru-cache';
 import type { ToolDefinitionPinning } from '../../crds/config/adapter-file/core.ts';
 import type { Cache, Caches } from '../caches.ts';
 import type { Baseline } from '../catalog/baseline.ts';
-import { UPLOAD } from '../access/wishes.ts';
 import { type Catalog, isOwnTool, listedOwn, type OwnTool } from '../catalog/catalog.ts';
 import { dataOf, type Drift, previewOf } from '../catalog/drift.ts';
 import type { CleaningEvents } from '../catalog/tool-cleaning.ts';
@@ -202,8 +201,8 @@ export class ToolSurface {
 
   /** The adapter's tools that a caller sees in a list. */
   listedOwn({ access }: Seer): readonly OwnTool[] {
-    const { instead } = this.catalog;
-    return instead === undefined && access?.shows(UPLOAD) === false ? [] : listedOwn(this.catalog);
+    const all = listedOwn(this.catalog);
+    return access === undefined ? all : all.filter(({ wish }) => wish === undefined || access.shows(wish));
   }
 
   /** Throws for calls of tools that the session must not see: `unknown_tool`, `tool_definition_drift`. */

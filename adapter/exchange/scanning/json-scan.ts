@@ -104,6 +104,14 @@ export function locate(text: string, path: readonly string[], at = 0): Span | un
   return found;
 }
 
+/** An object (JSON text) without its members of this name; the same where it has none. */
+export function withoutMember(object: string, key: string): string {
+  const all = [...members(object)];
+  const kept = all.filter((member) => member.key !== key);
+  if (kept.length === all.length) return object;
+  return `{${kept.map(({ keyStart, end }) => object.slice(keyStart, end)).join(',')}}`;
+}
+
 /** Replaces several spans of a text, given in ascending order. */
 export function splice(text: string, edits: readonly (Span & { with: string })[]): string {
   let out = '';

@@ -22,6 +22,7 @@ import { openFirst, outputFences } from './disk-output.ts';
 import { DiskWriter } from './disk-writer.ts';
 import type { StagingArea, StagedItem } from './staging-area.ts';
 import { outputCandidates } from './output-candidates.ts';
+import { ScratchFile } from './scratch-file.ts';
 import { isComponent, isId } from '../keys/paths.ts';
 import { type FileKey, FileRefused, type FileWriter, type OpenedFile } from '../keys/file-key.ts';
 import { sessionsFolder, type Tree, treeCalled, treesOf } from '../keys/storage-layout.ts';
@@ -118,6 +119,10 @@ export class DiskStagingArea implements StagingArea {
         calls: this.#calls,
       });
     });
+  }
+
+  scratch(): Promise<ScratchFile> {
+    return ScratchFile.open(this.#root);
   }
 
   async open(place: FileKey): Promise<OpenedFile> {

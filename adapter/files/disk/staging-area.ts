@@ -1,5 +1,6 @@
 import type { FileKind } from '../../state/file-records.ts';
 import type { FileKey, FileWriter, OpenedFile, StorageFault } from '../keys/file-key.ts';
+import type { ScratchFile } from './scratch-file.ts';
 
 /**
  * The folder `storage.root`, which all replicas and upstreams share. Upstreams may put anything into it at any time:
@@ -19,6 +20,8 @@ export interface StagingArea {
    * more than `storage.atomic_writes`.
    */
   create(place: FileKey, options?: { readonly atomic: true }): Promise<FileWriter>;
+  /** A place for bytes that nobody else sees, and that are gone with the process. */
+  scratch(): Promise<ScratchFile>;
   /** Fails with FileRefused when the file is not there or is not what it should be. */
   open(place: FileKey): Promise<OpenedFile>;
   /**

@@ -60,7 +60,10 @@ export const RESERVE_BYTES = redisScript(`
         candidates[#candidates + 1] = other
       end
     end
+    -- Within a name the quotes would be escaped.
+    local function spilled(file) return string.find(file.rest, '"spilled":true', 1, true) ~= nil end
     table.sort(candidates, function(a, b)
+      if spilled(a) ~= spilled(b) then return spilled(a) end
       if a.kind ~= b.kind then return a.kind == ARGV[9] end
       if a.used ~= b.used then return a.used < b.used end
       if a.created ~= b.created then return a.created < b.created end

@@ -16,9 +16,9 @@ export const fileField = ({ kind, fileId }: Pick<FileKey, 'kind' | 'fileId'>): s
 
 /** Field and value. */
 export function encodeFile(record: FileRecord, uses: number): [string, string] {
-  const { filename, mimeType, sha256, toolName, exposed } = record;
+  const { filename, mimeType, sha256, toolName, exposed, spilled } = record;
   const numbers = [record.sizeBytes, record.lastUsedAt, record.leaseUntil, uses, record.createdAt];
-  const rest = JSON.stringify({ filename, mimeType, sha256, toolName, exposed });
+  const rest = JSON.stringify({ filename, mimeType, sha256, toolName, exposed, spilled });
   return [fileField(record), `${record.state} ${numbers.join(' ')}\n${rest}`];
 }
 
@@ -28,7 +28,7 @@ export function decodeFile(session: SessionKey, field: string, value: RedisReply
   const line = value.indexOf('\n');
   const [state, sizeBytes, lastUsedAt, leaseUntil, , createdAt] = value.slice(0, line).split(' ');
   const rest: unknown = JSON.parse(value.slice(line + 1));
-  const { filename, mimeType, sha256, toolName, exposed } = rest as FileRecord;
+  const { filename, mimeType, sha256, toolName, exposed, spilled } = rest as FileRecord;
   return {
     serverId: session.serverId,
     sessionId: session.sessionId,
@@ -41,6 +41,7 @@ export function decodeFile(session: SessionKey, field: string, value: RedisReply
     sha256,
     toolName,
     exposed,
+    ...(spilled === true && { spilled }),
     createdAt: Number(createdAt),
     lastUsedAt: Number(lastUsedAt),
     leaseUntil: Number(leaseUntil),

@@ -110,6 +110,7 @@ const SCHEMAS: readonly string[] = [
       PRIMARY KEY (key, id)
     ) WITHOUT ROWID;
   `,
+  'ALTER TABLE files ADD COLUMN spilled INTEGER NOT NULL DEFAULT 0',
 ];
 
 /** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */

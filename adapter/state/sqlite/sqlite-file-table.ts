@@ -35,6 +35,7 @@ export class SqliteFileTable implements FileTable {
       record.sha256,
       record.toolName,
       Number(record.exposed),
+      Number(record.spilled ?? false),
       record.createdAt,
       record.lastUsedAt,
       record.leaseUntil,
@@ -157,6 +158,7 @@ const storedFile = (columns: Columns): StoredFile => ({
     sha256: textOrNull(columns['sha256']),
     toolName: textOrNull(columns['tool_name']),
     exposed: columns['exposed'] === 1,
+    ...(columns['spilled'] === 1 && { spilled: true }),
     createdAt: Number(columns['created_at']),
     lastUsedAt: Number(columns['last_used_at']),
     leaseUntil: Number(columns['lease_until']),
@@ -187,11 +189,11 @@ function statements(database: DatabaseSync) {
     ),
     put: sql(
       `INSERT INTO files (session_id, file_id, kind, server_id, state, filename, mime_type, size_bytes, sha256,
-         tool_name, exposed, created_at, last_used_at, lease_until, uses)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         tool_name, exposed, spilled, created_at, last_used_at, lease_until, uses)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET state = excluded.state, filename = excluded.filename, mime_type = excluded.mime_type,
          size_bytes = excluded.size_bytes, sha256 = excluded.sha256, tool_name = excluded.tool_name,
-         exposed = excluded.exposed, created_at = excluded.created_at, last_used_at = excluded.last_used_at,
+         exposed = excluded.exposed, spilled = excluded.spilled, created_at = excluded.created_at, last_used_at = excluded.last_used_at,
          lease_until = excluded.lease_until, uses = excluded.uses`,
     ),
     delete: sql(`DELETE FROM files WHERE ${FILE} RETURNING state, size_bytes`),

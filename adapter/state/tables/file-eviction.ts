@@ -2,8 +2,8 @@ import type { FileKind, FileRecord } from '../file-records.ts';
 import type { StoredFile } from './file-table.ts';
 
 /**
- * The committed files of a session that go so that at least `bytes` become free: the kind `evictFirst` first, then
- * least recently used first, and none that somebody uses. Undefined when all of them would not do.
+ * The committed files of a session that go so that at least `bytes` become free: spilled ones first, then the kind
+ * `evictFirst`, then least recently used first, and none that somebody uses. Undefined when all of them would not do.
  */
 export function evictionFor(
   bytes: number,
@@ -11,6 +11,7 @@ export function evictionFor(
   { evictFirst, now }: { evictFirst: FileKind; now: number },
 ): FileRecord[] | undefined {
   const order = (a: FileRecord, b: FileRecord): number =>
+    Number(b.spilled ?? false) - Number(a.spilled ?? false) ||
     Number(b.kind === evictFirst) - Number(a.kind === evictFirst) ||
     a.lastUsedAt - b.lastUsedAt ||
     a.createdAt - b.createdAt ||

@@ -9,6 +9,7 @@ import type { Reply } from '../../path/reply.ts';
 import { SessionFiles } from '../../sessions/session-files.ts';
 import { SessionRegistry } from '../../sessions/session-registry.ts';
 import { isWorkspace } from '../../sessions/workspace.ts';
+import { Workspaces } from '../../sessions/workspaces.ts';
 import type { SessionRecord } from '../../state/state-store.ts';
 import { pass, RecordingReply, refusal, sampleClient, sampleOperation, through } from '../testing/step-scene.ts';
 import { ToolSteps } from '../tool-steps.ts';
@@ -35,7 +36,7 @@ function workspaceOf(steps: ReadonlyMap<string, Pick<ToolStep, 'needsHome'>>): W
     throw error;
   });
   const refusesSessions = () => (isDraining ? ('draining' as const) : undefined);
-  return new Workspace({ steps, sessions, sessionFiles, store: files.store, refusesSessions });
+  return new Workspace(steps, new Workspaces({ sessions, sessionFiles, store: files.store, refusesSessions }));
 }
 /** What comes to the step, of a caller without a session. */
 const incoming = (message: object = CALL) => {

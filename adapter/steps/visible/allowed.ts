@@ -1,5 +1,5 @@
 import { type Access, type Decision, reasonOf } from '../../access/access.ts';
-import { callOf, downloadOf, type Named, namedIn, promptOf, readingOf, UPLOAD } from '../../access/wishes.ts';
+import { callOf, downloadOf, type Named, namedIn, promptOf, readingOf } from '../../access/wishes.ts';
 import { AdapterError, forbids, lacksScope } from '../../errors.ts';
 import { isCall, type Message } from '../../exchange/message.ts';
 import { noSuchResource } from '../../lists/no-such-resource.ts';
@@ -68,10 +68,10 @@ export class Allowed implements Step {
     if (kind === 'prompt') return access.decide(promptOf(name));
     const { surface, resources } = this.#mount;
     if (kind === 'resource') return access.decide(resources?.owns(name) === true ? downloadOf(name) : readingOf(name));
-    const { own, instead } = surface.catalog;
-    // What these find and run is asked about in its turn.
-    if (instead?.some((tool) => tool.name === name) === true) return { outcome: 'allowed', rule: undefined };
-    return access.decide(own.some((tool) => tool.name === name) ? UPLOAD : callOf(name));
+    const { own, instead = [] } = surface.catalog;
+    const tool = [...own, ...instead].find((one) => one.name === name);
+    if (tool === undefined) return access.decide(callOf(name));
+    return tool.wish === undefined ? { outcome: 'allowed', rule: undefined } : access.decide(tool.wish);
   }
 
   #refuse(operation: Operation, reply: Reply, refused: Refused): Promise<void> | undefined {

@@ -35,6 +35,7 @@ export class EventMetrics {
       artifacts: aggregation.counter(ADAPTER_METRICS.artifacts),
       artifactBytes: aggregation.counter(ADAPTER_METRICS.artifactBytes),
       artifactFailures: aggregation.counter(ADAPTER_METRICS.artifactFailures),
+      spilled: aggregation.counter(ADAPTER_METRICS.resultsSpilled),
       filesRemoved: aggregation.counter(ADAPTER_METRICS.filesRemoved),
       wiring: aggregation.counter(ADAPTER_METRICS.wiringRuns),
       cleanups: aggregation.counter(ADAPTER_METRICS.cleanupCycles),
@@ -93,6 +94,10 @@ export class EventMetrics {
 
   artifactFailed({ serverId, reason }: Observed<'artifactFailed'>): void {
     this.#instruments.artifactFailures.add(1, { server_id: this.#server(serverId), reason });
+  }
+
+  spilled({ serverId, result }: Observed<'spilled'>): void {
+    this.#instruments.spilled.add(1, { server_id: this.#server(serverId), result });
   }
 
   filesRemoved({ kind, reason, files }: Observed<'filesRemoved'>): void {

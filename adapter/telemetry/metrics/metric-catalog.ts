@@ -336,6 +336,15 @@ export const ADAPTER_METRICS = {
     description: 'Files of tools that did not become artifacts, by the code of the error.',
     attributes: ['server_id', 'reason'],
   },
+  resultsSpilled: {
+    name: 'adapter_results_spilled_total',
+    instrument: 'counter',
+    unit: '{artifact}',
+    description:
+      'Texts of results that were too long: spilled (it became an artifact), passed (it could not be kept, so the result ' +
+      'passed as it was).',
+    attributes: ['server_id', 'result'],
+  },
   filesRemoved: {
     name: 'adapter_files_removed_total',
     instrument: 'counter',

@@ -36,6 +36,7 @@ export class QueuedTelemetry implements Telemetry {
   readonly download;
   readonly artifact;
   readonly artifactFailed;
+  readonly spilled;
   readonly filesRemoved;
   readonly wiring;
   readonly cleanup;
@@ -72,6 +73,7 @@ export class QueuedTelemetry implements Telemetry {
     this.download = this.#queued(events.download.bind(events));
     this.artifact = this.#queued(events.artifact.bind(events));
     this.artifactFailed = this.#queued(events.artifactFailed.bind(events));
+    this.spilled = this.#queued(events.spilled.bind(events));
     this.filesRemoved = this.#queued(events.filesRemoved.bind(events));
     this.wiring = this.#queued(events.wiring.bind(events));
     this.cleanup = this.#queued(events.cleanup.bind(events));

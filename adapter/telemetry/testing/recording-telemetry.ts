@@ -21,6 +21,7 @@ export class RecordingTelemetry implements Telemetry {
   readonly download = this.#keeps('download');
   readonly artifact = this.#keeps('artifact');
   readonly artifactFailed = this.#keeps('artifactFailed');
+  readonly spilled = this.#keeps('spilled');
   readonly filesRemoved = this.#keeps('filesRemoved');
   readonly wiring = this.#keeps('wiring');
   readonly cleanup = this.#keeps('cleanup');

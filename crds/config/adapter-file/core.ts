@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { AccessConfig } from './access.ts';
 import { CallLimits } from './limits.ts';
+import { ResultSettings } from './results.ts';
 import { bytes } from '../values/bytes.ts';
 import {
   baseUrlOrNull,
@@ -318,6 +319,9 @@ export const Core = z.strictObject({
   limits: maybeEmpty(CallLimits.prefault([])).describe(
     '(new) How often tools may be called and how many calls may run, for each server. A call must be within all of them; ' +
       'beyond one, 429 with `Retry-After`.',
+  ),
+  results: maybeEmpty(ResultSettings.prefault({})).describe(
+    '(new) Tool results that are too long for a model: what becomes of them.',
   ),
   cors: maybeEmpty(Cors.prefault({})).describe('Access for browsers from other origins.'),
   defaults: maybeEmpty(ToolDefaults.prefault({})).describe('Settings of tool calls where nothing else is set.'),

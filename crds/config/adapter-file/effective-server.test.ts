@@ -28,6 +28,7 @@ describe('effectiveServer', () => {
       tool_definition_pinning: core.tool_definition_pinning,
       upstream_ping: core.upstream_ping,
       limits: [],
+      results: { ...core.results, tools: {} },
     });
   });
 

@@ -1,6 +1,7 @@
 import type { AccessConfig } from './access.ts';
 import type { AdapterConfig, ServerConfig } from './adapter.ts';
 import type { CallLimit } from './limits.ts';
+import type { ResultSettings, ServerResults } from './results.ts';
 import type {
   OAuth,
   ToolDefinitionPinning,
@@ -25,6 +26,8 @@ export interface EffectiveServer extends Pick<
   tool_metadata_sanitization: ToolMetadataSanitization;
   tool_definition_pinning: ToolDefinitionPinning;
   upstream_ping: UpstreamPing;
+  /** Of the server, and of its tools by their names or patterns, in the order of the file. */
+  results: ResultSettings & { tools: Readonly<Record<string, ResultSettings>> };
   limits: readonly CallLimit[];
   /** Null: no authorization server, or no authentication at all. */
   oauth: OAuth | null;
@@ -48,10 +51,17 @@ export function effectiveServer({ core }: Pick<AdapterConfig, 'core'>, server: S
     tool_metadata_sanitization: resolve(core.tool_metadata_sanitization, server.tool_metadata_sanitization),
     tool_definition_pinning: resolve(core.tool_definition_pinning, server.tool_definition_pinning),
     upstream_ping: resolve(core.upstream_ping, server.upstream_ping),
+    results: resultsOf(core.results, server.results),
     limits: server.limits ?? core.limits,
     oauth: core.auth.enabled ? (server.auth.oauth ?? core.auth.oauth) : null,
     access: server.access ?? core.access,
   };
+}
+
+function resultsOf(ofCore: ResultSettings, { tools, ...own }: ServerResults): EffectiveServer['results'] {
+  const ofServer = resolve(ofCore, own);
+  const ofTools = Object.entries(tools).map(([name, settings]) => [name, resolve(ofServer, settings)] as const);
+  return { ...ofServer, tools: Object.fromEntries(ofTools) };
 }
 
 /** The own values where they are set, the inherited ones elsewhere. */

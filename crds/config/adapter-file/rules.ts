@@ -321,6 +321,24 @@ const structuredNeedsKey: Rule = (config) =>
       : [],
   );
 
+const spillsNeedArtifacts: Rule = (config) => {
+  if (at(config, 'artifacts', 'enabled') !== false) return [];
+  const spills = (settings: unknown): boolean => {
+    const chars = at(settings, 'spill_over_chars');
+    return typeof chars === 'number' && chars > 0;
+  };
+  const message = 'must be 0 while artifacts.enabled is false: what is too long has to go somewhere';
+  const ofServers = list(config, 'servers').flatMap((server, index) => {
+    const path = ['servers', index, 'results'];
+    const tools = at(server, 'results', 'tools');
+    const names = typeof tools === 'object' && tools !== null ? Object.keys(tools) : [];
+    return [path, ...names.map((name) => [...path, 'tools', name])];
+  });
+  return [['core', 'results'], ...ofServers]
+    .filter((path) => spills(at(config, ...path)))
+    .map((path) => ({ path: [...path, 'spill_over_chars'], message }));
+};
+
 const RULES: readonly Rule[] = [
   authNeedsCredentials,
   namedTokens,
@@ -346,6 +364,7 @@ const RULES: readonly Rule[] = [
   onePassing,
   urlNeedsS3,
   structuredNeedsKey,
+  spillsNeedArtifacts,
 ];
 
 /** Reports every violation as an issue. */

@@ -12,6 +12,7 @@ import {
 } from './core.ts';
 import { inherit } from './inherit.ts';
 import { CallLimits } from './limits.ts';
+import { ServerResults } from './results.ts';
 import { headerMap, headerName, httpPath, httpUrl } from '../values/network-values.ts';
 import { flag, listOf, maybeEmpty, oneOf, text, trimmedAnd } from '../values/values.ts';
 
@@ -69,6 +70,9 @@ export const ServerConfig = z.strictObject({
       '(new) How much calls to this server may be, in place of `core.limits`. Null inherits that; `[]`: no limits.',
     )
     .prefault(null),
+  results: maybeEmpty(ServerResults.prefault({})).describe(
+    '(new) Results of this server’s tools that are too long for a model: what becomes of them.',
+  ),
   tool_defaults: maybeEmpty(inherit(ToolDefaults, 'core.defaults').prefault({})).describe(
     'Settings of calls to the tools of this server.',
   ),
