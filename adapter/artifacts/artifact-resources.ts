@@ -63,7 +63,8 @@ class ArtifactResources implements OwnResources {
     if (file === undefined || !file.exposed || file.filename !== named.filename) return undefined;
     try {
       const opened = await files.open(file);
-      const as = await contentForm(opened, file.mimeType);
+      // What was a text in a result is one here too, JSON for example.
+      const as = await contentForm(opened, file.spilled === true ? 'text/plain' : file.mimeType);
       const content = JSON.stringify({ uri, mimeType: file.mimeType }).slice(1, -1);
       return fileContent(opened, as, `{"contents":[{${content},"${as}":"`, '"}]}');
     } catch (error) {

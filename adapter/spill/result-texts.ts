@@ -30,7 +30,7 @@ export interface ReadResult {
   readonly structured: Member | undefined;
 }
 
-/** A longer text is known by its brackets. */
+/** What a longer text is, nobody finds out. */
 const PARSED_CHARS = 1 << 20;
 const QUOTE = '"';
 
@@ -85,7 +85,7 @@ export async function structuredAt(
 
 function inMemory(block: number, previewChars: number, text: string): ResultText {
   const preview = Preview.of(text, previewChars);
-  const isJson = looksLikeJson(preview) && (text.length > PARSED_CHARS || isParsed(text));
+  const isJson = text.length <= PARSED_CHARS && hasBrackets(preview) && isParsed(text);
   return { block, chars: text.length, bytes: Buffer.byteLength(text), isJson, preview, pieces: () => [text] };
 }
 
@@ -96,7 +96,7 @@ async function measured(block: number, previewChars: number, pieces: () => Async
     preview.push(piece);
     bytes += Buffer.byteLength(piece);
   }
-  return { block, chars: preview.chars, bytes, isJson: looksLikeJson(preview), preview, pieces };
+  return { block, chars: preview.chars, bytes, isJson: false, preview, pieces };
 }
 
 async function* stringPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
@@ -116,7 +116,7 @@ async function* jsonPieces({ outline, read }: ResultSource, text: string): Async
   }
 }
 
-function looksLikeJson({ ends: [first, last] }: Preview): boolean {
+function hasBrackets({ ends: [first, last] }: Preview): boolean {
   return (first === '{' && last === '}') || (first === '[' && last === ']');
 }
 
