@@ -225,6 +225,18 @@ for (const technology of stateStores) {
         expect(await bytes(a)).toBe(35);
       });
 
+      test('texts that were too long for a result go before all others', async () => {
+        const [upload] = await addFiles('ua');
+        const spilled = { kind: 'artifact', spilled: true, sizeBytes: 10 } as const;
+        const later = await addFile(a, session, { ...spilled, lastUsedAt: T });
+        const name = { filename: '"spilled":true', kind: 'upload', sizeBytes: 10, lastUsedAt: T - 2 * DAY } as const;
+        await addFile(a, session, name);
+        const file = await beginFile(b, session);
+        const reserved = await b.files.reserve(file, request(10, { maxSession: 40, evictFirst: 'upload' }));
+        expect(evictedBy(reserved)).toEqual([later]);
+        expect(await b.files.find(upload as FileRecord, at(T, null))).toEqual(upload);
+      });
+
       test('a use moves a file to the end of the line', async () => {
         const files = await addFiles('uuu');
         const [first, second] = files;
