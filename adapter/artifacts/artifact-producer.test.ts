@@ -550,7 +550,7 @@ describe('limits', () => {
     const first = await step?.prepare(call({}));
     const second = await step?.prepare(call({}));
     if (second?.kind !== 'result') throw new Error('not refused');
-    const result: unknown = JSON.parse(second.result);
+    const result: unknown = JSON.parse(String(second.result));
     const text = expect.stringMatching(/^The session has 1 artifacts/) as string;
     expect(result).toEqual({
       content: [{ type: 'text', text }],
@@ -573,7 +573,7 @@ describe('limits', () => {
       const prepared = await producer({ entry: GIVEN, artifacts: { max_per_session } })?.prepare(call({}));
       if (prepared?.kind !== 'result') throw new Error('not refused');
       const text = expect.stringMatching(/^The session has 10000 files.* was not called/) as string;
-      const result: unknown = JSON.parse(prepared.result);
+      const result: unknown = JSON.parse(String(prepared.result));
       expect(result).toMatchObject({
         isError: true,
         _meta: { artifact_error: { code: 'session_quota', detail: text } },

@@ -6,7 +6,8 @@ import type { FileStore } from '../files/store/file-store.ts';
 import type { Locks } from '../files/locks/locks.ts';
 import { extensionOf, MEDIA_TYPE_BYTES, mediaType } from '../files/keys/media-type.ts';
 import { safeFilename } from '../files/keys/paths.ts';
-import { type FileKey, FileRefused } from '../files/keys/file-key.ts';
+import { releaseBytes } from '../exchange/answers/release-bytes.ts';
+import { type FileKey, FileRefused, type FileWriter } from '../files/keys/file-key.ts';
 import type { Quotas } from '../files/store/quotas.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { FoundOutput, TextOutput } from './find-output.ts';
@@ -118,12 +119,21 @@ async function copy(
   const writer = await files.create(file);
   try {
     if (found.kind === 'embedded') await writer.write(found.output.bytes);
-    else if (found.kind === 'text') for await (const piece of found.pieces()) await writer.write(Buffer.from(piece));
+    else if (found.kind === 'text') await writeText(writer, found);
     else for await (const chunk of found.file.read({ signal })) await writer.write(chunk);
     signal.throwIfAborted();
     await writer.finish();
   } catch (error) {
     await writer.abort();
     throw error;
+  }
+}
+
+async function writeText(writer: FileWriter, { pieces }: TextOutput): Promise<void> {
+  for await (const piece of pieces()) {
+    // A short one is a part of a buffer that others share.
+    const bytes = Buffer.from(piece);
+    await writer.write(bytes);
+    releaseBytes(bytes);
   }
 }

@@ -99,7 +99,10 @@ const returned = (value: string | undefined, printed = ''): SandboxOutcome => ({
 });
 const textsOf = (prepared: PreparedCall): unknown => {
   if (prepared.kind !== 'result') return prepared.kind;
-  const { content, isError } = JSON.parse(prepared.result) as { content: { text: string }[]; isError?: boolean };
+  const { content, isError } = JSON.parse(String(prepared.result)) as {
+    content: { text: string }[];
+    isError?: boolean;
+  };
   return [isError === true, ...content.map(({ text }) => text)];
 };
 

@@ -18,11 +18,11 @@ export interface NoPart {
 }
 
 /** A JSON text that is parsed as a whole is no larger. */
-const MAX_POINTED_BYTES = 16 << 20;
+const MAX_POINTED_BYTES = 8 << 20;
 /** So much is searched in one call: it takes the CPU from others. */
 const MAX_SEARCHED_BYTES = 128 << 20;
 /** With a regular expression, which is slower than a word. */
-const MAX_MATCHED_BYTES = 8 << 20;
+const MAX_MATCHED_BYTES = 16 << 20;
 /** A longer line is shown in part. */
 const MAX_LINE_BYTES = 2000;
 const LONGEST_CHARACTER = 4;
@@ -49,35 +49,39 @@ function characterAt(bytes: Buffer, at: number): number {
   return i;
 }
 
+/** A line in which a pattern was found, or where the search has ended. */
+export type Found =
+  | { readonly line: string }
+  /** `nextOffset`: where to go on; null: this is the end. */
+  | { readonly nextOffset: number | null };
+
 /**
  * Lines from `offset` on in which the pattern is found, each with the offset at which it begins, up to about `limit` bytes. A
  * pattern without special characters is looked for as a word.
  */
-export async function matchingLines(
+export async function* matchingLines(
   file: OpenedFile,
   source: string,
   pattern: Exclude<Pattern, { fault: string }>,
   { offset, limit, signal }: { readonly offset: number; readonly limit: number; readonly signal: AbortSignal },
-): Promise<TextPart | NoPart> {
+): AsyncGenerator<Found> {
   const isWord = !META.test(source);
   const finder = isWord ? byWord(Buffer.from(source)) : byPattern(pattern);
   const most = offset + (isWord ? MAX_SEARCHED_BYTES : MAX_MATCHED_BYTES);
-  const found: string[] = [];
   let bytes = 0;
-  const lines = linesOf(file, offset, signal);
-  for await (const { block, at } of lines) {
+  for await (const { block, at } of linesOf(file, offset, signal)) {
     for (const { start, end } of finder(block)) {
       const line = `${at + start}: ${shown(block.subarray(start, end))}`;
       const length = Buffer.byteLength(line) + 1;
-      if (found.length > 0 && bytes + length > limit) return { text: found.join('\n'), offset, nextOffset: at + start };
+      if (bytes > 0 && bytes + length > limit) return yield { nextOffset: at + start };
       bytes += length;
-      found.push(line);
+      yield { line };
     }
     const next = at + block.length;
-    if (next >= most && next < file.size) return { text: found.join('\n'), offset, nextOffset: next };
-    await ownTurn(block.length);
+    if (next >= most && next < file.size) return yield { nextOffset: next };
+    await ownTurn(block.length, block.length);
   }
-  return { text: found.join('\n'), offset, nextOffset: null };
+  yield { nextOffset: null };
 }
 
 /** Blocks of whole lines; a line that is longer than a block is one. */

@@ -2,13 +2,14 @@ import { z } from 'zod';
 
 import { downloadOf } from '../access/wishes.ts';
 import { parseArtifactUri } from '../artifacts/artifact-uri.ts';
-import { patternOf } from '../catalog/pattern.ts';
+import { type Pattern, patternOf } from '../catalog/pattern.ts';
 import type { OwnTool } from '../catalog/catalog.ts';
 import { errorResult } from '../exchange/edited-call.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import type { FileRecord, FileRecords } from '../state/file-records.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
+import { isWorkspace } from '../sessions/workspace.ts';
 import { toolPrefix } from '../uploads/upload-url-tool.ts';
 import { matchingLines, type NoPart, pointedPart, textPart, type TextPart } from './artifact-parts.ts';
 
@@ -113,12 +114,14 @@ async function answer(options: ReaderToolOptions, call: ToolCall): Promise<Prepa
     await using opened = await options.files.open(file, call.signal);
     if (args.offset > opened.size) return refused(`offset is beyond the end: the artifact has ${opened.size} bytes.`);
     const { offset, limit } = args;
+    if (pattern !== undefined) {
+      const search = { source: args.grep ?? '', pattern };
+      return { kind: 'result', result: { bytes: undefined, parts: foundParts(options, call, file, args, search) } };
+    }
     const part =
-      args.json_pointer !== undefined
-        ? await pointedPart(opened, args.json_pointer, offset, limit)
-        : pattern === undefined
-          ? await textPart(opened, offset, limit)
-          : await matchingLines(opened, args.grep ?? '', pattern, { offset, limit, signal: call.signal });
+      args.json_pointer === undefined
+        ? await textPart(opened, offset, limit)
+        : await pointedPart(opened, args.json_pointer, offset, limit);
     return 'problem' in part ? refused(problem(part, file)) : result(part, file, args);
   } catch (error) {
     if (error instanceof FileRefused) return refused(NOT_FOUND);
@@ -143,19 +146,45 @@ function problem({ problem: why }: NoPart, { mimeType, sizeBytes }: FileRecord):
   return `${why} The artifact is ${mimeType} of ${sizeBytes} bytes.`;
 }
 
-function result({ text, offset, nextOffset }: TextPart, file: FileRecord, args: Arguments): PreparedCall {
-  const { sizeBytes } = file;
-  const found = args.grep !== undefined && text === '' ? 'No line matches. ' : '';
-  const where = nextOffset === null ? 'This is the end.' : `Go on with offset ${nextOffset}.`;
-  const status = `[${found}${where} The artifact has ${sizeBytes} bytes.]`;
+function result({ text, offset, nextOffset }: TextPart, file: FileRecord, { uri }: Arguments): PreparedCall {
+  const status = statusOf(file, nextOffset, '');
   const texts = text === '' ? [status] : [text, status];
-  return {
-    kind: 'result',
-    result: JSON.stringify({
-      content: texts.map((one) => ({ type: 'text', text: one })),
-      _meta: { artifact_part: { artifact_uri: args.uri, size_bytes: sizeBytes, offset, next_offset: nextOffset } },
-    }),
-  };
+  const content = texts.map((one) => ({ type: 'text', text: one }));
+  return { kind: 'result', result: JSON.stringify({ content, _meta: metaOf(file, uri, offset, nextOffset) }) };
 }
+
+/** The result of a search, which may take a while: what is found leaves when it is. */
+async function* foundParts(
+  { files }: ReaderToolOptions,
+  { signal, record }: ToolCall,
+  file: FileRecord,
+  { uri, offset, limit }: Arguments,
+  { source, pattern }: { readonly source: string; readonly pattern: Exclude<Pattern, { fault: string }> },
+): AsyncGenerator<string> {
+  // Opened again: of an answer that nobody takes nothing is left open.
+  await using opened = await files.open(file, signal);
+  yield isWorkspace(record) ? '{"resultType":"complete","content":[' : '{"content":[';
+  let isFirst = true;
+  let next: number | null = null;
+  for await (const found of matchingLines(opened, source, pattern, { offset, limit, signal })) {
+    if ('line' in found) {
+      yield isFirst ? '{"type":"text","text":"' : String.raw`\n`;
+      yield JSON.stringify(found.line).slice(1, -1);
+      isFirst = false;
+    } else next = found.nextOffset;
+  }
+  if (!isFirst) yield '"},';
+  const status = statusOf(file, next, isFirst ? 'No line matches. ' : '');
+  yield `${JSON.stringify({ type: 'text', text: status })}],"_meta":${JSON.stringify(metaOf(file, uri, offset, next))}}`;
+}
+
+function statusOf({ sizeBytes }: FileRecord, nextOffset: number | null, found: string): string {
+  const where = nextOffset === null ? 'This is the end.' : `Go on with offset ${nextOffset}.`;
+  return `[${found}${where} The artifact has ${sizeBytes} bytes.]`;
+}
+
+const metaOf = (file: FileRecord, uri: string, offset: number, nextOffset: number | null): object => ({
+  artifact_part: { artifact_uri: uri, size_bytes: file.sizeBytes, offset, next_offset: nextOffset },
+});
 
 const refused = (text: string): PreparedCall => ({ kind: 'result', result: errorResult(text) });

@@ -1,4 +1,5 @@
 import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
+import { releaseBytes } from '../exchange/answers/release-bytes.ts';
 import { elements, locate, type Member, members, type Span } from '../exchange/scanning/json-scan.ts';
 import { JsonStringText } from './json-string-text.ts';
 import { Outline } from './outline.ts';
@@ -9,7 +10,7 @@ import { Preview } from './preview.ts';
 export interface ResultSource {
   readonly outline: Outline;
   /** The bytes of a hole. */
-  readonly read: (hole: Span) => AsyncIterable<Uint8Array>;
+  readonly read: (hole: Span) => AsyncIterable<Buffer>;
 }
 
 /** A text of a result, which may be on a disk. */
@@ -99,9 +100,12 @@ async function measured(block: number, previewChars: number, pieces: () => Async
   return { block, chars: preview.chars, bytes, isJson: false, preview, pieces };
 }
 
-async function* stringPieces(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
+async function* stringPieces(bytes: AsyncIterable<Buffer>): AsyncGenerator<string> {
   const text = new JsonStringText();
-  for await (const chunk of bytes) yield text.push(chunk);
+  for await (const chunk of bytes) {
+    yield text.push(chunk);
+    releaseBytes(chunk);
+  }
   yield text.end();
 }
 
@@ -110,7 +114,10 @@ async function* jsonPieces({ outline, read }: ResultSource, text: string): Async
     if (typeof part === 'string') yield part;
     else {
       const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-      for await (const chunk of read(part)) yield decoder.decode(chunk, { stream: true });
+      for await (const chunk of read(part)) {
+        yield decoder.decode(chunk, { stream: true });
+        releaseBytes(chunk);
+      }
       yield decoder.decode();
     }
   }

@@ -180,6 +180,6 @@ async function* partsOf(
 ): AsyncGenerator<string | Buffer> {
   for (const part of parts) {
     if (typeof part === 'string') yield part;
-    else for await (const chunk of read(part)) yield Buffer.from(chunk);
+    else yield* read(part);
   }
 }

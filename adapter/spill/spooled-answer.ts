@@ -1,3 +1,4 @@
+import { tidyYoung } from '../../lib/memory/tidy-memory.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answers/answer.ts';
 import type { Span } from '../exchange/scanning/json-scan.ts';
 import type { ScratchFile } from '../files/disk/scratch-file.ts';
@@ -11,6 +12,8 @@ const MAX_QUEUED_BYTES = 512 << 10;
 const COUNTED_BYTES = 4 << 20;
 /** More than this is no text; it passes as it comes. */
 const MAX_SPOOLED_BYTES = 1 << 30;
+/** Memory is given back each time that so many bytes have come (8 MiB). */
+const TIDY_SHIFT = 23;
 
 export interface SpooledAnswerOptions {
   readonly control: Pick<ReplyControl, 'pause' | 'resume'>;
@@ -105,6 +108,8 @@ export class SpooledAnswer {
     }
     await file.write(chunk);
     this.#scan.push(chunk);
+    // Else what has come lies around in memory, some 50 MB of it.
+    if (file.size >> TIDY_SHIFT > (file.size - chunk.length) >> TIDY_SHIFT) tidyYoung();
   }
 
   async *#rest(): AsyncGenerator<Buffer> {

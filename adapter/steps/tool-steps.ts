@@ -92,8 +92,9 @@ export class ToolSteps implements Step {
       return undefined;
     }
     if (prepared.kind === 'result') {
-      const result = isModern ? completeCall(prepared.result) : prepared.result;
-      return answer(reply, request.idText, result, ANSWERED);
+      const { result } = prepared;
+      const complete = isModern && typeof result === 'string' ? completeCall(result) : result;
+      return answer(reply, request.idText, complete, ANSWERED);
     }
     operation.sent = prepared.body;
     if (declared !== undefined && prepared.body !== body) {

@@ -55,8 +55,8 @@ export interface ToolCall {
 }
 
 export type PreparedCall =
-  /** The call goes no further: the JSON text of its result. */
-  | { readonly kind: 'result'; readonly result: string }
+  /** The call goes no further: the JSON text of its result. Parts of one must say that it is complete. */
+  | { readonly kind: 'result'; readonly result: Answer }
   | { readonly kind: 'error'; readonly error: AdapterError; readonly data?: Record<string, unknown> }
   | {
       readonly kind: 'forward';

@@ -71,7 +71,7 @@ function sent(prepared: PreparedCall): unknown {
 
 function said(prepared: PreparedCall): string {
   if (prepared.kind !== 'result') throw new Error(JSON.stringify(prepared));
-  const { content, isError } = JSON.parse(prepared.result) as { content: [{ text: string }]; isError: unknown };
+  const { content, isError } = JSON.parse(String(prepared.result)) as { content: [{ text: string }]; isError: unknown };
   expect(isError).toBe(true);
   return content[0].text;
 }

@@ -34,7 +34,7 @@ function make(options: { authEnabled?: boolean; requireSha256?: boolean; serverI
 async function answer(tool: UploadUrlTool): Promise<Record<string, unknown>> {
   const prepared = await tool.step.prepare(call);
   if (prepared.kind !== 'result') throw new Error(prepared.kind);
-  const result = JSON.parse(prepared.result);
+  const result = JSON.parse(String(prepared.result));
   expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
   expect(result.isError).toBeUndefined();
   return result.structuredContent;

@@ -11,9 +11,25 @@ export function saveMemory(): void {
  * thousand sources takes 150 MB), and V8 keeps it as long as nobody else asks for it. Takes some tens of milliseconds.
  */
 export function tidyMemory(): void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as (options: object) => void;
-  setFlagsFromString('--no-expose-gc');
   // This kind lets go of pages as well.
-  collect({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+  collector()({ type: 'major', execution: 'sync', flavor: 'last-resort' });
+}
+
+/**
+ * Gives the memory of bytes back that have just been used: V8 does so when the young generation is full, and while large
+ * buffers pass, which are outside of it, that is some 50 MB late. Takes a millisecond or two.
+ */
+export function tidyYoung(): void {
+  collector()({ type: 'minor', execution: 'sync' });
+}
+
+let collect: ((options: object) => void) | undefined;
+
+function collector(): (options: object) => void {
+  if (collect === undefined) {
+    setFlagsFromString('--expose-gc');
+    collect = runInNewContext('gc') as (options: object) => void;
+    setFlagsFromString('--no-expose-gc');
+  }
+  return collect;
 }

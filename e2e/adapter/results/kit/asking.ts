@@ -14,6 +14,7 @@ export interface Asking {
   /** The response message; its text as it came is `raw`. */
   call(place: Place, method: string, params: JsonObject): Promise<JsonObject>;
   raw(place: Place, method: string, params: JsonObject): Promise<string>;
+  send(place: Place, method: string, params: JsonObject): Promise<Response>;
 }
 
 export type Family = 'with a session' | 'without a session';
@@ -29,6 +30,7 @@ export async function asking(
     return {
       call: (at, method, params) => session.at(at).call(method, params),
       raw: async (at, method, params) => (await session.at(at).request(method, params)).text(),
+      send: (at, method, params) => session.at(at).request(method, params),
     };
   }
   let id = 0;
@@ -54,5 +56,6 @@ export async function asking(
       return asObject(await responseMessage(await answered, own));
     },
     raw: async (at, method, params) => (await send(at, method, params)).text(),
+    send,
   };
 }

@@ -1,3 +1,5 @@
+import { pipeline } from 'node:stream/promises';
+
 import { startRawUpstream } from '../../../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 
@@ -35,11 +37,14 @@ export async function startToldServer(): Promise<ToldServer> {
     const pieces = typeof told === 'function' ? told() : [told ?? '{"content":[]}'];
     const isEvents = as === 'sse';
     res.writeHead(200, { 'content-type': isEvents ? 'text/event-stream' : 'application/json' });
-    res.write(`${isEvents ? 'event: message\ndata: ' : ''}{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`);
-    for (const piece of pieces) {
-      if (!res.write(piece)) await new Promise((resolve) => res.once('drain', resolve).once('close', resolve));
-    }
-    res.end(isEvents ? '}\n\n' : '}');
+    const before = `${isEvents ? 'event: message\ndata: ' : ''}{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+    await pipeline(around(before, pieces, isEvents ? '}\n\n' : '}'), res);
   });
   return { url: `${upstream.url}/mcp`, tools, results, [Symbol.asyncDispose]: () => upstream.close() };
+}
+
+function* around(before: string, pieces: Iterable<string>, after: string): Generator<string> {
+  yield before;
+  yield* pieces;
+  yield after;
 }

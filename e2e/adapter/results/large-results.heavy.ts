@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, readFileSync } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+
+import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
+import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { mounted } from '../kit/deployment.ts';
+import { sharedFolder, type SharedFolder } from '../files/kit/folder.ts';
+import { asking, type Asking } from './kit/asking.ts';
+import { startToldServer, type ToldServer } from './kit/told-server.ts';
+
+const MIB = 1 << 20;
+const READER = 'up_read_artifact';
+const LINE = `${'0123456789abcdef'.repeat(8)} é\\n`;
+const LINES_IN_PIECE = 500;
+const WARM_UP = 20;
+
+/** A result with about so many bytes of text, of which nobody has all; a line in the middle is another one. */
+function* large(bytes: number): Generator<string> {
+  yield '{"content":[{"type":"text","text":"';
+  const piece = LINE.repeat(LINES_IN_PIECE);
+  const pieces = Math.ceil(bytes / Buffer.byteLength(piece));
+  for (let i = 0; i < pieces; i++) yield i === pieces >> 1 ? `${piece}the needle\\n` : piece;
+  yield '"}]}';
+}
+
+let upstream: ToldServer;
+let folder: SharedFolder;
+beforeAll(async () => {
+  upstream = await startToldServer();
+  folder = await sharedFolder();
+});
+afterAll(async () => {
+  await upstream?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+/** As the image sets them. */
+const ALLOCATOR = {
+  MALLOC_ARENA_MAX: '2',
+  MALLOC_MMAP_THRESHOLD_: '65536',
+  MALLOC_TRIM_THRESHOLD_: '131072',
+};
+
+const start = (more: JsonObject = {}): Promise<RunningAdapter> =>
+  startAdapter({
+    env: ALLOCATOR,
+    config: {
+      core: { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, results: { spill_over_chars: 10_000 } },
+      state_persistence: { type: 'memory' },
+      storage: { root: folder.path },
+      servers: [mounted('up', upstream.url)],
+      ...more,
+    },
+  });
+
+const tell = async (client: Asking, adapter: RunningAdapter, result: () => Iterable<string>, as: string) => {
+  upstream.results.set('large', result);
+  const message = await client.call(adapter, 'tools/call', { name: 'tell', arguments: { key: 'large', as } });
+  return asObject(message.result);
+};
+const artifactOf = (result: JsonObject): JsonObject => asObject(asObject(result._meta).artifact);
+const residentBytes = (pid: number): number =>
+  Number(/^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]) * 1024;
+
+describe('100 MB of text', () => {
+  test.each(['json', 'sse'])('is in memory in small parts only, and is read in parts at once (%s)', async (as) => {
+    await using adapter = await start();
+    const client = await asking('with a session', adapter);
+    // As much as the young generation of the heap takes under any load.
+    for (let i = 0; i < WARM_UP; i++) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      await tell(client, adapter, () => large(4 * MIB), as);
+    }
+    const before = residentBytes(adapter.pid);
+    let most = before;
+    const watch = setInterval(() => (most = Math.max(most, residentBytes(adapter.pid))), 20);
+    const result = await tell(client, adapter, () => large(100 * MIB), as);
+    clearInterval(watch);
+    const { artifact_uri: uri, size_bytes: size } = artifactOf(result);
+    expect(Number(size)).toBeGreaterThan(99 * MIB);
+    process.stdout.write(
+      `resident memory rose from ${(before / MIB).toFixed(1)} by ${((most - before) / MIB).toFixed(1)} MiB (${as})\n`,
+    );
+    expect(most - before).toBeLessThanOrEqual(32 * MIB);
+
+    /** The first text, and when the first byte of the answer came. */
+    const read = async (args: JsonObject): Promise<{ readonly text: string; readonly ms: number }> => {
+      const started = performance.now();
+      const params = { name: READER, arguments: { uri, ...args } };
+      const response = await client.send(adapter, 'tools/call', params);
+      const reader = response.body?.getReader();
+      const first = await reader?.read();
+      const ms = performance.now() - started;
+      const chunks = [Buffer.from(first?.value ?? [])];
+      for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
+        chunks.push(Buffer.from(next.value));
+      }
+      const { result: part } = asObject(JSON.parse(Buffer.concat(chunks).toString()));
+      const [one] = asObject(part).content as unknown[];
+      return { text: String(asObject(one).text), ms };
+    };
+    await read({ limit: 10 });
+    const end = await read({ offset: Number(size) - 20 });
+    const found = await read({ grep: 'needle' });
+    process.stdout.write(`offset ${end.ms.toFixed(1)} ms, grep ${found.ms.toFixed(1)} ms (${as})\n`);
+    expect(end.text.endsWith('é\n')).toBe(true);
+    expect(found.text).toMatch(/^\d+: the needle/);
+    expect(end.ms).toBeLessThan(100);
+    expect(found.ms).toBeLessThan(100);
+    const all = await read({ grep: 'no such word' });
+    expect(all.text).toContain('No line matches');
+  });
+});
+
+describe('what cannot be kept passes as it was', () => {
+  const small = `{"content":[{"type":"text","text":"${'s'.repeat(20_000)}"}]}`;
+  test.each([
+    ['small', () => [small]],
+    ['large', () => large(3 * MIB)],
+  ] as const)('quotas are full (%s)', async (_size, pieces) => {
+    await using adapter = await start({ sessions: { max_total_session_size: 1000 } });
+    const client = await asking('with a session', adapter);
+    for (const as of ['json', 'sse']) {
+      // oxlint-disable-next-line no-await-in-loop -- one after the other
+      const result = await tell(client, adapter, pieces, as);
+      expect(result.content).toEqual((JSON.parse([...pieces()].join('')) as JsonObject).content);
+    }
+  });
+
+  test('the disk is full', async () => {
+    const disk = `${folder.path}/disk`;
+    mkdirSync(disk);
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=2m', 'tmpfs', disk]);
+    try {
+      await using adapter = await start({ storage: { root: disk } });
+      const client = await asking('without a session', adapter);
+      for (const as of ['json', 'sse']) {
+        // oxlint-disable-next-line no-await-in-loop -- one after the other
+        const result = await tell(client, adapter, () => large(20 * MIB), as);
+        expect(result.content).toEqual((JSON.parse([...large(20 * MIB)].join('')) as JsonObject).content);
+      }
+      // Nothing of it stays behind.
+      const files = await readdir(disk, { recursive: true, withFileTypes: true });
+      expect(files.filter((entry) => entry.isFile())).toEqual([]);
+    } finally {
+      execFileSync('umount', [disk]);
+    }
+  });
+});
