@@ -75,7 +75,7 @@ function reader(server: EffectiveServer, opened: OpenedFiles, { config, store, s
     ttlMs: fileTimes(config).artifactTtlMs,
     records: store.files,
     files: opened.files,
-    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId),
+    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId, config.artifacts.scope),
   });
 }
 
