@@ -19,7 +19,7 @@ import type { ToolOutputs } from './spill/tool-outputs.ts';
 import type { OwnResources } from './lists/own-resources.ts';
 import type { ToolSchemas } from './tools/tool-schemas.ts';
 import type { ToolStep } from './tools/tool-step.ts';
-import { UploadConsumer as UploadConsumerStep } from './uploads/upload-consumer.ts';
+import { type StagedUploads, UploadConsumer as UploadConsumerStep } from './uploads/upload-consumer.ts';
 import { uploadUrlTool, type UploadUrlTool } from './uploads/upload-url-tool.ts';
 import type { Caller } from './path/caller.ts';
 import { mayUse } from './sessions/workspace.ts';
@@ -49,6 +49,7 @@ export function fileTools(server: EffectiveServer, parts: FileToolParts): MountA
     disabled: parts.disabled,
     uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,
     uriScheme: config.uploads.uri_scheme,
+    draftMaxSize: config.files.drafts ? config.uploads.max_file_bytes : undefined,
     consumer: (entry, helper) => consumer(server, entry, helper, parts),
     producer: (entry) => (opened === undefined ? undefined : producer(server, entry, opened, parts)),
     artifacts: () => (opened === undefined ? undefined : resources(server, opened, parts)),
@@ -190,9 +191,29 @@ function consumer(
     records: store.files,
     files: opened?.files ?? NO_FILES,
     schemas,
+    maxFileBytes: config.uploads.max_file_bytes,
+    accept: entry.accept,
+    uploads: stagedUploads(opened, store),
     mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId),
     offer: helper && ((call, elicitationId) => helper.offer(call, elicitationId)),
   });
+}
+
+function stagedUploads(opened: OpenedFiles | undefined, store: FileParts['store']): StagedUploads {
+  if (opened === undefined) {
+    return { stage: () => Promise.reject(new AdapterError('uploads_disabled')), remove: () => Promise.resolve() };
+  }
+  const { uploads, files } = opened;
+  return {
+    stage: (request) => uploads.stage(request),
+    async remove(staged) {
+      const removed = await Promise.all(staged.map((file) => store.files.remove(file).catch(() => undefined)));
+      await files.discard(
+        removed.filter((file) => file !== undefined),
+        'failed',
+      );
+    },
+  };
 }
 
 function downloads(
