@@ -114,8 +114,7 @@ export class UploadConsumer implements ToolStep {
         continue;
       }
       const handle = parseHandle(value, uriScheme);
-      if (handle === undefined)
-        return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
+      if (handle === undefined) return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
       const isAllowed = allowed.get(handle.sessionId) ?? (await this.#options.mayUse(call, handle.sessionId));
       allowed.set(handle.sessionId, isAllowed);
       // Another session's file is as unknown as one that never was.
