@@ -9,6 +9,7 @@ const SECTIONS: Readonly<Record<string, readonly string[]>> = {
   Adapter: [
     'adapter/configuration',
     'adapter/files',
+    'adapter/results',
     'adapter/tools',
     'adapter/code-mode',
     'adapter/sessions',
