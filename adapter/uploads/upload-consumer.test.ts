@@ -50,6 +50,7 @@ const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
     schemas: new ToolSchemas(),
     mayUse: async ({ record }, sessionId) => sessionId === record.sessionId,
     offer: async (_call, elicitationId) => ({ url: `https://adapter/upload?${elicitationId}` }),
+    question: undefined,
     ...changes,
   });
 

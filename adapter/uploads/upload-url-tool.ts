@@ -29,7 +29,7 @@ export interface UploadUrlTool {
   /** The text of `doc://upload_workflow.md`. */
   readonly workflow: string;
   /** A URL for a person who shall upload what this call lacks (MCP, elicitation in URL mode). */
-  offer(call: ToolCall, elicitationId: string): Promise<{ readonly url: string }>;
+  offer(call: ToolCall, elicitationId: string | null): Promise<SignedUploadUrl>;
 }
 
 /** What names of the adapter's own tools begin with: the server's id, with `_` for what is no letter or digit. */
