@@ -15,8 +15,9 @@ import { answerEarly, readSlowly } from '../large-body.ts';
 import { used, useOnce } from './single-use.ts';
 import { PAGE_HEADERS, refusedPage, uploadedPage, uploadPage } from './upload-page.ts';
 import { uploadAnswer } from './upload-answer.ts';
+import { SEEN, STATUS, UploadStatus, type UploadStatusOptions } from './upload-status.ts';
 
-export interface UploadRouteOptions {
+export interface UploadRouteOptions extends UploadStatusOptions {
   /** `core.upload_path`. */
   readonly path: string;
   /** `uploads.enabled`. */
@@ -25,7 +26,7 @@ export interface UploadRouteOptions {
   readonly servers: ReadonlySet<string>;
   /** `core.auth.enabled`: then `refusal` is missing only for requests with the token. */
   readonly authEnabled: boolean;
-  /** Signs and checks upload URLs. */
+  /** Signs and checks upload URLs, and seals what pages ask with. */
   readonly secret: string;
   readonly nonces: UploadNonces;
   readonly stepUp: StepUp;
@@ -41,8 +42,6 @@ export interface UploadRouteOptions {
   readonly backend: () => Backend;
   /** Any failure as the error to answer with. */
   readonly known: (error: unknown) => AdapterError;
-  /** Milliseconds since the epoch. */
-  readonly clock: () => number;
 }
 
 export interface Uploaded {
@@ -71,6 +70,7 @@ const INVALID = 'The upload URL is not valid; ask for a new one.';
  * Works whatever the state of the upstream, and takes the body out of fastify's hands.
  */
 export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): void {
+  const status = new UploadStatus(options);
   app.route({
     method: METHODS,
     url: `${options.path.replaceAll(':', '::')}/:server`,
@@ -78,7 +78,7 @@ export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): 
     // Here, and not in the handler: nothing must have begun to read the body.
     onRequest: (request, reply) => {
       reply.hijack();
-      void new UploadExchange(options, request, reply).answer();
+      void new UploadExchange(options, status, request, reply).answer();
     },
     handler: () => undefined,
   });
@@ -86,6 +86,7 @@ export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): 
 
 class UploadExchange {
   readonly #options: UploadRouteOptions;
+  readonly #status: UploadStatus;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly #serverId: string;
@@ -93,8 +94,9 @@ class UploadExchange {
   readonly #signed: ReturnType<typeof readUploadQuery>;
   readonly #session: string | undefined;
 
-  constructor(options: UploadRouteOptions, request: FastifyRequest, reply: FastifyReply) {
+  constructor(options: UploadRouteOptions, status: UploadStatus, request: FastifyRequest, reply: FastifyReply) {
     this.#options = options;
+    this.#status = status;
     this.#request = request;
     this.#reply = reply;
     const { server } = request.params as { server: string };
@@ -157,13 +159,19 @@ class UploadExchange {
     options.onUploaded({ serverId, sessionId, toolName, elicitationId, files });
     const handle = (file: FileRecord): string => `${options.uriScheme}sessions/${file.sessionId}/${file.fileId}`;
     if (this.#wantsPage('text/html')) {
-      await this.#send(200, PAGE_HEADERS, uploadedPage({ serverId, toolName, files, handle }));
+      await this.#send(
+        200,
+        PAGE_HEADERS,
+        uploadedPage({ serverId, toolName, files, handle, status: this.#status.query(files) }),
+      );
     } else {
       await this.#send(200, { 'content-type': 'application/json' }, uploadAnswer(serverId, sessionId, files, handle));
     }
   }
 
   async #get(): Promise<void> {
+    const token = this.#query.get(STATUS);
+    if (token !== null) return this.#tellStatus(token);
     if (this.#signed === 'absent') this.#notAllowed('POST');
     this.#admitToServer();
     const permission = await this.#permission();
@@ -179,6 +187,23 @@ class UploadExchange {
       now: clock(),
     });
     await this.#send(200, PAGE_HEADERS, page);
+  }
+
+  /** For the page of an upload: whether its files were taken. Waits a while for news. */
+  async #tellStatus(token: string): Promise<void> {
+    const { uploads } = this.#options;
+    const gone = new AbortController();
+    const onClose = (): void => gone.abort();
+    this.#reply.raw.once('close', onClose);
+    admitSigned(this.#request);
+    try {
+      const how = { signal: gone.signal, mayWait: () => !uploads.closed };
+      const files = await this.#status.next(this.#serverId, token, this.#query.get(SEEN), how);
+      if (files === undefined) throw new AdapterError('upload_url_invalid', INVALID);
+      await this.#send(200, { 'content-type': 'application/json' }, JSON.stringify({ files }));
+    } finally {
+      this.#reply.raw.off('close', onClose);
+    }
   }
 
   /** Who has neither token nor signature learns nothing, not even which servers there are. */
