@@ -210,6 +210,7 @@ function consumer(
         workspaces,
         mayUse: maySee,
         offer: (call, elicitationId) => helper.offer(call, elicitationId),
+        isOpen: (url) => helper.isOpen(url),
         clock: () => store.now(),
       }),
   });

@@ -17,6 +17,7 @@ import { FileUse, leaseUntil } from './file-use.ts';
 import type { ToolSchemas } from '../tools/tool-schemas.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
 import { parseHandle } from './upload-handle.ts';
+import type { QuestionState } from './question-state.ts';
 import { type AnsweredQuestion, declaresUrls, uploadMessage, type UploadQuestion } from './upload-question.ts';
 
 export interface ConsumerOptions {
@@ -203,18 +204,20 @@ export class UploadConsumer implements ToolStep {
       const isAsked = question !== undefined && mayUpload && declaresUrls(call);
       return isAsked ? question.ask(call) : this.#refuse('is missing.');
     }
-    const find = () => this.#wanted(call, answered?.state.sessionId ?? call.record.sessionId);
+    const find = () => this.#wanted(call, answered?.state);
     const wanted = answered === undefined ? await find() : ((await question?.arrived(answered, find)) ?? []);
     const last = properties.at(-1);
     const takesList = last !== undefined && mayBeList(schema, last.span);
     const used = takesList ? wanted : wanted.slice(-1);
     if (used.length > 0) {
       const keys = new Map(used.map((file) => [file.fileId, file]));
-      return this.#using(call, keys, (texts) => {
+      const prepared = await this.#using(call, keys, (texts) => {
         const all = [...texts.values()];
         return withFileArgument(call.body.text, path, takesList ? `[${all.join(',')}]` : (all[0] ?? 'null'));
       });
+      return answered === undefined || question === undefined ? prepared : question.goOn(answered, prepared);
     }
+    if (answered?.state.asksToo !== undefined) return refused('The uploaded file has expired. Call this tool again.');
     if (answered !== undefined && question !== undefined) return question.again(call, answered.state);
     if (offer === undefined || !takesUrls(call) || !mayUpload) return this.#refuse('is missing.');
     const elicitationId = randomUUID();
@@ -227,11 +230,13 @@ export class UploadConsumer implements ToolStep {
     };
   }
 
-  /** Files that were uploaded for this tool in a session, and that no call has had yet. */
-  async #wanted(call: ToolCall, sessionId: string): Promise<readonly FileRecord[]> {
+  /** Files that were uploaded for this tool and that no call has had yet; all of them where they answer a question. */
+  async #wanted(call: ToolCall, asked: QuestionState | undefined): Promise<readonly FileRecord[]> {
     const { records, serverId, ttlMs } = this.#options;
+    const { sessionId } = asked ?? call.record;
     const uploads = await records.list({ serverId, sessionId }, 'upload', { now: records.now(), ttlMs });
-    return uploads.filter((file) => file.toolName === call.tool && file.lastUsedAt === file.createdAt);
+    const isNew = (file: FileRecord): boolean => asked !== undefined || file.lastUsedAt === file.createdAt;
+    return uploads.filter((file) => file.toolName === call.tool && isNew(file));
   }
 
   #unknown(handle: string): PreparedCall {

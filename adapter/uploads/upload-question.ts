@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { AdapterError } from '../errors.ts';
 import { editedCall, errorResult } from '../exchange/edited-call.ts';
 import type { SignedUploadUrl } from '../files/urls/upload-urls.ts';
+import { workspaceRecord } from '../sessions/workspace-record.ts';
 import type { Workspaces } from '../sessions/workspaces.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { PreparedCall, ToolCall } from '../tools/tool-step.ts';
@@ -14,6 +15,7 @@ import {
   type QuestionState,
   sealQuestion,
   withoutAnswers,
+  withOwnState,
 } from './question-state.ts';
 
 export interface UploadQuestionOptions {
@@ -24,6 +26,8 @@ export interface UploadQuestionOptions {
   readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
   /** Makes the page; `call` is one in the workspace. */
   readonly offer: (call: ToolCall, elicitationId: string | null) => Promise<SignedUploadUrl>;
+  /** Whether the page of a link that `offer` made takes files still: nobody has begun to upload there. */
+  readonly isOpen: (url: string) => Promise<boolean>;
   /** Milliseconds since the epoch. */
   readonly clock: () => number;
   /** How long an answer waits for the file, in milliseconds. Default: 20 s. */
@@ -45,6 +49,10 @@ const WAIT_MS = 20_000;
 /** Of the time limit of a call, so much is left for the call itself. */
 const SHARE = 1 / 2;
 const LOOK_MS = 500;
+/** How long the user has for a question of the upstream; its files expire earlier when nobody uses them. */
+const UPSTREAM_MS = 3_600_000;
+/** Each looks for the files twice a second; answers on top are answered at once. */
+const MAX_WAITING = 64;
 
 /**
  * Asks the user of a client without sessions for a file that a call lacks (MCP 2026-07-28, multi-round-trip requests,
@@ -52,6 +60,7 @@ const LOOK_MS = 500;
  */
 export class UploadQuestion {
   readonly #options: UploadQuestionOptions;
+  #waiting = 0;
 
   constructor(options: UploadQuestionOptions) {
     this.#options = options;
@@ -73,13 +82,13 @@ export class UploadQuestion {
     if (!isTheirs) return invalid('The requestState is not one that was given for this call; make the call anew.');
     const isOver = state.expiresAt < clock() || !(await mayUse(call, state.sessionId));
     if (isOver) return invalid('The requestState has expired; make the call anew to be asked again.');
-    const answer = actionOf(params['inputResponses']);
+    const answer = state.asksToo === undefined ? actionOf(params['inputResponses']) : 'accept';
     if (answer === 'decline' || answer === 'cancel') {
       const how = answer === 'decline' ? 'declined' : 'cancelled';
       return { refused: { kind: 'result', result: errorResult(`The user has ${how} the upload of the file.`) } };
     }
-    if (answer === undefined) return { refused: this.again(call, state) };
-    const body = editedCall(call.request, withoutAnswers(call.body.text));
+    if (answer === undefined) return { refused: await this.again(call, state) };
+    const body = editedCall(call.request, withoutAnswers(call.body.text, state.asksToo));
     const [request] = body.messages;
     return { call: { ...call, body, request: request?.kind === 'request' ? request : call.request }, state };
   }
@@ -97,7 +106,7 @@ export class UploadQuestion {
       const { sessionId } = record;
       const params = paramsDigest(call.body.text);
       const elicitationId = randomUUID();
-      return this.again(call, {
+      return this.#question(call, {
         serverId,
         principal,
         tool: call.tool,
@@ -112,8 +121,19 @@ export class UploadQuestion {
     }
   }
 
-  /** The same question once more: the same link, as long as it lives. */
-  again(call: ToolCall, state: QuestionState): PreparedCall {
+  /**
+   * The same question once more: the same link, as long as it lives and nobody has uploaded there. An upload that failed,
+   * or whose file has expired, has used it up; then there is another, for the same workspace.
+   */
+  async again(call: ToolCall, state: QuestionState): Promise<PreparedCall> {
+    const { isOpen, offer, clock } = this.#options;
+    if (await isOpen(state.url)) return this.#question(call, state);
+    const { serverId, sessionId, principal } = state;
+    const record = workspaceRecord(serverId, sessionId, principal, clock());
+    return this.#question(call, { ...state, ...(await offer({ ...call, record }, null)) });
+  }
+
+  #question(call: ToolCall, state: QuestionState): PreparedCall {
     const { elicitationId, url } = state;
     const message = uploadMessage(call.tool);
     const result = {
@@ -126,6 +146,25 @@ export class UploadQuestion {
     return { kind: 'result', result: JSON.stringify(result) };
   }
 
+  /**
+   * Goes on with the files. Where the upstream asks something in turn, the client's retry has no handles: our state is
+   * needed once more, and carries that of the upstream.
+   */
+  goOn({ state }: AnsweredQuestion, prepared: PreparedCall): PreparedCall {
+    if (prepared.kind !== 'forward') return prepared;
+    const { secret, clock } = this.#options;
+    const seal = (stateText: string | null): string =>
+      sealQuestion(secret, { ...state, expiresAt: clock() + UPSTREAM_MS, asksToo: { stateText } });
+    const { onResponse = (text: string) => text } = prepared;
+    return {
+      ...prepared,
+      onResponse: async (text) => {
+        const answer = await onResponse(text);
+        return typeof answer === 'string' ? withOwnState(answer, seal) : answer;
+      },
+    };
+  }
+
   /** The files as soon as there are some; none when they do not come in time. Fails when nobody waits any more. */
   async arrived(
     { call, state }: AnsweredQuestion,
@@ -133,11 +172,18 @@ export class UploadQuestion {
   ): Promise<readonly FileRecord[]> {
     const { clock, waitMs = WAIT_MS } = this.#options;
     const until = Math.min(clock() + Math.min(waitMs, (call.timeoutMs ?? Infinity) * SHARE), state.expiresAt);
-    for (;;) {
-      const files = await find();
-      if (files.length > 0 || clock() >= until) return files;
-      call.signal.throwIfAborted();
-      await delay(LOOK_MS, undefined, { signal: call.signal });
+    const waits = state.asksToo === undefined && this.#waiting < MAX_WAITING;
+    if (waits) this.#waiting++;
+    try {
+      for (;;) {
+        const files = await find();
+        if (files.length > 0 || !waits || clock() >= until) return files;
+        // Fails below, with the reason.
+        await delay(LOOK_MS, undefined, { signal: call.signal }).catch(() => undefined);
+        call.signal.throwIfAborted();
+      }
+    } finally {
+      if (waits) this.#waiting--;
     }
   }
 }

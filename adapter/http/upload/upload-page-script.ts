@@ -64,6 +64,8 @@ export function uploadPageScript(globals: PageGlobals): void {
     const names = JSON.parse(node.dataset['names'] ?? '[]') as string[];
     const listed = (all: readonly string[]): string => new globals.Intl.ListFormat('en').format(all);
     let states = names.map(() => 'w');
+    /** The last answer. */
+    let seen = states.join('');
     let failures = 0;
     const show = (): void => {
       const named = (state: string): string[] => names.filter((_, i) => states[i] === state);
@@ -79,16 +81,17 @@ export function uploadPageScript(globals: PageGlobals): void {
     show();
     while (states.includes('w')) {
       try {
-        const response = await globals.fetch(`${node.dataset['status'] ?? ''}&seen=${states.join('')}`);
+        const response = await globals.fetch(`${node.dataset['status'] ?? ''}&seen=${seen}`);
         if (response.status >= 400 && response.status < 500 && response.status !== 429) break;
         if (!response.ok) throw new Error(String(response.status));
         const { files } = (await response.json()) as { files: string };
-        const isNews = files !== states.join('');
+        const isNews = files !== seen;
+        seen = files;
         // What was taken stays so, also when it is gone some time later.
         states = states.map((state, i) => (state === 't' ? state : (files[i] ?? state)));
         failures = 0;
         show();
-        if (!isNews) await rest(1000);
+        if (!isNews) await rest(3000);
       } catch {
         failures += 1;
         if (failures > 20) break;

@@ -159,11 +159,8 @@ class UploadExchange {
     options.onUploaded({ serverId, sessionId, toolName, elicitationId, files });
     const handle = (file: FileRecord): string => `${options.uriScheme}sessions/${file.sessionId}/${file.fileId}`;
     if (this.#wantsPage('text/html')) {
-      await this.#send(
-        200,
-        PAGE_HEADERS,
-        uploadedPage({ serverId, toolName, files, handle, status: this.#status.query(files) }),
-      );
+      const status = nonce === undefined ? undefined : this.#status.query(files);
+      await this.#send(200, PAGE_HEADERS, uploadedPage({ serverId, toolName, files, handle, status }));
     } else {
       await this.#send(200, { 'content-type': 'application/json' }, uploadAnswer(serverId, sessionId, files, handle));
     }
