@@ -12,6 +12,7 @@ import { CREDENTIAL_BACKEND, uploadFailure } from '../../telemetry/outcome-label
 import type { Backend, CredentialObservation, Telemetry } from '../../telemetry/telemetry.ts';
 import { admitFiles, admitSigned, type StepUp } from '../auth.ts';
 import { answerEarly, readSlowly } from '../large-body.ts';
+import { keepAsked } from './keep-asked.ts';
 import { used, useOnce } from './single-use.ts';
 import { PAGE_HEADERS, refusedPage, uploadedPage, uploadPage } from './upload-page.ts';
 import { uploadAnswer } from './upload-answer.ts';
@@ -59,6 +60,8 @@ interface Access {
   readonly toolName: string | null;
   readonly elicitationId: string | null;
   readonly nonce: string | undefined;
+  /** Of a signed URL, in milliseconds since the epoch. */
+  readonly expiresAt: number | undefined;
 }
 
 const METHODS: HTTPMethods[] = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
@@ -134,7 +137,7 @@ class UploadExchange {
       throw new AdapterError('invalid_multipart', 'The body must be multipart/form-data with a boundary.');
     }
     const access = await this.#access();
-    const { sessionId, principal, toolName, elicitationId, nonce } = access;
+    const { sessionId, principal, toolName, elicitationId, nonce, expiresAt } = access;
     request.facts.sessionId = sessionId;
     const touch = () => options.sessions.touch(this.#serverId, sessionId, principal);
     await touch();
@@ -156,6 +159,9 @@ class UploadExchange {
     };
     // The last step before the body: from here on the URL is used up.
     const files = nonce === undefined ? await receive() : await useOnce(nonce, options, receive);
+    if (toolName !== null && expiresAt !== undefined) {
+      await keepAsked(options.records, files, { until: expiresAt, ttlMs: options.uploadTtlMs });
+    }
     options.onUploaded({ serverId, sessionId, toolName, elicitationId, files });
     const handle = (file: FileRecord): string => `${options.uriScheme}sessions/${file.sessionId}/${file.fileId}`;
     if (this.#wantsPage('text/html')) {
@@ -231,7 +237,14 @@ class UploadExchange {
     if (refusal !== undefined) throw refusal;
     admitFiles(this.#request, this.#reply, UPLOAD, this.#options.stepUp);
     if (this.#session === undefined) throw new AdapterError('missing_session');
-    return { sessionId: this.#session, principal, toolName: null, elicitationId: null, nonce: undefined };
+    return {
+      sessionId: this.#session,
+      principal,
+      toolName: null,
+      elicitationId: null,
+      nonce: undefined,
+      expiresAt: undefined,
+    };
   }
 
   /** What a signed URL permits; uses nothing up. Fails with `upload_url_invalid`. */

@@ -21,7 +21,7 @@ interface Watched {
 
 export interface UploadStatusOptions {
   readonly secret: string;
-  readonly records: Pick<FileRecords, 'find'>;
+  readonly records: Pick<FileRecords, 'find' | 'use'>;
   /** `uploads.ttl_seconds`, in milliseconds. */
   readonly uploadTtlMs: number | null;
   /** How long a page may ask, in milliseconds. */

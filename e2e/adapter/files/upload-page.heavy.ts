@@ -172,7 +172,6 @@ describe('the page of an upload link', () => {
         const sent = page.getByRole('list', { name: 'Files that are sent' }).getByRole('listitem');
         await sent.filter({ hasText: /large\.bin.*3 MiB of 3 MiB, 100 %/s }).waitFor();
         expect(await sent.nth(1).innerText()).toMatch(/next\.bin\s+.* of 1 MiB, \d{1,2} %/s);
-        if (process.env['SHOTS'] !== undefined) await page.screenshot({ path: `${process.env['SHOTS']}/sending.png` });
         await page.getByRole('heading', { name: '2 files are uploaded' }).waitFor();
         const seen = await page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
         const percents = seen.map((text) => Number.parseInt(text, 10)).filter((one) => one > 0 && one < 100);

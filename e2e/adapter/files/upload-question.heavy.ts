@@ -121,7 +121,6 @@ describe('a client without sessions that lacks a file, behind two replicas', { t
         await page.getByRole('heading', { name: 'The file is uploaded' }).waitFor();
         await called;
         await page.getByText('The assistant has taken sales.csv.').waitFor();
-        if (process.env['SHOTS'] !== undefined) await page.screenshot({ path: `${process.env['SHOTS']}/taken.png` });
       });
       return { action: 'accept' };
     });
@@ -215,7 +214,6 @@ describe('a client without sessions that lacks a file, behind two replicas', { t
       await page
         .getByText('The assistant has taken sales.csv. Waiting for the assistant to take upstream.ts…')
         .waitFor();
-      if (process.env['SHOTS'] !== undefined) await page.screenshot({ path: `${process.env['SHOTS']}/half.png` });
     });
   });
 });
