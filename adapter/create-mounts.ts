@@ -47,11 +47,18 @@ const COUNTED: Readonly<Record<DefinitionKind, string>> = {
 };
 
 /** The mount of each configured server, in the same order, and what is logged of it. */
-export function createMounts(config: Pick<AdapterConfig, 'core' | 'servers'>, parts: MountParts): Mount[] {
-  return config.servers.map((one) => mountOf(effectiveServer(config, one), config.core, parts));
+export function createMounts(
+  config: Pick<AdapterConfig, 'core' | 'servers' | 'artifacts'>,
+  parts: MountParts,
+): Mount[] {
+  return config.servers.map((one) => mountOf(effectiveServer(config, one), config, parts));
 }
 
-function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: MountParts): Mount {
+function mountOf(
+  server: EffectiveServer,
+  { core, artifacts }: Pick<AdapterConfig, 'core' | 'artifacts'>,
+  parts: MountParts,
+): Mount {
   const { caches, logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
   const upstream = upstreamOf(server, parts, warn);
@@ -69,6 +76,7 @@ function mountOf(server: EffectiveServer, core: AdapterConfig['core'], parts: Mo
     telemetry,
     ...(telemetry.isOn && { onTools: (names) => toolNames.listed(server.id, names) }),
     additions: parts.additions(server, { disabled, warn }),
+    artifactScope: artifacts.scope,
     onCleaned: ({ tools, first, blocked }, kind) => {
       const facts = { server_id: server.id, [COUNTED[kind]]: tools, first, blocked };
       if (blocked) logger.warn(facts, `${COUNTED[kind]} hidden: their text is not fit for a model`);

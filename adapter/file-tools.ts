@@ -20,6 +20,7 @@ import type { OwnResources } from './lists/own-resources.ts';
 import type { ToolSchemas } from './tools/tool-schemas.ts';
 import type { ToolStep } from './tools/tool-step.ts';
 import {
+  type StagedUploads,
   type ConsumerOptions as UploadConsumerOptions,
   UploadConsumer as UploadConsumerStep,
 } from './uploads/upload-consumer.ts';
@@ -56,6 +57,7 @@ export function fileTools(server: EffectiveServer, parts: FileToolParts): MountA
     disabled: parts.disabled,
     uploadUrl: config.uploads.enabled ? uploadUrl(server, parts) : undefined,
     uriScheme: config.uploads.uri_scheme,
+    draftMaxSize: config.files.drafts ? config.uploads.max_file_bytes : undefined,
     consumer: (entry, helper) => consumer(server, entry, helper, parts),
     producer: (entry) => (opened === undefined ? undefined : producer(server, entry, opened, parts)),
     artifacts: () => (opened === undefined ? undefined : resources(server, opened, parts)),
@@ -82,7 +84,7 @@ function reader(server: EffectiveServer, opened: OpenedFiles, { config, store, s
     ttlMs: fileTimes(config).artifactTtlMs,
     records: store.files,
     files: opened.files,
-    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId),
+    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId, config.artifacts.scope),
   });
 }
 
@@ -198,6 +200,9 @@ function consumer(
     records: store.files,
     files: opened?.files ?? NO_FILES,
     schemas,
+    maxFileBytes: config.uploads.max_file_bytes,
+    accept: entry.accept,
+    uploads: stagedUploads(opened, store),
     mayUse: maySee,
     offer: helper && ((call, elicitationId) => helper.offer(call, elicitationId)),
     question:
@@ -214,6 +219,23 @@ function consumer(
         clock: () => store.now(),
       }),
   });
+}
+
+function stagedUploads(opened: OpenedFiles | undefined, store: FileParts['store']): StagedUploads {
+  if (opened === undefined) {
+    return { stage: () => Promise.reject(new AdapterError('uploads_disabled')), remove: () => Promise.resolve() };
+  }
+  const { uploads, files } = opened;
+  return {
+    stage: (request) => uploads.stage(request),
+    async remove(staged) {
+      const removed = await Promise.all(staged.map((file) => store.files.remove(file).catch(() => undefined)));
+      await files.discard(
+        removed.filter((file) => file !== undefined),
+        'failed',
+      );
+    },
+  };
 }
 
 function downloads(

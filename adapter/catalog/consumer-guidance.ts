@@ -1,6 +1,6 @@
 import { locate, type Span, splice } from '../exchange/scanning/json-scan.ts';
 import { insertMember } from './insert-member.ts';
-import { schemaPath } from './schema-path.ts';
+import { mayBeList, schemaPath } from './schema-path.ts';
 
 export interface GuidanceOptions {
   /** Keys of `file_path_argument`. */
@@ -11,6 +11,8 @@ export interface GuidanceOptions {
   readonly helper: string | undefined;
   /** Most words of the upstream's description; null keeps all of it. */
   readonly summaryWords: number | null;
+  /** What the argument takes, for its schema (`files.drafts`); undefined: nothing is said there. */
+  readonly draft?: { readonly accept: readonly string[] | null; readonly maxSize: number } | undefined;
 }
 
 /**
@@ -33,11 +35,36 @@ export function withGuidance(tool: string, options: GuidanceOptions): string {
       edits.push(describe(tool, target, own, guidance));
     }
   }
-  return splice(
+  const described = splice(
     tool,
     edits.toSorted((a, b) => a.start - b.start),
   );
+  return options.draft === undefined ? described : withDraft(described, options.path, options.draft);
 }
+
+/**
+ * Says in the schema of the argument, or of its elements, which files it takes (drafts SEP-2356, SEP-2631); what the server
+ * says there itself stays.
+ */
+function withDraft(
+  tool: string,
+  path: readonly string[],
+  { accept, maxSize }: NonNullable<GuidanceOptions['draft']>,
+): string {
+  const schema = locate(tool, ['inputSchema']);
+  if (schema === undefined) return tool;
+  const text = tool.slice(schema.start, schema.end);
+  const properties = schemaPath(text, path, false);
+  const property = properties.length === path.length ? properties.at(-1)?.span : undefined;
+  if (property === undefined || text.charAt(property.start) !== '{') return tool;
+  const items = mayBeList(text, property) ? locate(text, ['items'], property.start) : undefined;
+  const at = shift(items !== undefined && text.charAt(items.start) === '{' ? items : property, schema.start);
+  if (locate(tool, [DRAFT], at.start) !== undefined) return tool;
+  const value = JSON.stringify({ ...(accept === null ? {} : { accept }), maxSize });
+  return splice(tool, [insertMember(tool, at, DRAFT, value)]);
+}
+
+const DRAFT = 'x-mcp-file';
 
 /** What a model must know to call a tool that takes uploads. */
 export function guidanceOf({ path, uriScheme, helper }: GuidanceOptions): string {
@@ -46,8 +73,8 @@ export function guidanceOf({ path, uriScheme, helper }: GuidanceOptions): string
       ? 'Without a handle, ask the user to upload the file to the adapter first.'
       : `Without a handle, call \`${helper}\`, upload the file as it says, and pass the handle from the answer.`;
   return (
-    `\`${path.join('.')}\` takes handles of uploaded files only, such as \`${uriScheme}sessions/…/…\`. ` +
-    `Paths, web addresses and file contents are refused. ${how}`
+    `\`${path.join('.')}\` takes handles of uploaded files, such as \`${uriScheme}sessions/…/…\`, or the content of a small ` +
+    `file as a \`data:\` URI. Paths and web addresses are refused. ${how}`
   );
 }
 

@@ -21,6 +21,8 @@ export interface AdditionParts {
   readonly uploadUrl: UploadUrlTool | undefined;
   /** `uploads.uri_scheme`. */
   readonly uriScheme: string;
+  /** `uploads.max_file_bytes` with `files.drafts`; undefined without. */
+  readonly draftMaxSize?: number | undefined;
   /** `helper` is undefined where the tool is hidden. */
   readonly consumer: (entry: UploadConsumer, helper: UploadUrlTool | undefined) => ToolStep;
   /** Undefined for an entry that changes nothing. */
@@ -48,7 +50,7 @@ export function mountAdditions(server: EffectiveServer, parts: AdditionParts): M
     steps.set(tool, step);
     if (entry.type === 'artifact_producer') isProducer = true;
     // While uploads are off there is nothing that a model could do.
-    else if (uploadUrl !== undefined) transforms.set(tool, guidance(server, entry, parts.uriScheme, helper?.name));
+    else if (uploadUrl !== undefined) transforms.set(tool, guidance(server, entry, parts, helper?.name));
   }
   if (helper !== undefined) steps.set(helper.name, helper.step);
   const own: OwnTool[] = helper === undefined ? [] : [{ ...helper, wish: UPLOAD }];
@@ -82,13 +84,14 @@ function visible<T extends OwnTool>(tool: T | undefined, disabled: DisabledTools
 function guidance(
   server: EffectiveServer,
   entry: UploadConsumer,
-  uriScheme: string,
+  { uriScheme, draftMaxSize: maxSize }: Pick<AdditionParts, 'uriScheme' | 'draftMaxSize'>,
   helper: string | undefined,
 ): (tool: string) => string {
   const options = {
     path: entry.file_path_argument.split('.'),
     uriScheme,
     helper,
+    draft: maxSize === undefined ? undefined : { accept: entry.accept, maxSize },
     summaryWords: server.shorten_descriptions ? server.short_description_max_tokens : null,
   };
   return (tool) => withGuidance(tool, options);

@@ -45,6 +45,8 @@ export interface MountOptions {
   /** Something of the upstream reaches no client; told once a minute for each reason. */
   readonly onDropped?: (reason: Refusal) => void;
   readonly additions?: MountAdditions;
+  /** `artifacts.scope` */
+  readonly artifactScope?: Mount['artifactScope'];
   readonly telemetry?: Telemetry;
   /** Told what the tools of this server are called. */
   readonly onTools?: (names: readonly string[]) => void;
@@ -155,6 +157,7 @@ export function createMount(options: MountOptions): Mount {
     }),
     steps: additions?.steps ?? new Map<string, never>(),
     resources: additions?.resources,
+    artifactScope: options.artifactScope ?? 'session',
     spilling: additions?.spilling,
     timeoutOf: toolTimeouts(server),
     hasAccessRules: server.access !== null,

@@ -46,6 +46,8 @@ export interface Mount {
   readonly steps: ReadonlyMap<string, ToolStep>;
   /** Undefined when the adapter adds none to the upstream's. */
   readonly resources: OwnResources | undefined;
+  /** `artifacts.scope` */
+  readonly artifactScope: 'session' | 'principal';
   /** What makes long results shorter; undefined where they pass. */
   readonly spilling: ResultSpilling | undefined;
   readonly timeoutOf: (tool: string | undefined) => number | null;

@@ -24,19 +24,32 @@ describe('the files of a session', () => {
     return record;
   };
 
-  test('are for callers of that session, and for those without one that can name it', async () => {
+  test('are for callers of that session, and those of a workspace for its caller who can name it', async () => {
     const own = await opened(workspaceRecord('s1', newSessionId(), 'me', Date.now()));
     const now = { createdAt: Date.now(), lastActiveAt: Date.now() };
     const session = await opened(sessionRecord({ sessionId: newSessionId(), principal: 'me', ...now }));
     const may = (caller: SessionRecord, sessionId: string): Promise<boolean> => mayUse(sessions, caller, sessionId);
     expect(await may(nobody, own.sessionId)).toBe(true);
-    expect(await may(nobody, session.sessionId)).toBe(true);
+    expect(await may(nobody, session.sessionId)).toBe(false);
     expect(await may(session, session.sessionId)).toBe(true);
     expect(await may(session, own.sessionId)).toBe(false);
     expect(await may({ ...nobody, principal: 'you' }, own.sessionId)).toBe(false);
     expect(await may({ ...nobody, serverId: 's2' }, own.sessionId)).toBe(false);
     expect(await may(nobody, 'f'.repeat(32))).toBe(false);
     expect(await may(nobody, '../x')).toBe(false);
+  });
+
+  test('are for all sessions of the same caller where that is the scope', async () => {
+    const now = { createdAt: Date.now(), lastActiveAt: Date.now() };
+    const own = await opened(workspaceRecord('s1', newSessionId(), 'me', Date.now()));
+    const session = await opened(sessionRecord({ sessionId: newSessionId(), principal: 'me', ...now }));
+    const other = sessionRecord({ sessionId: newSessionId(), principal: 'me', ...now });
+    const may = (caller: SessionRecord, { sessionId }: SessionRecord): Promise<boolean> =>
+      mayUse(sessions, caller, sessionId, 'principal');
+    for (const caller of [nobody, session, other]) {
+      expect([await may(caller, own), await may(caller, session)]).toEqual([true, true]);
+      expect([await may({ ...caller, principal: 'you' }, own), await may(other, nobody)]).toEqual([false, false]);
+    }
   });
 
   test('are not for callers whose right cannot be asked for', async () => {

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { Answer } from '../exchange/answers/answer.ts';
 import { type Body, MODERN_REVISION } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
-import { noWorkspace } from '../sessions/workspace-record.ts';
+import { noWorkspace, workspaceRecord } from '../sessions/workspace-record.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { SessionRegistry } from '../sessions/session-registry.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
@@ -78,9 +78,9 @@ describe('a client without sessions', () => {
   const nobody = noWorkspace('s1', '', 0);
   const modern = (text: string) => operationOf(body(text), nobody, true);
 
-  test('gets resources of sessions of its own that it can name', async () => {
+  test('gets resources of workspaces of its own that it can name', async () => {
     const [own, other] = ['a'.repeat(32), 'b'.repeat(32)];
-    await store.open(sessionRecord({ sessionId: own, createdAt: Date.now(), lastActiveAt: Date.now() }));
+    await store.open(workspaceRecord('s1', own, nobody.principal, Date.now()));
     const answers = [];
     for (const uri of ['own:a', `own://sessions/${own}/a`, `own://sessions/${other}/a`]) {
       answers.push(await answerTo([step()], modern(request('resources/read', `"${uri}"`))));

@@ -19,10 +19,13 @@ const SESSION_IN_URI = /^[^:]*:\/\/sessions\/([0-9a-f]{32})\//;
 /** Answers what the upstream knows nothing of: resources of the adapter's own, and lists that are all its own. */
 export class OwnAnswers implements Step {
   readonly concerns = 'others';
-  readonly #mount: Pick<Mount, 'resources' | 'surface' | 'era'>;
+  readonly #mount: Pick<Mount, 'resources' | 'surface' | 'era' | 'artifactScope'>;
   readonly #sessions: Pick<SessionRegistry, 'touch'>;
 
-  constructor(mount: Pick<Mount, 'resources' | 'surface' | 'era'>, sessions: Pick<SessionRegistry, 'touch'>) {
+  constructor(
+    mount: Pick<Mount, 'resources' | 'surface' | 'era' | 'artifactScope'>,
+    sessions: Pick<SessionRegistry, 'touch'>,
+  ) {
     this.#mount = mount;
     this.#sessions = sessions;
   }
@@ -60,13 +63,12 @@ export class OwnAnswers implements Step {
   }
 
   async #read(operation: Operation, { request, uri, resources }: OwnResourceRequest): Promise<Answer | undefined> {
-    const { session, isModern } = operation;
+    const { session } = operation;
     // They never change once they are there, so nothing has to be remembered for a subscription.
     if (request.method !== 'resources/read') return '{}';
-    if (!isModern) return resources.read(session, uri);
     const sessionId = SESSION_IN_URI.exec(uri)?.[1];
     if (sessionId === undefined) return resources.read(session, uri);
-    const isAllowed = await mayUse(this.#sessions, session, sessionId);
+    const isAllowed = await mayUse(this.#sessions, session, sessionId, this.#mount.artifactScope);
     return isAllowed ? resources.read({ ...session, sessionId }, uri) : undefined;
   }
 }

@@ -15,7 +15,7 @@ export interface ToolStep {
    * Whether a call makes something that must belong to a session: a file, or the permission to upload one. For a client
    * without sessions one is opened then (see workspaces.ts).
    */
-  readonly needsHome: boolean;
+  readonly needsHome: boolean | ((body: Body) => boolean);
   /** Calls of other tools come from this one, which count as in flight themselves. */
   readonly runsOthers?: true;
   prepare(call: ToolCall): Promise<PreparedCall>;

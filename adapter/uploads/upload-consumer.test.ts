@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
@@ -7,8 +7,11 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
 import { type FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { DiskStagingArea } from '../files/disk/disk-staging-area.ts';
+import { ProcessLocks } from '../files/locks/process-lock.ts';
 import { FileStore } from '../files/store/file-store.ts';
+import { Quotas } from '../files/store/quotas.ts';
 import { newId, type StoredFiles, storedFiles } from '../files/testing/stored-files.ts';
+import { Uploads } from '../files/uploads/uploads.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { Mount } from '../mount/mount.ts';
@@ -35,6 +38,16 @@ afterEach(async () => {
   await files[Symbol.asyncDispose]();
 });
 
+const uploads = (maxSession: number | null = null): Uploads => {
+  const records = files.store.files;
+  const limits = { maxTotal: null, maxSession, evictFirst: 'upload' as const };
+  const times = { uploadTtlMs: TTL_MS, artifactTtlMs: null };
+  const clock = (): number => Date.now();
+  const quotas = new Quotas({ records, files: files.bytes, limits, times, clock });
+  const locks = new ProcessLocks();
+  return new Uploads({ records, files: files.bytes, quotas, locks, maxFileBytes: 1000, requireSha256: false, clock });
+};
+
 const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
   new UploadConsumer({
     serverId: 's1',
@@ -48,6 +61,15 @@ const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
     records: files.store.files,
     files: files.bytes,
     schemas: new ToolSchemas(),
+    maxFileBytes: 1000,
+    accept: null,
+    uploads: {
+      stage: (request) => uploads().stage(request),
+      async remove(staged) {
+        for (const file of staged) await files.store.files.remove(file);
+        await files.bytes.discard(staged, 'failed');
+      },
+    },
     mayUse: async ({ record }, sessionId) => sessionId === record.sessionId,
     offer: async (_call, elicitationId) => ({ url: `https://adapter/upload?${elicitationId}` }),
     question: undefined,
@@ -244,13 +266,10 @@ describe('a tool that takes uploads', () => {
     );
   });
 
-  test.each(['"/etc/passwd"', '"https://example.com/x"', '"data:text/plain;base64,aGk="', '["./a"]', '""'])(
-    'never gets %s',
-    async (value) => {
-      const text = said(await consumer().prepare(call(`{"file":${value}}`)));
-      expect(text).toMatch(/^The argument file takes upload handles only; ".*" is none\. .*s1_get_upload_url/);
-    },
-  );
+  test.each(['"/etc/passwd"', '"https://example.com/x"', '["./a"]', '""'])('never gets %s', async (value) => {
+    const text = said(await consumer().prepare(call(`{"file":${value}}`)));
+    expect(text).toMatch(/^The argument file takes upload handles only; ".*" is none\. .*s1_get_upload_url/);
+  });
 
   test.each(['7', '{}', '[1]', '[null]', 'true', '[["x"]]'])('never gets %s', async (value) => {
     const text = said(await consumer().prepare(call(`{"file":${value}}`)));
@@ -394,5 +413,60 @@ describe('a call without a file', () => {
     await withSchema(optional, call('{}'), { schemas });
     expect(await consumer({ schemas }).prepare(call('{}'))).toMatchObject({ kind: 'forward' });
     expect((mount.upstream as FakeUpstream).exchanges).toHaveLength(1);
+  });
+});
+
+describe('a file that stands in the call itself', () => {
+  const PNG = Buffer.concat([Buffer.from('89504e470d0a1a0a', 'hex'), Buffer.alloc(50, 1)]);
+  const png = `data:image/png;name=a%20b.png;base64,${PNG.toString('base64')}`;
+  const stored = async (): Promise<FileRecord[]> =>
+    files.store.files.list(session, 'upload', { now: Date.now(), ttlMs: null });
+
+  test('is an upload that the tool gets, once however often it stands there', async () => {
+    const own = await files.file(session, 'upload');
+    const args = JSON.stringify({ file: [png, handle(own), png] });
+    const prepared = await consumer().prepare(call(args));
+    const { file } = sent(prepared) as { file: string[] };
+    expect(file[0]).toMatch(/\/a_b\.png$/);
+    expect([file[1], file[2]]).toEqual([files.pathOf(own), file[0]]);
+    expect(await readFile(file[0] ?? '')).toEqual(PNG);
+    const [kept] = (await stored()).filter(({ fileId }) => fileId !== own.fileId);
+    expect(kept).toMatchObject({ filename: 'a_b.png', mimeType: 'image/png', sizeBytes: 58, toolName: 't' });
+    expect(kept?.leaseUntil).toBeGreaterThan(Date.now());
+  });
+
+  test.each([
+    [`data:image/png;base64,${'A'.repeat(1400)}`, 'has more than 1000 bytes'],
+    ['data:image/png;base64,AAAA AAAA', 'is not base64'],
+    [`data:image/png;base64,${Buffer.from('<html>').toString('base64')}`, 'its content is something else'],
+    ['data:nothing', 'has no comma'],
+  ])('%s is refused, and nothing is left', async (uri, problem) => {
+    const answer = said(await consumer().prepare(call(JSON.stringify({ file: [png, uri] }))));
+    expect(answer).toContain(problem);
+    expect(answer.length).toBeLessThan(400);
+    expect(await stored()).toEqual([]);
+  });
+
+  test('goes again where the call is refused for another reason', async () => {
+    const unknown = handle({ sessionId: session.sessionId, fileId: newId() });
+    expect(said(await consumer().prepare(call(JSON.stringify({ file: [png, unknown] }))))).toContain('unknown');
+    expect(await stored()).toEqual([]);
+  });
+
+  test('is refused where there is no room, or the tool takes other files', async () => {
+    const full = consumer({
+      uploads: { stage: (request) => uploads(50).stage(request), remove: async () => undefined },
+    });
+    expect(said(await full.prepare(call(JSON.stringify({ file: png }))))).toContain('space');
+    const pdfs = consumer({ accept: ['application/pdf'] });
+    expect(said(await pdfs.prepare(call(JSON.stringify({ file: png }))))).toContain('takes application/pdf');
+    const own = await files.file(session, 'upload', { mimeType: 'image/png' });
+    expect(said(await pdfs.prepare(call(`{"file":"${handle(own)}"}`)))).toContain('is image/png');
+  });
+
+  test('needs a session, which a handle has already', () => {
+    const { needsHome } = consumer();
+    expect(needsHome(call(JSON.stringify({ file: png })).body)).toBe(true);
+    expect(needsHome(call(JSON.stringify({ file: 'upload://x', other: png })).body)).toBe(false);
   });
 });

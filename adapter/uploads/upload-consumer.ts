@@ -5,14 +5,18 @@ import { guidanceOf } from '../catalog/consumer-guidance.ts';
 import { mayBeList, schemaPath } from '../catalog/schema-path.ts';
 import { UPLOAD } from '../access/wishes.ts';
 import { AdapterError } from '../errors.ts';
+import type { Body } from '../exchange/message.ts';
 import type { Outcome } from '../path/ending.ts';
 import type { StagingArea } from '../files/disk/staging-area.ts';
 import type { FileStore } from '../files/store/file-store.ts';
 import { FileRefused } from '../files/keys/file-key.ts';
+import type { Uploads } from '../files/uploads/uploads.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import { type FileKey, type FileRecord, type FileRecords, MAX_SESSION_FILES } from '../state/file-records.ts';
 import { type FileArguments, fileArguments, withFileArgument, withFileArguments } from './file-arguments.ts';
 import { editedCall, errorResult } from '../exchange/edited-call.ts';
+import { isAccepted } from './accepted-types.ts';
+import { type DataFile, dataFile, isDataUri } from './data-uri.ts';
 import { FileUse, leaseUntil } from './file-use.ts';
 import type { ToolSchemas } from '../tools/tool-schemas.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
@@ -38,6 +42,11 @@ export interface ConsumerOptions {
   readonly records: Pick<FileRecords, 'use' | 'lease' | 'release' | 'list' | 'now'>;
   readonly files: Pick<FileStore, 'open' | 'url'> & { readonly stage: Pick<StagingArea, 'toolPathOf'> };
   readonly schemas: Pick<ToolSchemas, 'of'>;
+  /** `uploads.max_file_bytes` */
+  readonly maxFileBytes: number;
+  /** `accept` of the entry. */
+  readonly accept: readonly string[] | null;
+  readonly uploads: StagedUploads;
   /** Whether the caller may use the files of a session. */
   readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
   /** Makes the page at which a person can upload a file for this tool; undefined where that is not offered. */
@@ -45,6 +54,16 @@ export interface ConsumerOptions {
   /** As `offer`, for clients without sessions. */
   readonly question: UploadQuestion | undefined;
 }
+
+/** Files that come with a call. */
+export interface StagedUploads {
+  stage: Uploads['stage'];
+  /** Removes them again. Never fails. */
+  remove(files: readonly FileRecord[]): Promise<void>;
+}
+
+/** What a model can do something about. */
+const OF_FILES: ReadonlySet<string> = new Set(['file_too_large', 'session_quota', 'storage_quota', 'uploads_disabled']);
 
 const PROBLEMS = {
   type: 'must be an upload handle or a list of upload handles.',
@@ -68,7 +87,8 @@ const MAX_TASK_MS = 24 * 3_600_000;
  *                └─ anything else ─ say what to do
  */
 export class UploadConsumer implements ToolStep {
-  readonly needsHome = false;
+  /** A file that stands in the call itself must belong to a session. */
+  readonly needsHome = (body: Body): boolean => this.#options.enabled && holdsData(body.text, this.#options.path);
   readonly #options: ConsumerOptions;
 
   constructor(options: ConsumerOptions) {
@@ -95,8 +115,16 @@ export class UploadConsumer implements ToolStep {
   async #rewrite(call: ToolCall, { values }: FileArguments & { kind: 'values' }): Promise<PreparedCall> {
     const { serverId, uriScheme } = this.#options;
     const keys = new Map<string, FileKey>();
+    const data = new Map<string, DataFile>();
     const allowed = new Map<string, boolean>();
     for (const { value } of values) {
+      if (isDataUri(value)) {
+        const file = data.get(value) ?? dataFile(value, this.#options.maxFileBytes);
+        if ('problem' in file) return this.#refuseData(value, file.problem);
+        if (!isAccepted(this.#options.accept, file)) return this.#refuseType(value, file);
+        data.set(value, file);
+        continue;
+      }
       const handle = parseHandle(value, uriScheme);
       if (handle === undefined) return this.#refuse(`takes upload handles only; ${shown(value)} is none.`);
       const isAllowed = allowed.get(handle.sessionId) ?? (await this.#options.mayUse(call, handle.sessionId));
@@ -105,14 +133,43 @@ export class UploadConsumer implements ToolStep {
       if (!isAllowed) return this.#unknown(value);
       keys.set(value, { serverId, sessionId: handle.sessionId, kind: 'upload', fileId: handle.fileId });
     }
-    if (keys.size === 0) return { kind: 'forward', body: call.body };
-    return this.#using(call, keys, (texts) =>
-      withFileArguments(
-        call.body.text,
-        values,
-        values.map(({ value }) => texts.get(value) ?? 'null'),
-      ),
-    );
+    if (keys.size + data.size === 0) return { kind: 'forward', body: call.body };
+    const staged = data.size === 0 ? [] : await this.#stage(call, data);
+    if ('kind' in staged) return staged;
+    for (const [i, value] of [...data.keys()].entries()) keys.set(value, staged[i] as FileKey);
+    let isForwarded = false;
+    try {
+      const prepared = await this.#using(call, keys, (texts) =>
+        withFileArguments(
+          call.body.text,
+          values,
+          values.map(({ value }) => texts.get(value) ?? 'null'),
+        ),
+      );
+      isForwarded = prepared.kind === 'forward';
+      return prepared;
+    } finally {
+      if (!isForwarded) await this.#options.uploads.remove(staged);
+    }
+  }
+
+  /** Makes uploads of the session of files that stand in the call; why not is for the model. */
+  async #stage(call: ToolCall, data: ReadonlyMap<string, DataFile>): Promise<readonly FileRecord[] | PreparedCall> {
+    const { serverId, sessionId } = call.record;
+    if (call.caller.access?.allows(UPLOAD) === false) return refused('You may not upload files.');
+    try {
+      return await this.#options.uploads.stage({
+        serverId,
+        sessionId,
+        toolName: call.tool,
+        files: [...data.values()],
+        keepSession: () => Promise.resolve(),
+        signal: call.signal,
+      });
+    } catch (error) {
+      if (error instanceof AdapterError && OF_FILES.has(error.code)) return refused(error.message);
+      throw error;
+    }
   }
 
   /** Takes the files into use, and lets `edit` put what the tool gets into the body. `keys` are by their handles. */
@@ -133,6 +190,7 @@ export class UploadConsumer implements ToolStep {
           const file = await this.#take(call, key);
           if (file === undefined) return this.#unknown(handle);
           taken.push(key);
+          if (!isAccepted(this.#options.accept, file)) return this.#refuseType(handle, file);
           const passed = await this.#passed(file);
           if (passed === 'missing') return this.#unknown(handle);
           if (passed === 'changed') return this.#changed(handle);
@@ -239,6 +297,19 @@ export class UploadConsumer implements ToolStep {
     return uploads.filter((file) => file.toolName === call.tool && isNew(file));
   }
 
+  #refuseData(uri: string, problem: string): PreparedCall {
+    return refused(
+      `The data URI ${shown(uri)} in the argument ${this.#options.path.join('.')} ${problem}. Write data:<type>;base64,<content>, or upload the file and pass its handle.`,
+    );
+  }
+
+  #refuseType(value: string, { mimeType }: Pick<FileRecord, 'mimeType'>): PreparedCall {
+    const { accept, path } = this.#options;
+    return refused(
+      `The file ${shown(value)} is ${mimeType}; the argument ${path.join('.')} takes ${(accept ?? []).join(', ')}.`,
+    );
+  }
+
   #unknown(handle: string): PreparedCall {
     return refused(
       `The upload handle ${shown(handle)} is unknown or has expired. ${this.#how()} Then call this tool again with the new handle.`,
@@ -264,6 +335,13 @@ export class UploadConsumer implements ToolStep {
       ? 'Ask the user to upload the file again.'
       : `Call \`${helper}\` and upload the file again as it says.`;
   }
+}
+
+/** Whether a file stands in the call itself; a quick look. */
+function holdsData(text: string, path: readonly string[]): boolean {
+  if (!/"data:/i.test(text)) return false;
+  const found = fileArguments(text, path);
+  return found.kind === 'values' && found.values.some(({ value }) => isDataUri(value));
 }
 
 /**

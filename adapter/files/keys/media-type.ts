@@ -26,13 +26,20 @@ const SIGNATURES: readonly (readonly [type: string, ...parts: (readonly [at: num
  * `start` holds the first MEDIA_TYPE_BYTES bytes, or all of a shorter file.
  */
 export function mediaType(filename: string, start: Uint8Array, declared?: string): string {
-  const text = Buffer.from(start.buffer, start.byteOffset, start.byteLength).toString('latin1');
-  for (const [type, ...parts] of SIGNATURES) if (parts.every(([at, bytes]) => text.startsWith(bytes, at))) return type;
+  const signed = signatureOf(start);
+  if (signed !== undefined) return signed;
   const byName = mime.getType(filename.toLowerCase());
   if (byName !== null && filename.includes('.')) return byName;
   const essence = declared?.split(';')[0]?.trim().toLowerCase() ?? '';
   if (MEDIA_TYPE.test(essence)) return essence;
   return isText(start) ? 'text/plain' : UNKNOWN;
+}
+
+/** The type that the first bytes of a file are known to mean; undefined for all others. */
+export function signatureOf(start: Uint8Array): string | undefined {
+  const bytes = start.subarray(0, MEDIA_TYPE_BYTES);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('latin1');
+  return SIGNATURES.find(([, ...parts]) => parts.every(([at, part]) => text.startsWith(part, at)))?.[0];
 }
 
 /** The extension, with its dot, that files of a type have; '' when there is none in particular. */

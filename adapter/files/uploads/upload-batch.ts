@@ -164,7 +164,7 @@ export class UploadBatch {
     return taken ? new AdapterError('session_ended', undefined, { cause: reason }) : reason;
   }
 
-  async #begin(file: FormFile): Promise<Item> {
+  async #begin(file: Pick<FormFile, 'filename' | 'mimeType'>): Promise<Item> {
     const { records, files, clock } = this.#deps;
     const now = clock();
     const filename = safeFilename(file.filename, 'upload');

@@ -13,7 +13,7 @@ export interface FormFile {
   /** Lower case, without parameters; `text/plain` also where the client gave none (RFC 7578, section 4.4). */
   readonly mimeType: string;
   /** A chunk is valid only until the next one is asked for. */
-  readonly content: AsyncIterable<Buffer>;
+  readonly content: AsyncIterable<Buffer> | Iterable<Buffer>;
 }
 
 export interface FormHandlers {

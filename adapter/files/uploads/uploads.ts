@@ -27,6 +27,14 @@ export interface UploadRequest extends SessionKey {
   readonly signal: AbortSignal;
 }
 
+/** Files for a session that exists, which somebody has sent with something else. */
+export interface StageRequest extends Pick<
+  UploadRequest,
+  'serverId' | 'sessionId' | 'toolName' | 'keepSession' | 'signal'
+> {
+  readonly files: readonly { readonly filename: string; readonly mimeType: string; readonly bytes: Buffer }[];
+}
+
 /** Well within the lease, so that one failure does no harm. */
 const RENEW_MS = 20_000;
 
@@ -45,7 +53,34 @@ export class Uploads {
    * Reads the body and stores its files. Fails with an AdapterError after which nothing of it is left; the rest of the
    * body is unread then.
    */
-  async receive(request: UploadRequest): Promise<readonly FileRecord[]> {
+  receive(request: UploadRequest): Promise<readonly FileRecord[]> {
+    return this.#keep(request, async (batch, signal) => {
+      const hashes: string[] = [];
+      const handlers = {
+        file: batch.add.bind(batch),
+        field: (name: string, value: string) => {
+          if (name === 'sha256' && value.trim() !== '') hashes.push(value.trim());
+        },
+      };
+      await readForm(request.body, request.contentType, handlers, signal);
+      checkHashes(batch.records, hashes, this.#options.requireSha256);
+    });
+  }
+
+  /** Stores files that are in memory already; fails as `receive`. */
+  stage(request: StageRequest): Promise<readonly FileRecord[]> {
+    return this.#keep(request, async (batch) => {
+      for (const { filename, mimeType, bytes } of request.files) {
+        // oxlint-disable-next-line no-await-in-loop -- they share a buffer
+        await batch.add({ filename, mimeType, content: [bytes] });
+      }
+    });
+  }
+
+  async #keep(
+    request: Pick<UploadRequest, 'serverId' | 'sessionId' | 'toolName' | 'keepSession' | 'signal'>,
+    read: (batch: UploadBatch, signal: AbortSignal) => Promise<void>,
+  ): Promise<readonly FileRecord[]> {
     if (this.#closed) throw new AdapterError('draining');
     const stop = new AbortController();
     this.#start(stop, request);
@@ -57,15 +92,7 @@ export class Uploads {
       request.keepSession().catch(() => undefined);
     }, this.#options.renewMs ?? RENEW_MS);
     try {
-      const hashes: string[] = [];
-      const handlers = {
-        file: batch.add.bind(batch),
-        field: (name: string, value: string) => {
-          if (name === 'sha256' && value.trim() !== '') hashes.push(value.trim());
-        },
-      };
-      await readForm(request.body, request.contentType, handlers, signal);
-      checkHashes(batch.records, hashes, this.#options.requireSha256);
+      await read(batch, signal);
       await batch.secure(signal);
       signal.throwIfAborted();
       return await batch.commit();
@@ -107,7 +134,7 @@ export class Uploads {
     await this.#inProgress.idle();
   }
 
-  #start(stop: AbortController, request: UploadRequest): void {
+  #start(stop: AbortController, request: SessionKey): void {
     this.#inProgress.enter();
     this.#running.set(stop, keyOf(request));
   }

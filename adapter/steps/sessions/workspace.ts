@@ -24,7 +24,10 @@ export class Workspace implements Step {
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
     const [call] = operation.calls;
     const step = call && this.#steps.get(toolName(call) ?? '');
-    if (step?.needsHome === true) return this.#open(operation, reply, next);
+    const needsHome = step?.needsHome ?? false;
+    if (typeof needsHome === 'function' ? needsHome(operation.body) : needsHome) {
+      return this.#open(operation, reply, next);
+    }
     next(operation, reply);
     return undefined;
   }

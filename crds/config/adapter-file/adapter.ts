@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Artifacts } from './artifacts.ts';
 import { Core } from './core.ts';
 import { adapterRules } from './rules.ts';
+import { Files } from './files.ts';
 import { ServerConfig } from './server.ts';
 import { Sessions } from './sessions.ts';
 import { StatePersistence } from './state-persistence.ts';
@@ -26,6 +27,7 @@ export const AdapterConfig = z
     sessions: maybeEmpty(Sessions.prefault({})).describe('Limits and lifetimes of client sessions.'),
     uploads: maybeEmpty(Uploads.prefault({})).describe('Files that clients upload for tools.'),
     artifacts: maybeEmpty(Artifacts.prefault({})).describe('Files that tools produce for clients.'),
+    files: maybeEmpty(Files.prefault({})).describe('(new) How files get into tools and out of them.'),
     servers: z
       .array(ServerConfig, { error: 'a list with at least one server' })
       .min(1, { error: 'a list with at least one server' })

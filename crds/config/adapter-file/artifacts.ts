@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { uriScheme } from '../values/network-values.ts';
-import { flag, integer, orNull, seconds } from '../values/values.ts';
+import { flag, integer, oneOf, orNull, seconds } from '../values/values.ts';
 
 /** Section `artifacts` of the adapter's file. Source: adapter specification, section 2.7. */
 export const Artifacts = z.strictObject({
@@ -18,6 +18,12 @@ export const Artifacts = z.strictObject({
   expose_as_resources: flag()
     .describe('Offer artifacts as MCP resources to the session that they belong to.')
     .prefault(true),
+  scope: oneOf(['session', 'principal'])
+    .describe(
+      '(new) Who may read an artifact by its URI: the `session` that it was made in (without sessions: whoever has made it), ' +
+        'or every session of the same `principal`, for which `core.auth.tokens` or `oauth` must tell callers apart.',
+    )
+    .prefault('session'),
   uri_scheme: uriScheme()
     .describe(
       'Start of artifact URIs, ending with `://`. They have the form `{uri_scheme}sessions/{session_id}/{artifact_id}/{filename}`.',

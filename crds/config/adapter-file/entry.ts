@@ -21,6 +21,9 @@ import {
 
 const isDotPath = (path: string): boolean => path.split('.').every((key) => key.trim() !== '');
 
+const MAX_KINDS = 50;
+const isKindOfFile = (kind: string): boolean => /^(?:\.[\w-]{1,32}|[\w.+-]{1,64}\/(?:\*|[\w.+-]{1,127}))$/.test(kind);
+
 const tools = listOf(trimmed('the exact name of a tool'), 'a list with the name of at least one tool')
   .min(1, { error: 'a list with the name of at least one tool' })
   .describe('Exact names of the tools. A tool that stands in several entries belongs to the first.');
@@ -48,6 +51,17 @@ export const UploadConsumer = z.strictObject({
     )
     .nullable()
     .prefault(null),
+  accept: listOf(
+    trimmedAnd('a media type such as image/png or image/*, or an extension such as .pdf', isKindOfFile),
+    'a list of media types and extensions',
+  )
+    .min(1, { error: 'a list of at least one media type or extension' })
+    .max(MAX_KINDS, { error: `a list of at most ${MAX_KINDS} media types and extensions` })
+    .nullable()
+    .prefault(null)
+    .describe(
+      '(new) Files that the argument takes: `image/*`, `application/pdf`, `.csv`; others are refused. Null: any.',
+    ),
   overrides,
 });
 export type UploadConsumer = z.output<typeof UploadConsumer>;

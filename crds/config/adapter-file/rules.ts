@@ -339,6 +339,15 @@ const spillsNeedArtifacts: Rule = (config) => {
     .map((path) => ({ path: [...path, 'spill_over_chars'], message }));
 };
 
+const sharingNeedsIdentity: Rule = (config) => {
+  const path = ['artifacts', 'scope'];
+  const tellsApart = list(config, 'core', 'auth', 'tokens').length > 0 || everyServerHasOAuth(config);
+  if (at(config, ...path) !== 'principal' || (at(config, 'core', 'auth', 'enabled') === true && tellsApart)) return [];
+  const message =
+    'can be principal only with core.auth.enabled and core.auth.tokens or oauth: nothing else tells callers apart';
+  return [{ path, message }];
+};
+
 const RULES: readonly Rule[] = [
   authNeedsCredentials,
   namedTokens,
@@ -365,6 +374,7 @@ const RULES: readonly Rule[] = [
   urlNeedsS3,
   structuredNeedsKey,
   spillsNeedArtifacts,
+  sharingNeedsIdentity,
 ];
 
 /** Reports every violation as an issue. */

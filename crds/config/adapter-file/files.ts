@@ -1,0 +1,13 @@
+import { z } from 'zod';
+import { flag } from '../values/values.ts';
+
+/** Section `files` of the adapter's file: how files get into tools and out of them, for all servers. */
+export const Files = z.strictObject({
+  drafts: flag()
+    .describe(
+      'Say in the schemas of wrapped arguments which files they take (`x-mcp-file`), as the drafts SEP-2356 and SEP-2631 ' +
+        'have it, which may change.',
+    )
+    .prefault(false),
+});
+export type Files = z.output<typeof Files>;
