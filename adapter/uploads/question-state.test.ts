@@ -40,7 +40,7 @@ test('T18: a state that was changed anywhere does not open', () => {
     expect(openQuestion('secret', changed)).toBeUndefined();
   }
   const start = sealed.slice(0, sealed.lastIndexOf('.') + 1);
-  for (const text of [start, `${start}AAAA`, `${start}${'A'.repeat(2_000_000)}`, `${sealed.slice(0, -8)}`]) {
+  for (const text of [start, `${start}AAAA`, `${start}${'A'.repeat(2_000_000)}`, sealed.slice(0, -8)]) {
     expect(openQuestion('secret', text)).toBeUndefined();
   }
 });

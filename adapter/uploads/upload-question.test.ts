@@ -41,8 +41,8 @@ function make(changes: Partial<UploadQuestionOptions> = {}) {
 }
 
 function asked(prepared: PreparedCall | undefined) {
-  if (prepared?.kind !== 'result') throw new Error(JSON.stringify(prepared));
-  const result = JSON.parse(String(prepared.result));
+  if (prepared?.kind !== 'result' || typeof prepared.result !== 'string') throw new Error(JSON.stringify(prepared));
+  const result = JSON.parse(prepared.result);
   expect(result.resultType).toBe('input_required');
   return { requestState: result.requestState as string, params: result.inputRequests.upload.params };
 }

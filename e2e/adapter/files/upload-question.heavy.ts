@@ -11,7 +11,7 @@ import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts'
 import { startInProcess } from '../kit/in-process.ts';
 import { openSession } from '../kit/session.ts';
 import { expectAccessible, startBrowser, withTab } from './kit/page-browser.ts';
-import { uploadTo } from './kit/uploads.ts';
+import { asUploads, uploadTo } from './kit/uploads.ts';
 import { secret } from '../../support/secrets/secret.ts';
 
 const DEMO = fileURLToPath(new URL('../../../examples/quickstart/upstream.ts', import.meta.url));
@@ -240,7 +240,8 @@ test('T18: the state of an upstream travels in ours, byte for byte, while its ca
   await using adapter = await startInProcess({ servers });
   const { result: first } = await callOn(adapter.url, {});
   const { requestState } = asObject(first);
-  expect((await uploadTo(linkOf(first), [{ name: 'a.csv', bytes: Buffer.from('a') }])).status).toBe(200);
+  const form = await uploadTo(linkOf(first), [{ name: 'a.csv', bytes: Buffer.from('a') }]);
+  const [{ handle } = { handle: '' }] = asUploads(asObject(await form.json()));
   const { result: second } = await callOn(adapter.url, {
     requestState,
     inputResponses: { upload: { action: 'accept' } },
@@ -253,4 +254,7 @@ test('T18: the state of an upstream travels in ours, byte for byte, while its ca
   const file = expect.stringMatching(/^\//) as string;
   expect(one).toEqual({ name: 'csv_file_summary', arguments: { file } });
   expect(two).toEqual({ name: 'csv_file_summary', arguments: { file }, requestState: STATE, inputResponses });
+  // With a handle nothing is ours, and all of it goes up as it came.
+  await callOn(adapter.url, { arguments: { file: handle }, requestState: STATE, inputResponses });
+  expect({ ...calls.at(-1), _meta: undefined }).toEqual(two);
 });
