@@ -16,6 +16,7 @@ import { stringify } from 'yaml';
 
 import { ReplyMessage } from '../adapter/path/reply-message.ts';
 import type { ResultSpilling } from '../adapter/spill/result-spilling.ts';
+import { MemoryStore } from '../adapter/state/memory/memory-store.ts';
 import { SpilledResults } from '../adapter/steps/spilled-results.ts';
 import { RecordingReply, sampleOperation } from '../adapter/steps/testing/step-scene.ts';
 
@@ -40,7 +41,7 @@ function shortResults(): { readonly without: number; readonly with: number } {
     throw new Error('the result is not too long');
   };
   const spilling = { settingsOf: () => settings, spill: { of: unused } } as unknown as ResultSpilling;
-  const step = new SpilledResults(spilling, { listing: unused }, { open: unused });
+  const step = new SpilledResults(spilling, { listing: unused }, { open: unused }, new MemoryStore());
   const operation = sampleOperation({ id: 1, method: 'tools/call', params: { name: 'short' } });
   const body = [
     Buffer.from(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"${'y'.repeat(500)}"}]}}`),

@@ -2,11 +2,12 @@ import { downloadOf } from '../access/wishes.ts';
 import { LONGEST_TIMER_MS } from '../../lib/timer-ms.ts';
 import { AdapterError } from '../errors.ts';
 import type { Answer, StreamedAnswer } from '../exchange/answers/answer.ts';
+import { locate, type Span } from '../exchange/scanning/json-scan.ts';
 import { AFTER_LIMIT_MS } from '../limits.ts';
 import { FileRefused, type OpenedFile, StorageFault } from '../files/keys/file-key.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import { type ContentForm, contentForm, fileContent } from './artifact-content.ts';
-import { OPEN_PLACE, withAdditions } from './artifact-result.ts';
+import { OPEN_PLACE, type ResultAdditions, withAdditions } from './artifact-result.ts';
 import { artifactUri } from './artifact-uri.ts';
 import { leaseUntil, leaseWithoutExchange } from '../uploads/file-use.ts';
 import { findOutput, type FoundOutput } from './find-output.ts';
@@ -43,6 +44,8 @@ export class ArtifactCapture {
   /** Whether anything of it may lie in the storage. */
   #mayLie: boolean;
   #kept: FileRecord | undefined;
+  /** Where the result stands in the response. */
+  #at: Span | undefined;
   /** What the answer is read from. */
   #opened: OpenedFile | undefined;
 
@@ -62,16 +65,20 @@ export class ArtifactCapture {
     if (call.timeoutMs === null) this.#renewal = setInterval(() => this.#renew(), RENEW_MS).unref();
   }
 
-  /** What the client gets for the tool's response. Without a file, it is that response and a note. */
-  async answer(text: string): Promise<Answer> {
-    const result = successful(text);
+  /**
+   * What the client gets for the tool's response. Without a file, it is that response and a note.
+   * @param at where the result stands in it
+   */
+  async answer(text: string, at = locate(text, ['result'])): Promise<Answer> {
+    this.#at = at;
+    const result = at === undefined ? undefined : successful(text.slice(at.start, at.end));
     if (result === undefined) return text;
     this.#isCapturing = true;
     try {
       const file = await this.#capture(result);
       if (file === undefined) {
         if (this.#settings.mode === 'none') return text;
-        return withAdditions(text, { meta: problem('artifact_not_captured', NOT_FOUND) });
+        return this.#with(text, { meta: problem('artifact_not_captured', NOT_FOUND) });
       }
       return await this.#withArtifact(text, file);
     } catch (error) {
@@ -80,6 +87,18 @@ export class ArtifactCapture {
       this.#isCapturing = false;
       if (this.#ended.signal.aborted && this.#kept === undefined) await this.#drop();
     }
+  }
+
+  /** The same for a response that comes once more, whose file is an artifact already. */
+  again(text: string, file: FileRecord, at: Span): Promise<Answer> {
+    this.#at = at;
+    this.#kept = file;
+    return this.#withArtifact(text, file);
+  }
+
+  /** Whether there is an artifact. */
+  get isKept(): boolean {
+    return this.#kept !== undefined;
   }
 
   /** The exchange is over: what has not become an artifact goes. Never fails. */
@@ -93,11 +112,11 @@ export class ArtifactCapture {
   }
 
   /** The call goes on without this exchange, and its tool may write until the lease ends. Never fails. */
-  async leave(): Promise<void> {
+  async leave(timeoutMs = this.#call.timeoutMs): Promise<void> {
     this.#ended.abort();
     clearInterval(this.#renewal);
     const { records } = this.#options;
-    await leaseWithoutExchange(records, [this.#pending], this.#call.timeoutMs);
+    await leaseWithoutExchange(records, [this.#pending], timeoutMs);
   }
 
   async #capture(result: ToolResult): Promise<FileRecord | undefined> {
@@ -153,7 +172,7 @@ export class ArtifactCapture {
     this.#opened = raw?.opened;
     if (file.exposed && this.#call.record.protocolVersion >= LINK_REVISION) last.push(linkBlock(file, uri));
     if (url !== undefined && !saysUrl(text, url)) last.push(urlBlock(file, url));
-    const shown = withAdditions(text, { last, meta: { artifact: JSON.stringify(artifact) } });
+    const shown = this.#with(text, { last, meta: { artifact: JSON.stringify(artifact) } });
     return raw === undefined ? shown : withContent(shown, raw);
   }
 
@@ -184,9 +203,13 @@ export class ArtifactCapture {
     const { telemetry, serverId } = this.#options;
     telemetry.artifactFailed({ serverId, reason: known.code });
     const meta = problem(known.code, known.message);
-    if (!QUOTAS.has(known.code)) return withAdditions(text, { meta });
+    if (!QUOTAS.has(known.code)) return this.#with(text, { meta });
     const block = { type: 'text', text: `${known.message} The file of the tool was not kept.` };
-    return withAdditions(text, { first: [JSON.stringify(block)], meta, isError: true });
+    return this.#with(text, { first: [JSON.stringify(block)], meta, isError: true });
+  }
+
+  #with(text: string, additions: ResultAdditions): string {
+    return withAdditions(text, additions, this.#at);
   }
 
   #known(error: unknown): AdapterError {
@@ -227,15 +250,14 @@ const problem = (code: string, detail: string): Record<string, string> => ({
   artifact_error: JSON.stringify({ code, detail }),
 });
 
-/** The result in a response; undefined when it is an error, or not the result of a tool that has ended. */
+/** A result (JSON text); undefined when it is an error, or not the result of a tool that has ended. */
 function successful(text: string): ToolResult | undefined {
-  let message: { result?: unknown };
+  let result: unknown;
   try {
-    message = JSON.parse(text) as typeof message;
+    result = JSON.parse(text);
   } catch {
     return undefined;
   }
-  const { result } = message;
   if (typeof result !== 'object' || result === null || Array.isArray(result)) return undefined;
   const { isError, resultType = 'complete' } = result as { isError?: unknown; resultType?: unknown };
   return isError === true || resultType !== 'complete' ? undefined : result;

@@ -17,7 +17,9 @@ import { AFTER_LIMIT_MS } from '../limits.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { RecordingTelemetry } from '../telemetry/testing/recording-telemetry.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
 import { artifactProducer } from './artifact-producer.ts';
+import { taskCall } from './task-calls.ts';
 import type { Mount } from '../mount/mount.ts';
 import type { ProducerOptions } from './producer-settings.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
@@ -439,22 +441,49 @@ describe('nothing is kept', () => {
     expect((await finish(prepared))._meta?.artifact_error?.code).toBe('session_ended');
     await expectNothingLeft();
   });
+});
 
-  test('of a task, whose result comes with another request', async () => {
-    const one = call({ filename: 'a' });
-    const request = { ...one.request, params: { ...one.request.params, task: { ttl: 1 } } };
-    const prepared = await prepare({ entry: REGEX }, { ...one, request });
-    expect([prepared.body, prepared.onResponse]).toEqual([one.body, undefined]);
-    await expectNothingLeft();
+describe('a task', () => {
+  const MADE = '{"jsonrpc":"2.0","id":7,"result":{"task":{"taskId":"t1","status":"working","ttl":600000}}}';
+  const asTask = () => {
+    const one = call({ filename: '/etc/passwd' });
+    return { ...one, request: { ...one.request, params: { ...one.request.params, task: { ttl: 600_000 } } } };
+  };
+  const finished = async (text: string, record = session) => {
+    const step = producer({ entry: GIVEN });
+    const left = await taskCall(files.store, session, 't1');
+    if (left === undefined || step?.finish === undefined) throw new Error('nothing is kept of the call');
+    const at = locate(text, ['result']);
+    if (at === undefined) throw new Error('no result');
+    const { caller, signal } = call({});
+    return step.finish({ caller, record, signal }, left, text, at);
+  };
+
+  test('is told where to write, and its file is an artifact once its result is asked for', async () => {
+    const prepared = await prepare({ entry: GIVEN }, asTask());
+    expect(pathIn(prepared)).toContain('passwd');
+    expect(pathIn(prepared)).not.toContain('/etc');
+    expect(await prepared.onResponse?.(MADE)).toBe(MADE);
+    await prepared.onEnd?.('ok');
+    await writeFile(pathIn(prepared), PNG);
+    const answers = await Promise.all([1, 2, 3].map(() => finished(message(OK))));
+    const artifacts = answers.map(({ answer }) => (JSON.parse(String(answer)) as { result: { _meta?: { artifact?: object } } }).result._meta?.artifact);
+    expect(artifacts[0]).toMatchObject({ size_bytes: PNG.length });
+    expect(artifacts[1]).toEqual(artifacts[0]);
+    expect(artifacts[2]).toEqual(artifacts[0]);
+    for (const { isKept, end } of answers) {
+      expect(isKept).toBe(true);
+      await end();
+    }
+    expect(await files.store.files.totals()).toMatchObject({ artifacts: { count: 1 } });
   });
 
-  test('of a task of a tool that is told where to write: the client does not choose the place', async () => {
-    const one = call({ filename: '/etc/passwd' });
-    for (const task of [null, {}, { ttl: 1 }]) {
-      const request = { ...one.request, params: { ...one.request.params, task } };
-      const prepared = await producer({ entry: GIVEN })?.prepare({ ...one, request });
-      expect(prepared).toMatchObject({ kind: 'result', result: expect.stringContaining('without \\"task\\"') });
-    }
+  test('that has written nothing leaves nothing', async () => {
+    const prepared = await prepare({ entry: GIVEN }, asTask());
+    await prepared.onResponse?.(MADE);
+    await prepared.onEnd?.('ok');
+    const { answer, isKept } = await finished(message(OK));
+    expect([String(answer).includes('artifact_uri'), isKept]).toEqual([false, false]);
     await expectNothingLeft();
   });
 });

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import type { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { AdapterError } from '../errors.ts';
 import { safeFilename } from '../files/keys/paths.ts';
@@ -5,13 +6,27 @@ import { newSessionId } from '../sessions/session-registry.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import { type FileRecord, MAX_SESSION_FILES } from '../state/file-records.ts';
 import { ArtifactCapture } from './artifact-capture.ts';
-import { editedCall, errorResult } from '../exchange/edited-call.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import { editedCall } from '../exchange/edited-call.ts';
 import { leaseUntil, leftForMs } from '../uploads/file-use.ts';
+import { type MadeTask, taskIn } from '../exchange/tool-result.ts';
+import type { Span } from '../exchange/scanning/json-scan.ts';
+import { callerOwner } from '../sessions/session-tasks.ts';
+import { whileLocked } from '../sessions/store-lock.ts';
+import { keepTaskCall, taskMs } from './task-calls.ts';
 import { leaveCall } from './left-calls.ts';
 import { locateOutput } from './locate-output.ts';
 import { wantedPath, withOutputPath } from './output-argument.ts';
 import type { ProducerOptions, ProducerSettings } from './producer-settings.ts';
-import type { LeftCall, PreparedCall, TakenUpCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
+import type {
+  FinishedAnswer,
+  FinishedTask,
+  LeftCall,
+  PreparedCall,
+  TakenUpCall,
+  ToolCall,
+  ToolStep,
+} from '../tools/tool-step.ts';
 
 /**
  * Calls of tools that produce files (specification 2.8): the tool is told where to write, and what it has written becomes
@@ -44,13 +59,6 @@ class ProducerStep implements ToolStep {
   }
 
   async prepare(call: ToolCall): Promise<PreparedCall> {
-    // The result of a task comes with another request, when nobody waits for a file any more (MCP 2025-11-25).
-    if (call.request.params['task'] !== undefined && !isWorkspace(call.record)) {
-      // The path must not be the client's choice.
-      return this.#argument === null
-        ? { kind: 'forward', body: call.body }
-        : { kind: 'result', result: errorResult(NO_TASK) };
-    }
     const pending = this.#pendingFile(call);
     const { records, artifacts } = this.#options;
     const begun = await records.begin([pending], { now: pending.createdAt, maxArtifacts: artifacts.max_per_session });
@@ -60,11 +68,21 @@ class ProducerStep implements ToolStep {
     const capture = new ArtifactCapture(this.#options, this.#settings, call, pending, this.#argument !== null);
     try {
       const body = await this.#bodyFor(call, pending);
+      let isTask = false;
       return {
         kind: 'forward',
         body,
-        onResponse: (text) => capture.answer(text),
-        onEnd: (_outcome, goesOn) => (goesOn === true ? this.#leave(call, capture, pending) : capture.end()),
+        onResponse: async (text) => {
+          const task = taskIn(text);
+          if (task === undefined) return capture.answer(text);
+          isTask = true;
+          await this.#leaveTask(call, capture, pending, task);
+          return text;
+        },
+        onEnd: (_outcome, goesOn) => {
+          if (isTask) return undefined;
+          return goesOn === true ? this.#leave(call, capture, pending) : capture.end();
+        },
       };
     } catch (error) {
       await capture.end();
@@ -77,6 +95,37 @@ class ProducerStep implements ToolStep {
     const call = { caller, record, timeoutMs: null };
     const capture = new ArtifactCapture(this.#options, this.#settings, call, file, this.#argument !== null);
     return { onResponse: (text) => capture.answer(text), onEnd: () => capture.end() };
+  }
+
+  async finish(call: FinishedTask, { file }: LeftCall, text: string, result: Span): Promise<FinishedAnswer> {
+    const { records, locksOfCalls } = this.#options;
+    const { caller, record, signal } = call;
+    const isGiven = this.#argument !== null;
+    const captureOf = (): ArtifactCapture =>
+      new ArtifactCapture(this.#options, this.#settings, { caller, record, timeoutMs: null }, file, isGiven);
+    const again = async (): Promise<FinishedAnswer | undefined> => {
+      const kept = await records.find(file, { now: records.now(), ttlMs: null });
+      if (kept === undefined) return undefined;
+      const capture = captureOf();
+      return { answer: await capture.again(text, kept, result), isKept: true, end: () => capture.end() };
+    };
+    // Whoever asks meanwhile, at any replica, gets the same artifact.
+    const lock = { name: `task-result:${file.fileId}`, owner: randomUUID(), ttlMs: LOCK_MS, signal };
+    for (;;) {
+      // oxlint-disable-next-line no-await-in-loop -- until it is there, or nobody else is at it
+      const finished = await whileLocked(locksOfCalls, lock, async () => {
+        const known = await again();
+        if (known !== undefined) return known;
+        const capture = captureOf();
+        const answer = await capture.answer(text, result);
+        const { isKept } = capture;
+        if (!isKept) await capture.end();
+        return { answer, isKept, end: () => capture.end() };
+      });
+      if (finished !== undefined) return finished;
+      // oxlint-disable-next-line no-await-in-loop -- the same
+      await delay(LOCK_POLL_MS, undefined, { signal });
+    }
   }
 
   /** `held`: what the session has too many of. */
@@ -97,6 +146,18 @@ class ProducerStep implements ToolStep {
     } catch {
       // Its response will pass as it is.
     }
+  }
+
+  /** What the task will have written is looked for when its result is asked for. */
+  async #leaveTask(
+    { record, caller, tool }: ToolCall,
+    capture: ArtifactCapture,
+    file: FileRecord,
+    task: MadeTask,
+  ): Promise<void> {
+    await capture.leave(taskMs(task));
+    const owner = isWorkspace(record) ? callerOwner(record.serverId, caller.principal) : record;
+    await keepTaskCall(this.#options.locksOfCalls, owner, task, { tool, file });
   }
 
   #pendingFile({ record, request, tool, timeoutMs }: ToolCall): FileRecord {
@@ -130,7 +191,9 @@ class ProducerStep implements ToolStep {
   }
 }
 
-const NO_TASK = 'This tool writes a file, which needs a call that is waited for; call it without "task".';
+/** How long the lock on a task's result outlives a replica that dies, and how often it is tried. In milliseconds. */
+const LOCK_MS = 60_000;
+const LOCK_POLL_MS = 100;
 
 function notCalled(code: 'artifact_limit' | 'session_quota', held: string): string {
   const detail =

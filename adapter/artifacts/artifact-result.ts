@@ -20,8 +20,11 @@ export interface ResultAdditions {
 type Edit = Span & { with: string };
 
 /** The message with a result to which something was added. All other bytes stay, those of large numbers too. */
-export function withAdditions(message: string, additions: ResultAdditions): string {
-  const result = locate(message, ['result']);
+export function withAdditions(
+  message: string,
+  additions: ResultAdditions,
+  result: Span | undefined = locate(message, ['result']),
+): string {
   if (result === undefined) return message;
   const edits: Edit[] = [];
   const missing: [key: string, value: string][] = [];

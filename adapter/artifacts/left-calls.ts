@@ -49,7 +49,7 @@ export class LeftCalls {
     const taken = this.#steps.get(left.tool)?.takeUp?.({ caller, record: session }, left);
     if (taken === undefined) return undefined;
     this.#taken.push(taken);
-    await keepTask(this.#store, session, text);
+    await keepTask(this.#store, session, text, left.tool);
     return taken.onResponse(text);
   }
 

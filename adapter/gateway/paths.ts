@@ -28,6 +28,7 @@ import { Remembered } from '../steps/remembered.ts';
 import { RequiredHeaders } from '../steps/required-headers.ts';
 import { SpilledResults } from '../steps/spilled-results.ts';
 import { StreamElsewhere } from '../steps/sessions/stream-elsewhere.ts';
+import { TaskResults } from '../steps/task-results.ts';
 import { TimeLimit } from '../steps/time-limit.ts';
 import { ToolSteps } from '../steps/tool-steps.ts';
 import { UpstreamRevision } from '../steps/upstream-revision.ts';
@@ -104,7 +105,9 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
   ];
   const own = new OwnAnswers(mount, sessions);
   const workspaces = new Workspaces({ sessions, sessionFiles, store, refusesSessions });
-  const spilled = mount.spilling === undefined ? [] : [new SpilledResults(mount.spilling, client, workspaces)];
+  const spilled = mount.spilling === undefined ? [] : [new SpilledResults(mount.spilling, client, workspaces, store)];
+  const finishes = [...steps.values()].some(({ finish }) => finish !== undefined);
+  const taskResults = finishes ? [new TaskResults(steps, store)] : [];
   const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));
 
@@ -134,6 +137,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         lists,
         new Remembered(store),
         ...spilled,
+        ...taskResults,
         toolSteps,
         // A task is known before anything else is made of the answer that brings it.
         ownTasks,
@@ -156,6 +160,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         new Discovery(mount, client),
         ...spilled,
         new Workspace(steps, workspaces),
+        ...taskResults,
         toolSteps,
         ownTasks,
         timeLimit,

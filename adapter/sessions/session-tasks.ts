@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
 import { elements, locate, type Span, splice } from '../exchange/scanning/json-scan.ts';
+import { taskIn } from '../exchange/tool-result.ts';
 import type { Message } from '../exchange/message.ts';
 import type { FirstTextTime } from '../state/first-texts.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
@@ -48,23 +49,26 @@ export function tasksIn(message: Message): readonly unknown[] {
 
 const NONE: readonly unknown[] = [];
 
-/** A response message as the owner may see it: its task is remembered, and its list has only those that are. */
-export async function ownTasks(store: TaskStore, owner: TaskOwner, message: string): Promise<string> {
-  await keepTask(store, owner, message);
+/**
+ * A response message as the owner may see it: its task is remembered, and its list has only those that are.
+ * @param tool whose call it answers; '' for any other request
+ */
+export async function ownTasks(store: TaskStore, owner: TaskOwner, message: string, tool = ''): Promise<string> {
+  await keepTask(store, owner, message, tool);
   const list = locate(message, ['result', 'tasks']);
   return list === undefined ? message : ownListed(store, owner, message, list);
 }
 
-/** Remembers the task that a response message brings, if it does. */
-export async function keepTask(store: TaskStore, owner: TaskOwner, message: string): Promise<void> {
-  const made = valueAt(message, locate(message, ['result', 'task', 'taskId']) ?? extensionTask(message));
-  if (typeof made === 'string') await store.firstTexts.keep(nameOf(owner, made), '', time(store));
+/** Remembers the task that a response message brings, if it does, and the tool that has made it. */
+export async function keepTask(store: TaskStore, owner: TaskOwner, message: string, tool: string): Promise<void> {
+  const made = taskIn(message);
+  if (made !== undefined) await store.firstTexts.keep(nameOf(owner, made.taskId), tool, time(store));
 }
 
-/** Where a result that is a task names it (MCP extension io.modelcontextprotocol/tasks, SEP-2663). */
-function extensionTask(message: string): Span | undefined {
-  const type = valueAt(message, locate(message, ['result', 'resultType']));
-  return type === 'task' ? locate(message, ['result', 'taskId']) : undefined;
+/** The tool that has made a task; '' where that is not known. */
+export async function toolOfTask(store: TaskStore, owner: TaskOwner, taskId: unknown): Promise<string> {
+  if (typeof taskId !== 'string') return '';
+  return (await store.firstTexts.find(nameOf(owner, taskId), time(store))) ?? '';
 }
 
 async function ownListed(store: TaskStore, owner: TaskOwner, message: string, list: Span): Promise<string> {

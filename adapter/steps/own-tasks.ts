@@ -1,5 +1,5 @@
 import { AdapterError } from '../errors.ts';
-import type { Message } from '../exchange/message.ts';
+import { type Message, toolName } from '../exchange/message.ts';
 import { checked } from '../exchange/scanning/checked.ts';
 import { eachMessage } from '../exchange/scanning/each-message.ts';
 import {
@@ -41,8 +41,10 @@ export class OwnTasks implements Step {
       if (isModern ? takesTasks(message) : asksForTasks(message)) asks = true;
     }
     const owner = isModern ? callerOwner(operation.serverId, caller.principal) : operation.session;
+    const [call] = operation.calls;
+    const tool = (call && toolName(call)) ?? '';
     const own = (text: string): string | Promise<string> =>
-      eachMessage(checked(text), (one) => ownTasks(this.#store, owner, one));
+      eachMessage(checked(text), (one) => ownTasks(this.#store, owner, one, tool));
     const behind = asks ? new ChangedReply(reply, own) : reply;
     if (isAbout) return this.#check(operation, owner, behind, next);
     next(operation, behind);

@@ -1,5 +1,5 @@
 import type { StreamedAnswer } from '../exchange/answers/answer.ts';
-import { locate, type Span } from '../exchange/scanning/json-scan.ts';
+import { toolResultIn } from '../exchange/tool-result.ts';
 import { toolName } from '../exchange/message.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import { type Ending, failed } from '../path/ending.ts';
@@ -7,6 +7,7 @@ import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
 import { ReplyMessage } from '../path/reply-message.ts';
 import type { Send, Step } from '../path/step.ts';
+import { callerOwner, type TaskStore, toolOfTask } from '../sessions/session-tasks.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import { hasSession } from '../sessions/workspace-record.ts';
 import type { OpenWorkspace, Workspaces } from '../sessions/workspaces.ts';
@@ -20,6 +21,7 @@ import type { FileRecord } from '../state/file-records.ts';
 
 /** The first revision with resource links in results. */
 const LINK_REVISION = '2025-06-18';
+const OF_TASKS: ReadonlySet<string> = new Set(['tasks/result', 'tasks/get']);
 
 /**
  * Results of tools that are longer than `results` allows: their longest texts become artifacts, with a preview in their
@@ -29,19 +31,41 @@ export class SpilledResults implements Step {
   readonly #spilling: ResultSpilling;
   readonly #client: Pick<ClientUpstream, 'listing'>;
   readonly #workspaces: Pick<Workspaces, 'open'>;
+  readonly #tasks: TaskStore;
 
-  constructor(spilling: ResultSpilling, client: Pick<ClientUpstream, 'listing'>, workspaces: Pick<Workspaces, 'open'>) {
+  constructor(
+    spilling: ResultSpilling,
+    client: Pick<ClientUpstream, 'listing'>,
+    workspaces: Pick<Workspaces, 'open'>,
+    tasks: TaskStore,
+  ) {
     this.#spilling = spilling;
     this.#client = client;
     this.#workspaces = workspaces;
+    this.#tasks = tasks;
   }
 
-  send(operation: Operation, reply: Reply, next: Send): void {
-    const { isGet, isNested, calls, body } = operation;
+  send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
+    const { isGet, isNested, calls, request, body } = operation;
     const [call] = calls;
-    if (isNested || body.batch || (call === undefined && !isGet)) return next(operation, reply);
+    const isOfTask = request !== undefined && OF_TASKS.has(request.method);
+    if (isNested || body.batch || (call === undefined && !isGet && !isOfTask)) {
+      next(operation, reply);
+      return undefined;
+    }
+    if (isOfTask) return this.#sendOfTask(operation, reply, next, request.params['taskId']);
     // On a stream of the session nobody knows whose result it is.
-    const tool = (call && toolName(call)) ?? '';
+    this.#send(operation, reply, next, (call && toolName(call)) ?? '');
+    return undefined;
+  }
+
+  async #sendOfTask(operation: Operation, reply: Reply, next: Send, taskId: unknown): Promise<void> {
+    const { isModern, serverId, caller } = operation;
+    const owner = isModern ? callerOwner(serverId, caller.principal) : operation.session;
+    this.#send(operation, reply, next, await toolOfTask(this.#tasks, owner, taskId));
+  }
+
+  #send(operation: Operation, reply: Reply, next: Send, tool: string): void {
     const settings = this.#spilling.settingsOf(tool);
     if (settings === undefined) return next(operation, reply);
     next(operation, new SpilledReply(reply, operation, { ...this.#parts(), tool, settings }));
@@ -138,7 +162,7 @@ class SpilledReply extends PassedReply {
   }
 
   of(source: ResultSource, release: (() => Promise<void>) | undefined): ReturnType<ResultSpilling['spill']['of']> {
-    const result: Span | undefined = locate(source.outline.text, ['result']);
+    const result = toolResultIn(source.outline.text);
     if (result === undefined) return Promise.resolve(undefined);
     return this.#parts.spilling.spill.of({ ...this.#call(), ...(release && { release }) }, source, result);
   }

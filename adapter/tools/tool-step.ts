@@ -1,6 +1,7 @@
 import type { AdapterError } from '../errors.ts';
 import type { Answer } from '../exchange/answers/answer.ts';
 import type { Body, Request } from '../exchange/message.ts';
+import type { Span } from '../exchange/scanning/json-scan.ts';
 import type { Outcome } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
@@ -21,6 +22,24 @@ export interface ToolStep {
   prepare(call: ToolCall): Promise<PreparedCall>;
   /** A call that went on without its reply, whose response comes on a stream of this session. */
   takeUp?(call: Pick<ToolCall, 'caller' | 'record'>, left: LeftCall): TakenUpCall;
+  /** A response with the result of a task that a call has made; `result` says where. */
+  finish?(call: FinishedTask, left: LeftCall, text: string, result: Span): Promise<FinishedAnswer>;
+}
+
+/** Who asks for the result of a task. `record`: the session that the call's file belongs to. */
+export interface FinishedTask {
+  readonly caller: Operation['caller'];
+  readonly record: SessionRecord;
+  readonly signal: AbortSignal;
+}
+
+/** What the client gets for the result of a task. */
+export interface FinishedAnswer {
+  readonly answer: Answer;
+  /** Whether the same is to be done when it is asked for again. */
+  readonly isKept: boolean;
+  /** The answer has left. Never fails. */
+  readonly end: () => Promise<void>;
 }
 
 /** What is kept of a call that goes on without its reply. */

@@ -1,3 +1,4 @@
+import { taskIn } from '../../exchange/tool-result.ts';
 import { toolName } from '../../exchange/message.ts';
 import type { ToolStep } from '../../tools/tool-step.ts';
 import type { Ending } from '../../path/ending.ts';
@@ -58,6 +59,8 @@ class InWorkspace extends PassedReply {
 
   override message(message: ReplyMessage): Promise<void> | undefined {
     if (!this.#isAsked) this.#isToldOf = !saysError(message.text());
+    else if (message.kind === 'response' && !message.isOpen && taskIn(message.text()) !== undefined)
+      this.#isToldOf = true;
     return this.next.message(message);
   }
 

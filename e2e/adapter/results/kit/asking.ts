@@ -5,7 +5,6 @@ import { openSession, type Place } from '../../kit/session.ts';
 const MODERN = '2026-07-28';
 const META = {
   'io.modelcontextprotocol/protocolVersion': MODERN,
-  'io.modelcontextprotocol/clientCapabilities': {},
   'io.modelcontextprotocol/clientInfo': { name: 'asking', version: '1' },
 };
 
@@ -22,9 +21,14 @@ export type Family = 'with a session' | 'without a session';
 export async function asking(
   family: Family,
   place: Place,
-  options: { readonly path?: string; readonly headers?: Record<string, string> } = {},
+  options: {
+    readonly path?: string;
+    readonly headers?: Record<string, string>;
+    readonly capabilities?: JsonObject;
+  } = {},
 ): Promise<Asking> {
-  const { path = '/mcp/up', headers = {} } = options;
+  const { path = '/mcp/up', headers = {}, capabilities = {} } = options;
+  const meta = { ...META, 'io.modelcontextprotocol/clientCapabilities': capabilities };
   if (family === 'with a session') {
     const session = await openSession(place, { path, headers });
     return {
@@ -35,7 +39,7 @@ export async function asking(
   }
   let id = 0;
   const send = (at: Place, method: string, params: JsonObject): Promise<Response> => {
-    const named = typeof params.name === 'string' ? params.name : params.uri;
+    const named = params.name ?? params.uri ?? params.taskId;
     return fetch(at.url + path, {
       method: 'POST',
       headers: {
@@ -46,7 +50,7 @@ export async function asking(
         ...(typeof named === 'string' && { 'mcp-name': named }),
         ...headers,
       },
-      body: JSON.stringify({ jsonrpc: '2.0', id: (id += 1), method, params: { ...params, _meta: META } }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: (id += 1), method, params: { ...params, _meta: meta } }),
     });
   };
   return {

@@ -1,0 +1,124 @@
+import { forgetTaskCall, taskCall } from '../artifacts/task-calls.ts';
+import type { Answer } from '../exchange/answers/answer.ts';
+import { locate } from '../exchange/scanning/json-scan.ts';
+import { toolResultIn } from '../exchange/tool-result.ts';
+import { ChangedReply } from '../path/changed-reply.ts';
+import type { Ending } from '../path/ending.ts';
+import type { Operation } from '../path/operation.ts';
+import type { Reply } from '../path/reply.ts';
+import type { Send, Step } from '../path/step.ts';
+import { callerOwner, type TaskOwner } from '../sessions/session-tasks.ts';
+import { workspaceRecord } from '../sessions/workspace-record.ts';
+import type { StateStore } from '../state/state-store.ts';
+import type { LeftCall, ToolStep } from '../tools/tool-step.ts';
+
+type Store = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'now'>;
+
+const ABOUT_RESULTS: ReadonlySet<string> = new Set(['tasks/result', 'tasks/get', 'tasks/cancel']);
+const ENDED: ReadonlySet<string> = new Set(['"failed"', '"cancelled"']);
+
+/** Results of tasks, which come with requests of their own: files out, as for any call. */
+export class TaskResults implements Step {
+  readonly concerns = 'others';
+  readonly #steps: ReadonlyMap<string, ToolStep>;
+  readonly #store: Store;
+
+  constructor(steps: ReadonlyMap<string, ToolStep>, store: Store) {
+    this.#steps = steps;
+    this.#store = store;
+  }
+
+  send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
+    const { request } = operation;
+    const taskId = request !== undefined && ABOUT_RESULTS.has(request.method) ? request.params['taskId'] : undefined;
+    if (typeof taskId === 'string') return this.#send(operation, reply, next, taskId);
+    next(operation, reply);
+    return undefined;
+  }
+
+  async #send(operation: Operation, reply: Reply, next: Send, taskId: string): Promise<void> {
+    const { isModern, serverId, caller } = operation;
+    const owner = isModern ? callerOwner(serverId, caller.principal) : operation.session;
+    const left = await taskCall(this.#store, owner, taskId);
+    const step = left === undefined ? undefined : this.#steps.get(left.tool);
+    if (left === undefined || step?.finish === undefined) return next(operation, reply);
+    next(
+      operation,
+      new ResultReply(reply, new TaskResult(operation, this.#store, { owner, taskId, left, step }, reply)),
+    );
+  }
+}
+
+interface Awaited {
+  readonly owner: TaskOwner;
+  readonly taskId: string;
+  readonly left: LeftCall;
+  readonly step: ToolStep;
+}
+
+class ResultReply extends ChangedReply {
+  readonly #result: TaskResult;
+
+  constructor(next: Reply, result: TaskResult) {
+    super(next, (text) => result.answer(text));
+    this.#result = result;
+  }
+
+  override async end(ending: Ending): Promise<void> {
+    await this.#result.end();
+    return this.next.end(ending);
+  }
+}
+
+class TaskResult {
+  readonly #operation: Operation;
+  readonly #store: Store;
+  readonly #awaited: Awaited;
+  readonly #reply: Pick<Reply, 'signal'>;
+  #end: (() => Promise<void>) | undefined;
+
+  constructor(operation: Operation, store: Store, awaited: Awaited, reply: Pick<Reply, 'signal'>) {
+    this.#operation = operation;
+    this.#store = store;
+    this.#awaited = awaited;
+    this.#reply = reply;
+  }
+
+  async answer(text: string): Promise<Answer> {
+    const { owner, taskId, left, step } = this.#awaited;
+    const result = toolResultIn(text);
+    const status = locate(text, ['result', 'status']);
+    if (status !== undefined && ENDED.has(text.slice(status.start, status.end))) {
+      await this.#drop();
+      return text;
+    }
+    if (result === undefined || locate(text, ['content'], result.start) === undefined || step.finish === undefined)
+      return text;
+    const { caller, isModern, serverId } = this.#operation;
+    const { sessionId } = left.file;
+    const record = isModern
+      ? workspaceRecord(serverId, sessionId, caller.principal, this.#store.now())
+      : this.#operation.session;
+    const { answer, isKept, end } = await step.finish(
+      { caller, record, signal: this.#reply.signal },
+      left,
+      text,
+      result,
+    );
+    this.#end = end;
+    if (!isKept) await forgetTaskCall(this.#store, owner, taskId, left);
+    return answer;
+  }
+
+  async end(): Promise<void> {
+    await this.#end?.();
+  }
+
+  /** What a task that has failed has written goes. */
+  async #drop(): Promise<void> {
+    const { owner, taskId, left, step } = this.#awaited;
+    const { caller } = this.#operation;
+    await forgetTaskCall(this.#store, owner, taskId, left);
+    await step.takeUp?.({ caller, record: this.#operation.session }, left).onEnd();
+  }
+}
