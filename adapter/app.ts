@@ -46,6 +46,7 @@ import { openIdentity } from './open-identity.ts';
 import { openFiles, storesFiles } from './open-files.ts';
 import { readiness } from './readiness.ts';
 import { SessionFiles } from './sessions/session-files.ts';
+import { Workspaces } from './sessions/workspaces.ts';
 import { SessionRegistry } from './sessions/session-registry.ts';
 import { UpstreamSessions } from './sessions/upstream-sessions.ts';
 import { SharedSecret } from './shared-secret.ts';
@@ -229,7 +230,9 @@ export async function createAdapter(options: AdapterOptions): Promise<Adapter> {
     rules,
     additions: (server, { disabled, warn }) => {
       const url = ({ request }: Caller): string => reachedBy(request);
-      const additions = fileTools(server, { ...files, disabled, schemas, outputs, baseUrl: url, warn, known });
+      const workspaces = new Workspaces({ sessions, sessionFiles, store, refusesSessions: () => refusesSessions() });
+      const own = { disabled, schemas, outputs, workspaces, baseUrl: url, warn, known };
+      const additions = fileTools(server, { ...files, ...own });
       const callTool: CallTool = (...call) => gateway.memory(server.id).call(...call);
       return codeTools(server, additions, { disabled, caches, sandbox, callTool, logger, telemetry });
     },

@@ -62,6 +62,7 @@ export const ERRORS = {
   artifact_not_found: { status: 404, rpc: -32002, detail: 'There is no such artifact.' },
   range_not_satisfiable: { status: 416, rpc: 416, detail: 'The file has no such range.' },
   upload_wanted: { status: 200, rpc: -32042, detail: 'The tool needs a file; open the URL to upload it.' },
+  request_state_invalid: { status: 400, rpc: -32602, detail: 'The requestState is not valid.' },
   legacy_upstream: {
     status: 400,
     rpc: -32000,

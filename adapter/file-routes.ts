@@ -47,6 +47,9 @@ export function fileRoutes(
       if (elicitationId !== null) notices.elicitationComplete(session, elicitationId);
     },
     known,
+    records: store.files,
+    uploadTtlMs: fileTimes(config).uploadTtlMs,
+    statusTtlMs: uploads.page_url_ttl_seconds * 1000,
     clock: () => store.now(),
   });
   if (!core.allow_artifacts_download || opened === undefined) return;

@@ -19,10 +19,16 @@ import type { ToolOutputs } from './spill/tool-outputs.ts';
 import type { OwnResources } from './lists/own-resources.ts';
 import type { ToolSchemas } from './tools/tool-schemas.ts';
 import type { ToolStep } from './tools/tool-step.ts';
-import { type StagedUploads, UploadConsumer as UploadConsumerStep } from './uploads/upload-consumer.ts';
+import {
+  type StagedUploads,
+  type ConsumerOptions as UploadConsumerOptions,
+  UploadConsumer as UploadConsumerStep,
+} from './uploads/upload-consumer.ts';
+import { UploadQuestion } from './uploads/upload-question.ts';
 import { uploadUrlTool, type UploadUrlTool } from './uploads/upload-url-tool.ts';
 import type { Caller } from './path/caller.ts';
 import { mayUse } from './sessions/workspace.ts';
+import type { Workspaces } from './sessions/workspaces.ts';
 import { fileTimes, type OpenedFiles, presignTtlSeconds } from './open-files.ts';
 
 export interface FileToolParts extends FileParts {
@@ -30,6 +36,8 @@ export interface FileToolParts extends FileParts {
   readonly disabled: DisabledTools;
   readonly schemas: ToolSchemas;
   readonly outputs: ToolOutputs;
+  /** Opens what belongs to clients without sessions. */
+  readonly workspaces: Pick<Workspaces, 'open'>;
   /** How the client of a request reaches the adapter, without a slash at the end. */
   readonly baseUrl: (caller: Caller) => string;
   readonly warn: (message: string) => void;
@@ -177,8 +185,9 @@ function consumer(
   server: EffectiveServer,
   entry: UploadConsumer,
   helper: UploadUrlTool | undefined,
-  { config, store, opened, schemas, sessions }: FileToolParts,
+  { config, store, opened, schemas, sessions, secret, workspaces }: FileToolParts,
 ): UploadConsumerStep {
+  const maySee: UploadConsumerOptions['mayUse'] = ({ record }, sessionId) => mayUse(sessions, record, sessionId);
   return new UploadConsumerStep({
     serverId: server.id,
     path: entry.file_path_argument.split('.'),
@@ -194,8 +203,21 @@ function consumer(
     maxFileBytes: config.uploads.max_file_bytes,
     accept: entry.accept,
     uploads: stagedUploads(opened, store),
-    mayUse: ({ record }, sessionId) => mayUse(sessions, record, sessionId),
+    mayUse: maySee,
     offer: helper && ((call, elicitationId) => helper.offer(call, elicitationId)),
+    question:
+      helper &&
+      new UploadQuestion({
+        serverId: server.id,
+        get secret() {
+          return secret.value;
+        },
+        workspaces,
+        mayUse: maySee,
+        offer: (call, elicitationId) => helper.offer(call, elicitationId),
+        isOpen: (url) => helper.isOpen(url),
+        clock: () => store.now(),
+      }),
   });
 }
 

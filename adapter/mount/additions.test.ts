@@ -20,6 +20,7 @@ const helper: UploadUrlTool = {
   step: step(),
   workflow: '# Upload',
   offer: () => Promise.reject(new Error('not called')),
+  isOpen: () => Promise.reject(new Error('not called')),
 };
 const artifacts: OwnResources = { list: async () => ['{}'], owns: (uri) => uri === 'a', read: async () => '{}' };
 

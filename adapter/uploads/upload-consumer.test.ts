@@ -72,6 +72,7 @@ const consumer = (changes: Partial<ConsumerOptions> = {}): UploadConsumer =>
     },
     mayUse: async ({ record }, sessionId) => sessionId === record.sessionId,
     offer: async (_call, elicitationId) => ({ url: `https://adapter/upload?${elicitationId}` }),
+    question: undefined,
     ...changes,
   });
 

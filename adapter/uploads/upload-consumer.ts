@@ -21,6 +21,8 @@ import { FileUse, leaseUntil } from './file-use.ts';
 import type { ToolSchemas } from '../tools/tool-schemas.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
 import { parseHandle } from './upload-handle.ts';
+import type { QuestionState } from './question-state.ts';
+import { type AnsweredQuestion, declaresUrls, uploadMessage, type UploadQuestion } from './upload-question.ts';
 
 export interface ConsumerOptions {
   readonly serverId: string;
@@ -49,6 +51,8 @@ export interface ConsumerOptions {
   readonly mayUse: (call: ToolCall, sessionId: string) => Promise<boolean>;
   /** Makes the page at which a person can upload a file for this tool; undefined where that is not offered. */
   readonly offer: ((call: ToolCall, elicitationId: string) => Promise<{ readonly url: string }>) | undefined;
+  /** As `offer`, for clients without sessions. */
+  readonly question: UploadQuestion | undefined;
 }
 
 /** Files that come with a call. */
@@ -92,11 +96,19 @@ export class UploadConsumer implements ToolStep {
   }
 
   async prepare(call: ToolCall): Promise<PreparedCall> {
-    const { enabled, path } = this.#options;
-    if (!enabled) return refused('This tool takes uploaded files, and uploads are switched off on this server.');
+    if (!this.#options.enabled)
+      return refused('This tool takes uploaded files, and uploads are switched off on this server.');
+    const answered = isWorkspace(call.record) ? await this.#options.question?.answered(call) : undefined;
+    if (answered === undefined) return this.#start(call);
+    return 'refused' in answered ? answered.refused : this.#start(answered.call, answered);
+  }
+
+  /** `answered`: the question for a file that this call answers. */
+  async #start(call: ToolCall, answered?: AnsweredQuestion): Promise<PreparedCall> {
+    const { path } = this.#options;
     const found = fileArguments(call.body.text, path);
     if (found.kind === 'values') return this.#rewrite(call, found);
-    if (found.kind === 'absent') return this.#withoutFile(call, found.depth);
+    if (found.kind === 'absent') return this.#withoutFile(call, found.depth, answered);
     return this.#refuse(PROBLEMS[found.problem]);
   }
 
@@ -237,38 +249,52 @@ export class UploadConsumer implements ToolStep {
   }
 
   /** A call without a file, which many tools allow. */
-  async #withoutFile(call: ToolCall, depth: number): Promise<PreparedCall> {
-    const { path, records, serverId, ttlMs, offer } = this.#options;
+  async #withoutFile(call: ToolCall, depth: number, answered?: AnsweredQuestion): Promise<PreparedCall> {
+    const { path, offer, question } = this.#options;
     const schema = await this.#options.schemas.of(call);
     const properties = schema === undefined ? [] : schemaPath(schema, path, true);
     const missing = properties.slice(depth);
     if (schema === undefined || missing.length < path.length - depth || !missing.every((one) => one.required)) {
       return { kind: 'forward', body: call.body };
     }
-    if (isWorkspace(call.record)) return this.#refuse('is missing.');
-    const session = { serverId, sessionId: call.record.sessionId };
-    const uploads = await records.list(session, 'upload', { now: records.now(), ttlMs });
-    const wanted = uploads.filter((file) => file.toolName === call.tool && file.lastUsedAt === file.createdAt);
+    const mayUpload = call.caller.access?.allows(UPLOAD) !== false;
+    if (isWorkspace(call.record) && answered === undefined) {
+      const isAsked = question !== undefined && mayUpload && declaresUrls(call);
+      return isAsked ? question.ask(call) : this.#refuse('is missing.');
+    }
+    const find = () => this.#wanted(call, answered?.state);
+    const wanted = answered === undefined ? await find() : ((await question?.arrived(answered, find)) ?? []);
     const last = properties.at(-1);
     const takesList = last !== undefined && mayBeList(schema, last.span);
     const used = takesList ? wanted : wanted.slice(-1);
     if (used.length > 0) {
       const keys = new Map(used.map((file) => [file.fileId, file]));
-      return this.#using(call, keys, (texts) => {
+      const prepared = await this.#using(call, keys, (texts) => {
         const all = [...texts.values()];
         return withFileArgument(call.body.text, path, takesList ? `[${all.join(',')}]` : (all[0] ?? 'null'));
       });
+      return answered === undefined || question === undefined ? prepared : question.goOn(answered, prepared);
     }
-    const mayUpload = call.caller.access?.allows(UPLOAD) !== false;
+    if (answered?.state.asksToo !== undefined) return refused('The uploaded file has expired. Call this tool again.');
+    if (answered !== undefined && question !== undefined) return question.again(call, answered.state);
     if (offer === undefined || !takesUrls(call) || !mayUpload) return this.#refuse('is missing.');
     const elicitationId = randomUUID();
     const { url } = await offer(call, elicitationId);
-    const message = `The tool "${call.tool}" needs a file. Open the page to upload it, then let the call be made again.`;
+    const message = uploadMessage(call.tool);
     return {
       kind: 'error',
       error: new AdapterError('upload_wanted', message),
       data: { elicitations: [{ mode: 'url', elicitationId, url, message }] },
     };
+  }
+
+  /** Files that were uploaded for this tool and that no call has had yet; all of them where they answer a question. */
+  async #wanted(call: ToolCall, asked: QuestionState | undefined): Promise<readonly FileRecord[]> {
+    const { records, serverId, ttlMs } = this.#options;
+    const { sessionId } = asked ?? call.record;
+    const uploads = await records.list({ serverId, sessionId }, 'upload', { now: records.now(), ttlMs });
+    const isNew = (file: FileRecord): boolean => asked !== undefined || file.lastUsedAt === file.createdAt;
+    return uploads.filter((file) => file.toolName === call.tool && isNew(file));
   }
 
   #refuseData(uri: string, problem: string): PreparedCall {

@@ -29,7 +29,9 @@ export interface UploadUrlTool {
   /** The text of `doc://upload_workflow.md`. */
   readonly workflow: string;
   /** A URL for a person who shall upload what this call lacks (MCP, elicitation in URL mode). */
-  offer(call: ToolCall, elicitationId: string): Promise<{ readonly url: string }>;
+  offer(call: ToolCall, elicitationId: string | null): Promise<SignedUploadUrl>;
+  /** Whether a URL that `offer` made is still good. */
+  isOpen(url: string): Promise<boolean>;
 }
 
 /** What names of the adapter's own tools begin with: the server's id, with `_` for what is no letter or digit. */
@@ -73,6 +75,7 @@ export function uploadUrlTool(options: UploadUrlToolOptions): UploadUrlTool {
       const asked = { ...permission(call), toolName: call.tool, elicitationId };
       return urls.sign(options.baseUrl(call.caller), asked, options.pageTtlSeconds);
     },
+    isOpen: (url) => urls.isOpen(url),
   };
 }
 

@@ -53,6 +53,8 @@ export const ERROR_ADVICE: Readonly<Record<string, Readonly<Partial<Record<Error
   Files: {
     uploads_disabled: '`uploads.enabled` is false.',
     upload_wanted: 'Not a failure: the client is asked to open the upload page.',
+    request_state_invalid:
+      'The `requestState` of a question for a file has expired, was changed, or belongs to another call or caller. Make the call anew.',
     invalid_multipart: 'The form is not valid `multipart/form-data`.',
     no_file: 'The form has no field `file`.',
     sha256_missing: '`uploads.require_sha256` is on: send a `sha256` field for every file.',

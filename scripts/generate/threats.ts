@@ -108,7 +108,7 @@ export const THREATS: readonly Threat[] = [
     id: 'T18',
     threat: '`requestState` is tampered with',
     defence:
-      "The adapter makes none of its own. An upstream's passes unchanged, so the seal of the upstream stays whole, and it is never logged.",
+      "The adapter's own, of questions for a file, is sealed (AES-GCM) and good for one caller, server, tool and set of parameters, for as long as its link. An upstream's passes unchanged, or sealed within that one, so the seal of the upstream stays whole, and it is never logged.",
   },
   {
     id: 'T19',

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 
 import { AdapterError } from '../../errors.ts';
 import type { UploadNonces, UploadPermission } from '../../state/upload-nonces.ts';
-import { uploadQuery } from './signed-url.ts';
+import { readUploadQuery, uploadQuery } from './signed-url.ts';
 
 const NONCE_BYTES = 16;
 
@@ -57,5 +57,12 @@ export class UploadUrls {
     if (!isIssued) throw new AdapterError('internal', 'The system gave the same random number twice.');
     const query = uploadQuery(secret, { serverId, sessionId, exp, nonce });
     return { url: `${this.plain(baseUrl, serverId)}?${query}`, expiresAt };
+  }
+
+  /** Whether a URL that was signed here can still be used. */
+  async isOpen(url: string): Promise<boolean> {
+    const { nonces, clock } = this.#options;
+    const signed = readUploadQuery(new URL(url).searchParams);
+    return typeof signed !== 'string' && (await nonces.find(signed.nonce, clock())) !== undefined;
   }
 }

@@ -122,6 +122,9 @@ export async function startUploadServer(options: UploadServerOptions = {}): Prom
     backend: () => 'redis',
     onUploaded: (one) => void done.push(one),
     known: (error) => knownError(error, (one) => void unexpected.push(one)),
+    records: store.files,
+    uploadTtlMs: 60_000,
+    statusTtlMs: 900_000,
     clock: Date.now,
   });
   await app.listen({ host: '127.0.0.1', port: 0 });

@@ -4,9 +4,11 @@ export interface PageGlobals {
   readonly location: { readonly href: string };
   readonly navigator: { readonly clipboard?: { writeText(text: string): Promise<void> } };
   readonly crypto: { readonly subtle?: { digest(algorithm: string, data: ArrayBuffer): Promise<ArrayBuffer> } };
+  readonly Intl: typeof Intl;
   readonly XMLHttpRequest: new () => PageRequest;
   readonly FormData: new () => PageForm;
   readonly DOMParser: new () => { parseFromString(text: string, type: string): PageDocument };
+  fetch(url: string): Promise<{ readonly ok: boolean; readonly status: number; json(): Promise<unknown> }>;
   getSelection(): { selectAllChildren(node: PageNode): void } | null;
   setTimeout(callback: () => void, ms: number): unknown;
   addEventListener(type: string, listener: (event: PageEvent) => void): void;
@@ -24,6 +26,7 @@ export interface PageNode {
   hidden: boolean;
   disabled: boolean;
   required: boolean;
+  max: number;
   textContent: string | null;
   className: string;
   type: string;

@@ -2,7 +2,7 @@ import type { PageFile, PageGlobals, PageNode } from './upload-page-dom.ts';
 
 /**
  * Runs in the browser, on pages that work without it too. It adds dropping, a look at the sizes before anything is sent,
- * progress, and buttons to copy; what the server answers is the same page as without it. Its source text is put into
+ * progress, buttons to copy, and whether the files were taken; what the server answers is the same page as without it. Its source text is put into
  * the page, so it must not refer to anything outside itself.
  */
 export function uploadPageScript(globals: PageGlobals): void {
@@ -57,6 +57,52 @@ export function uploadPageScript(globals: PageGlobals): void {
     }
   }
 
+  /** Asks, until it is known of each file, whether the assistant has taken it. */
+  async function watchTaken(): Promise<void> {
+    const node = document.querySelector('#taken');
+    if (node === null) return;
+    const names = JSON.parse(node.dataset['names'] ?? '[]') as string[];
+    const listed = (all: readonly string[]): string => new globals.Intl.ListFormat('en').format(all);
+    let states = names.map(() => 'w');
+    /** The last answer. */
+    let seen = states.join('');
+    let failures = 0;
+    const show = (): void => {
+      const named = (state: string): string[] => names.filter((_, i) => states[i] === state);
+      const [taken, waiting, gone] = [named('t'), named('w'), named('g')];
+      const texts = [
+        ...(taken.length > 0 ? [`The assistant has taken ${listed(taken)}.`] : []),
+        ...(waiting.length > 0 ? [`Waiting for the assistant to take ${listed(waiting)}…`] : []),
+        ...(gone.length > 0 ? [`${listed(gone)} ${gone.length === 1 ? 'is' : 'are'} not kept any more.`] : []),
+      ];
+      node.textContent = texts.join(' ');
+      node.classList.toggle('done', waiting.length === 0 && gone.length === 0);
+    };
+    show();
+    while (states.includes('w')) {
+      try {
+        const response = await globals.fetch(`${node.dataset['status'] ?? ''}&seen=${seen}`);
+        if (response.status >= 400 && response.status < 500 && response.status !== 429) break;
+        if (!response.ok) throw new Error(String(response.status));
+        const { files } = (await response.json()) as { files: string };
+        const isNews = files !== seen;
+        seen = files;
+        // What was taken stays so, also when it is gone some time later.
+        states = states.map((state, i) => (state === 't' ? state : (files[i] ?? state)));
+        failures = 0;
+        show();
+        if (!isNews) await rest(3000);
+      } catch {
+        failures += 1;
+        if (failures > 20) break;
+        await rest(Math.min(15_000, 500 * 2 ** failures));
+      }
+    }
+    if (states.includes('w')) node.textContent = 'Ask the assistant whether it has the files.';
+  }
+
+  const rest = (ms: number): Promise<void> => new Promise((resolve) => void globals.setTimeout(resolve, ms));
+
   function showForm(form: PageNode): void {
     const [input, list, problem, sending] = [at('#files'), at('#chosen'), at('#problem'), at('#sending')];
     const maxBytes = Number(form.dataset['maxBytes']);
@@ -104,6 +150,32 @@ export function uploadPageScript(globals: PageGlobals): void {
       complain(text);
     }
 
+    /** A bar for each file. They are sent one after the other, each with the same share of what the form adds. */
+    function partsOf(files: readonly PageFile[]): (loaded: number, total: number) => void {
+      const bytes = files.reduce((sum, { size }) => sum + size, 0);
+      const parts = files.map(({ name, size }) => {
+        const [row, bar, text] = [make('li', '', ''), make('progress', '', ''), make('span', 'quiet', '')];
+        bar.max = Math.max(1, size);
+        bar.setAttribute('aria-label', name);
+        row.append(make('span', 'name', name), bar, text);
+        return { row, bar, text, size };
+      });
+      at('#parts').replaceChildren(...parts.map(({ row }) => row));
+      const show = (loaded: number, total: number): void => {
+        const added = Math.max(0, total - bytes) / files.length;
+        let begin = 0;
+        for (const { bar, text, size } of parts) {
+          const sent = Math.round(Math.min(size, Math.max(0, loaded - begin - added / 2)));
+          begin += size + added;
+          bar.value = size === 0 && loaded >= begin ? 1 : sent;
+          const percent = size === 0 ? (loaded >= begin ? 100 : 0) : Math.floor((sent / size) * 100);
+          text.textContent = `${sized(sent)} of ${sized(size)}, ${percent} %`;
+        }
+      };
+      show(0, bytes);
+      return show;
+    }
+
     async function sha256(file: PageFile): Promise<string> {
       const digest = await crypto.subtle?.digest('SHA-256', await file.arrayBuffer());
       return digest === undefined
@@ -129,7 +201,9 @@ export function uploadPageScript(globals: PageGlobals): void {
         body.append('file', file, file.name);
       }
       const request = new globals.XMLHttpRequest();
+      const showParts = partsOf(chosen);
       request.upload.addEventListener('progress', ({ loaded, total }) => {
+        showParts(loaded, total);
         const percent = total === 0 ? 0 : Math.floor((loaded / total) * 100);
         at('#progress').value = percent;
         at('#percent').textContent = percent === 100 ? 'Sent. The server checks and stores it…' : `${percent} %`;
@@ -146,6 +220,7 @@ export function uploadPageScript(globals: PageGlobals): void {
         document.title = page.title;
         addCopyButtons();
         at('h1').focus();
+        void watchTaken();
       });
       // The answer may have been lost after the files were stored.
       request.addEventListener('error', () =>
@@ -189,6 +264,8 @@ export function uploadPageScript(globals: PageGlobals): void {
   }
 
   const form = document.querySelector('form');
-  if (form === null) addCopyButtons();
-  else showForm(form);
+  if (form === null) {
+    addCopyButtons();
+    void watchTaken();
+  } else showForm(form);
 }

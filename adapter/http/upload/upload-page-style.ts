@@ -32,6 +32,10 @@ button:disabled { opacity: .5; cursor: default; }
 :focus-visible { outline: 3px solid var(--accent); outline-offset: 2px; }
 progress { display: block; width: 100%; height: 1rem; accent-color: var(--accent); }
 .problem { margin: 1rem 0; padding: .75rem 1rem; border-left: 4px solid var(--bad); color: var(--bad); }
+#parts progress { flex: 1; min-width: 6rem; }
+#parts .quiet { min-width: 12rem; text-align: right; font-variant-numeric: tabular-nums; }
+.taken { padding: .6rem .9rem; border: 1px solid var(--line); border-radius: .5rem; }
+.taken.done { border-color: var(--good); font-weight: 600; }
 .done { color: var(--good); }
 dl { margin: .25rem 0; }
 dd { display: flex; gap: .75rem; align-items: start; margin: 0 0 .5rem; }

@@ -83,6 +83,7 @@ export function uploadPage(view: UploadPageView): string {
         <label for="progress">Uploading</label>
         <progress id="progress" max="100" value="0"></progress>
         <p class="quiet" id="percent">0 %</p>
+        <ul class="files" id="parts" aria-label="Files that are sent"></ul>
       </div>
       <p id="again" hidden><a href="">See whether the link still works</a></p>`,
   );
@@ -91,20 +92,25 @@ export function uploadPage(view: UploadPageView): string {
 export interface UploadedPageView extends Asking {
   readonly files: readonly FileRecord[];
   readonly handle: (file: FileRecord) => string;
+  /** The query by which the page asks whether its files were taken; see upload-status.ts. */
+  readonly status: string | undefined;
 }
 
 /** What became of the files: their handles, to be given to whoever asked. */
 export function uploadedPage(view: UploadedPageView): string {
-  const { files, handle } = view;
+  const { files, handle, status } = view;
   const one = files.length === 1;
   const all = markup`<h2>All handles</h2>
     <dl>
       <dt>One on each line</dt>
       <dd><code data-copy="all handles">${files.map(handle).join('\n')}</code></dd>
     </dl>`;
+  const names = JSON.stringify(files.map(({ filename }) => filename));
+  const taken = markup`<p class="taken" id="taken" role="status" data-status="${status}" data-names="${names}"></p>`;
   return page(
     one ? 'The file is uploaded' : `${files.length} files are uploaded`,
     markup`<p class="done">${asking(view, 'has')} You can close this page.</p>
+      ${status === undefined ? undefined : taken}
       <p>Give the ${one ? 'handle' : 'handles'} to your assistant if it asks for ${one ? 'it' : 'them'}.</p>
       ${files.map(
         (file) =>

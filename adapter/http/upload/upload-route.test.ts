@@ -90,6 +90,40 @@ describe('an upload', () => {
     expect(record?.createdAt).toBe(record?.lastUsedAt);
   });
 
+  test('that a tool asked for is kept as long as its link, and does not count as used', async () => {
+    await start({ ttlSeconds: 900 });
+    const session = await server.session();
+    const { status } = await post(await server.signed(session, { toolName: 't' }), [file('a.txt', 'x')]);
+    expect(status).toBe(200);
+    const [record] = await server.records(session);
+    expect(record?.lastUsedAt).toBe(record?.createdAt);
+    expect((record?.leaseUntil ?? 0) - Date.now()).toBeGreaterThan(890_000);
+    const other = await server.session();
+    await post(await server.signed(other), [file('a.txt', 'x')]);
+    expect(await server.records(other)).toMatchObject([{ leaseUntil: 0 }]);
+  });
+
+  test('from a page is answered with a page that asks whether its files were taken, while it is there', async () => {
+    await start({ auth: true });
+    const session = await server.session();
+    const url = await server.signed(session);
+    const { body, type } = form([file('a.txt', 'x')]);
+    const page = await fetch(url, { method: 'POST', headers: { 'content-type': type, accept: 'text/html' }, body });
+    const [, query = ''] = /data-status="([^"]+)"/.exec(await page.text()) ?? [];
+    const ask = async (seen: string) => {
+      const answer = await fetch(`${server.url}/upload/pw${query}&seen=${seen}`);
+      return [answer.status, answer.headers.get('cache-control'), await answer.json()];
+    };
+    expect(await ask('')).toEqual([200, 'no-store', { files: 'w' }]);
+    const news = ask('w');
+    const [record] = await server.records(session);
+    if (record !== undefined) await server.files.store.files.use(record, { now: Date.now() + 1, ttlMs: null });
+    expect(await news).toEqual([200, 'no-store', { files: 't' }]);
+    const bad = await fetch(`${server.url}/upload/pw?mcp_upload_status=AAAA`);
+    expect([bad.status, await bad.json()]).toMatchObject([401, {}]);
+    expect((await fetch(`${server.url}/upload/other${query}`)).status).toBe(401);
+  });
+
   test('may have many files, which come back in their order', async () => {
     await start();
     const session = await server.session();

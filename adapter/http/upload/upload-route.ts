@@ -12,11 +12,13 @@ import { CREDENTIAL_BACKEND, uploadFailure } from '../../telemetry/outcome-label
 import type { Backend, CredentialObservation, Telemetry } from '../../telemetry/telemetry.ts';
 import { admitFiles, admitSigned, type StepUp } from '../auth.ts';
 import { answerEarly, readSlowly } from '../large-body.ts';
+import { keepAsked } from './keep-asked.ts';
 import { used, useOnce } from './single-use.ts';
 import { PAGE_HEADERS, refusedPage, uploadedPage, uploadPage } from './upload-page.ts';
 import { uploadAnswer } from './upload-answer.ts';
+import { SEEN, STATUS, UploadStatus, type UploadStatusOptions } from './upload-status.ts';
 
-export interface UploadRouteOptions {
+export interface UploadRouteOptions extends UploadStatusOptions {
   /** `core.upload_path`. */
   readonly path: string;
   /** `uploads.enabled`. */
@@ -25,7 +27,7 @@ export interface UploadRouteOptions {
   readonly servers: ReadonlySet<string>;
   /** `core.auth.enabled`: then `refusal` is missing only for requests with the token. */
   readonly authEnabled: boolean;
-  /** Signs and checks upload URLs. */
+  /** Signs and checks upload URLs, and seals what pages ask with. */
   readonly secret: string;
   readonly nonces: UploadNonces;
   readonly stepUp: StepUp;
@@ -41,8 +43,6 @@ export interface UploadRouteOptions {
   readonly backend: () => Backend;
   /** Any failure as the error to answer with. */
   readonly known: (error: unknown) => AdapterError;
-  /** Milliseconds since the epoch. */
-  readonly clock: () => number;
 }
 
 export interface Uploaded {
@@ -60,6 +60,8 @@ interface Access {
   readonly toolName: string | null;
   readonly elicitationId: string | null;
   readonly nonce: string | undefined;
+  /** Of a signed URL, in milliseconds since the epoch. */
+  readonly expiresAt: number | undefined;
 }
 
 const METHODS: HTTPMethods[] = ['POST', 'GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'];
@@ -71,6 +73,7 @@ const INVALID = 'The upload URL is not valid; ask for a new one.';
  * Works whatever the state of the upstream, and takes the body out of fastify's hands.
  */
 export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): void {
+  const status = new UploadStatus(options);
   app.route({
     method: METHODS,
     url: `${options.path.replaceAll(':', '::')}/:server`,
@@ -78,7 +81,7 @@ export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): 
     // Here, and not in the handler: nothing must have begun to read the body.
     onRequest: (request, reply) => {
       reply.hijack();
-      void new UploadExchange(options, request, reply).answer();
+      void new UploadExchange(options, status, request, reply).answer();
     },
     handler: () => undefined,
   });
@@ -86,6 +89,7 @@ export function uploadRoute(app: FastifyInstance, options: UploadRouteOptions): 
 
 class UploadExchange {
   readonly #options: UploadRouteOptions;
+  readonly #status: UploadStatus;
   readonly #request: FastifyRequest;
   readonly #reply: FastifyReply;
   readonly #serverId: string;
@@ -93,8 +97,9 @@ class UploadExchange {
   readonly #signed: ReturnType<typeof readUploadQuery>;
   readonly #session: string | undefined;
 
-  constructor(options: UploadRouteOptions, request: FastifyRequest, reply: FastifyReply) {
+  constructor(options: UploadRouteOptions, status: UploadStatus, request: FastifyRequest, reply: FastifyReply) {
     this.#options = options;
+    this.#status = status;
     this.#request = request;
     this.#reply = reply;
     const { server } = request.params as { server: string };
@@ -132,7 +137,7 @@ class UploadExchange {
       throw new AdapterError('invalid_multipart', 'The body must be multipart/form-data with a boundary.');
     }
     const access = await this.#access();
-    const { sessionId, principal, toolName, elicitationId, nonce } = access;
+    const { sessionId, principal, toolName, elicitationId, nonce, expiresAt } = access;
     request.facts.sessionId = sessionId;
     const touch = () => options.sessions.touch(this.#serverId, sessionId, principal);
     await touch();
@@ -154,16 +159,22 @@ class UploadExchange {
     };
     // The last step before the body: from here on the URL is used up.
     const files = nonce === undefined ? await receive() : await useOnce(nonce, options, receive);
+    if (toolName !== null && expiresAt !== undefined) {
+      await keepAsked(options.records, files, { until: expiresAt, ttlMs: options.uploadTtlMs });
+    }
     options.onUploaded({ serverId, sessionId, toolName, elicitationId, files });
     const handle = (file: FileRecord): string => `${options.uriScheme}sessions/${file.sessionId}/${file.fileId}`;
     if (this.#wantsPage('text/html')) {
-      await this.#send(200, PAGE_HEADERS, uploadedPage({ serverId, toolName, files, handle }));
+      const status = nonce === undefined ? undefined : this.#status.query(files);
+      await this.#send(200, PAGE_HEADERS, uploadedPage({ serverId, toolName, files, handle, status }));
     } else {
       await this.#send(200, { 'content-type': 'application/json' }, uploadAnswer(serverId, sessionId, files, handle));
     }
   }
 
   async #get(): Promise<void> {
+    const token = this.#query.get(STATUS);
+    if (token !== null) return this.#tellStatus(token);
     if (this.#signed === 'absent') this.#notAllowed('POST');
     this.#admitToServer();
     const permission = await this.#permission();
@@ -179,6 +190,23 @@ class UploadExchange {
       now: clock(),
     });
     await this.#send(200, PAGE_HEADERS, page);
+  }
+
+  /** For the page of an upload: whether its files were taken. Waits a while for news. */
+  async #tellStatus(token: string): Promise<void> {
+    const { uploads } = this.#options;
+    const gone = new AbortController();
+    const onClose = (): void => gone.abort();
+    this.#reply.raw.once('close', onClose);
+    admitSigned(this.#request);
+    try {
+      const how = { signal: gone.signal, mayWait: () => !uploads.closed };
+      const files = await this.#status.next(this.#serverId, token, this.#query.get(SEEN), how);
+      if (files === undefined) throw new AdapterError('upload_url_invalid', INVALID);
+      await this.#send(200, { 'content-type': 'application/json' }, JSON.stringify({ files }));
+    } finally {
+      this.#reply.raw.off('close', onClose);
+    }
   }
 
   /** Who has neither token nor signature learns nothing, not even which servers there are. */
@@ -209,7 +237,14 @@ class UploadExchange {
     if (refusal !== undefined) throw refusal;
     admitFiles(this.#request, this.#reply, UPLOAD, this.#options.stepUp);
     if (this.#session === undefined) throw new AdapterError('missing_session');
-    return { sessionId: this.#session, principal, toolName: null, elicitationId: null, nonce: undefined };
+    return {
+      sessionId: this.#session,
+      principal,
+      toolName: null,
+      elicitationId: null,
+      nonce: undefined,
+      expiresAt: undefined,
+    };
   }
 
   /** What a signed URL permits; uses nothing up. Fails with `upload_url_invalid`. */

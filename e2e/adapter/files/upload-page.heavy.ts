@@ -156,7 +156,7 @@ describe('the page of an upload link', () => {
     withAdapter({}, async ({ link }) => {
       await withTab(browser, {}, async (page) => {
         await page.goto(await link());
-        await page.locator('#files').setInputFiles(payload('large.bin', 4 * MIB));
+        await page.locator('#files').setInputFiles([payload('large.bin', 3 * MIB), payload('next.bin', MIB)]);
         const network = await page.context().newCDPSession(page);
         await network.send('Network.emulateNetworkConditions', {
           offline: false,
@@ -168,7 +168,11 @@ describe('the page of an upload link', () => {
         await press(page);
         await page.locator('#sending').waitFor();
         await expectAccessible(page);
-        await page.getByRole('heading', { name: 'The file is uploaded' }).waitFor();
+        // The second begins when the first is sent.
+        const sent = page.getByRole('list', { name: 'Files that are sent' }).getByRole('listitem');
+        await sent.filter({ hasText: /large\.bin.*3 MiB of 3 MiB, 100 %/s }).waitFor();
+        expect(await sent.nth(1).innerText()).toMatch(/next\.bin\s+.* of 1 MiB, \d{1,2} %/s);
+        await page.getByRole('heading', { name: '2 files are uploaded' }).waitFor();
         const seen = await page.evaluate(() => (globalThis as unknown as { seen: string[] }).seen);
         const percents = seen.map((text) => Number.parseInt(text, 10)).filter((one) => one > 0 && one < 100);
         expect(new Set(percents).size).toBeGreaterThan(4);
