@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ArtifactProducer } from '../../crds/config/adapter-file/entry.ts';
 import { Artifacts } from '../../crds/config/adapter-file/artifacts.ts';
 import { knownError } from '../errors.ts';
-import { wholeAnswer } from '../exchange/testing/whole-answer.ts';
+import { textOf, wholeAnswer } from '../exchange/testing/whole-answer.ts';
 import { FileStore } from '../files/store/file-store.ts';
 import { StorageFault } from '../files/keys/file-key.ts';
 import { ProcessLocks } from '../files/locks/process-lock.ts';
@@ -467,7 +467,10 @@ describe('a task', () => {
     await prepared.onEnd?.('ok');
     await writeFile(pathIn(prepared), PNG);
     const answers = await Promise.all([1, 2, 3].map(() => finished(message(OK))));
-    const artifacts = answers.map(({ answer }) => (JSON.parse(String(answer)) as { result: { _meta?: { artifact?: object } } }).result._meta?.artifact);
+    const artifacts = answers.map(
+      ({ answer }) =>
+        (JSON.parse(textOf(answer)) as { result: { _meta?: { artifact?: object } } }).result._meta?.artifact,
+    );
     expect(artifacts[0]).toMatchObject({ size_bytes: PNG.length });
     expect(artifacts[1]).toEqual(artifacts[0]);
     expect(artifacts[2]).toEqual(artifacts[0]);
@@ -483,7 +486,7 @@ describe('a task', () => {
     await prepared.onResponse?.(MADE);
     await prepared.onEnd?.('ok');
     const { answer, isKept } = await finished(message(OK));
-    expect([String(answer).includes('artifact_uri'), isKept]).toEqual([false, false]);
+    expect([textOf(answer).includes('artifact_uri'), isKept]).toEqual([false, false]);
     await expectNothingLeft();
   });
 });
@@ -579,7 +582,7 @@ describe('limits', () => {
     const first = await step?.prepare(call({}));
     const second = await step?.prepare(call({}));
     if (second?.kind !== 'result') throw new Error('not refused');
-    const result: unknown = JSON.parse(String(second.result));
+    const result: unknown = JSON.parse(textOf(second.result));
     const text = expect.stringMatching(/^The session has 1 artifacts/) as string;
     expect(result).toEqual({
       content: [{ type: 'text', text }],
@@ -602,7 +605,7 @@ describe('limits', () => {
       const prepared = await producer({ entry: GIVEN, artifacts: { max_per_session } })?.prepare(call({}));
       if (prepared?.kind !== 'result') throw new Error('not refused');
       const text = expect.stringMatching(/^The session has 10000 files.* was not called/) as string;
-      const result: unknown = JSON.parse(String(prepared.result));
+      const result: unknown = JSON.parse(textOf(prepared.result));
       expect(result).toMatchObject({
         isError: true,
         _meta: { artifact_error: { code: 'session_quota', detail: text } },

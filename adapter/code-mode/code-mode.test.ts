@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 
 import { describe, expect, test } from 'vitest';
 
+import { textOf } from '../exchange/testing/whole-answer.ts';
 import { effectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { load } from '../../crds/config/testing/adapter-config.ts';
 import { Caches } from '../caches.ts';
@@ -99,7 +100,7 @@ const returned = (value: string | undefined, printed = ''): SandboxOutcome => ({
 });
 const textsOf = (prepared: PreparedCall): unknown => {
   if (prepared.kind !== 'result') return prepared.kind;
-  const { content, isError } = JSON.parse(String(prepared.result)) as {
+  const { content, isError } = JSON.parse(textOf(prepared.result)) as {
     content: { text: string }[];
     isError?: boolean;
   };

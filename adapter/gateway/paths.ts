@@ -106,7 +106,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
   const own = new OwnAnswers(mount, sessions);
   const workspaces = new Workspaces({ sessions, sessionFiles, store, refusesSessions });
   const spilled = mount.spilling === undefined ? [] : [new SpilledResults(mount.spilling, client, workspaces, store)];
-  const finishes = [...steps.values()].some(({ finish }) => finish !== undefined);
+  const finishes = [...steps.values()].some((step) => 'finish' in step);
   const taskResults = finishes ? [new TaskResults(steps, store)] : [];
   const ownTasks = new OwnTasks(store);
   const timeLimit = new TimeLimit((operation) => timeOver(operation, mount, client));

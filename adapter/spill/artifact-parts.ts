@@ -73,12 +73,18 @@ export async function* matchingLines(
     for (const { start, end } of finder(block)) {
       const line = `${at + start}: ${shown(block.subarray(start, end))}`;
       const length = Buffer.byteLength(line) + 1;
-      if (bytes > 0 && bytes + length > limit) return yield { nextOffset: at + start };
+      if (bytes > 0 && bytes + length > limit) {
+        yield { nextOffset: at + start };
+        return;
+      }
       bytes += length;
       yield { line };
     }
     const next = at + block.length;
-    if (next >= most && next < file.size) return yield { nextOffset: next };
+    if (next >= most && next < file.size) {
+      yield { nextOffset: next };
+      return;
+    }
     await ownTurn(block.length, block.length);
   }
   yield { nextOffset: null };

@@ -7,7 +7,7 @@ const HOLE = '\0';
 /** Strings up to this size stay in the outline. */
 const HOLE_BYTES = 16 << 10;
 /** What is left is looked at in memory. */
-export const MAX_OUTLINE_BYTES = 4 << 20;
+const MAX_OUTLINE_BYTES = 4 << 20;
 const NO_HOLES: readonly Span[] = [];
 
 /** JSON text in which long strings are left out: each is a hole, whose bytes stand somewhere else. */

@@ -164,7 +164,7 @@ async function* joinedPieces(texts: readonly ResultText[]): AsyncGenerator<strin
 }
 
 /** The message with its holes filled in. */
-export function filled({ outline, read }: ResultSource): Answer {
+function filled({ outline, read }: ResultSource): Answer {
   if (outline.holes.length === 0) return outline.text;
   const parts = [...outline.partsOf(outline.text)];
   const bytes = parts.reduce(

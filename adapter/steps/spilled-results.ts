@@ -204,8 +204,8 @@ class SpilledReply extends PassedReply {
         held ??= await spilling.keeper.hold(await this.#home(), tool);
         await spilling.keeper.count(held, bytes);
       },
-      onFailed: (error, rest) => {
-        spilling.onPassed(error);
+      onFailed: (fault, rest) => {
+        spilling.onPassed(fault);
         spooling.passed = this.#pass(message, rest);
         // Whoever ends the answer hears of it.
         spooling.passed.catch(() => undefined);

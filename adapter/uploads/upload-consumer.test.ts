@@ -5,6 +5,7 @@ import { pathToFileURL } from 'node:url';
 
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
+import { textOf } from '../exchange/testing/whole-answer.ts';
 import { type FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { DiskStagingArea } from '../files/disk/disk-staging-area.ts';
 import { ProcessLocks } from '../files/locks/process-lock.ts';
@@ -94,7 +95,7 @@ function sent(prepared: PreparedCall): unknown {
 
 function said(prepared: PreparedCall): string {
   if (prepared.kind !== 'result') throw new Error(JSON.stringify(prepared));
-  const { content, isError } = JSON.parse(String(prepared.result)) as { content: [{ text: string }]; isError: unknown };
+  const { content, isError } = JSON.parse(textOf(prepared.result)) as { content: [{ text: string }]; isError: unknown };
   expect(isError).toBe(true);
   return content[0].text;
 }

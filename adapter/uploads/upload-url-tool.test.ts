@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
+import { textOf } from '../exchange/testing/whole-answer.ts';
 import { readUploadQuery, verifyUpload } from '../files/urls/signed-url.ts';
 import { UploadUrls } from '../files/urls/upload-urls.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
@@ -34,7 +35,7 @@ function make(options: { authEnabled?: boolean; requireSha256?: boolean; serverI
 async function answer(tool: UploadUrlTool): Promise<Record<string, unknown>> {
   const prepared = await tool.step.prepare(call);
   if (prepared.kind !== 'result') throw new Error(prepared.kind);
-  const result = JSON.parse(String(prepared.result));
+  const result = JSON.parse(textOf(prepared.result));
   expect(JSON.parse(result.content[0].text)).toEqual(result.structuredContent);
   expect(result.isError).toBeUndefined();
   return result.structuredContent;

@@ -12,3 +12,9 @@ export async function wholeAnswer(answer: Answer | undefined): Promise<string> {
   }
   return whole.toString();
 }
+
+/** An answer that is in memory. Throws for others. */
+export function textOf(answer: Answer): string {
+  if (typeof answer !== 'string') throw new Error('the answer is streamed');
+  return answer;
+}

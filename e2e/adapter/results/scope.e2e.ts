@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
-import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
+import { asObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { type Deployment, mounted, startDeployment } from '../kit/deployment.ts';
 import { asking, type Asking, type Family } from './kit/asking.ts';
 import { startToldServer, type ToldServer } from './kit/told-server.ts';
@@ -45,7 +45,7 @@ describe.each(['session', 'principal'] as const)('artifacts.scope: %s', (scope) 
   test.each(FAMILIES)('what a client %s has made', async (family) => {
     const maker = await clientOf(family, 'anna');
     const made = await maker.call(deployment.a, 'tools/call', { name: 'tell', arguments: { key: 'long' } });
-    const { artifact_uri: uri } = asObject(asObject(asObject(made.result)._meta as JsonObject).artifact);
+    const { artifact_uri: uri } = asObject(asObject(asObject(made.result)._meta).artifact);
     expect(await reads(maker, uri)).toBe(true);
     for (const other of FAMILIES) {
       // Without sessions, a client is whoever has its token.

@@ -21,8 +21,10 @@ export async function startToldServer(): Promise<ToldServer> {
   const serverInfo = { name: 'told', version: '1' };
   const upstream = await startRawUpstream(async ({ json, method: verb }, res) => {
     const { id, method, params } = asObject(json);
-    if (verb !== 'POST') return void res.writeHead(405).end();
-    if (id === undefined) return void res.writeHead(202).end();
+    if (verb !== 'POST' || id === undefined) {
+      res.writeHead(verb === 'POST' ? 202 : 405).end();
+      return;
+    }
     const { name, arguments: args } = asObject(params);
     const { key, as } = asObject(args);
     const list = Array.from(tools, ([tool, definition]) => ({ name: tool, ...definition }));
