@@ -13,7 +13,7 @@ const ORDER = (
   'steps steps/visible steps/sessions callers gateway http http/upload'
 ).split(' ');
 /** Files beside the folders that know none of them; the others put the program together. */
-const FOR_ALL = ['errors.ts', 'limits.ts', 'byte-account.ts', 'caches.ts'];
+const FOR_ALL = ['errors.ts', 'limits.ts', 'byte-account.ts', 'caches.ts', 'sealed-text.ts'];
 
 /** Product files in one folder. */
 const MOST_FILES = 25;

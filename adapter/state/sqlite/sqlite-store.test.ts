@@ -24,6 +24,7 @@ const newRecord = (changes: Partial<SessionRecord> = {}): SessionRecord => {
 /** Takes away what came with pins. */
 const WITHOUT_PINS =
   'DROP INDEX sessions_by_baseline; ALTER TABLE sessions DROP COLUMN baseline; DROP TABLE baselines; DROP TABLE first_texts; DROP TABLE call_rates; DROP TABLE call_places';
+const WITHOUT_SPILLS = 'ALTER TABLE files DROP COLUMN spilled';
 
 const caller = (now = T) => ({ principal: '', now });
 const lease = (id: string = randomUUID()) => ({ id, until: T + DAY, maxInFlight: null });
@@ -145,7 +146,7 @@ describe('SqliteStore', () => {
     const file = await addFile(after, session);
     expect(await after.files.find(file, { now: T, ttlMs: null })).toEqual(file);
     expect(await after.files.ownerOf(session.sessionId)).toBe('files');
-    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(5);
+    expect(inFile((database) => database.prepare('PRAGMA user_version').get()?.['user_version'])).toBe(6);
   });
 
   test('a file of the release before pins is taken over with its sessions', async () => {
@@ -153,7 +154,7 @@ describe('SqliteStore', () => {
     const before = openStore();
     await before.open(session);
     await before.close();
-    inFile((database) => database.exec(`${WITHOUT_PINS}; PRAGMA user_version = 2`));
+    inFile((database) => database.exec(`${WITHOUT_PINS}; ${WITHOUT_SPILLS}; PRAGMA user_version = 2`));
     const after = openStore();
     expect(await after.find(session, caller())).toEqual({ state: 'active', record: session });
     const baseline = { fingerprint: 'f', text: '[]' };
@@ -166,7 +167,9 @@ describe('SqliteStore', () => {
     const before = openStore();
     await before.ping();
     await before.close();
-    inFile((database) => database.exec('DROP TABLE call_rates; DROP TABLE call_places; PRAGMA user_version = 4'));
+    inFile((database) =>
+      database.exec(`DROP TABLE call_rates; DROP TABLE call_places; ${WITHOUT_SPILLS}; PRAGMA user_version = 4`),
+    );
     const store = openStore();
     const take = (key: string, now: number) => {
       const rate = { per: 'tool' as const, key, intervalUs: 1_000, burst: 1, calls: 1 };
