@@ -4,6 +4,8 @@ import { readdir } from 'node:fs/promises';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 
 import { type RunningAdapter, startAdapter } from '../../support/adapter-process.ts';
+import { S3_START_MS, startProxy, startS3, whyNoS3Server } from '../../support/s3.ts';
+import { secret } from '../../support/secrets/secret.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
 import { mounted } from '../kit/deployment.ts';
 import { sharedFolder, type SharedFolder } from '../files/kit/folder.ts';
@@ -43,9 +45,9 @@ const ALLOCATOR = {
   MALLOC_TRIM_THRESHOLD_: '131072',
 };
 
-const start = (more: JsonObject = {}): Promise<RunningAdapter> =>
+const start = (more: JsonObject = {}, env: NodeJS.ProcessEnv = {}): Promise<RunningAdapter> =>
   startAdapter({
-    env: ALLOCATOR,
+    env: { ...ALLOCATOR, ...env },
     config: {
       core: { max_start_wait_seconds: 0, upstream_ping: { enabled: false }, results: { spill_over_chars: 10_000 } },
       state_persistence: { type: 'memory' },
@@ -129,6 +131,33 @@ describe('what cannot be kept passes as it was', () => {
     }
   });
 
+  test(
+    'the bucket is away, and again once it is there',
+    async ({ skip }) => {
+      const why = await whyNoS3Server();
+      if (why !== undefined) skip(why);
+      await using s3 = await startS3(secret('key of S3'));
+      let isAway = false;
+      await using proxy = await startProxy(s3.endpoint, (_request, response) => {
+        if (isAway) response.destroy();
+        return isAway;
+      });
+      const bucket = { bucket: s3.bucket, endpoint: proxy.url };
+      await using adapter = await start({ storage: { root: folder.path, s3: bucket } }, s3.env);
+      const client = await asking('with a session', adapter);
+      const uriOf = async (): Promise<unknown> =>
+        artifactOf(await tell(client, adapter, () => [small], 'json')).artifact_uri;
+      expect(await uriOf()).toMatch(/^artifact:/);
+      isAway = true;
+      const result = await tell(client, adapter, () => [small], 'json');
+      expect(result.content).toEqual((JSON.parse(small) as JsonObject).content);
+      expect(asObject(result._meta).artifact_error).toMatchObject({ code: expect.any(String) as string });
+      isAway = false;
+      expect(await uriOf()).toMatch(/^artifact:/);
+    },
+    S3_START_MS,
+  );
+
   test('the disk is full', async () => {
     const disk = `${folder.path}/disk`;
     mkdirSync(disk);
@@ -144,6 +173,7 @@ describe('what cannot be kept passes as it was', () => {
       // Nothing of it stays behind.
       const files = await readdir(disk, { recursive: true, withFileTypes: true });
       expect(files.filter((entry) => entry.isFile())).toEqual([]);
+      expect(adapter.stdout()).not.toContain('"level":50');
     } finally {
       execFileSync('umount', [disk]);
     }

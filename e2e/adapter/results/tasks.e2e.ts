@@ -1,5 +1,7 @@
 import { writeFile } from 'node:fs/promises';
+import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/client';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { z } from 'zod';
 
 import { type RawUpstream, startRawUpstream } from '../../support/raw-upstream.ts';
 import { asObject, type JsonObject } from '../../support/scripted-upstream/json-rpc.ts';
@@ -155,4 +157,23 @@ describe.each<Family>(['with a session', 'without a session'])('for a client %s'
     expect(asObject(meta).artifact).toMatchObject({ filename: 'result.txt' });
     expect((await lying(deployment.folder)).length).toBe(before + 1);
   });
+});
+
+test('a client of SDK v2 gets the file of a task', async () => {
+  const client = new Client({ name: 'e2e', version: '1.0.0' });
+  const requestInit = { headers: { 'x-mcp-adapter-auth-token': TOKENS.anna } };
+  await client.connect(
+    new StreamableHTTPClientTransport(new URL(`${deployment.balancer.url}/mcp/up`), { requestInit }),
+  );
+  const request = (method: string, params: JsonObject): Promise<JsonObject> =>
+    client.request({ method, params }, z.record(z.string(), z.unknown()));
+  const made = await request('tools/call', { name: 'write', arguments: {}, task: { ttl: 60_000 } });
+  const { taskId } = asObject(made.task);
+  await writeFile(server.tasks.get(String(taskId))?.path ?? '', 'by SDK v2');
+  const { content } = await request('tasks/result', { taskId });
+  const links = (content as JsonObject[]).filter(({ type }) => type === 'resource_link');
+  const read = await Promise.all(links.map(({ uri }) => request('resources/read', { uri })));
+  const texts = read.flatMap(({ contents }) => contents as JsonObject[]);
+  expect(texts.map(({ text, blob }) => text ?? Buffer.from(String(blob), 'base64').toString())).toContain('by SDK v2');
+  await client.close();
 });
