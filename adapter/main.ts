@@ -45,15 +45,11 @@ async function main(): Promise<number> {
   }
   const { config } = loaded;
   if (options.action === 'check-config') {
-    const { redactedConfig } = await import('../crds/config/adapter-file/redact-config.ts');
-    const { stringify } = await import('yaml');
-    const { unusablePatterns } = await import('./unusable-patterns.ts');
-    process.stdout.write(stringify(redactedConfig(config, process.env)));
-    const unusable = unusablePatterns(config);
-    for (const { path, message } of unusable) {
-      process.stderr.write(`${options.config}: warning: ${path} ${message}\n`);
-    }
-    return unusable.length > 0 && (options.strict || config.core.invalid_patterns === 'fail') ? 1 : 0;
+    const { checkedConfig } = await import('./checked-config.ts');
+    const { text, warnings, isFit } = checkedConfig(config, options, process.env);
+    for (const warning of warnings) process.stderr.write(`${options.config}: warning: ${warning}\n`);
+    process.stdout.write(text);
+    return isFit ? 0 : 1;
   }
   if (options.caller !== undefined) return explain(loaded, options.caller);
   return run(loaded, options);

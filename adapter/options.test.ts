@@ -6,6 +6,7 @@ const RUN = {
   action: 'run',
   caller: undefined,
   strict: false,
+  print: false,
   config: '/etc/remote-mcp-adapter/config.yaml',
   host: undefined,
   port: undefined,

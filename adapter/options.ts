@@ -17,6 +17,8 @@ export interface Options {
   /** What the adapter only warns of counts as an error. */
   readonly strict: boolean;
   readonly config: string;
+  /** The effective configuration is wanted. */
+  readonly print: boolean;
   readonly host: string | undefined;
   readonly port: number | undefined;
   /** Folder of files whose change is shown in the health object. */
@@ -30,7 +32,8 @@ Runs the MCP adapter: a gateway in front of the MCP servers of its configuration
 
 Options:
   --config FILE      configuration file (else $MCP_ADAPTER_CONFIG, else ${DEFAULT_CONFIG})
-  --check-config     check the file, print the effective configuration without secrets, and exit (0 valid, 1 not)
+  --check-config     check the file and exit (0 valid, 1 not)
+  --print            with --check-config: print the effective configuration, defaults included and secrets left out
   --strict           with --check-config: exit with 1 also for what the adapter only warns of
   --explain-access   print what a caller may do at each server, tool by tool with the rule that decided, and exit (0; 1
                      where an upstream does not say which tools it has); with:
@@ -67,6 +70,7 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
         config: { type: 'string' },
         'check-config': { type: 'boolean' },
         strict: { type: 'boolean' },
+        print: { type: 'boolean' },
         'explain-access': { type: 'boolean' },
         principal: { type: 'string' },
         scopes: { type: 'string' },
@@ -104,11 +108,14 @@ export function readOptions(args: readonly string[], env: Readonly<Record<string
   if (action === 'run' && (principal ?? scopes ?? claims) !== undefined) {
     throw new UsageError('--principal, --scopes and --claims go with --explain-access only');
   }
-  if (values.strict && !values['check-config']) throw new UsageError('--strict goes with --check-config only');
+  for (const name of ['strict', 'print'] as const) {
+    if (values[name] && !values['check-config']) throw new UsageError(`--${name} goes with --check-config only`);
+  }
   return {
     action,
     caller: action === 'explain-access' ? askedCaller(principal, scopes, claims) : undefined,
     strict: values.strict ?? false,
+    print: values.print ?? false,
     config: values.config ?? (env['MCP_ADAPTER_CONFIG'] || DEFAULT_CONFIG),
     host: values.host,
     port,

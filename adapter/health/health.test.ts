@@ -234,7 +234,7 @@ describe('the health object', () => {
       fallback_active: false,
     });
     const { mount_path: _path, upstream_url: _url, ...server } = SERVER;
-    expect(shown.servers).toEqual([{ ...server, ping: { last_error: null, last_latency_ms: 1 } }]);
+    expect(shown.servers).toEqual([{ ...server, ping: { last_error: null, last_latency_ms: 1, refused: null } }]);
     expect(JSON.stringify(shown)).not.toContain('10.0.0.7');
     expect(JSON.stringify(shown)).not.toContain('/data');
     const { ping: _ping, ...unpinged } = server;

@@ -53,6 +53,8 @@ export function serverHealth(mount: Mount, upstreamUrl: string, now: number): Se
   if (mount.ping === undefined) return { ...base, status: 'ok', breaker, detail: 'upstream_ping_disabled' };
   const ping = mount.ping.snapshot();
   const failing = ping.last_failure_at !== null && ping.last_failure_at > (ping.last_success_at ?? 0);
+  // It answers, so the breaker stays closed; but nothing can be done there.
+  if (ping.refused !== null) return { ...base, status: 'degraded', breaker, ping, detail: 'upstream_refused' };
   if (breaker['state'] === 'closed' && !failing) return { ...base, status: 'ok', breaker, ping };
   return { ...base, status: 'degraded', breaker, ping, detail: 'upstream_unhealthy' };
 }
@@ -78,7 +80,13 @@ export function healthObject(parts: {
   const unhealthy = parts.servers.some((server) => server.status === 'degraded');
   const { unreached = [], warnings = [] } = parts;
   const unwired = unreached.length > 0 ? 'adapter_wiring_incomplete' : null;
-  const reason = unhealthy ? 'upstream_unhealthy' : (unwired ?? parts.persistence.degradedReason);
+  const refused = parts.servers.find(({ detail }) => detail === 'upstream_refused') !== undefined;
+  const broken = parts.servers.some(({ detail }) => detail === 'upstream_unhealthy');
+  const reason = unhealthy
+    ? refused && !broken
+      ? 'upstream_refused'
+      : 'upstream_unhealthy'
+    : (unwired ?? parts.persistence.degradedReason);
   const wiring = Object.fromEntries(parts.servers.map(({ server_id: id }) => [id, !unreached.includes(id)]));
   const inventory =
     parts.inventory === undefined
@@ -125,7 +133,7 @@ export function publicHealth(health: HealthObject): HealthObject {
     ...health,
     servers: health.servers.map((server) => {
       const { ping, mount_path: _path, upstream_url: _url, ...rest } = server;
-      return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null } };
+      return ping === undefined ? rest : { ...rest, ping: { ...ping, last_error: null, refused: null } };
     }),
     persistence: { status, configured_type, effective_type, fallback_active },
     ...(health.issuers === undefined ? {} : { issuers: health.issuers.map(({ issuer, keys }) => ({ issuer, keys })) }),

@@ -13,6 +13,7 @@ import type { Caches } from '../caches.ts';
 import { ListCache } from '../upstream/list-cache.ts';
 import { ObservedUpstream } from '../upstream/observed-upstream.ts';
 import { PingLoop } from '../upstream/ping-loop.ts';
+import { upstreamRefusal } from '../upstream/upstream-refusal.ts';
 import { ProtectedResource } from '../upstream/protected-resource.ts';
 import type { Upstream } from '../exchange/upstream.ts';
 import { droppedMessages } from './dropped-messages.ts';
@@ -69,7 +70,10 @@ export function createMount(options: MountOptions): Mount {
   const { server, disabled, upstream, caches, warn, additions, telemetry = noTelemetry } = options;
   const { tool_metadata_sanitization: sanitization } = server;
   const { client_headers: clientHeaders } = server.upstream;
-  const staticHeaders = withUrlCredentials(server.upstream.url, server.upstream.static_headers);
+  const { url: upstreamUrl, host_header: hostHeader } = server.upstream;
+  const credentials = withUrlCredentials(upstreamUrl, server.upstream.static_headers);
+  const staticHeaders = hostHeader === null ? credentials : { ...credentials, host: hostHeader };
+  const sent = { host: hostHeader ?? new URL(upstreamUrl).host, headers: Object.keys(credentials) };
   const passthrough = clientHeaders.passthrough.filter((name) => mayForward(name, options.authHeader));
   for (const name of clientHeaders.passthrough) {
     if (!passthrough.includes(name)) warn(`client_headers.passthrough: ${name} is never forwarded`);
@@ -99,6 +103,7 @@ export function createMount(options: MountOptions): Mount {
         headers: headers.base('POST', undefined),
         serverId: server.id,
         clientVersion: options.version,
+        refusal: relaysChallenges ? undefined : (status, body) => options.redact(upstreamRefusal(status, body, sent)),
         onResult: ({ ok, error, seconds, stateBefore, wasReached }) => {
           telemetry.ping({ serverId: server.id, ok, seconds, stateBefore });
           if (!wasReached) telemetry.wiring({ serverId: server.id, result: ok ? 'ready' : 'retry' });

@@ -20,10 +20,13 @@ export class HandshakeFailed extends Error {
   override readonly name = 'HandshakeFailed';
   /** HTTP status of the refusal; 0 when there was no answer. */
   readonly status: number;
+  /** What the refusal says; '' where nothing was read. */
+  readonly body: string;
 
-  constructor(message: string, status: number, cause?: unknown) {
+  constructor(message: string, { status, body }: Pick<OwnAnswer, 'status' | 'body'>, cause?: unknown) {
     super(message, cause === undefined ? undefined : { cause });
     this.status = status;
+    this.body = body;
   }
 }
 
@@ -51,7 +54,7 @@ export async function handshake(
       },
     });
     const protocolVersion = answer.message?.result?.['protocolVersion'];
-    if (typeof protocolVersion !== 'string') throw new HandshakeFailed(reasonOf(answer), answer.status);
+    if (typeof protocolVersion !== 'string') throw new HandshakeFailed(reasonOf(answer), answer);
     const sendHeaders = [...headers, 'mcp-protocol-version', protocolVersion];
     const send = (method: string, params: string | undefined, notification: boolean): Promise<OwnAnswer> =>
       ownRequest(upstream, {

@@ -5,6 +5,7 @@ import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import { handshake, HandshakeFailed } from './handshake.ts';
 import { MODERN_META, modernHeaders } from './era.ts';
 import { ownRequest } from './own-request.ts';
+import { speaksSse } from './speaks-sse.ts';
 import type { Upstream, UpstreamSession } from '../exchange/upstream.ts';
 
 export interface PingPolicy {
@@ -20,6 +21,8 @@ export interface PingSnapshot {
   readonly last_error: string | null;
   readonly last_success_at: number | null;
   readonly last_failure_at: number | null;
+  /** Why the server refuses the adapter, which it is alive for; null where it does not. */
+  readonly refused: string | null;
 }
 
 /** What came of one ping. */
@@ -33,13 +36,16 @@ export interface PingResult {
   readonly wasReached: boolean;
 }
 
+/** In words: status and body of the answer. */
+type PingLoopRefusal = (status: number, body: string) => string;
+
 const PROTOCOL_VERSION = '2025-11-25';
 const STOP_TIMEOUT_MS = 1_000;
 
 /**
  * Pings one upstream for its circuit breaker. It keeps one upstream session of its own and sends `ping` on it, so
  * that a ping is one small request and not a session each time. A server that asks for credentials (401, 403) is
- * alive: clients bring theirs.
+ * alive: clients bring theirs, or else those of the adapter are wrong, which is told.
  */
 export class PingLoop {
   readonly #upstream: Upstream;
@@ -49,6 +55,7 @@ export class PingLoop {
   readonly #serverId: string;
   readonly #clientVersion: string;
   readonly #onResult: (result: PingResult) => void;
+  readonly #refusal: PingLoopRefusal | undefined;
   #session: UpstreamSession | undefined;
   #timer: NodeJS.Timeout | undefined;
   #running: Promise<boolean> | undefined;
@@ -58,6 +65,7 @@ export class PingLoop {
   #lastError: string | null = null;
   #lastSuccessAt: number | null = null;
   #lastFailureAt: number | null = null;
+  #refused: string | null = null;
 
   constructor(options: {
     upstream: Upstream;
@@ -67,6 +75,8 @@ export class PingLoop {
     serverId: string;
     clientVersion: string;
     onResult: (result: PingResult) => void;
+    /** Says what a refusal (401, 403) means; undefined where clients bring the credentials. */
+    refusal?: PingLoopRefusal | undefined;
   }) {
     this.#upstream = options.upstream;
     this.#breaker = options.breaker;
@@ -75,6 +85,7 @@ export class PingLoop {
     this.#serverId = options.serverId;
     this.#clientVersion = options.clientVersion;
     this.#onResult = options.onResult;
+    this.#refusal = options.refusal;
   }
 
   /** Pings now and then every interval, however often it is called. */
@@ -155,11 +166,16 @@ export class PingLoop {
         message: { method: 'ping' },
         timeoutMs: this.#policy.timeoutMs,
       });
+      if (answer.status === 401 || answer.status === 403) return this.#refuse(answer);
+      this.#refused = null;
       if (answer.message !== undefined && answer.status < 500 && answer.status !== 404) return;
-      if (answer.status === 401 || answer.status === 403) return;
       this.#endSession();
       if (fresh || attempt > 0) throw new Error(`ping was answered with HTTP ${answer.status}`);
     }
+  }
+
+  #refuse({ status, body }: { readonly status: number; readonly body: string }): void {
+    this.#refused = this.#refusal?.(status, body) ?? null;
   }
 
   #endSession(): void {
@@ -193,9 +209,17 @@ export class PingLoop {
       return true;
     } catch (error) {
       if (!(error instanceof HandshakeFailed)) throw error;
-      if (error.status === 401 || error.status === 403) return false;
-      if (this.#upstream.modern && (await this.#discover())) return false;
-      throw error;
+      if (error.status === 401 || error.status === 403) {
+        this.#refuse(error);
+        return false;
+      }
+      if (!this.#upstream.modern) throw error;
+      if (await this.#discover()) return false;
+      const isUnknown = error.status === 404 || error.status === 405;
+      const isOlder = isUnknown && (await speaksSse(this.#upstream, this.#headers, this.#policy.timeoutMs));
+      throw isOlder
+        ? new Error(`${error.message}; it answers like the older transport: set upstream.transport to sse`)
+        : error;
     }
   }
 
@@ -208,6 +232,11 @@ export class PingLoop {
       timeoutMs: this.#policy.timeoutMs,
     });
     return answer.message?.result !== undefined;
+  }
+
+  /** Why the server refuses the adapter; undefined where it does not, or where that is between it and the clients. */
+  get refused(): string | undefined {
+    return this.#refused ?? undefined;
   }
 
   /** Whether the upstream has ever answered. */
@@ -223,6 +252,7 @@ export class PingLoop {
       last_error: this.#lastError,
       last_success_at: this.#lastSuccessAt,
       last_failure_at: this.#lastFailureAt,
+      refused: this.#refused,
     };
   }
 

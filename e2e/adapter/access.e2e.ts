@@ -449,7 +449,8 @@ describe('secrets', () => {
   });
 
   test('stand neither in --check-config nor in what is said about a wrong configuration', async () => {
-    const good = await runAdapter({ config: config('http://127.0.0.1:9/mcp'), env: secrets, args: ['--check-config'] });
+    const args = ['--check-config', '--print'];
+    const good = await runAdapter({ config: config('http://127.0.0.1:9/mcp'), env: secrets, args });
     expect([good.code, good.stderr]).toEqual([0, '']);
     expect(good.stdout).toContain('<redacted>');
     expect(good.stdout).toContain('mount_path: /mcp/up');

@@ -172,6 +172,7 @@ describe('the command line of the adapter', () => {
       process.execPath,
       'adapter/main.ts',
       '--check-config',
+      '--print',
       '--config',
       config,
     );

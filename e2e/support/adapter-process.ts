@@ -11,8 +11,8 @@ const POLL_MS = 20;
 
 export interface AdapterOptions {
   /**
-   * The configuration file: its text, written as it is, or an object, in which `core.host` is 127.0.0.1 by default and
-   * `storage.root` a folder that goes with the process.
+   * The configuration file: its text, written as it is, or an object, in which `core.host` is 127.0.0.1 by default,
+   * `core.shutdown_grace_seconds` 0, and `storage.root` a folder that goes with the process.
    */
   readonly config: string | Record<string, unknown>;
   /** Variables for `${VAR}` in the configuration; nothing else of this process's environment gets through. */
@@ -72,7 +72,8 @@ async function launch({ config, env, port = 0, args: more = [] }: AdapterOptions
 
 const withDefaults = (config: Record<string, unknown>, folder: string): Record<string, unknown> => ({
   ...config,
-  core: { host: '127.0.0.1', ...(typeof config.core === 'object' ? config.core : {}) },
+  // Else each stop waits for the connections that the tests' clients keep open.
+  core: { host: '127.0.0.1', shutdown_grace_seconds: 0, ...(typeof config.core === 'object' ? config.core : {}) },
   storage: { root: join(folder, 'storage'), ...(typeof config.storage === 'object' ? config.storage : {}) },
 });
 

@@ -33,11 +33,19 @@ const ClientHeaders = z.strictObject({
     .prefault(false),
 });
 
+const HOST = /^(?:[A-Za-z0-9._-]{1,253}|\[[0-9A-Fa-f:.]{2,45}\])(?::\d{1,5})?$/;
+
 const Upstream = z.strictObject({
   transport: oneOf(['streamable_http', 'sse'])
     .describe('MCP transport of the upstream: `streamable_http`, or the older `sse`.')
     .prefault('streamable_http'),
   url: httpUrl().describe('URL of the MCP endpoint; for `sse`, of the event stream.'),
+  host_header: trimmedAnd('a host name, with a port if it has one', (host) => HOST.test(host))
+    .describe(
+      '(new) Sent as `Host` in place of the host of `url`, for a server that serves only names that it knows. Null: that host.',
+    )
+    .nullable()
+    .prefault(null),
   insecure_tls: flag().describe('Do not verify the certificate of the upstream.').prefault(false),
   static_headers: maybeEmpty(headerMap().prefault({})).describe('Headers added to every request to the upstream.'),
   client_headers: maybeEmpty(ClientHeaders.prefault({})).describe('Headers that clients send.'),

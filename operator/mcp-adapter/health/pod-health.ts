@@ -66,7 +66,7 @@ function parseServer(server: unknown): ServerHealth | undefined {
     id,
     mountPath: textAt(server, 'mount_path'),
     healthy: textAt(server, 'status') === 'ok',
-    detail: textAt(server, 'ping', 'last_error'),
+    detail: textAt(server, 'ping', 'refused') ?? textAt(server, 'ping', 'last_error'),
   };
 }
 
