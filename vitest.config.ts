@@ -10,6 +10,8 @@ const searched = ['e2e/support/secrets/setup.ts', ...profile];
 const cores = availableParallelism();
 /** These tests start programs of their own, which need the other half of the cores. */
 const startingPrograms = { maxWorkers: Math.max(2, Math.floor(cores / 2)) };
+/** More than half of their time they wait for something. */
+const waiting = { maxWorkers: Math.max(3, Math.floor(cores / 2)) };
 
 /**
  * The last word of a file's name says which suite it is of, and so who runs it:
@@ -62,7 +64,7 @@ export default defineConfig({
           testTimeout: 120_000,
           hookTimeout: 120_000,
           sequence: { groupOrder: 3 },
-          ...startingPrograms,
+          ...waiting,
         },
       },
       {

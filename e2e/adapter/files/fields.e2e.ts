@@ -14,6 +14,8 @@ import { Scenes } from './kit/with-adapter.ts';
 
 /** Fields whose effect another test shows: the file, and the title of a test or of its group. */
 const ELSEWHERE: Record<string, readonly [file: string, title: string]> = {
+  'artifacts.scope': ['e2e/adapter/results/scope.e2e.ts', 'artifacts.scope: %s'],
+  'servers[0].adapters[0].accept': ['e2e/adapter/files/data-uris.e2e.ts', 'is told what is wrong with one'],
   'storage.s3': ['e2e/adapter/files/s3.heavy.ts', 'a tool of any replica gets an upload as a URL that it can read'],
   'uploads.page_url_ttl_seconds': [
     'e2e/adapter/files/upload-page.heavy.ts',
