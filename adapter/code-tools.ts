@@ -1,10 +1,10 @@
 import type { EffectiveServer } from '../crds/config/adapter-file/effective-server.ts';
-import { type CodeModeParts, withCodeMode } from './code-mode/code-mode.ts';
+import { type CodeModeDeps, withCodeMode } from './code-mode/code-mode.ts';
 import type { MountAdditions } from './mount/create-mount.ts';
 import { type Logger, shorten } from './telemetry/logs/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 
-export interface CodeToolParts extends Omit<CodeModeParts, 'onCall'> {
+export interface CodeToolDeps extends Omit<CodeModeDeps, 'onCall'> {
   readonly logger: Logger;
   readonly telemetry: Pick<Telemetry, 'nestedCall'>;
 }
@@ -16,7 +16,7 @@ const MAX_LOGGED_CHARS = 200;
 export function codeTools(
   server: EffectiveServer,
   additions: MountAdditions,
-  { logger, telemetry, ...parts }: CodeToolParts,
+  { logger, telemetry, ...parts }: CodeToolDeps,
 ): MountAdditions {
   if (!server.code_mode_enabled) return additions;
   return withCodeMode(server, additions, {

@@ -17,7 +17,7 @@ import { LegacySseUpstream } from './upstream/legacy-sse.ts';
 import { StreamableHttpUpstream } from './upstream/streamable-http.ts';
 import type { Upstream } from './exchange/upstream.ts';
 
-export interface MountParts {
+export interface MountDeps {
   readonly store: StateStore;
   readonly bus: MessageBus;
   readonly logger: Logger;
@@ -49,7 +49,7 @@ const COUNTED: Readonly<Record<DefinitionKind, string>> = {
 /** The mount of each configured server, in the same order, and what is logged of it. */
 export function createMounts(
   config: Pick<AdapterConfig, 'core' | 'servers' | 'artifacts'>,
-  parts: MountParts,
+  parts: MountDeps,
 ): Mount[] {
   return config.servers.map((one) => mountOf(effectiveServer(config, one), config, parts));
 }
@@ -57,7 +57,7 @@ export function createMounts(
 function mountOf(
   server: EffectiveServer,
   { core, artifacts }: Pick<AdapterConfig, 'core' | 'artifacts'>,
-  parts: MountParts,
+  parts: MountDeps,
 ): Mount {
   const { caches, logger, telemetry, toolNames, listTtlMs, version, redact } = parts;
   const warn = (message: string): void => logger.warn({ server_id: server.id }, message);
@@ -106,7 +106,7 @@ function mountOf(
 
 function upstreamOf(
   { upstream }: EffectiveServer,
-  { store, bus, rules }: MountParts,
+  { store, bus, rules }: MountDeps,
   warn: (message: string) => void,
 ): Upstream {
   const { url, transport, insecure_tls: insecureTls } = upstream;

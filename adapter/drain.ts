@@ -17,7 +17,7 @@ const FLUSH_MS = 3_000;
  */
 const LEAVE_MS = 6_000;
 
-export interface DrainParts {
+export interface DrainDeps {
   /** Undefined where there was never one to listen. */
   readonly app: FastifyInstance | undefined;
   readonly running: RunningExchanges;
@@ -32,7 +32,7 @@ export interface DrainParts {
 }
 
 /** Lets what runs for clients end within the grace period, ends the rest and all streams, and closes the port. */
-export async function drain(parts: DrainParts): Promise<void> {
+export async function drain(parts: DrainDeps): Promise<void> {
   const { app, running, uploads, downloads, sandbox, endWaits, graceMs } = parts;
   const grace = AbortSignal.timeout(graceMs);
   grace.addEventListener('abort', endWaits);

@@ -188,7 +188,7 @@ export function knownError(error: unknown, onUnexpected: (error: unknown) => voi
   return new AdapterError('internal', undefined, { cause: error });
 }
 
-/** A failure of the disk (files/places.ts). */
+/** A failure of the disk (files/semaphore.ts). */
 const isFault = (error: unknown): error is Error & { code: unknown } =>
   error instanceof Error && error.name === 'StorageFault' && 'code' in error;
 

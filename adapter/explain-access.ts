@@ -93,7 +93,7 @@ function identityOf({ principal, claims, scopes }: AskedCaller): Identity {
 
 /** The names of an upstream's tools, in its order. Asked without what clients send themselves. */
 async function toolsOf(mount: Mount): Promise<string[]> {
-  const { serverId, upstream, headers, redact, inventory, era } = mount;
+  const { serverId, upstream, headers, redact, inventory, revisions } = mount;
   const base = headers.base('POST', undefined);
   const asked = { serverId, upstream, redact, inventory, clientKey: '', base };
   const signal = AbortSignal.timeout(TIMEOUT_MS);
@@ -105,7 +105,7 @@ async function toolsOf(mount: Mount): Promise<string[]> {
       throw error;
     }
   };
-  if ((await era.era('', base)) === 'modern') return list(undefined);
+  if ((await revisions.of('', base)) === 'modern') return list(undefined);
   const params = { protocolVersion: REVISION, capabilities: {}, clientInfo: { name: 'mcp-adapter', version: '1' } };
   const record = {
     ...workspaceRecord(serverId, randomUUID().replaceAll('-', ''), '', Date.now()),

@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 
 import { AdapterError } from './errors.ts';
-import type { FileParts } from './file-parts.ts';
+import type { FileDeps } from './file-deps.ts';
 import type { StepUp } from './http/auth.ts';
 import { artifactRoute } from './http/artifact-route.ts';
 import type { RunningDownloads } from './http/running-downloads.ts';
@@ -14,7 +14,7 @@ const NO_UPLOADS = { closed: false, receive: () => Promise.reject(new AdapterErr
 /** The routes by which files come in and go out beside MCP. */
 export function fileRoutes(
   app: FastifyInstance,
-  parts: FileParts & {
+  parts: FileDeps & {
     readonly downloads: RunningDownloads;
     readonly stepUp: StepUp;
     readonly known: (error: unknown) => AdapterError;

@@ -2,7 +2,7 @@ import type { ArtifactProducer, UploadConsumer } from '../crds/config/adapter-fi
 import type { EffectiveServer } from '../crds/config/adapter-file/effective-server.ts';
 import type { DisabledTools } from './catalog/disabled-tools.ts';
 import { AdapterError } from './errors.ts';
-import type { FileParts } from './file-parts.ts';
+import type { FileDeps } from './file-deps.ts';
 import { UploadUrls } from './files/urls/upload-urls.ts';
 import { mountAdditions } from './mount/additions.ts';
 import { artifactProducer } from './artifacts/artifact-producer.ts';
@@ -31,7 +31,7 @@ import { mayUse } from './sessions/workspace.ts';
 import type { Workspaces } from './sessions/workspaces.ts';
 import { fileTimes, type OpenedFiles, presignTtlSeconds } from './open-files.ts';
 
-export interface FileToolParts extends FileParts {
+export interface FileToolDeps extends FileDeps {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
   readonly schemas: ToolSchemas;
@@ -51,7 +51,7 @@ const NO_FILES = {
 };
 
 /** What files add to the tools and resources of a server. */
-export function fileTools(server: EffectiveServer, parts: FileToolParts): MountAdditions {
+export function fileTools(server: EffectiveServer, parts: FileToolDeps): MountAdditions {
   const { config, opened } = parts;
   return mountAdditions(server, {
     disabled: parts.disabled,
@@ -69,7 +69,7 @@ export function fileTools(server: EffectiveServer, parts: FileToolParts): MountA
 }
 
 /** The entries have the last word. */
-function resources(server: EffectiveServer, opened: OpenedFiles, parts: FileToolParts): OwnResources | undefined {
+function resources(server: EffectiveServer, opened: OpenedFiles, parts: FileToolDeps): OwnResources | undefined {
   const { expose_as_resources: byDefault } = parts.config.artifacts;
   const exposes =
     (byDefault && spillSettings(server.results) !== undefined) ||
@@ -77,7 +77,7 @@ function resources(server: EffectiveServer, opened: OpenedFiles, parts: FileTool
   return artifactResources({ ...artifactParts(server, opened, parts), exposes });
 }
 
-function reader(server: EffectiveServer, opened: OpenedFiles, { config, store, sessions }: FileToolParts) {
+function reader(server: EffectiveServer, opened: OpenedFiles, { config, store, sessions }: FileToolDeps) {
   return readerTool({
     serverId: server.id,
     uriScheme: config.artifacts.uri_scheme,
@@ -91,7 +91,7 @@ function reader(server: EffectiveServer, opened: OpenedFiles, { config, store, s
 function spilling(
   server: EffectiveServer,
   opened: OpenedFiles,
-  parts: FileToolParts,
+  parts: FileToolDeps,
   settingsOf: SpillSettingsOf,
   readerName: string | undefined,
 ): ResultSpilling | undefined {
@@ -135,7 +135,7 @@ function producer(
   server: EffectiveServer,
   entry: ArtifactProducer,
   opened: OpenedFiles,
-  parts: FileToolParts,
+  parts: FileToolDeps,
 ): ToolStep | undefined {
   const { notices, warn, known, store } = parts;
   return artifactProducer(entry, {
@@ -150,14 +150,14 @@ function producer(
   });
 }
 
-function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, store }: FileToolParts) {
+function artifactParts(server: EffectiveServer, opened: OpenedFiles, { config, store }: FileToolDeps) {
   const { files, quotas, locks } = opened;
   return { serverId: server.id, records: store.files, files, quotas, locks, artifacts: config.artifacts };
 }
 
 function uploadUrl(
   server: EffectiveServer,
-  { config, store, nonces, backend, secret, telemetry, baseUrl }: FileToolParts,
+  { config, store, nonces, backend, secret, telemetry, baseUrl }: FileToolDeps,
 ): UploadUrlTool {
   const { core, uploads } = config;
   return uploadUrlTool({
@@ -185,7 +185,7 @@ function consumer(
   server: EffectiveServer,
   entry: UploadConsumer,
   helper: UploadUrlTool | undefined,
-  { config, store, opened, schemas, sessions, secret, workspaces }: FileToolParts,
+  { config, store, opened, schemas, sessions, secret, workspaces }: FileToolDeps,
 ): UploadConsumerStep {
   const maySee: UploadConsumerOptions['mayUse'] = ({ record }, sessionId) => mayUse(sessions, record, sessionId);
   return new UploadConsumerStep({
@@ -221,7 +221,7 @@ function consumer(
   });
 }
 
-function stagedUploads(opened: OpenedFiles | undefined, store: FileParts['store']): StagedUploads {
+function stagedUploads(opened: OpenedFiles | undefined, store: FileDeps['store']): StagedUploads {
   if (opened === undefined) {
     return { stage: () => Promise.reject(new AdapterError('uploads_disabled')), remove: () => Promise.resolve() };
   }
@@ -240,7 +240,7 @@ function stagedUploads(opened: OpenedFiles | undefined, store: FileParts['store'
 
 function downloads(
   opened: OpenedFiles,
-  { config, store, secret, baseUrl }: FileToolParts,
+  { config, store, secret, baseUrl }: FileToolDeps,
 ): Parameters<typeof artifactProducer>[1]['downloadUrl'] {
   const { core, artifacts } = config;
   if (!core.allow_artifacts_download) return undefined;

@@ -10,7 +10,7 @@ import type { OpenedState } from './state/open/open-store.ts';
 import type { Janitor } from './janitor.ts';
 import type { UpstreamPings } from './upstream-pings.ts';
 
-export interface HealthReportParts {
+export interface HealthReportDeps {
   readonly version: string;
   /** As configured. */
   readonly servers: readonly Pick<ServerConfig, 'id' | 'upstream'>[];
@@ -42,7 +42,7 @@ export function healthReport({
   issuers,
   warnings,
   redact,
-}: HealthReportParts): HealthReport {
+}: HealthReportDeps): HealthReport {
   const { store } = state;
   const urls = new Map(servers.map(({ id, upstream }) => [id, redactUrl(upstream.url)]));
   return async (authenticated) => {

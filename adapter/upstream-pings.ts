@@ -4,7 +4,7 @@ import type { Logger } from './telemetry/logs/logger.ts';
 import type { Telemetry } from './telemetry/telemetry.ts';
 import { startupWait } from './upstream/startup-wait.ts';
 
-export interface UpstreamPingParts {
+export interface UpstreamPingDeps {
   /** `max_start_wait_seconds` */
   readonly maxWaitSeconds: number;
   /** Aborted when the replica stops: nothing is waited for any more, and no further pings start. */
@@ -16,10 +16,10 @@ export interface UpstreamPingParts {
 /** The pings of all upstreams: each is waited for at the start, and pinged regularly from its first answer on. */
 export class UpstreamPings {
   readonly #mounts: readonly Pick<Mount, 'serverId' | 'ping'>[];
-  readonly #parts: UpstreamPingParts;
+  readonly #parts: UpstreamPingDeps;
   #startup: StartupHealth | undefined;
 
-  constructor(mounts: readonly Pick<Mount, 'serverId' | 'ping'>[], parts: UpstreamPingParts) {
+  constructor(mounts: readonly Pick<Mount, 'serverId' | 'ping'>[], parts: UpstreamPingDeps) {
     this.#mounts = mounts;
     this.#parts = parts;
   }

@@ -14,16 +14,16 @@ import type { Span } from '../exchange/scanning/json-scan.ts';
 import { callerOwner } from '../sessions/session-tasks.ts';
 import { whileLocked } from '../sessions/store-lock.ts';
 import { keepTaskCall, taskMs } from './task-calls.ts';
-import { leaveCall } from './left-calls.ts';
+import { detachCall } from './detached-calls.ts';
 import { locateOutput } from './locate-output.ts';
 import { wantedPath, withOutputPath } from './output-argument.ts';
 import type { ProducerOptions, ProducerSettings } from './producer-settings.ts';
 import type {
   FinishedAnswer,
   FinishedTask,
-  LeftCall,
+  DetachedCall,
   PreparedCall,
-  TakenUpCall,
+  ResumedCall,
   ToolCall,
   ToolStep,
 } from '../tools/tool-step.ts';
@@ -90,14 +90,14 @@ class ProducerStep implements ToolStep {
     }
   }
 
-  takeUp({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { file }: LeftCall): TakenUpCall {
+  resume({ caller, record }: Pick<ToolCall, 'caller' | 'record'>, { file }: DetachedCall): ResumedCall {
     // Its time limit ended with the reply that it was meant for.
     const call = { caller, record, timeoutMs: null };
     const capture = new ArtifactCapture(this.#options, this.#settings, call, file, this.#argument !== null);
     return { onResponse: (text) => capture.answer(text), onEnd: () => capture.end() };
   }
 
-  async finish(call: FinishedTask, { file }: LeftCall, text: string, result: Span): Promise<FinishedAnswer> {
+  async finish(call: FinishedTask, { file }: DetachedCall, text: string, result: Span): Promise<FinishedAnswer> {
     const { records, locksOfCalls } = this.#options;
     const { caller, record, signal } = call;
     const isGiven = this.#argument !== null;
@@ -142,7 +142,7 @@ class ProducerStep implements ToolStep {
   ): Promise<void> {
     await capture.leave();
     try {
-      await leaveCall(this.#options.locksOfCalls, record, request.idText, { tool, file }, leftForMs(timeoutMs));
+      await detachCall(this.#options.locksOfCalls, record, request.idText, { tool, file }, leftForMs(timeoutMs));
     } catch {
       // Its response will pass as it is.
     }

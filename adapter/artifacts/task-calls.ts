@@ -3,7 +3,7 @@ import { hash } from 'node:crypto';
 import type { MadeTask } from '../exchange/tool-result.ts';
 import type { TaskOwner } from '../sessions/session-tasks.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { LeftCall } from '../tools/tool-step.ts';
+import type { DetachedCall } from '../tools/tool-step.ts';
 
 type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 
@@ -20,18 +20,18 @@ export const taskMs = ({ ttlMs }: Pick<MadeTask, 'ttlMs'>): number =>
  * Keeps what the result of a task will need, which comes with another request, maybe at another replica. It stands as the
  * holder of a lock: that is short, goes by itself, and every store has it.
  */
-export async function keepTaskCall(store: Locks, owner: TaskOwner, task: MadeTask, left: LeftCall): Promise<void> {
+export async function keepTaskCall(store: Locks, owner: TaskOwner, task: MadeTask, left: DetachedCall): Promise<void> {
   await store.tryLock(lockOf(owner, task.taskId), JSON.stringify(left), taskMs(task));
 }
 
 /** What is kept of the call that has made a task; undefined where there is nothing to be done to its result. */
-export async function taskCall(store: Locks, owner: TaskOwner, taskId: string): Promise<LeftCall | undefined> {
+export async function taskCall(store: Locks, owner: TaskOwner, taskId: string): Promise<DetachedCall | undefined> {
   const left = await store.lockHolder(lockOf(owner, taskId));
-  return left === undefined ? undefined : (JSON.parse(left) as LeftCall);
+  return left === undefined ? undefined : (JSON.parse(left) as DetachedCall);
 }
 
 /** Nothing more is to be done to the result of the task. */
-export async function forgetTaskCall(store: Locks, owner: TaskOwner, taskId: string, left: LeftCall): Promise<void> {
+export async function forgetTaskCall(store: Locks, owner: TaskOwner, taskId: string, left: DetachedCall): Promise<void> {
   await store.unlock(lockOf(owner, taskId), JSON.stringify(left));
 }
 

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 
 import { AdapterError } from '../errors.ts';
 import { type Body, isCall, type Message, parseBody, toolName } from '../exchange/message.ts';
-import { isModern, saysModern } from '../exchange/modern-headers.ts';
+import { isSessionless, saysSessionless } from '../exchange/sessionless-headers.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { Mount } from '../mount/mount.ts';
 import type { Sends } from '../path/paths.ts';
@@ -20,11 +20,11 @@ import { sessionIdOf } from '../steps/sessions/in-session.ts';
 import { RequiredHeaders } from '../steps/required-headers.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { TracedRequest, Tracing } from '../telemetry/traces/tracing.ts';
-import { HttpReply, type HttpReplyParts } from './http-reply.ts';
-import { type HashArguments, noteRequest } from './noted-request.ts';
+import { HttpReply, type HttpReplyDeps } from './http-reply.ts';
+import { type HashArguments, recordRequest } from './recorded-request.ts';
 import { sendError } from './send-error.ts';
 
-export interface HttpCallerParts extends HttpReplyParts {
+export interface HttpCallerDeps extends HttpReplyDeps {
   readonly store: Pick<StateStore, 'now'>;
   readonly sessions: Pick<SessionRegistry, 'find' | 'remove'>;
   readonly sessionFiles: Pick<SessionFiles, 'purge'>;
@@ -39,11 +39,11 @@ export interface HttpCallerParts extends HttpReplyParts {
 export class HttpCaller {
   readonly #mount: Mount;
   readonly #client: ClientUpstream;
-  readonly #parts: HttpCallerParts;
+  readonly #parts: HttpCallerDeps;
   readonly #required: RequiredHeaders;
   readonly #sends: Sends;
 
-  constructor(mount: Mount, client: ClientUpstream, sends: Sends, parts: HttpCallerParts) {
+  constructor(mount: Mount, client: ClientUpstream, sends: Sends, parts: HttpCallerDeps) {
     this.#mount = mount;
     this.#client = client;
     this.#parts = parts;
@@ -63,7 +63,7 @@ export class HttpCaller {
       await this.#parts.sessions.find(this.#mount.serverId, facts.sessionId, principal);
       return Infinity;
     }
-    return saysModern(headers) ? Infinity : WITHOUT_SESSION_BYTES;
+    return saysSessionless(headers) ? Infinity : WITHOUT_SESSION_BYTES;
   }
 
   /** Answers a request that is refused whatever it says; `bytes` are what has been read of it, perhaps nothing. */
@@ -82,7 +82,7 @@ export class HttpCaller {
       const code = body.code === -32700 ? 'parse_error' : 'invalid_request';
       return sendError(res, caller, new AdapterError(code, body.detail), [body.idText]);
     }
-    noteRequest(caller, body, this.#parts.hashArguments);
+    recordRequest(caller, body, this.#parts.hashArguments);
     const kind = this.#kindOf(body, caller);
     const operation = new Operation({
       serverId: this.#mount.serverId,
@@ -90,9 +90,9 @@ export class HttpCaller {
       body,
       caller,
       trace: this.#trace('POST', res, caller, body),
-      isModern: kind === 'sessionless' || kind === 'sessionlessCall',
+      isSessionless: kind === 'sessionless' || kind === 'sessionlessCall',
       timeoutMs: kind === 'opening' ? INITIALIZE_TIMEOUT_MS : this.#limitOf(body),
-      holdsHead: kind === 'opening',
+      defersHead: kind === 'opening',
     });
     const reply = new HttpReply(operation, res, this.#parts);
     if (kind !== 'opening' || !body.batch) return this.#sends[kind](operation, reply);
@@ -126,7 +126,7 @@ export class HttpCaller {
   #kindOf({ batch, messages }: Body, { headers }: Caller): Exclude<keyof Sends, 'stream'> {
     const [first] = messages;
     const isOneCall = !batch && isCall(first as Message);
-    if (!batch && isModern(first as Message, headers)) return isOneCall ? 'sessionlessCall' : 'sessionless';
+    if (!batch && isSessionless(first as Message, headers)) return isOneCall ? 'sessionlessCall' : 'sessionless';
     if (isOneCall) return 'sessionCall';
     return messages.some((one) => one.kind === 'request' && one.method === 'initialize') ? 'opening' : 'session';
   }

@@ -24,7 +24,7 @@ import { errorText } from './error-text.ts';
 const TOO_MUCH_BEFORE_HEAD = 'The upstream server sent more than 1 MiB or 100 messages before its answer.';
 const FRAME_TAIL = '\n\n';
 
-export interface HttpReplyParts {
+export interface HttpReplyDeps {
   readonly keepAlive: KeepAlive;
   readonly running: RunningExchanges;
   /** Any failure as the error to answer with; what is unexpected is logged there. */
@@ -43,7 +43,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
   slot = -1;
   readonly #operation: Operation;
   readonly #res: ServerResponse;
-  readonly #parts: HttpReplyParts;
+  readonly #parts: HttpReplyDeps;
   #isDone = false;
   #control: ReplyControl | undefined;
   #head: ResponseHead | undefined;
@@ -63,7 +63,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
   #stopped: Ending | undefined;
   #aborter: AbortController | undefined;
 
-  constructor(operation: Operation, res: ServerResponse, parts: HttpReplyParts) {
+  constructor(operation: Operation, res: ServerResponse, parts: HttpReplyDeps) {
     this.#operation = operation;
     this.#res = res;
     this.#parts = parts;
@@ -177,7 +177,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
   head(head: ResponseHead): void {
     this.#head = head;
     this.#isEventStream = isEventStream(head);
-    if (this.#isEventStream && !this.#operation.holdsHead) this.#writeHead(head);
+    if (this.#isEventStream && !this.#operation.defersHead) this.#writeHead(head);
   }
 
   message(message: ReplyMessage): Promise<void> | undefined {

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 
 import { knownError } from '../errors.ts';
-import { MODERN_REVISION, type Request } from '../exchange/message.ts';
+import { SESSIONLESS_REVISION, type Request } from '../exchange/message.ts';
 import { type FakeExchange, FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { askUpstream } from '../mount/ask-upstream.ts';
 import { nestedCall } from '../code-mode/nested-call.ts';
@@ -31,7 +31,7 @@ interface Posted {
 
 const never = new AbortController().signal;
 const HEADERS = { authorization: 'Bearer x', 'mcp-session-id': 's', 'mcp-param-old': 'x' };
-const META = { progressToken: 7, 'io.modelcontextprotocol/protocolVersion': MODERN_REVISION };
+const META = { progressToken: 7, 'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION };
 
 /** Answers everything as `answer` does. */
 class AnsweringUpstream extends FakeUpstream {
@@ -49,7 +49,7 @@ class AnsweringUpstream extends FakeUpstream {
 }
 
 /** A call of `execute`, whose own calls are answered so. */
-function scene(answer: (exchange: FakeExchange, posted: Posted) => unknown, isModern = false) {
+function scene(answer: (exchange: FakeExchange, posted: Posted) => unknown, isSessionless = false) {
   const posted: Posted[] = [];
   const told: ControlMessage[] = [];
   const upstream = new AnsweringUpstream((exchange) => answer(exchange, posted.at(-1) as Posted));
@@ -87,7 +87,7 @@ function scene(answer: (exchange: FakeExchange, posted: Posted) => unknown, isMo
     method: 'tools/call',
     params: { name: 's1_execute', arguments: { code: '' }, _meta: META },
   });
-  const record = sessionRecord(isModern ? { protocolVersion: MODERN_REVISION, sessionId: '0'.repeat(32) } : {});
+  const record = sessionRecord(isSessionless ? { protocolVersion: SESSIONLESS_REVISION, sessionId: '0'.repeat(32) } : {});
   const call: ToolCall = {
     caller: outerCaller,
     trace: undefined,
@@ -217,7 +217,7 @@ describe('a call that code makes', () => {
       request: { host: 'h' },
       facts: { requestId: 'r' },
     });
-    expect([first?.way, first?.operation.isModern]).toEqual(['sessionCall', false]);
+    expect([first?.way, first?.operation.isSessionless]).toEqual(['sessionCall', false]);
     expect(first?.message.params).toEqual({ name: 'tool', arguments: { a: 1 } });
     expect(first?.message.id).toMatch(/^mcpa-code-/);
     expect(second?.message.id).not.toBe(first?.message.id);
@@ -227,8 +227,8 @@ describe('a call that code makes', () => {
     const at = scene(result({ content: [], resultType: 'complete' }), true);
     await at.run({ region: 'Zürich', n: { count: 7 }, on: false });
     const [first] = at.posted;
-    expect([first?.way, first?.operation.isModern]).toEqual(['sessionlessCall', true]);
-    expect(first?.message.params['_meta']).toEqual({ 'io.modelcontextprotocol/protocolVersion': MODERN_REVISION });
+    expect([first?.way, first?.operation.isSessionless]).toEqual(['sessionlessCall', true]);
+    expect(first?.message.params['_meta']).toEqual({ 'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION });
     expect(first?.operation.caller.headers).toEqual({
       authorization: 'Bearer x',
       'mcp-session-id': 's',
@@ -239,18 +239,18 @@ describe('a call that code makes', () => {
     });
   });
 
-  test.each([false, true])('is cancelled when the code ends: without a session %s', async (isModern) => {
+  test.each([false, true])('is cancelled when the code ends: without a session %s', async (isSessionless) => {
     const ending = new AbortController();
     const at = scene((exchange, { message: { method } }) => {
       if (method === 'notifications/cancelled') exchange.head(202).end();
       else queueMicrotask(() => ending.abort());
-    }, isModern);
+    }, isSessionless);
     await expect(at.run({}, ending.signal)).rejects.toThrow('The call was aborted.');
     expect(at.upstream.exchanges[0]?.aborted).toBe(true);
     const cancelled = at.posted.slice(1).map(({ message: { method, params } }) => [method, params]);
     // Without a session, to be gone is to cancel.
     expect(cancelled).toEqual(
-      isModern
+      isSessionless
         ? []
         : [['notifications/cancelled', { requestId: at.posted[0]?.message.id, reason: expect.any(String) }]],
     );

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
 
 import type { AdapterError } from '../errors.ts';
-import { argumentAt } from '../exchange/modern-headers.ts';
+import { argumentAt } from '../exchange/sessionless-headers.ts';
 import type { Body, Message } from '../exchange/message.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { Mount } from '../mount/mount.ts';
 import { encodeHeader } from '../tools/parameter-headers.ts';
 import type { Sends } from '../path/paths.ts';
@@ -18,12 +18,12 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import type { MessageBus } from '../state/message-bus.ts';
 import type { Tracing } from '../telemetry/traces/tracing.ts';
 import { MemoryReply } from './memory-reply.ts';
-import { type HashArguments, noteRequest } from './noted-request.ts';
+import { type HashArguments, recordRequest } from './recorded-request.ts';
 
 /** The code gets no more than this; what stands around a result is small. */
 const MAX_CHARS = SANDBOX_LIMITS.callResultBytes + (64 << 10);
 
-export interface MemoryCallerParts {
+export interface MemoryCallerDeps {
   readonly toolParameters: Pick<ToolParameters, 'of'>;
   readonly bus: Pick<MessageBus, 'publish'>;
   readonly tracing: Pick<Tracing, 'begin'> | undefined;
@@ -40,13 +40,13 @@ export class MemoryCaller {
   readonly #mount: Pick<Mount, 'serverId' | 'path' | 'timeoutOf'>;
   readonly #client: ClientUpstream;
   readonly #sends: Pick<Sends, 'session' | 'sessionCall' | 'sessionlessCall'>;
-  readonly #parts: MemoryCallerParts;
+  readonly #parts: MemoryCallerDeps;
 
   constructor(
     mount: Pick<Mount, 'serverId' | 'path' | 'timeoutOf'>,
     client: ClientUpstream,
     sends: Pick<Sends, 'session' | 'sessionCall' | 'sessionlessCall'>,
-    parts: MemoryCallerParts,
+    parts: MemoryCallerDeps,
   ) {
     this.#mount = mount;
     this.#client = client;
@@ -56,18 +56,18 @@ export class MemoryCaller {
 
   /** Resolves with the JSON text of the response message. Rejects with the signal's reason when that is aborted. */
   async call(outer: ToolCall, nested: NestedCall, signal: AbortSignal): Promise<string> {
-    const isModern = isWorkspace(outer.record);
+    const isSessionless = isWorkspace(outer.record);
     const id = `mcpa-code-${randomUUID()}`;
     // The revision without sessions says who asks in every request; nobody waits for progress of this one.
     const { progressToken: _, ...meta } = (outer.request.params['_meta'] ?? {}) as Record<string, unknown>;
-    const params = { name: nested.tool, arguments: nested.args, ...(isModern ? { _meta: meta } : {}) };
+    const params = { name: nested.tool, arguments: nested.args, ...(isSessionless ? { _meta: meta } : {}) };
     const body = bodyOf({ kind: 'request', method: 'tools/call', params, idText: JSON.stringify(id) });
     nested.bytes = body.bytes.length;
-    const headers = isModern ? await this.#modernHeaders(outer, nested) : outer.caller.headers;
+    const headers = isSessionless ? await this.#sessionlessHeaders(outer, nested) : outer.caller.headers;
     signal.throwIfAborted();
-    const { reply, send } = this.#operation(outer, body, { headers, facts: nested.facts }, isModern, signal);
+    const { reply, send } = this.#operation(outer, body, { headers, facts: nested.facts }, isSessionless, signal);
     const onAbort = (): void => {
-      if (!isModern) this.#cancel(outer, id);
+      if (!isSessionless) this.#cancel(outer, id);
     };
     signal.addEventListener('abort', onAbort, { once: true });
     try {
@@ -81,15 +81,15 @@ export class MemoryCaller {
   #operation(
     outer: ToolCall,
     body: Body,
-    own: { readonly headers: IncomingHttpHeaders; readonly facts: RequestFacts },
-    isModern: boolean,
+    own: { readonly headers: IncomingHttpHeaders; readonly facts: RequestAttributes },
+    isSessionless: boolean,
     signal: AbortSignal,
   ): { readonly reply: MemoryReply; readonly send: () => void } {
     const { serverId, path: route, timeoutOf } = this.#mount;
     const { bus, tracing, known, hashArguments } = this.#parts;
     const { record, trace: within } = outer;
     const caller = { ...outer.caller, ...own, within };
-    noteRequest(caller, body, hashArguments);
+    recordRequest(caller, body, hashArguments);
     const closed = Promise.withResolvers<void>();
     const trace = tracing?.begin({
       serverId,
@@ -107,7 +107,7 @@ export class MemoryCaller {
       body,
       caller,
       trace,
-      isModern,
+      isSessionless,
       isNested: true,
       timeoutMs: timeoutOf(typeof tool === 'string' ? tool : undefined),
     });
@@ -117,7 +117,7 @@ export class MemoryCaller {
       known,
       // It is for the client, which hears it on the stream of the session.
       onOther: (text) => {
-        if (isModern) return;
+        if (isSessionless) return;
         const { sessionId } = record;
         bus.publish({ type: 'notify', serverId, sessionId, text }).catch(known);
       },
@@ -125,12 +125,12 @@ export class MemoryCaller {
     reply.afterwards(closed.resolve);
     const { session, sessionCall, sessionlessCall } = this.#sends;
     const isCall = operation.calls.length > 0;
-    const send = isModern ? sessionlessCall : isCall ? sessionCall : session;
+    const send = isSessionless ? sessionlessCall : isCall ? sessionCall : session;
     return { reply, send: () => send(operation, reply) };
   }
 
   /** The headers with those that repeat what stands in the body (MCP 2026-07-28, Streamable HTTP). */
-  async #modernHeaders(outer: ToolCall, { tool, args }: NestedCall): Promise<IncomingHttpHeaders> {
+  async #sessionlessHeaders(outer: ToolCall, { tool, args }: NestedCall): Promise<IncomingHttpHeaders> {
     const own = Object.entries(outer.caller.headers).filter(([name]) => !name.startsWith('mcp-param-'));
     const headers: IncomingHttpHeaders = { ...Object.fromEntries(own), 'mcp-name': encodeHeader(tool) };
     for (const { header, path } of await this.#parts.toolParameters.of(this.#client.listing(outer), tool)) {

@@ -6,7 +6,7 @@ import type { Reply, ReplyControl } from '../path/reply.ts';
 import type { ReplyMessage } from '../path/reply-message.ts';
 import { errorText } from './error-text.ts';
 
-export interface MemoryReplyParts {
+export interface MemoryReplyDeps {
   /** Aborted when nobody waits any more. */
   readonly signal: AbortSignal;
   /** Of the JSON text of a result. */
@@ -24,7 +24,7 @@ export class MemoryReply implements Reply {
   /** JSON text of the response message, which may be an error. Rejects when there is none. */
   readonly response: Promise<string>;
   readonly #operation: Operation;
-  readonly #parts: MemoryReplyParts;
+  readonly #parts: MemoryReplyDeps;
   readonly #resolve: (text: string) => void;
   readonly #reject: (error: unknown) => void;
   readonly #afterwards: (() => void)[] = [];
@@ -32,7 +32,7 @@ export class MemoryReply implements Reply {
   #text: string | undefined;
   #isOver = false;
 
-  constructor(operation: Operation, parts: MemoryReplyParts) {
+  constructor(operation: Operation, parts: MemoryReplyDeps) {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     this.response = promise;
     this.signal = parts.signal;

@@ -15,7 +15,7 @@ export interface Sanitized {
 
 /** Longest name of a tool, in characters (MCP 2025-11-25, "Tool Names"). */
 const LONGEST_NAME = 128;
-/** Places that are named; of more there is a count. */
+/** Semaphore that are named; of more there is a count. */
 const MOST_NAMED = 20;
 /** In a JSON string without it, nothing but the length can be wrong. */
 const UNUSUAL = /[^ -~]|\\[bfu]/;

@@ -10,18 +10,18 @@ import { disabledTools } from '../catalog/disabled-tools.ts';
 import { SANDBOX_LIMITS } from './sandbox/sandbox-limits.ts';
 import type { Sandbox, SandboxOutcome } from './sandbox/sandbox.ts';
 import { AdapterError } from '../errors.ts';
-import { MODERN_REVISION, type Request } from '../exchange/message.ts';
+import { SESSIONLESS_REVISION, type Request } from '../exchange/message.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { Breaker } from '../steps/breaker.ts';
 import { bodyOf, sampleCaller, sampleClient, sampleOperation, through } from '../steps/testing/step-scene.ts';
 import { type CallOfCode, withCodeMode } from './code-mode.ts';
 import type { MountAdditions } from '../mount/create-mount.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { CallTool } from './nested-call.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import type { PreparedCall, ToolStep } from '../tools/tool-step.ts';
-import type { SessionTools } from '../tools/tool-surface.ts';
+import type { SessionTools } from '../tools/visible-catalog.ts';
 
 type Run = Parameters<Sandbox['run']>[0];
 
@@ -34,7 +34,7 @@ interface Scene {
   /** Nobody waits for the call any more. */
   readonly leave: (error: AdapterError) => void;
   readonly listeners: () => number;
-  readonly facts: RequestFacts;
+  readonly facts: RequestAttributes;
   readonly onCall: CallOfCode[];
   readonly ask: (name: string, args?: unknown, by?: SessionRecord, timeoutMs?: number) => Promise<PreparedCall>;
 }
@@ -62,7 +62,7 @@ function scene(
   });
   const aborter = new AbortController();
   const { signal } = aborter;
-  const facts: RequestFacts = { requestId: 'r' };
+  const facts: RequestAttributes = { requestId: 'r' };
   const caller = sampleCaller({ facts, request: { protocol: 'http', host: 'h', ip: '192.0.2.7' } });
   const tools: Pick<SessionTools, 'shown'> = { shown: TOOLS };
   const source = sampleClient(sampleMount()).source({ caller, trace: undefined }, { signal, afterwards: () => {} });
@@ -202,7 +202,7 @@ describe('code that runs', () => {
       return returned(undefined);
     });
     await at.ask('s_1_execute', { code: 'x' });
-    await at.ask('s_1_execute', { code: 'x' }, sessionRecord({ protocolVersion: MODERN_REVISION }));
+    await at.ask('s_1_execute', { code: 'x' }, sessionRecord({ protocolVersion: SESSIONLESS_REVISION }));
     expect(owners).toEqual([sessionId, '\n192.0.2.7']);
   });
 

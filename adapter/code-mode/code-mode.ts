@@ -14,7 +14,7 @@ import { ToolIndex } from './search/tool-index.ts';
 import { AdapterError } from '../errors.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
 import type { MountAdditions } from '../mount/create-mount.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { type CallTool, nestedCall } from './nested-call.ts';
 import type { SpillSettings } from '../spill/spill-settings.ts';
@@ -22,7 +22,7 @@ import { toolTimeouts } from '../tools/settings.ts';
 import type { PreparedCall, ToolCall, ToolStep } from '../tools/tool-step.ts';
 import { toolPrefix } from '../uploads/upload-url-tool.ts';
 
-export interface CodeModeParts {
+export interface CodeModeDeps {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
   readonly caches: Caches;
@@ -44,7 +44,7 @@ export interface CallOfCode {
   readonly outcome: string;
   readonly ms: number;
   /** As those of a request would be when it is over. */
-  readonly facts: RequestFacts;
+  readonly facts: RequestAttributes;
   readonly principal: string;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -54,7 +54,7 @@ export interface CallOfCode {
  * `code_mode_enabled`: a server's tools are not listed but found by search and run by code. They stay callable by their
  * names; this saves tokens, and guards nothing.
  */
-export function withCodeMode(server: EffectiveServer, additions: MountAdditions, parts: CodeModeParts): MountAdditions {
+export function withCodeMode(server: EffectiveServer, additions: MountAdditions, parts: CodeModeDeps): MountAdditions {
   const prefix = toolPrefix(server.id);
   const { disabled, sandbox, caches } = parts;
   const { limits } = sandbox;
@@ -116,7 +116,7 @@ function discoveryStep(tool: Parameters<typeof answerDiscovery>[0], indexOf: Ind
   };
 }
 
-function executeStep(name: string, parts: CodeModeParts): ToolStep {
+function executeStep(name: string, parts: CodeModeDeps): ToolStep {
   const { sandbox } = parts;
   return {
     needsHome: false,
@@ -152,7 +152,7 @@ function executeStep(name: string, parts: CodeModeParts): ToolStep {
 const FINE: ReadonlySet<string | undefined> = new Set(['ok', 'answered', 'client_closed']);
 
 async function callOfCode(
-  { callTool, onCall }: CodeModeParts,
+  { callTool, onCall }: CodeModeDeps,
   call: ToolCall,
   { tool, args }: { readonly tool: string; readonly args: Record<string, unknown> },
   signal: AbortSignal,
@@ -160,7 +160,7 @@ async function callOfCode(
   const { requestId, caller, client } = call.caller.facts;
   const { serverId } = call.record;
   const sessionId = isWorkspace(call.record) ? undefined : call.record.sessionId;
-  const facts: RequestFacts = { requestId, caller, client, serverId, tool };
+  const facts: RequestAttributes = { requestId, caller, client, serverId, tool };
   if (sessionId !== undefined) facts.sessionId = sessionId;
   const nested = { tool, args, facts, bytes: 0 };
   const started = performance.now();

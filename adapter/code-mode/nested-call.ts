@@ -1,7 +1,7 @@
 import { ANSWER_LIMITS, parseJson } from '../../lib/json/json-limits.ts';
 import { type CallResponse, resultForCode } from './nested-result.ts';
 import { ownTurn } from '../../lib/stream/own-turn.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { ToolCall } from '../tools/tool-step.ts';
 
 /** One that is as long is parsed in a turn of its own: code makes many calls at once. */
@@ -11,7 +11,7 @@ export interface NestedCall {
   readonly tool: string;
   readonly args: Record<string, unknown>;
   /** Filled in on the way, as those of a client's request. */
-  readonly facts: RequestFacts;
+  readonly facts: RequestAttributes;
   /** Of the message that was sent; filled in. */
   bytes: number;
 }

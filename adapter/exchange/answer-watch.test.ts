@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import { AnswerWatch, noteAnswer, noteBytes, noteResult, type Noted } from './answer-watch.ts';
+import { AnswerWatch, noteAnswer, noteBytes, noteResult, type RecordedAnswers } from './answer-watch.ts';
 
 const FAILED = '{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"é"}],"isError":true}}';
 const REFUSED = '{"jsonrpc":"2.0","id":1,"error":{"message":"no \\"code\\": 7","code":-32602}}';
 const FINE = '{"jsonrpc":"2.0","id":1,"result":{"content":[],"isError":false}}';
 
 /** Of answers, and what they say. */
-const ANSWERS: [what: string, text: string, failure: Noted['failure']][] = [
+const ANSWERS: [what: string, text: string, failure: RecordedAnswers['failure']][] = [
   ['of a tool that has failed', FAILED, 'tool_error'],
   ['of a tool that has failed, spaced out', FAILED.replaceAll(/([:,{])/g, '$1\n '), 'tool_error'],
   ['that is an error', REFUSED, -32602],
@@ -28,7 +28,7 @@ const ANSWERS: [what: string, text: string, failure: Noted['failure']][] = [
 
 describe('an answer', () => {
   test.each(ANSWERS)('%s', (_what, text, failure) => {
-    const noted: Noted = {};
+    const noted: RecordedAnswers = {};
     noteAnswer(noted, text);
     expect(noted.failure).toBe(failure);
   });
@@ -36,7 +36,7 @@ describe('an answer', () => {
   test.each(ANSWERS)('%s, in bytes, wherever they are cut', (_what, text, failure) => {
     const bytes = Buffer.from(text);
     for (let at = 0; at <= bytes.length; at++) {
-      const noted: Noted = {};
+      const noted: RecordedAnswers = {};
       noteBytes(noted, [bytes.subarray(0, at), bytes.subarray(at)]);
       expect(noted.failure, `cut at ${at}`).toBe(failure);
     }
@@ -44,8 +44,8 @@ describe('an answer', () => {
 
   test('that is long is looked at only at its end', () => {
     const long = 'x'.repeat(300_000);
-    const at = (text: string): Noted => {
-      const noted: Noted = {};
+    const at = (text: string): RecordedAnswers => {
+      const noted: RecordedAnswers = {};
       noteAnswer(noted, text);
       return noted;
     };
@@ -65,7 +65,7 @@ describe('an answer', () => {
 
 test('the result of a call', () => {
   const failures = ['{"isError":true,"content":[]}', '{"isError":false}', '{"_meta":{"isError":true}}'].map((text) => {
-    const noted: Noted = {};
+    const noted: RecordedAnswers = {};
     noteResult(noted, text);
     return noted.failure;
   });
@@ -74,8 +74,8 @@ test('the result of a call', () => {
 
 describe('what leaves chunk by chunk', () => {
   /** What is noted of it, given in pieces of a size. */
-  function watched(text: string, size: number, isEventStream: boolean): Noted['failure'] {
-    const noted: Noted = {};
+  function watched(text: string, size: number, isEventStream: boolean): RecordedAnswers['failure'] {
+    const noted: RecordedAnswers = {};
     const watch = new AnswerWatch(noted, isEventStream);
     const bytes = Buffer.from(text);
     for (let at = 0; at < bytes.length; at += size) watch.sees(bytes.subarray(at, at + size));
@@ -95,7 +95,7 @@ describe('what leaves chunk by chunk', () => {
   });
 
   test('keeps no more of a long answer than its end', () => {
-    const noted: Noted = {};
+    const noted: RecordedAnswers = {};
     const watch = new AnswerWatch(noted, false);
     watch.sees(Buffer.from('{"id":1,"result":{"content":["'));
     for (let i = 0; i < 1_000; i++) watch.sees(Buffer.alloc(64 << 10, 'x'));

@@ -4,7 +4,7 @@ import { elements, locate } from './scanning/json-scan.ts';
 export type Failure = 'tool_error' | number;
 
 /** Where it is noted. */
-export interface Noted {
+export interface RecordedAnswers {
   failure?: Failure;
   /** The tool calls of a batch, each of which has its own. */
   readonly calls?: readonly { readonly idText: string; failure?: Failure }[];
@@ -25,7 +25,7 @@ const TOOL_ERROR = /"isError"\s*:\s*true/;
 const LINE_FEED = 0x0a;
 
 /** Notes what an answer says of errors: JSON text of a message, or of an array of them. Never fails. */
-export function noteAnswer(noted: Noted, text: string): void {
+export function noteAnswer(noted: RecordedAnswers, text: string): void {
   if (!text.includes(SIGN)) return;
   if (text.length > READ_BYTES) {
     if (TOOL_ERROR.test(text.slice(-TAIL_BYTES))) noted.failure = 'tool_error';
@@ -40,12 +40,12 @@ export function noteAnswer(noted: Noted, text: string): void {
 }
 
 /** The same for the result of a tool call (JSON text). */
-export function noteResult(noted: Noted, result: string): void {
+export function noteResult(noted: RecordedAnswers, result: string): void {
   if (result.includes(SIGN) && saysTrue(result, ['isError'])) noted.failure = 'tool_error';
 }
 
 /** The same for the bytes of a whole answer. */
-export function noteBytes(noted: Noted, parts: readonly Buffer[]): void {
+export function noteBytes(noted: RecordedAnswers, parts: readonly Buffer[]): void {
   if (!mentions(parts, SIGN_BYTES)) return;
   // Names and numbers are ASCII, and nothing else is read.
   noteAnswer(noted, parts.length === 1 ? latin1(parts[0]) : latin1(Buffer.concat(parts)));
@@ -62,7 +62,7 @@ function failureOf(message: string): Failure | undefined {
   return saysTrue(message, ['result', 'isError']) ? 'tool_error' : undefined;
 }
 
-function noteMessage(noted: Noted, message: string): void {
+function noteMessage(noted: RecordedAnswers, message: string): void {
   const failure = failureOf(message);
   if (failure === undefined) return;
   const { calls } = noted;
@@ -102,13 +102,13 @@ const latin1 = (bytes: Buffer | undefined): string => bytes?.toString('latin1') 
  * yet, which is nothing at all for most of the time.
  */
 export class AnswerWatch {
-  readonly #noted: Noted;
+  readonly #noted: RecordedAnswers;
   readonly #isEventStream: boolean;
   /** The line, or what there is of an answer that is no event stream. */
   #kept: Buffer[] = [];
   #size = 0;
 
-  constructor(noted: Noted, isEventStream: boolean) {
+  constructor(noted: RecordedAnswers, isEventStream: boolean) {
     this.#noted = noted;
     this.#isEventStream = isEventStream;
   }

@@ -9,7 +9,7 @@ import { MAX_BATCH, MAX_ID_CHARS } from '../limits.ts';
 export const METHOD_NOT_FOUND = -32601;
 
 /** The revision that speaks without sessions; everything before it is opened by `initialize`. */
-export const MODERN_REVISION = '2026-07-28';
+export const SESSIONLESS_REVISION = '2026-07-28';
 const META_PROTOCOL_VERSION = 'io.modelcontextprotocol/protocolVersion';
 
 interface Envelope {

@@ -1,5 +1,5 @@
 import type { ErrorCode } from '../errors.ts';
-import { Bag, type Slotted } from './bag.ts';
+import { SwapRemoveSet, type Slotted } from './swap-remove-set.ts';
 import { InProgress } from './in-progress.ts';
 
 /** An exchange that can be ended from outside. */
@@ -21,7 +21,7 @@ export interface Running extends Slotted {
 
 /** The exchanges that run on this replica. What other replicas ask for is done to them. */
 export class RunningExchanges {
-  readonly #all = new Bag<Running>();
+  readonly #all = new SwapRemoveSet<Running>();
   readonly #posts = new InProgress();
 
   /**

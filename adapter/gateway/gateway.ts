@@ -1,22 +1,22 @@
-import { HttpCaller, type HttpCallerParts } from '../callers/http-caller.ts';
+import { HttpCaller, type HttpCallerDeps } from '../callers/http-caller.ts';
 import { MemoryCaller } from '../callers/memory-caller.ts';
 import type { ControlMessage } from '../state/message-bus.ts';
-import { ClientUpstream, type ClientUpstreamParts } from '../mount/client-upstream.ts';
+import { ClientUpstream, type ClientUpstreamDeps } from '../mount/client-upstream.ts';
 import type { Mount } from '../mount/mount.ts';
-import { type PathParts, paths, sends } from './paths.ts';
+import { type PathDeps, paths, sends } from './paths.ts';
 
 /** A cancelled request that the upstream leaves unanswered is given up after this long. */
 const CANCEL_GRACE_MS = 5_000;
 
 /** What the gateway works with; one of each per program. */
-export type GatewayParts = HttpCallerParts & PathParts & Omit<ClientUpstreamParts, 'onError'>;
+export type GatewayDeps = HttpCallerDeps & PathDeps & Omit<ClientUpstreamDeps, 'onError'>;
 
 /** The mounts of this replica as clients reach them, and what replicas tell each other of their sessions. */
 export class Gateway {
-  readonly #parts: GatewayParts;
+  readonly #parts: GatewayDeps;
   readonly #callers = new Map<string, { readonly http: HttpCaller; readonly memory: MemoryCaller }>();
 
-  constructor(parts: GatewayParts) {
+  constructor(parts: GatewayDeps) {
     this.#parts = parts;
     parts.bus.onControl((message) => this.#onControl(message));
   }

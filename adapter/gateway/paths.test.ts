@@ -21,7 +21,7 @@ using made = samplePaths(mount);
 const { paths } = made;
 const names = named(paths);
 
-const AROUND = ['Noted', 'Challenges', 'RequiredHeaders'];
+const AROUND = ['RecordedAnswers', 'Challenges', 'RequiredHeaders'];
 
 describe('the way of a message', () => {
   test('has this order', () => {
@@ -73,7 +73,7 @@ describe('the way of a message', () => {
         'UpstreamSession',
         'OpeningStream',
         'Lists',
-        'LeftCalls',
+        'DetachedCalls',
         'LostStream',
       ],
     });

@@ -14,12 +14,12 @@ import { Challenges } from '../steps/challenges.ts';
 import { DisabledTools } from '../steps/visible/disabled-tools.ts';
 import { Discovery } from '../steps/discovery.ts';
 import { InSession } from '../steps/sessions/in-session.ts';
-import { LeftCalls } from '../steps/sessions/left-calls.ts';
+import { DetachedCalls } from '../steps/sessions/detached-calls.ts';
 import { Limits } from '../steps/limits.ts';
 import { Lists } from '../steps/lists.ts';
 import { LostSession, type Renew } from '../steps/sessions/lost-session.ts';
 import { LostStream } from '../steps/sessions/lost-stream.ts';
-import { Noted } from '../steps/noted.ts';
+import { RecordedAnswers } from '../steps/recorded-answers.ts';
 import { OpenedSession } from '../steps/sessions/opened-session.ts';
 import { OpeningStream } from '../steps/sessions/opening-stream.ts';
 import { OwnAnswers } from '../steps/own-answers.ts';
@@ -47,7 +47,7 @@ import { timeOver } from '../mount/time-over.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 
 /** What the steps of all mounts are made of. */
-export interface PathParts {
+export interface PathDeps {
   readonly store: StateStore;
   readonly bus: MessageBus;
   readonly sessions: SessionRegistry;
@@ -73,13 +73,13 @@ export interface PathParts {
  * The way of a message. All kinds share one order: who is calling, limits and leases, the breaker, what is visible, own
  * answers, cached lists, files in, the time limit; and back: a lost session, files out, lists, telemetry around all.
  */
-export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): Paths {
+export function paths(mount: Mount, client: ClientUpstream, parts: PathDeps): Paths {
   const { store, bus, sessions, sessionFiles, streamOrder, toolParameters, refusesSessions, known } = parts;
   const { serverId, breaker, callLimits, steps, protectedResource: resource } = mount;
   const renew: Renew = (operation, lost) => client.renew(operation, lost);
 
   const around = [
-    ...(parts.notes ? [new Noted()] : []),
+    ...(parts.notes ? [new RecordedAnswers()] : []),
     ...(resource === undefined ? [] : [new Challenges({ mount, resource, client, baseUrl: parts.baseUrl })]),
     ...(mount.requiredHeaders.length === 0 ? [] : [new RequiredHeaders(mount.requiredHeaders)]),
   ];
@@ -95,13 +95,13 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
   const upstreamSession = new UpstreamSession(streamOrder, renew);
   const lists = new Lists(mount, client, store, known);
   const visible = [
-    new VisibleTools(mount.surface, client, (call, caller) => {
+    new VisibleTools(mount.visibleCatalog, client, (call, caller) => {
       allowed.check(caller, call);
       disabled.check(call);
       toolSteps.of(call, true);
     }),
     ...(mount.texts.any ? [new VisiblePrompts(mount, client)] : []),
-    ...(mount.surface.hidesTools || mount.hasAccessRules ? [new VisibleUi(mount.surface, client)] : []),
+    ...(mount.visibleCatalog.hidesTools || mount.hasAccessRules ? [new VisibleUi(mount.visibleCatalog, client)] : []),
   ];
   const own = new OwnAnswers(mount, sessions);
   const workspaces = new Workspaces({ sessions, sessionFiles, store, refusesSessions });
@@ -152,7 +152,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         ...limitsAlone,
         ...breaks,
         ...access,
-        new UpstreamRevision(mount.era, client, toolParameters, () => store.now(), declined),
+        new UpstreamRevision(mount.revisions, client, toolParameters, () => store.now(), declined),
         disabled,
         own,
         ...visible,
@@ -177,7 +177,7 @@ export function paths(mount: Mount, client: ClientUpstream, parts: PathParts): P
         new OpeningStream(streamOrder),
         lists,
         ...spilled,
-        new LeftCalls(steps, store),
+        new DetachedCalls(steps, store),
       ],
       wire: [new LostStream({ client, upstream: mount.upstream, bus })],
     },

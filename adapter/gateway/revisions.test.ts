@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { MODERN_META } from '../upstream/era.ts';
+import { SESSIONLESS_META } from '../upstream/revision-probe.ts';
 import { answerResult, type Handler, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { type GatewayServer, startGatewayServer } from './testing/gateway-server.ts';
 
@@ -38,7 +38,7 @@ async function send(
 const modern = (method: string, params: Record<string, unknown> = {}): ReturnType<typeof send> =>
   send(
     method,
-    { ...params, _meta: MODERN_META },
+    { ...params, _meta: SESSIONLESS_META },
     {
       'mcp-protocol-version': VERSION,
       'mcp-method': method,

@@ -6,7 +6,7 @@ import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest }
 
 import type { Access } from '../access/access.ts';
 import { AdapterError, httpErrorText, rpcErrorText } from '../errors.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { Identity } from '../identity/identity.ts';
 import { answerEarly, bringsLargeBody, isReadSlowly } from './large-body.ts';
 import { type ConnectionLimits, Connections } from './connections.ts';
@@ -33,7 +33,7 @@ declare module 'fastify' {
     access: Access | undefined;
     /** Only on routes that decide themselves: what else would have been thrown. Undefined: the request may come in. */
     refusal: AdapterError | undefined;
-    facts: RequestFacts;
+    facts: RequestAttributes;
   }
   interface FastifyContextConfig {
     /**
@@ -108,7 +108,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('principal', '');
   app.decorateRequest('access', undefined);
   app.decorateRequest('refusal', undefined);
-  app.decorateRequest('facts', null as unknown as RequestFacts);
+  app.decorateRequest('facts', null as unknown as RequestAttributes);
 
   app.addHook('onRequest', (request, reply, done) => {
     const raw = reply.raw;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
-import { type Message, MODERN_REVISION } from '../exchange/message.ts';
+import { type Message, SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { answerError, answerResult } from '../upstream/testing/http-upstream.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { hiddenUse, usedUis } from './hidden-ui.ts';
@@ -36,10 +36,10 @@ describe('T11: the ui:// resource of a hidden tool', () => {
   afterEach(() => upstream[Symbol.asyncDispose]());
 
   const used = (record: SessionRecord, messages: readonly Message[]): readonly unknown[] =>
-    usedUis(messages, record.protocolVersion !== MODERN_REVISION);
+    usedUis(messages, record.protocolVersion !== SESSIONLESS_REVISION);
   const use = async (asker: TestAsker, record: SessionRecord, method: string, params: Entry): Promise<unknown> => {
     const uris = used(record, requestBody(method, params).messages);
-    return uris.length === 0 ? undefined : (await hiddenUse(asker.mount.surface, asker.source, record, uris))?.uri;
+    return uris.length === 0 ? undefined : (await hiddenUse(asker.mount.visibleCatalog, asker.source, record, uris))?.uri;
   };
   const listed = async (asker: TestAsker, record: SessionRecord, uris: readonly string[]): Promise<unknown> => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"resources":[${uris.map((uri) => `{"uri":${JSON.stringify(uri)},"n":1.0}`).join(', ')}]}}`;
@@ -80,7 +80,7 @@ describe('T11: the ui:// resource of a hidden tool', () => {
     const record = await upstream.session();
     expect(await use(asker, record, 'resources/read', { uri: ['ui://b/1'] })).toEqual(['ui://b/1']);
     const none = used(record, requestBody('resources/read').messages);
-    expect(await hiddenUse(asker.mount.surface, asker.source, record, none)).toEqual({ uri: undefined });
+    expect(await hiddenUse(asker.mount.visibleCatalog, asker.source, record, none)).toEqual({ uri: undefined });
   });
 
   test('is hidden where cleaning with `block` hides the tool', async () => {

@@ -8,7 +8,7 @@ import { LISTS } from '../tools/list-of.ts';
 import { listingLimit } from '../tools/listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
-import type { ToolSurface } from '../tools/tool-surface.ts';
+import type { VisibleCatalog } from '../tools/visible-catalog.ts';
 
 /** What stands where a request names a resource that does not exist for its client. */
 export interface HiddenUse {
@@ -28,41 +28,41 @@ const NONE: readonly unknown[] = [];
 
 /** The first of them that the session must not see. Asks the upstream for its tools. */
 export async function hiddenUse(
-  surface: Pick<ToolSurface, 'hiddenUi'>,
+  visibleCatalog: Pick<VisibleCatalog, 'hiddenUi'>,
   source: ToolSource,
   record: SessionRecord,
   used: readonly unknown[],
 ): Promise<HiddenUse | undefined> {
   for (const uri of used) if (typeof uri !== 'string') return { uri };
-  const hidden = await hiddenUi(surface, source, record);
+  const hidden = await hiddenUi(visibleCatalog, source, record);
   for (const uri of used as readonly string[]) if (hidden.has(uri)) return { uri };
   return undefined;
 }
 
 /** A resources/list result (JSON text) without the user interfaces of tools that the session must not see. */
 export async function withoutHiddenUi(
-  surface: Pick<ToolSurface, 'hidesTools' | 'hiddenUi'>,
+  visibleCatalog: Pick<VisibleCatalog, 'hidesTools' | 'hiddenUi'>,
   source: ToolSource,
   record: SessionRecord,
   result: string,
 ): Promise<string> {
-  if (!surface.hidesTools && source.access === undefined) return result;
+  if (!visibleCatalog.hidesTools && source.access === undefined) return result;
   const span = locate(result, [LISTS.resources.member]);
   if (span === undefined) return result;
   const found = await yieldToEventLoop(uiIn(result, span));
   if (found.length === 0) return result;
-  const hidden = await hiddenUi(surface, source, record);
+  const hidden = await hiddenUi(visibleCatalog, source, record);
   const gone = found.filter(({ uris }) => uris.some((uri) => hidden.has(uri)));
   return gone.length === 0 ? result : splice(result, removals(result, gone));
 }
 
 async function hiddenUi(
-  surface: Pick<ToolSurface, 'hiddenUi'>,
+  visibleCatalog: Pick<VisibleCatalog, 'hiddenUi'>,
   source: ToolSource,
   record: SessionRecord,
 ): Promise<HiddenUi> {
   using limit = listingLimit(source.signal, REQUEST_TIMEOUT_MS);
-  return await surface.hiddenUi(source, record, limit.signal);
+  return await visibleCatalog.hiddenUi(source, record, limit.signal);
 }
 
 /** What stands where the resources belong that a request reads or wants to hear of. */

@@ -13,8 +13,8 @@ import { otherList } from './other-list.ts';
 import { inOwnTurn } from '../../lib/stream/own-turn.ts';
 import type { OwnResources } from './own-resources.ts';
 import { ownTasks } from '../sessions/session-tasks.ts';
-import type { Page, ToolSurface } from '../tools/tool-surface.ts';
-import type { EraProbe } from '../upstream/era.ts';
+import type { Page, VisibleCatalog } from '../tools/visible-catalog.ts';
+import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { ServerTexts } from './server-texts.ts';
 import type { TaskStore } from '../sessions/session-tasks.ts';
@@ -35,12 +35,12 @@ const NO_TEMPLATES = '{"resourceTemplates":[]}';
 
 /** What a server's lists are made of. */
 export interface ListedMount {
-  readonly surface: ToolSurface;
+  readonly visibleCatalog: VisibleCatalog;
   readonly texts: ServerTexts;
   /** Undefined when the adapter adds none to the upstream's. */
   readonly resources: OwnResources | undefined;
   readonly lists: ListCache;
-  readonly era: EraProbe;
+  readonly revisions: RevisionProbe;
 }
 
 /** For whom a list is made. */
@@ -67,8 +67,8 @@ export function listAnswer(
   if (body.batch) return batchAnswer(asker, body, record);
   const listing = listingOf(body.messages[0] as Message);
   const isChanged = changes(asker, listing);
-  const isKept = list !== undefined && mount.lists.enabled && !mount.surface.isStrict;
-  const isPassed = listing?.kind === 'tools' && mount.surface.readsNames;
+  const isKept = list !== undefined && mount.lists.enabled && !mount.visibleCatalog.isStrict;
+  const isPassed = listing?.kind === 'tools' && mount.visibleCatalog.readsNames;
   if (!isKept) {
     if (isPassed) return (text) => passed(mount, text);
     if (!isChanged) return undefined;
@@ -93,7 +93,7 @@ export function listAnswer(
 /** A list that nothing is to be done to, but to read the names in it. */
 function passed(mount: ListedMount, text: string): string {
   const result = isJson(text) ? locate(text, ['result']) : undefined;
-  if (result !== undefined) mount.surface.passed(text.slice(result.start, result.end));
+  if (result !== undefined) mount.visibleCatalog.passed(text.slice(result.start, result.end));
   return text;
 }
 
@@ -135,22 +135,22 @@ function resumedMessage(asker: ListAsker, record: SessionRecord, message: string
 }
 
 /** Whether an upstream without sessions has nothing to say about a list, so that all of it is the adapter's own. */
-export function isOwnListOnly(mount: Pick<ListedMount, 'surface' | 'resources' | 'era'>, message: Message): boolean {
+export function isOwnListOnly(mount: Pick<ListedMount, 'visibleCatalog' | 'resources' | 'revisions'>, message: Message): boolean {
   const listing = listingOf(message);
   if (listing === undefined) return false;
-  if (listing.kind === 'tools') return listedOwn(mount.surface.catalog).length > 0 && mount.era.lacks('tools');
-  return listing.kind !== 'prompts' && mount.resources !== undefined && mount.era.lacks('resources');
+  if (listing.kind === 'tools') return listedOwn(mount.visibleCatalog.catalog).length > 0 && mount.revisions.lacks('tools');
+  return listing.kind !== 'prompts' && mount.resources !== undefined && mount.revisions.lacks('resources');
 }
 
 /** The result of such a list (JSON text). */
 export async function ownList(
-  mount: Pick<ListedMount, 'surface' | 'resources'>,
+  mount: Pick<ListedMount, 'visibleCatalog' | 'resources'>,
   source: Seer,
   record: SessionRecord,
   message: Message,
 ): Promise<string> {
   const listing = listingOf(message);
-  if (listing?.kind === 'tools') return ownToolsOnly(mount.surface.listedOwn(source));
+  if (listing?.kind === 'tools') return ownToolsOnly(mount.visibleCatalog.listedOwn(source));
   if (!hasOwnResources(mount, listing)) return listing?.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES;
   return withResources(NO_RESOURCES, await ownResources(mount.resources, source, record));
 }
@@ -171,9 +171,9 @@ function changes(asker: ListAsker, listing: Listing | undefined): boolean {
 }
 
 /** Whether a list of this kind is not just the upstream's, beside what is added to it. */
-function looksAt({ mount: { surface, texts }, source }: ListAsker, kind: ListName): boolean {
+function looksAt({ mount: { visibleCatalog, texts }, source }: ListAsker, kind: ListName): boolean {
   if (source.access !== undefined) return true;
-  return kind === 'tools' ? surface.any : texts.any || (kind === 'resources' && surface.hidesTools);
+  return kind === 'tools' ? visibleCatalog.any : texts.any || (kind === 'resources' && visibleCatalog.hidesTools);
 }
 
 function hasOwnResources<T extends Pick<ListedMount, 'resources'>>(
@@ -245,7 +245,7 @@ function sameForSession(
   const listed = text.slice(result.start, result.end);
   const shown =
     kind === 'tools'
-      ? mount.surface.shown(asker.source, record, listed, listing.page)
+      ? mount.visibleCatalog.shown(asker.source, record, listed, listing.page)
       : otherList(mount, asker.source, record, kind, listed, listing.page);
   return shown.then((own) => splice(text, [{ ...result, with: isWorkspace(record) ? asPrivate(asker, own) : own }]));
 }
@@ -272,9 +272,9 @@ function insteadOfError(
   if (listing?.kind === 'tools') {
     // It has told this session of tools before.
     if (record.baseline !== null) return text;
-    const { surface } = mount;
-    if (listedOwn(surface.catalog).length === 0 || listing.page === 'later') return text;
-    return answer(text, ownToolsOnly(surface.listedOwn(source)));
+    const { visibleCatalog } = mount;
+    if (listedOwn(visibleCatalog.catalog).length === 0 || listing.page === 'later') return text;
+    return answer(text, ownToolsOnly(visibleCatalog.listedOwn(source)));
   }
   if (listing === undefined || listing.kind === 'prompts' || mount.resources === undefined) return text;
   return answer(text, listing.kind === 'resources' ? NO_RESOURCES : NO_TEMPLATES);

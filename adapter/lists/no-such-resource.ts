@@ -10,7 +10,7 @@ const INVALID_PARAMS = -32602;
  */
 export function noSuchResource(operation: Operation, outcome: ErrorCode, uri: unknown): Ending {
   const [idText = 'null'] = operation.idTexts;
-  if (!operation.isModern) {
+  if (!operation.isSessionless) {
     const { code, message } = new AdapterError(outcome, 'There is no such resource.');
     return { outcome, text: rpcErrorText(code, message, idText, { uri }) };
   }

@@ -7,7 +7,7 @@ import { withoutHiddenUi } from './hidden-ui.ts';
 import { hasMore, wholeList } from '../tools/list-tools.ts';
 import { listingLimit } from '../tools/listing-limit.ts';
 import { REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
-import type { Page, ToolSurface } from '../tools/tool-surface.ts';
+import type { Page, VisibleCatalog } from '../tools/visible-catalog.ts';
 import type { ServerTexts } from './server-texts.ts';
 import { visibleEntries } from './visible-entries.ts';
 import type { ToolSource } from '../tools/tool-source.ts';
@@ -24,7 +24,7 @@ const ENTRIES = { prompts: 'prompt', resources: 'resource', templates: 'template
  * it yet is pinned to all of it, whichever page comes first.
  */
 export async function otherList(
-  mount: { readonly texts: ServerTexts; readonly surface: ToolSurface },
+  mount: { readonly texts: ServerTexts; readonly visibleCatalog: VisibleCatalog },
   source: ToolSource,
   record: SessionRecord,
   name: OtherList,
@@ -33,7 +33,7 @@ export async function otherList(
 ): Promise<string> {
   const shown = mount.texts.any ? await cleanAndPinned(mount.texts, source, record, name, result, page) : result;
   const allowed = source.access === undefined ? shown : await visibleEntries(name, shown, source.access);
-  return name === 'resources' ? withoutHiddenUi(mount.surface, source, record, allowed) : allowed;
+  return name === 'resources' ? withoutHiddenUi(mount.visibleCatalog, source, record, allowed) : allowed;
 }
 
 async function cleanAndPinned(

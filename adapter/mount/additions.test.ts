@@ -4,7 +4,7 @@ import { effectiveServer } from '../../crds/config/adapter-file/effective-server
 import { load } from '../../crds/config/testing/adapter-config.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import { sessionRecord } from '../sessions/testing/session-record.ts';
-import { type AdditionParts, mountAdditions } from './additions.ts';
+import { type AdditionDeps, mountAdditions } from './additions.ts';
 import type { MountAdditions } from './create-mount.ts';
 import type { OwnResources } from '../lists/own-resources.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
@@ -29,7 +29,7 @@ interface Added extends MountAdditions {
   readonly made: [string, boolean?][];
 }
 
-function additions(server: Record<string, unknown>, changes: Partial<AdditionParts> = {}): Added {
+function additions(server: Record<string, unknown>, changes: Partial<AdditionDeps> = {}): Added {
   const upstream = { url: 'http://upstream:1/mcp' };
   const config = load({ servers: [{ id: 's1', mount_path: '/s1', upstream, ...server }] });
   const [first] = config.servers;

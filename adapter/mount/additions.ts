@@ -14,7 +14,7 @@ import type { ResultSpilling } from '../spill/result-spilling.ts';
 import { spillSettings, type SpillSettingsOf } from '../spill/spill-settings.ts';
 import { joinedResources, workflowResource } from '../lists/workflow-resource.ts';
 
-export interface AdditionParts {
+export interface AdditionDeps {
   /** `disabled_tools`, compiled. */
   readonly disabled: DisabledTools;
   /** Undefined while uploads are off. */
@@ -34,7 +34,7 @@ export interface AdditionParts {
 }
 
 /** What the adapter adds to a server as its configuration says. */
-export function mountAdditions(server: EffectiveServer, parts: AdditionParts): MountAdditions {
+export function mountAdditions(server: EffectiveServer, parts: AdditionDeps): MountAdditions {
   const { uploadUrl, disabled } = parts;
   const helper = uploadUrl !== undefined && !disabled.matches(uploadUrl.name) ? uploadUrl : undefined;
   const steps = new Map<string, ToolStep>();
@@ -84,7 +84,7 @@ function visible<T extends OwnTool>(tool: T | undefined, disabled: DisabledTools
 function guidance(
   server: EffectiveServer,
   entry: UploadConsumer,
-  { uriScheme, draftMaxSize: maxSize }: Pick<AdditionParts, 'uriScheme' | 'draftMaxSize'>,
+  { uriScheme, draftMaxSize: maxSize }: Pick<AdditionDeps, 'uriScheme' | 'draftMaxSize'>,
   helper: string | undefined,
 ): (tool: string) => string {
   const options = {

@@ -5,11 +5,11 @@ import type { Mount } from './mount.ts';
 /** The end of the way: the upstream, with what it is to be sent. */
 export function askUpstream({ upstream, headers }: Pick<Mount, 'upstream' | 'headers'>): Ask {
   return (operation, sink) => {
-    const { method, isGet, isModern, caller, trace, lastEventId } = operation;
+    const { method, isGet, isSessionless, caller, trace, lastEventId } = operation;
     const request: UpstreamRequest = {
       method,
-      session: isModern ? undefined : (operation.record ?? operation.opening),
-      headers: operation.sentHeaders ?? headers.forward(method, caller.headers, isModern),
+      session: isSessionless ? undefined : (operation.record ?? operation.opening),
+      headers: operation.sentHeaders ?? headers.forward(method, caller.headers, isSessionless),
       body: isGet ? undefined : operation.sent,
       lastEventId,
     };

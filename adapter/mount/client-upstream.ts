@@ -19,7 +19,7 @@ const END_SESSION_TIMEOUT_MS = 5_000;
 /** On whose behalf the adapter asks. */
 export type Asker = Pick<Operation, 'caller' | 'trace'>;
 
-export interface ClientUpstreamParts {
+export interface ClientUpstreamDeps {
   readonly store: StateStore;
   readonly bus: Pick<MessageBus, 'publish'>;
   readonly upstreamSessions: UpstreamSessions;
@@ -36,9 +36,9 @@ export class ClientUpstream {
     Mount,
     'serverId' | 'upstream' | 'own' | 'headers' | 'redact' | 'inventory' | 'breaker' | 'timeoutOf'
   >;
-  readonly #parts: ClientUpstreamParts;
+  readonly #parts: ClientUpstreamDeps;
 
-  constructor(mount: Mount, parts: ClientUpstreamParts) {
+  constructor(mount: Mount, parts: ClientUpstreamDeps) {
     this.#mount = mount;
     this.#parts = parts;
   }

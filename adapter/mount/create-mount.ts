@@ -8,7 +8,7 @@ import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { Redact } from '../../lib/redaction/redact.ts';
 import { noTelemetry, type Telemetry } from '../telemetry/telemetry.ts';
 import { CircuitBreaker } from '../upstream/circuit-breaker.ts';
-import { EraProbe } from '../upstream/era.ts';
+import { RevisionProbe } from '../upstream/revision-probe.ts';
 import type { Caches } from '../caches.ts';
 import { ListCache } from '../upstream/list-cache.ts';
 import { ObservedUpstream } from '../upstream/observed-upstream.ts';
@@ -22,7 +22,7 @@ import { ServerTexts } from '../lists/server-texts.ts';
 import { CallLimits } from '../tools/call-limits.ts';
 import { toolTimeouts } from '../tools/settings.ts';
 import { ToolInventory } from '../tools/tool-inventory.ts';
-import { ToolSurface } from '../tools/tool-surface.ts';
+import { VisibleCatalog } from '../tools/visible-catalog.ts';
 import type { Mount } from './mount.ts';
 import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
@@ -121,12 +121,12 @@ export function createMount(options: MountOptions): Mount {
     breaker,
     callLimits,
     ping,
-    era: new EraProbe(own, timerMs(policy.timeout_seconds)),
+    revisions: new RevisionProbe(own, timerMs(policy.timeout_seconds)),
     lists: new ListCache(options.listTtlMs, caches),
     inventory: new ToolInventory(options.listTtlMs, caches),
     disabled,
     hidesUnseen: sanitization.mode !== 'off' && sanitization.remove_invisible_characters,
-    surface: new ToolSurface({
+    visibleCatalog: new VisibleCatalog({
       caches,
       catalog: catalog({
         disabled,

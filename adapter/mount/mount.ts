@@ -3,7 +3,7 @@ import type { DisabledTools } from '../catalog/disabled-tools.ts';
 import type { HeaderForwarding } from '../exchange/headers.ts';
 import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { CircuitBreaker } from '../upstream/circuit-breaker.ts';
-import type { EraProbe } from '../upstream/era.ts';
+import type { RevisionProbe } from '../upstream/revision-probe.ts';
 import type { ListCache } from '../upstream/list-cache.ts';
 import type { PingLoop } from '../upstream/ping-loop.ts';
 import type { ProtectedResource } from '../upstream/protected-resource.ts';
@@ -14,7 +14,7 @@ import type { OwnResources } from '../lists/own-resources.ts';
 import type { ServerTexts } from '../lists/server-texts.ts';
 import type { ToolInventory } from '../tools/tool-inventory.ts';
 import type { ToolStep } from '../tools/tool-step.ts';
-import type { ToolSurface } from '../tools/tool-surface.ts';
+import type { VisibleCatalog } from '../tools/visible-catalog.ts';
 
 /** One mounted server: its upstream and everything that belongs to it on this replica. */
 export interface Mount {
@@ -31,7 +31,7 @@ export interface Mount {
   readonly callLimits: CallLimits | undefined;
   /** Undefined when `upstream_ping.enabled` is false; then the breaker stays closed. */
   readonly ping: PingLoop | undefined;
-  readonly era: EraProbe;
+  readonly revisions: RevisionProbe;
   readonly lists: ListCache;
   /** The upstream's tools, as the adapter and its clients have seen them listed. */
   readonly inventory: ToolInventory;
@@ -39,7 +39,7 @@ export interface Mount {
   /** Tools whose names have invisible characters do not exist for clients. */
   readonly hidesUnseen: boolean;
   /** What clients see of the tools. */
-  readonly surface: ToolSurface;
+  readonly visibleCatalog: VisibleCatalog;
   /** What else the upstream says to models. */
   readonly texts: ServerTexts;
   /** What is done to the calls of which tools; those of the adapter's own are among them. */

@@ -18,9 +18,9 @@ export function timeOver(
   const { unanswered } = operation.awaited;
   const open = operation.calls.filter((call) => unanswered.includes(call.idText));
   if (open.length === 0) return failed(new AdapterError('upstream_timeout'));
-  if (!operation.isModern) void cancelUpstream(operation, client, unanswered);
+  if (!operation.isSessionless) void cancelUpstream(operation, client, unanswered);
   const limits = open.map((call) => timeoutOf(toolName(call)));
-  const shape = operation.isModern ? completeCall : undefined;
+  const shape = operation.isSessionless ? completeCall : undefined;
   return { outcome: 'timeout', text: timeoutResults(serverId, open, limits, shape) };
 }
 

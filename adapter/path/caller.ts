@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 
 import type { Access } from '../access/access.ts';
 import type { Holder } from '../byte-account.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { RequestTrace } from '../exchange/request-trace.ts';
 
 /** Who asks, past authentication. */
@@ -17,7 +17,7 @@ export interface Caller {
   /** For whom what waits is counted. */
   readonly holder: Holder;
   /** What log and telemetry say about it; filled in on the way. */
-  readonly facts: RequestFacts;
+  readonly facts: RequestAttributes;
   /** The request whose code makes this one (code mode), where that is traced. */
   readonly within?: RequestTrace | undefined;
 }

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { frame, replyScene, type Started } from '../callers/testing/reply-scene.ts';
 import type { FakeExchange } from '../exchange/testing/fake-upstream.ts';
 import type { StreamedAnswer } from '../exchange/answers/answer.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import { sampleAccount } from '../testing/sample-account.ts';
 
 const LIST_CHANGED = '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}';
@@ -22,7 +22,7 @@ describe('the answer of an upstream that does not wait', () => {
 
   test('is whole where a large frame came while an earlier one was worked on', async () => {
     const work = Promise.withResolvers<void>();
-    const { answer } = await at.start({ onStray: same, onListChanged: () => work.promise });
+    const { answer } = await at.start({ onUnsolicited: same, onListChanged: () => work.promise });
     const text = frame(LIST_CHANGED) + frame(LARGE);
     at.upstream.last.eventStream().data(frame(LIST_CHANGED));
     for (const chunk of [frame(LARGE).slice(0, 400_000), frame(LARGE).slice(400_000)]) at.upstream.last.data(chunk);
@@ -34,7 +34,7 @@ describe('the answer of an upstream that does not wait', () => {
 
   test('ends once, also where a large frame was still to be looked at', async () => {
     const work = Promise.withResolvers<void>();
-    const { answer, reply, res } = await at.start({ onStray: same, onListChanged: () => work.promise });
+    const { answer, reply, res } = await at.start({ onUnsolicited: same, onListChanged: () => work.promise });
     at.upstream.last.eventStream().data(frame(LIST_CHANGED)).data(frame(LARGE).slice(0, 400_000));
     reply.finish('cancelled');
     work.resolve();
@@ -44,7 +44,7 @@ describe('the answer of an upstream that does not wait', () => {
   });
 
   test('to a batch is noted as complete with its last response only', async () => {
-    const noted: Partial<RequestFacts> = {};
+    const noted: Partial<RequestAttributes> = {};
     const parts = async function* (): AsyncGenerator<string> {
       yield* ['{', '}'];
     };
@@ -63,7 +63,7 @@ describe('the answer of an upstream that does not wait', () => {
   test.each([
     ['the response', 'onResponse', '1', 'json'],
     ['the response', 'onResponse', '1', 'eventStream'],
-    ['another response', 'onStray', '2', 'eventStream'],
+    ['another response', 'onUnsolicited', '2', 'eventStream'],
   ] as const)('T17: is not read where it has more than a million values: %s by %s', async (_, reader, idText, kind) => {
     let wasRead = false;
     const read = (text: string): string => {

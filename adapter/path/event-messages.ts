@@ -72,13 +72,13 @@ export class EventMessages implements BodyReader {
     const safe = asEventData(data);
     if (scan.problem !== undefined) return this.#drop(scan.problem);
     if (safe === undefined || !scan.isComplete) return this.#drop('malformed');
-    if (scan.isArray && !operation.takesStrays) return this.#drop('kind');
+    if (scan.isArray && !operation.takesUnsolicited) return this.#drop('kind');
     const text = scan.reserved === undefined ? safe : withoutReserved(safe);
     if (!scan.isResponse) return reading.message(new ReplyMessage('other', text, { frame, scan }));
     // What is worked on together belongs together.
     if (scan.ids.length > 1 && operation.awaited.isMixed(scan.ids)) return this.#drop('unasked');
     const isAwaited = operation.awaited.see(scan.ids);
-    if (!isAwaited && !operation.takesStrays) return this.#drop('unasked');
+    if (!isAwaited && !operation.takesUnsolicited) return this.#drop('unasked');
     return reading.message(new ReplyMessage(isAwaited ? 'response' : 'stray', text, { frame, scan }));
   }
 

@@ -67,10 +67,10 @@ export class JsonMessages implements BodyReader {
     if (verdict === 'pass') return new ReplyMessage('opaque', all);
     if (verdict !== 'answer' && verdict !== 'stray') return this.#refuse(verdict);
     // A session is opened by an answer that says so with its status as well.
-    if ((operation.holdsHead && head.status >= 300) || (scan.isArray && !operation.takesStrays)) {
+    if ((operation.defersHead && head.status >= 300) || (scan.isArray && !operation.takesUnsolicited)) {
       return this.#refuse('kind');
     }
-    if (verdict === 'stray' && !operation.takesStrays) return this.#refuse('unasked');
+    if (verdict === 'stray' && !operation.takesUnsolicited) return this.#refuse('unasked');
     // Nothing more can come.
     awaited.seeAll();
     const cleared = scan.reserved === undefined ? text : withoutReserved(text);
@@ -92,7 +92,7 @@ export class JsonMessages implements BodyReader {
       scan.push(chunk.toString('latin1'));
       if (scan.reserved !== undefined) this.#isReadWhole = true;
     }
-    const problem = scan.problem ?? (scan.isArray && !operation.takesStrays ? 'kind' : undefined);
+    const problem = scan.problem ?? (scan.isArray && !operation.takesUnsolicited ? 'kind' : undefined);
     if (problem !== undefined) {
       reading.refuse(problem);
       return true;

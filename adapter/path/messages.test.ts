@@ -452,7 +452,7 @@ describe('the answer of an upstream', () => {
     const stray = (text: string): string => text.replace('"result"', '"stray"');
 
     test('shows them on an event stream, and passes what was asked for, and other messages', async () => {
-      const { answer } = await at.start({ onStray: stray });
+      const { answer } = await at.start({ onUnsolicited: stray });
       const other = frame(STRAY).replace('event: message', 'event: other');
       at.upstream.last
         .eventStream()
@@ -468,14 +468,14 @@ describe('the answer of an upstream', () => {
       ['POST', '{"jsonrpc":"2.0","id":1,"result":{"x":-Infinity}}'],
       ['GET', '[{"jsonrpc":"2.0","id":7,"result":{"x":NaN}}]'],
     ] as const)('passes nothing that some clients read, and others do not: %s, %s', async (method, text) => {
-      const { answer } = await at.start({ onStray: stray, method });
+      const { answer } = await at.start({ onUnsolicited: stray, method });
       at.upstream.last.eventStream().data(frame(text));
       at.upstream.last.data(frame(NOTIFICATION, '1')).end();
       expect(await (await answer()).whole()).toBe(frame(NOTIFICATION, '1'));
     });
 
     test.each(['', ' ', 'ping'])('drops %j, which is no message to anybody', async (text) => {
-      const { answer } = await at.start({ onStray: stray });
+      const { answer } = await at.start({ onUnsolicited: stray });
       at.upstream.last
         .eventStream()
         .data(frame(text) + frame(RESULT))
@@ -490,7 +490,7 @@ describe('the answer of an upstream', () => {
       [RESULT.replace('"id":1', '"id":"1"'), 'seen'],
       [RESULT, RESULT],
     ])('shows them in a body: %s', async (body, shown) => {
-      const { answer } = await at.start({ onStray: () => 'seen' });
+      const { answer } = await at.start({ onUnsolicited: () => 'seen' });
       at.upstream.last.json().data(body).end();
       expect(await (await answer()).whole()).toBe(shown);
     });
@@ -500,7 +500,7 @@ describe('the answer of an upstream', () => {
       [7, false],
     ])('keeps a large event in memory only if it is one: id %i', async (id, isPassed) => {
       const text = 'x'.repeat(600_000);
-      const { answer } = await at.start({ onStray: () => '"seen"' });
+      const { answer } = await at.start({ onUnsolicited: () => '"seen"' });
       const data = `{"jsonrpc":"2.0","id":${id},"result":"${text}`;
       at.upstream.last.eventStream().data(`event: message\ndata: ${data}`);
       const got = await answer();

@@ -16,9 +16,9 @@ export interface OperationStart {
   readonly body?: Body;
   readonly caller: Caller;
   readonly trace: RequestTrace | undefined;
-  readonly isModern?: boolean;
+  readonly isSessionless?: boolean;
   readonly timeoutMs: number | null;
-  readonly holdsHead?: boolean;
+  readonly defersHead?: boolean;
   readonly isNested?: boolean;
 }
 
@@ -35,11 +35,11 @@ export class Operation {
   /** Undefined without traces. */
   readonly trace: RequestTrace | undefined;
   /** Of the revision without sessions (MCP 2026-07-28). */
-  readonly isModern: boolean;
+  readonly isSessionless: boolean;
   /** How long the upstream has for its answer, in milliseconds; null: as long as the client waits. */
   readonly timeoutMs: number | null;
   /** The head of an event stream waits for the first response, which decides about a header. */
-  readonly holdsHead: boolean;
+  readonly defersHead: boolean;
   /** Code has made it (code mode), and gets the reply. */
   readonly isNested: boolean;
   /** JSON texts of the ids of the requests in the body. */
@@ -75,9 +75,9 @@ export class Operation {
     this.body = body;
     this.caller = start.caller;
     this.trace = start.trace;
-    this.isModern = start.isModern ?? false;
+    this.isSessionless = start.isSessionless ?? false;
     this.timeoutMs = start.timeoutMs;
-    this.holdsHead = start.holdsHead ?? false;
+    this.defersHead = start.defersHead ?? false;
     this.isNested = start.isNested ?? false;
     const idTexts: string[] = [];
     const calls: Request[] = [];
@@ -106,8 +106,8 @@ export class Operation {
   }
 
   /** Responses that were asked for elsewhere, and arrays, reach the client too: in a session, whatever its revision. */
-  get takesStrays(): boolean {
-    return !this.isModern && !this.holdsHead;
+  get takesUnsolicited(): boolean {
+    return !this.isSessionless && !this.defersHead;
   }
 
   get isGet(): boolean {

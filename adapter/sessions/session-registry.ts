@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 
 import { AdapterError } from '../errors.ts';
-import { Bag, type Slotted } from '../exchange/bag.ts';
+import { SwapRemoveSet, type Slotted } from '../exchange/swap-remove-set.ts';
 import type { HeldPlaces, Refused, Taking } from '../state/call-limits.ts';
 import type { Found, SessionKey, SessionRecord, StateStore } from '../state/state-store.ts';
 import { limitRefusal } from './limit-refusal.ts';
@@ -54,7 +54,7 @@ export class SessionRegistry {
   readonly #limits: SessionLimits;
   readonly #telemetry: Pick<Telemetry, 'session' | 'limited'>;
   readonly #replica = randomBytes(6).toString('base64url');
-  readonly #leases = new Bag<Lease>();
+  readonly #leases = new SwapRemoveSet<Lease>();
   readonly #timer: NodeJS.Timeout;
   #counter = 0;
 

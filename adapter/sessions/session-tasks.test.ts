@@ -5,10 +5,10 @@ import { sessionRecord } from './testing/session-record.ts';
 import { MemoryStore } from '../state/memory/memory-store.ts';
 import { sampleOperation } from '../steps/testing/step-scene.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
-import { leaveCall, LeftCalls } from '../artifacts/left-calls.ts';
+import { detachCall, DetachedCalls } from '../artifacts/detached-calls.ts';
 import { ownTasks, requireOwnTasks } from './session-tasks.ts';
 import { type GatewayServer, startGatewayServer } from '../gateway/testing/gateway-server.ts';
-import type { LeftCall } from '../tools/tool-step.ts';
+import type { DetachedCall } from '../tools/tool-step.ts';
 
 const UNKNOWN = { code: -32602, message: 'Unknown task.', data: { code: 'unknown_task' } };
 
@@ -134,12 +134,12 @@ const ABOUT_A = body({ method: 'tasks/get', params: { taskId: 'a' } });
 test('a task is remembered when the step of its call takes the answer up elsewhere', async () => {
   const store = new MemoryStore();
   const taken = { onResponse: async (text: string) => text, onEnd: async () => undefined };
-  const steps = new Map([['x', { takeUp: () => taken }]]);
-  await leaveCall(store, session, '1', { tool: 'x' } as LeftCall, 60_000);
+  const steps = new Map([['x', { resume: () => taken }]]);
+  await detachCall(store, session, '1', { tool: 'x' } as DetachedCall, 60_000);
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, result: made('a') });
   const operation = sampleOperation(undefined);
   operation.record = sessionRecord(session);
-  expect(await new LeftCalls(operation, steps, store).answer(text)).toBe(text);
+  expect(await new DetachedCalls(operation, steps, store).answer(text)).toBe(text);
   await expect(requireOwnTasks(store, session, ABOUT_A.messages)).resolves.toBeUndefined();
 });
 

@@ -1,4 +1,4 @@
-import { MODERN_REVISION } from '../exchange/message.ts';
+import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 
 /** No session has this id: ids are random. */
@@ -19,7 +19,7 @@ export function workspaceRecord(serverId: string, sessionId: string, principal: 
     principal,
     upstreamSessionId: null,
     generation: 0,
-    protocolVersion: MODERN_REVISION,
+    protocolVersion: SESSIONLESS_REVISION,
     initializeParams: '{}',
     logLevel: null,
     subscriptions: [],

@@ -1,5 +1,5 @@
 import { AdapterError } from '../errors.ts';
-import { MODERN_REVISION } from '../exchange/message.ts';
+import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { SessionRegistry } from './session-registry.ts';
 
@@ -10,7 +10,7 @@ import type { SessionRegistry } from './session-registry.ts';
  * which no other session has, and go away when no file is left in them.
  */
 export function isWorkspace(record: Pick<SessionRecord, 'protocolVersion'>): boolean {
-  return record.protocolVersion === MODERN_REVISION;
+  return record.protocolVersion === SESSIONLESS_REVISION;
 }
 
 /**

@@ -5,7 +5,7 @@
 export interface CallLimits {
   /** Starts calls outside of sessions. Undefined: nothing is against it. One that has its places already takes nothing more. */
   take(call: LimitedCall, now: number): Promise<Refused | undefined>;
-  /** Extends the places of calls that still run. Places that are gone stay gone. */
+  /** Extends the places of calls that still run. Semaphore that are gone stay gone. */
   renew(calls: readonly HeldPlaces[], until: number): Promise<void>;
   /** Gives the places of calls back. Doing it twice is harmless. */
   leave(held: HeldPlaces): Promise<void>;

@@ -12,7 +12,7 @@ import type { ResponseHead } from '../exchange/upstream.ts';
 
 const PROBE_TIMEOUT_MS = 10_000;
 
-export interface ChallengeParts {
+export interface ChallengeDeps {
   readonly mount: Pick<Mount, 'path' | 'requiredHeaders'>;
   readonly resource: ProtectedResource;
   readonly client: ClientUpstream;
@@ -26,9 +26,9 @@ export interface ChallengeParts {
  * session, or without required credentials, gets the challenge that the upstream answers such requests with.
  */
 export class Challenges implements Step {
-  readonly #parts: ChallengeParts;
+  readonly #parts: ChallengeDeps;
 
-  constructor(parts: ChallengeParts) {
+  constructor(parts: ChallengeDeps) {
     this.#parts = parts;
   }
 
@@ -41,11 +41,11 @@ const isChallenge = (status: number): boolean => status === 401 || status === 40
 
 class ChallengedReply extends PassedReply {
   readonly #operation: Operation;
-  readonly #parts: ChallengeParts;
+  readonly #parts: ChallengeDeps;
   /** What stands for the upstream's challenge. */
   #challenge: string | undefined;
 
-  constructor(operation: Operation, next: Reply, parts: ChallengeParts) {
+  constructor(operation: Operation, next: Reply, parts: ChallengeDeps) {
     super(next);
     this.#operation = operation;
     this.#parts = parts;

@@ -18,7 +18,7 @@ async function told(server: Record<string, unknown>, method: string, withResourc
     resources: withResources ? resources : undefined,
   };
   const mount = sampleMount(server, { additions });
-  const operation = sampleOperation({ id: 1, method }, { isModern: true });
+  const operation = sampleOperation({ id: 1, method }, { isSessionless: true });
   operation.record = noWorkspace('s1', '', 0);
   const own = new RecordingReply();
   const { reply } = await through(new Discovery(mount, sampleClient(mount)), operation, own);

@@ -11,17 +11,17 @@ import type { Send, Step } from '../path/step.ts';
 /** What a server says of itself to clients without sessions (`server/discover`), with what the adapter adds to it. */
 export class Discovery implements Step {
   readonly concerns = 'others';
-  readonly #mount: Pick<Mount, 'texts' | 'surface' | 'resources'>;
+  readonly #mount: Pick<Mount, 'texts' | 'visibleCatalog' | 'resources'>;
   readonly #client: ClientUpstream;
 
-  constructor(mount: Pick<Mount, 'texts' | 'surface' | 'resources'>, client: ClientUpstream) {
+  constructor(mount: Pick<Mount, 'texts' | 'visibleCatalog' | 'resources'>, client: ClientUpstream) {
     this.#mount = mount;
     this.#client = client;
   }
 
   send(operation: Operation, reply: Reply, next: Send): void {
-    const { texts, surface, resources } = this.#mount;
-    const own = { tools: listedOwn(surface.catalog).length > 0, resources: resources !== undefined };
+    const { texts, visibleCatalog, resources } = this.#mount;
+    const own = { tools: listedOwn(visibleCatalog.catalog).length > 0, resources: resources !== undefined };
     const isShown = operation.request?.method === 'server/discover' && (own.tools || own.resources || texts.any);
     if (!isShown) return next(operation, reply);
     const first = firstSeen(texts, this.#client.source(operation, reply), operation.session);

@@ -22,8 +22,8 @@ async function scene(server: Record<string, unknown> = PLAIN, listTtlMs = 60_000
   const additions = { steps: new Map(), transforms: new Map(), own: [], resources };
   const mount = sampleMount(server, { listTtlMs, additions });
   const step = new Lists(mount, sampleClient(mount, store), store, (error) => knownError(error, () => undefined));
-  const operation = (message: object | undefined, isModern = false) => {
-    const one = sampleOperation(message, { isModern });
+  const operation = (message: object | undefined, isSessionless = false) => {
+    const one = sampleOperation(message, { isSessionless });
     one.record = record;
     return one;
   };

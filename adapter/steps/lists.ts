@@ -40,16 +40,16 @@ export class Lists implements Step {
   }
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
-    const { body, isModern } = operation;
+    const { body, isSessionless } = operation;
     if (!asksForLists(body.messages)) {
-      next(operation, isModern ? reply : new ListsReply(operation, reply, this, undefined));
+      next(operation, isSessionless ? reply : new ListsReply(operation, reply, this, undefined));
       return undefined;
     }
-    const key = isModern ? undefined : this.#cachedUnder(operation, body);
+    const key = isSessionless ? undefined : this.#cachedUnder(operation, body);
     const kept = key === undefined ? undefined : this.#kept(operation, key);
     if (kept !== undefined) return this.#answer(operation, reply, kept);
     const shown = listAnswer(this.#asker(operation, reply), body, key, () => operation.session);
-    next(operation, isModern && shown === undefined ? reply : new ListsReply(operation, reply, this, shown));
+    next(operation, isSessionless && shown === undefined ? reply : new ListsReply(operation, reply, this, shown));
     return undefined;
   }
 
@@ -59,8 +59,8 @@ export class Lists implements Step {
   }
 
   /** The upstream says that a list has changed. */
-  async changed({ session, isModern }: Operation): Promise<void> {
-    if (this.#mount.lists.enabled && !isModern) await this.#store.dropLists(session);
+  async changed({ session, isSessionless }: Operation): Promise<void> {
+    if (this.#mount.lists.enabled && !isSessionless) await this.#store.dropLists(session);
   }
 
   #asker(operation: Operation, reply: Reply): ListAsker {
@@ -77,8 +77,8 @@ export class Lists implements Step {
   }
 
   #kept({ session }: Operation, key: string): ReturnType<Mount['lists']['get']> {
-    const { lists, surface } = this.#mount;
-    return lists.enabled && !surface.isStrict ? lists.get(session, key, Date.now()) : undefined;
+    const { lists, visibleCatalog } = this.#mount;
+    return lists.enabled && !visibleCatalog.isStrict ? lists.get(session, key, Date.now()) : undefined;
   }
 
   async #answer(

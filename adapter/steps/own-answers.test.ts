@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { Answer } from '../exchange/answers/answer.ts';
-import { type Body, MODERN_REVISION } from '../exchange/message.ts';
+import { type Body, SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { noWorkspace, workspaceRecord } from '../sessions/workspace-record.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
@@ -37,8 +37,8 @@ afterEach(() => sessions.stop());
 const body = (text: string): Body => bodyOf(text);
 const request = (method: string, uri: string): string =>
   `{"jsonrpc":"2.0","id":5,"method":"${method}","params":{"uri":${uri}}}`;
-const operationOf = ({ text }: Body, record = sessionRecord(), isModern = false) => {
-  const operation = sampleOperation(text, { isModern });
+const operationOf = ({ text }: Body, record = sessionRecord(), isSessionless = false) => {
+  const operation = sampleOperation(text, { isSessionless });
   operation.record = record;
   return operation;
 };
@@ -99,8 +99,8 @@ describe('a client without sessions', () => {
   test('gets lists that are the adapter’s alone, where the upstream has none', async () => {
     const list = '{"jsonrpc":"2.0","id":5,"method":"resources/list"}';
     expect(await pass(step(), modern(list))).toBeDefined();
-    const probing = mount.era.era('client', []);
-    const result = { supportedVersions: [MODERN_REVISION], capabilities: {} };
+    const probing = mount.revisions.of('client', []);
+    const result = { supportedVersions: [SESSIONLESS_REVISION], capabilities: {} };
     const { request: sent } = upstream.last;
     const { id } = JSON.parse(sent.body?.text ?? '') as { id: unknown };
     upstream.last

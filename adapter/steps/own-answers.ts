@@ -19,11 +19,11 @@ const SESSION_IN_URI = /^[^:]*:\/\/sessions\/([0-9a-f]{32})\//;
 /** Answers what the upstream knows nothing of: resources of the adapter's own, and lists that are all its own. */
 export class OwnAnswers implements Step {
   readonly concerns = 'others';
-  readonly #mount: Pick<Mount, 'resources' | 'surface' | 'era' | 'artifactScope'>;
+  readonly #mount: Pick<Mount, 'resources' | 'visibleCatalog' | 'revisions' | 'artifactScope'>;
   readonly #sessions: Pick<SessionRegistry, 'touch'>;
 
   constructor(
-    mount: Pick<Mount, 'resources' | 'surface' | 'era' | 'artifactScope'>,
+    mount: Pick<Mount, 'resources' | 'visibleCatalog' | 'revisions' | 'artifactScope'>,
     sessions: Pick<SessionRegistry, 'touch'>,
   ) {
     this.#mount = mount;
@@ -32,12 +32,12 @@ export class OwnAnswers implements Step {
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
     const own = ownResource(this.#mount, operation.body);
-    const { request, isModern } = operation;
+    const { request, isSessionless } = operation;
     // Without sessions there are no subscriptions of this kind, and the upstream says so.
-    if (own !== undefined && (!isModern || own.request.method === 'resources/read')) {
+    if (own !== undefined && (!isSessionless || own.request.method === 'resources/read')) {
       return this.#answerResource(operation, reply, own);
     }
-    if (isModern && request !== undefined && isOwnListOnly(this.#mount, request)) {
+    if (isSessionless && request !== undefined && isOwnListOnly(this.#mount, request)) {
       return this.#answerList(operation, reply);
     }
     next(operation, reply);
@@ -52,14 +52,14 @@ export class OwnAnswers implements Step {
   }
 
   async #answerResource(operation: Operation, reply: Reply, own: OwnResourceRequest): Promise<void> {
-    const { body, isModern } = operation;
+    const { body, isSessionless } = operation;
     if (body.batch) {
       const detail = 'Resources of the adapter cannot be part of a batch; send one message.';
       throw new AdapterError('invalid_request', detail);
     }
     const result = await this.#read(operation, own);
     if (result === undefined) await reply.end(noSuchResource(operation, 'artifact_not_found', own.uri));
-    else await answer(reply, own.request.idText, isModern ? completeResult(result) : result, ANSWERED);
+    else await answer(reply, own.request.idText, isSessionless ? completeResult(result) : result, ANSWERED);
   }
 
   async #read(operation: Operation, { request, uri, resources }: OwnResourceRequest): Promise<Answer | undefined> {

@@ -66,7 +66,7 @@ test('what is asked about tasks of others does not pass', async () => {
 
 test('without a session, where callers are known, a method that is gone is unknown, whoever has the task', async () => {
   const about = (method: string) =>
-    sampleOperation({ id: 1, method, params: { taskId: 'a' } }, { isModern: true, caller: { principal: 'p' } });
+    sampleOperation({ id: 1, method, params: { taskId: 'a' } }, { isSessionless: true, caller: { principal: 'p' } });
   const step = new OwnTasks(new MemoryStore());
   expect(await refusal(step, about('tasks/result'))).toMatchObject({ code: 'unknown_method' });
   expect(await refusal(step, about('tasks/get'))).toMatchObject({ code: 'unknown_task' });

@@ -27,8 +27,8 @@ export class OwnTasks implements Step {
   }
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
-    const { isModern, caller } = operation;
-    if (isModern && caller.principal === '') {
+    const { isSessionless, caller } = operation;
+    if (isSessionless && caller.principal === '') {
       next(operation, reply);
       return undefined;
     }
@@ -38,9 +38,9 @@ export class OwnTasks implements Step {
     for (const message of messages) {
       if (message.kind === 'response') continue;
       if (tasksIn(message).length > 0) isAbout = true;
-      if (isModern ? takesTasks(message) : asksForTasks(message)) asks = true;
+      if (isSessionless ? takesTasks(message) : asksForTasks(message)) asks = true;
     }
-    const owner = isModern ? callerOwner(operation.serverId, caller.principal) : operation.session;
+    const owner = isSessionless ? callerOwner(operation.serverId, caller.principal) : operation.session;
     const [call] = operation.calls;
     const tool = (call && toolName(call)) ?? '';
     const own = (text: string): string | Promise<string> =>
@@ -52,9 +52,9 @@ export class OwnTasks implements Step {
   }
 
   async #check(operation: Operation, owner: TaskOwner, reply: Reply, next: Send): Promise<void> {
-    const { isModern, body } = operation;
+    const { isSessionless, body } = operation;
     // An upstream of earlier revisions may know it, so it cannot be left to the upstream to say so (SEP-2663).
-    const isGone = isModern && body.messages.some((one) => one.kind === 'request' && one.method === 'tasks/result');
+    const isGone = isSessionless && body.messages.some((one) => one.kind === 'request' && one.method === 'tasks/result');
     if (isGone) throw new AdapterError('unknown_method');
     await requireOwnTasks(this.#store, owner, body.messages);
     next(operation, reply);

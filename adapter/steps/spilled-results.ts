@@ -60,8 +60,8 @@ export class SpilledResults implements Step {
   }
 
   async #sendOfTask(operation: Operation, reply: Reply, next: Send, taskId: unknown): Promise<void> {
-    const { isModern, serverId, caller } = operation;
-    const owner = isModern ? callerOwner(serverId, caller.principal) : operation.session;
+    const { isSessionless, serverId, caller } = operation;
+    const owner = isSessionless ? callerOwner(serverId, caller.principal) : operation.session;
     this.#send(operation, reply, next, await toolOfTask(this.#tasks, owner, taskId));
   }
 
@@ -71,12 +71,12 @@ export class SpilledResults implements Step {
     next(operation, new SpilledReply(reply, operation, { ...this.#parts(), tool, settings }));
   }
 
-  #parts(): Pick<ReplyParts, 'spilling' | 'client' | 'workspaces'> {
+  #parts(): Pick<ReplyDeps, 'spilling' | 'client' | 'workspaces'> {
     return { spilling: this.#spilling, client: this.#client, workspaces: this.#workspaces };
   }
 }
 
-interface ReplyParts {
+interface ReplyDeps {
   readonly spilling: ResultSpilling;
   readonly client: Pick<ClientUpstream, 'listing'>;
   readonly workspaces: Pick<Workspaces, 'open'>;
@@ -95,12 +95,12 @@ interface Spooling {
 
 class SpilledReply extends PassedReply {
   readonly #operation: Operation;
-  readonly #parts: ReplyParts;
+  readonly #parts: ReplyDeps;
   #control: ReplyControl | undefined;
   #spooling: Spooling | undefined;
   #workspace: Promise<OpenWorkspace> | undefined;
 
-  constructor(next: Reply, operation: Operation, parts: ReplyParts) {
+  constructor(next: Reply, operation: Operation, parts: ReplyDeps) {
     super(next);
     this.#operation = operation;
     this.#parts = parts;

@@ -10,7 +10,7 @@ import type { Send, Step } from '../path/step.ts';
 import { callerOwner, type TaskOwner } from '../sessions/session-tasks.ts';
 import { workspaceRecord } from '../sessions/workspace-record.ts';
 import type { StateStore } from '../state/state-store.ts';
-import type { LeftCall, ToolStep } from '../tools/tool-step.ts';
+import type { DetachedCall, ToolStep } from '../tools/tool-step.ts';
 
 type Store = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder' | 'now'>;
 
@@ -37,8 +37,8 @@ export class TaskResults implements Step {
   }
 
   async #send(operation: Operation, reply: Reply, next: Send, taskId: string): Promise<void> {
-    const { isModern, serverId, caller } = operation;
-    const owner = isModern ? callerOwner(serverId, caller.principal) : operation.session;
+    const { isSessionless, serverId, caller } = operation;
+    const owner = isSessionless ? callerOwner(serverId, caller.principal) : operation.session;
     const left = await taskCall(this.#store, owner, taskId);
     const step = left === undefined ? undefined : this.#steps.get(left.tool);
     if (left === undefined || step?.finish === undefined) return next(operation, reply);
@@ -52,7 +52,7 @@ export class TaskResults implements Step {
 interface Awaited {
   readonly owner: TaskOwner;
   readonly taskId: string;
-  readonly left: LeftCall;
+  readonly left: DetachedCall;
   readonly step: ToolStep;
 }
 
@@ -94,9 +94,9 @@ class TaskResult {
     }
     if (result === undefined || locate(text, ['content'], result.start) === undefined || step.finish === undefined)
       return text;
-    const { caller, isModern, serverId } = this.#operation;
+    const { caller, isSessionless, serverId } = this.#operation;
     const { sessionId } = left.file;
-    const record = isModern
+    const record = isSessionless
       ? workspaceRecord(serverId, sessionId, caller.principal, this.#store.now())
       : this.#operation.session;
     const { answer, isKept, end } = await step.finish(
@@ -119,6 +119,6 @@ class TaskResult {
     const { owner, taskId, left, step } = this.#awaited;
     const { caller } = this.#operation;
     await forgetTaskCall(this.#store, owner, taskId, left);
-    await step.takeUp?.({ caller, record: this.#operation.session }, left).onEnd();
+    await step.resume?.({ caller, record: this.#operation.session }, left).onEnd();
   }
 }

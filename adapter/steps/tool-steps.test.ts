@@ -163,7 +163,7 @@ test('a call without sessions has a result of that revision, and headers that re
     const additions = { steps: new Map([['t', step]]), transforms: new Map(), own: [], resources: undefined };
     const mount = sampleMount({}, { additions });
     const toolParameters = { of: async () => [{ header: 'mcp-param-file', path: ['file'] }] };
-    const operation = sampleOperation(CALL, { isModern: true });
+    const operation = sampleOperation(CALL, { isSessionless: true });
     operation.record = sessionRecord();
     const reply = new RecordingReply();
     await pass(new ToolSteps(mount, sampleClient(mount, store), toolParameters), operation, reply);

@@ -6,7 +6,7 @@ import { completeCall } from '../exchange/answers/own-result.ts';
 import { withParameters } from '../tools/parameter-headers.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 import type { PreparedCall, ToolStep } from '../tools/tool-step.ts';
-import type { ToolSurface } from '../tools/tool-surface.ts';
+import type { VisibleCatalog } from '../tools/visible-catalog.ts';
 import { answer } from '../path/answer.ts';
 import { ChangedReply } from '../path/changed-reply.ts';
 import { ANSWERED, type Ending, failed } from '../path/ending.ts';
@@ -27,18 +27,18 @@ type Forwarded = Extract<PreparedCall, { kind: 'forward' }>;
 export class ToolSteps implements Step {
   readonly concerns = 'calls';
   readonly #steps: ReadonlyMap<string, ToolStep>;
-  readonly #surface: Pick<ToolSurface, 'tools'>;
+  readonly #visibleCatalog: Pick<VisibleCatalog, 'tools'>;
   readonly #client: ClientUpstream;
   readonly #headers: Mount['headers'];
   readonly #toolParameters: Pick<ToolParameters, 'of'>;
 
   constructor(
-    { steps, surface, headers }: Pick<Mount, 'steps' | 'surface' | 'headers'>,
+    { steps, visibleCatalog, headers }: Pick<Mount, 'steps' | 'visibleCatalog' | 'headers'>,
     client: ClientUpstream,
     toolParameters: Pick<ToolParameters, 'of'>,
   ) {
     this.#steps = steps;
-    this.#surface = surface;
+    this.#visibleCatalog = visibleCatalog;
     this.#client = client;
     this.#headers = headers;
     this.#toolParameters = toolParameters;
@@ -67,10 +67,10 @@ export class ToolSteps implements Step {
   }
 
   async #run(operation: Operation, reply: Reply, next: Send, request: Request, step: ToolStep): Promise<void> {
-    const { caller, trace, session, body, timeoutMs, isModern } = operation;
+    const { caller, trace, session, body, timeoutMs, isSessionless } = operation;
     const tool = toolName(request) ?? '';
     const source = this.#client.source(operation, reply);
-    const declared = isModern ? await this.#toolParameters.of(this.#client.listing(operation), tool) : undefined;
+    const declared = isSessionless ? await this.#toolParameters.of(this.#client.listing(operation), tool) : undefined;
     const prepared = await step.prepare({
       caller,
       trace,
@@ -78,7 +78,7 @@ export class ToolSteps implements Step {
         return reply.signal;
       },
       source,
-      tools: () => this.#surface.tools(source, session, timeoutMs),
+      tools: () => this.#visibleCatalog.tools(source, session, timeoutMs),
       record: session,
       body,
       request,
@@ -93,7 +93,7 @@ export class ToolSteps implements Step {
     }
     if (prepared.kind === 'result') {
       const { result } = prepared;
-      const complete = isModern && typeof result === 'string' ? completeCall(result) : result;
+      const complete = isSessionless && typeof result === 'string' ? completeCall(result) : result;
       return answer(reply, request.idText, complete, ANSWERED);
     }
     operation.sent = prepared.body;

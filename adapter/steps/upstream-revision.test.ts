@@ -1,27 +1,27 @@
 import { describe, expect, test } from 'vitest';
 
-import { MODERN_REVISION } from '../exchange/message.ts';
+import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { FakeUpstream } from '../exchange/testing/fake-upstream.ts';
 import { sampleMount } from '../gateway/testing/sample-mount.ts';
 import { ToolParameters } from '../tools/tool-parameters.ts';
 import { isWorkspace } from '../sessions/workspace.ts';
-import type { Era } from '../upstream/era.ts';
+import type { RevisionFamily } from '../upstream/revision-probe.ts';
 import { pass, refusal, sampleClient, sampleOperation, through } from './testing/step-scene.ts';
 import { UpstreamRevision } from './upstream-revision.ts';
 
-const headers = { 'mcp-protocol-version': MODERN_REVISION, 'mcp-method': 'ping' };
-const META = { 'io.modelcontextprotocol/protocolVersion': MODERN_REVISION };
+const headers = { 'mcp-protocol-version': SESSIONLESS_REVISION, 'mcp-method': 'ping' };
+const META = { 'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION };
 const ping = (own: Record<string, string> = headers) =>
   sampleOperation(
     { id: 1, method: 'ping', params: { _meta: META } },
-    { isModern: true, caller: { headers: own, principal: 'me' } },
+    { isSessionless: true, caller: { headers: own, principal: 'me' } },
   );
 
-function scene(era: () => Promise<Era>) {
+function scene(of: () => Promise<RevisionFamily>) {
   const mount = sampleMount();
   const declined: unknown[] = [];
   const step = new UpstreamRevision(
-    { era },
+    { of },
     sampleClient(mount),
     new ToolParameters(),
     () => 7,
@@ -34,8 +34,8 @@ function scene(era: () => Promise<Era>) {
 }
 
 describe('a message without a session', () => {
-  test.each(['modern', 'unknown'] as const)('passes to an upstream that speaks so: %s', async (era) => {
-    const { operation } = await through(scene(async () => era).step, ping());
+  test.each(['modern', 'unknown'] as const)('passes to an upstream that speaks so: %s', async (family) => {
+    const { operation } = await through(scene(async () => family).step, ping());
     expect(operation.session).toMatchObject({ serverId: 's1', principal: 'me', createdAt: 7 });
     expect(isWorkspace(operation.session)).toBe(true);
     expect(operation.sessionId).toBeUndefined();
@@ -66,7 +66,7 @@ describe('a message without a session', () => {
     const mount = sampleMount({ upstream: { client_headers: { passthrough: ['X-Tenant'] } } }, { upstream });
     const client = sampleClient(mount);
     const step = new UpstreamRevision(
-      mount.era,
+      mount.revisions,
       client,
       new ToolParameters(),
       () => 0,

@@ -1,20 +1,20 @@
 import { AdapterError } from '../errors.ts';
 import type { Message } from '../exchange/message.ts';
-import { headerMismatch } from '../exchange/modern-headers.ts';
+import { headerMismatch } from '../exchange/sessionless-headers.ts';
 import type { ClientUpstream } from '../mount/client-upstream.ts';
 import type { ToolParameters } from '../tools/tool-parameters.ts';
 import { noWorkspace } from '../sessions/workspace-record.ts';
 import type { Operation } from '../path/operation.ts';
 import type { Reply } from '../path/reply.ts';
 import type { Send, Step } from '../path/step.ts';
-import type { EraProbe } from '../upstream/era.ts';
+import type { RevisionProbe } from '../upstream/revision-probe.ts';
 
 /**
  * Lets messages of the sessionless revision (MCP 2026-07-28) pass to upstreams that speak it, when their headers say what
  * stands in them. The client is known by what it authenticates with, in place of a session.
  */
 export class UpstreamRevision implements Step {
-  readonly #era: Pick<EraProbe, 'era'>;
+  readonly #revisions: Pick<RevisionProbe, 'of'>;
   readonly #client: ClientUpstream;
   readonly #toolParameters: Pick<ToolParameters, 'mismatch'>;
   readonly #now: () => number;
@@ -25,13 +25,13 @@ export class UpstreamRevision implements Step {
    * @param declined where messages go when the upstream knows the revision and speaks another: what it refuses is said in its own words
    */
   constructor(
-    era: Pick<EraProbe, 'era'>,
+    revisions: Pick<RevisionProbe, 'of'>,
     client: ClientUpstream,
     toolParameters: Pick<ToolParameters, 'mismatch'>,
     now: () => number,
     declined: Send,
   ) {
-    this.#era = era;
+    this.#revisions = revisions;
     this.#client = client;
     this.#toolParameters = toolParameters;
     this.#now = now;
@@ -43,11 +43,11 @@ export class UpstreamRevision implements Step {
     operation.record = noWorkspace(serverId, caller.principal, this.#now());
     const listing = this.#client.listing(operation);
     const { clientKey, base, upstream } = listing;
-    const era = await this.#era.era(clientKey, base, upstream).catch((error: unknown) => {
+    const family = await this.#revisions.of(clientKey, base, upstream).catch((error: unknown) => {
       throw new AdapterError('upstream_unreachable', undefined, { cause: error });
     });
-    if (era === 'legacy') throw new AdapterError('legacy_upstream');
-    if (era === 'declined') return this.#declined(operation, reply);
+    if (family === 'legacy') throw new AdapterError('legacy_upstream');
+    if (family === 'declined') return this.#declined(operation, reply);
     const message = body.messages[0] as Message;
     const mismatch =
       headerMismatch(message, caller.headers) ??

@@ -1,7 +1,7 @@
 import type { HeldKind } from '../byte-account.ts';
 import type { Refusal } from '../exchange/scanning/refusal.ts';
 import type { ErrorCode } from '../errors.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 
 /**
  * What the parts of the adapter tell about what they do. A call costs about a microsecond: it only queues what it is
@@ -54,7 +54,7 @@ export interface RequestObservation {
   readonly status: number;
   /** From the first byte of the request until the answer has left. */
   readonly seconds: number;
-  readonly facts: Readonly<RequestFacts>;
+  readonly facts: Readonly<RequestAttributes>;
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
   readonly bytesIn: number;
@@ -64,7 +64,7 @@ export interface RequestObservation {
 }
 
 export interface NestedCallObservation {
-  readonly facts: Readonly<RequestFacts>;
+  readonly facts: Readonly<RequestAttributes>;
   readonly principal: string;
   readonly seconds: number;
   readonly bytesIn: number;

@@ -2,7 +2,7 @@ import { AdapterError } from '../errors.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import { LISTS, type ListOf } from './list-of.ts';
 import { wholeList } from './list-tools.ts';
-import { orAborted } from './or-aborted.ts';
+import { abortable } from './abortable.ts';
 import type { ToolSource } from './tool-source.ts';
 
 /**
@@ -20,6 +20,6 @@ export async function askList(
   } catch (error) {
     if (!(error instanceof AdapterError) || error.code !== 'upstream_session_terminated') throw error;
   }
-  const renewed = await orAborted(source.renew(record), signal);
+  const renewed = await abortable(source.renew(record), signal);
   return wholeList(source.request(renewed), signal, undefined, of);
 }

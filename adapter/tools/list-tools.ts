@@ -6,7 +6,7 @@ import { losesSession } from '../exchange/unknown-session.ts';
 import { joinedPages } from '../catalog/tool-view.ts';
 import { LISTS, type ListOf } from './list-of.ts';
 import { ownTurn } from '../../lib/stream/own-turn.ts';
-import { MODERN_META, modernHeaders } from '../upstream/era.ts';
+import { SESSIONLESS_META, sessionlessHeaders } from '../upstream/revision-probe.ts';
 import { ownRequest } from '../upstream/own-request.ts';
 import type { Upstream, UpstreamSession } from '../exchange/upstream.ts';
 import { MAX_LIST_CHARS, MAX_LIST_PAGES } from '../limits.ts';
@@ -48,14 +48,14 @@ async function* listTools(
   of: ListOf = LISTS.tools,
 ): AsyncGenerator<string, void> {
   const { upstream, redact, base, inSession } = request;
-  const meta = inSession === undefined ? { _meta: MODERN_META } : {};
+  const meta = inSession === undefined ? { _meta: SESSIONLESS_META } : {};
   let next = earlier === undefined ? undefined : nextCursor(earlier);
   if (earlier !== undefined && next === undefined) return;
   let chars = earlier?.length ?? 0;
   for (let page = 0; page < MAX_LIST_PAGES; page++) {
     const { status, body, text, message } = await ownRequest(upstream, {
       session: inSession?.session,
-      headers: inSession?.headers ?? [...base, ...modernHeaders(of.method)],
+      headers: inSession?.headers ?? [...base, ...sessionlessHeaders(of.method)],
       message: { method: of.method, params: JSON.stringify({ ...meta, cursor: next }) },
       timeoutMs: LONGEST_MS,
       signal,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 
-import { decodeHeader } from '../exchange/modern-headers.ts';
+import { decodeHeader } from '../exchange/sessionless-headers.ts';
 import { encodeHeader, withParameters } from './parameter-headers.ts';
 
 describe('the headers of a call whose arguments were changed', () => {

@@ -1,4 +1,4 @@
-import { argumentAt, type ParameterHeader } from '../exchange/modern-headers.ts';
+import { argumentAt, type ParameterHeader } from '../exchange/sessionless-headers.ts';
 
 /** What may stand in a header as it is: visible ASCII and spaces between. */
 const PLAIN = /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/;

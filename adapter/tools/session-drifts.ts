@@ -5,7 +5,7 @@ import { type Drift, driftBetween, withWarning } from '../catalog/drift.ts';
 import { copied } from '../catalog/prepared-tool.ts';
 import { yieldToEventLoop } from '../../lib/stream/yield-to-event-loop.ts';
 import { visibleDrift } from './access-views.ts';
-import type { PreparedList } from './tool-views.ts';
+import type { NormalisedList } from './normalised-lists.ts';
 
 /** About what a drift, and each name in it, takes up beside its texts. */
 const OVERHEAD = 400;
@@ -37,9 +37,9 @@ export class SessionDrifts {
    * @param access what the caller may hear of
    */
   async of(
-    list: PreparedList,
+    list: NormalisedList,
     pinned: Baseline,
-    whole: PreparedList | undefined,
+    whole: NormalisedList | undefined,
     access: Access | undefined,
   ): Promise<Drifted | undefined> {
     const { fingerprint } = pinned;
@@ -65,7 +65,7 @@ export class SessionDrifts {
   }
 
   /** With warnings, or without what has drifted. */
-  *#despite(drift: Drift, { view }: PreparedList, shown: (string | undefined)[]): Generator<void, void> {
+  *#despite(drift: Drift, { view }: NormalisedList, shown: (string | undefined)[]): Generator<void, void> {
     const drifted = new Set([...drift.changed.map(({ name }) => name), ...drift.added]);
     for (const tool of view.tools) {
       if (!this.#hides) shown.push(copied(withWarning(tool.shown, tool.name ?? '', drift)));

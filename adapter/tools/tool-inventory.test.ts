@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 
-import { MODERN_META } from '../upstream/era.ts';
+import { SESSIONLESS_META } from '../upstream/revision-probe.ts';
 import { answerResult, type HttpUpstream, startHttpUpstream } from '../upstream/testing/http-upstream.ts';
 import { type GatewayServer, startGatewayServer } from '../gateway/testing/gateway-server.ts';
 
@@ -38,7 +38,7 @@ describe('I3: the tools of an upstream', () => {
       'mcp-method': method,
       ...(name !== undefined && { 'mcp-name': name, 'mcp-param-region': 'eu' }),
     };
-    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: MODERN_META } });
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta: SESSIONLESS_META } });
     const answer = await fetch(server.url, { method: 'POST', headers, body });
     await answer.text();
     return answer.status;

@@ -1,7 +1,7 @@
 import type { Cache, Caches } from '../caches.ts';
 import { locate } from '../exchange/scanning/json-scan.ts';
 import { type ListingRequest, wholeList } from './list-tools.ts';
-import { SharedWork } from './shared-work.ts';
+import { SingleFlight } from './single-flight.ts';
 
 /** Also where lists are not cached for clients: every call would wait for one. */
 const LEAST_TTL_MS = 1_000;
@@ -26,7 +26,7 @@ export interface Listed {
 export class ToolInventory {
   readonly #ttlMs: number;
   readonly #kept: Cache<Listed>;
-  readonly #asking = new SharedWork<Listed>();
+  readonly #asking = new SingleFlight<Listed>();
 
   /** @param ttlMs how long a list counts, unless its upstream says that it does so for less */
   constructor(ttlMs: number, caches: Caches) {

@@ -7,7 +7,7 @@ import {
   parameterHeaders,
   parameterMismatch,
   undeclaredParameter,
-} from '../exchange/modern-headers.ts';
+} from '../exchange/sessionless-headers.ts';
 import type { InventoryRequest } from './tool-inventory.ts';
 import { ToolListings } from './tool-listings.ts';
 

@@ -8,7 +8,7 @@ import type { Reply } from '../path/reply.ts';
 import type { FileRecord } from '../state/file-records.ts';
 import type { SessionRecord } from '../state/state-store.ts';
 import type { ToolSource } from './tool-source.ts';
-import type { SessionTools } from './tool-surface.ts';
+import type { SessionTools } from './visible-catalog.ts';
 
 /** What the adapter does to the calls of one tool, before and after the upstream. */
 export interface ToolStep {
@@ -21,9 +21,9 @@ export interface ToolStep {
   readonly runsOthers?: true;
   prepare(call: ToolCall): Promise<PreparedCall>;
   /** A call that went on without its reply, whose response comes on a stream of this session. */
-  takeUp?(call: Pick<ToolCall, 'caller' | 'record'>, left: LeftCall): TakenUpCall;
+  resume?(call: Pick<ToolCall, 'caller' | 'record'>, left: DetachedCall): ResumedCall;
   /** A response with the result of a task that a call has made; `result` says where. */
-  finish?(call: FinishedTask, left: LeftCall, text: string, result: Span): Promise<FinishedAnswer>;
+  finish?(call: FinishedTask, left: DetachedCall, text: string, result: Span): Promise<FinishedAnswer>;
 }
 
 /** Who asks for the result of a task. `record`: the session that the call's file belongs to. */
@@ -43,14 +43,14 @@ export interface FinishedAnswer {
 }
 
 /** What is kept of a call that goes on without its reply. */
-export interface LeftCall {
+export interface DetachedCall {
   readonly tool: string;
   /** What it was told to write, or may have written. */
   readonly file: FileRecord;
 }
 
 /** As of a forwarded call (see PreparedCall). */
-export interface TakenUpCall {
+export interface ResumedCall {
   readonly onResponse: (text: string) => Promise<Answer>;
   readonly onEnd: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-import { AnswerWatch, type Failure, type Noted } from '../exchange/answer-watch.ts';
+import { AnswerWatch, type Failure, type RecordedAnswers } from '../exchange/answer-watch.ts';
 import type {
   ResponseControl,
   ResponseHead,
@@ -55,7 +55,7 @@ class ObservedSink implements ResponseSink {
   readonly #sink: ResponseSink;
   readonly #onCall: (call: UpstreamCall) => void;
   readonly #started = performance.now();
-  readonly #noted: Noted = {};
+  readonly #noted: RecordedAnswers = {};
   #watch: AnswerWatch | undefined;
   #status = 0;
   #isAnswered = false;

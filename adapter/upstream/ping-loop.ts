@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 import { type BreakerState, CircuitBreaker } from './circuit-breaker.ts';
 import { handshake, HandshakeFailed } from './handshake.ts';
-import { MODERN_META, modernHeaders } from './era.ts';
+import { SESSIONLESS_META, sessionlessHeaders } from './revision-probe.ts';
 import { ownRequest } from './own-request.ts';
 import { speaksSse } from './speaks-sse.ts';
 import type { Upstream, UpstreamSession } from '../exchange/upstream.ts';
@@ -227,8 +227,8 @@ export class PingLoop {
   async #discover(): Promise<boolean> {
     const answer = await ownRequest(this.#upstream, {
       session: undefined,
-      headers: [...this.#headers, ...modernHeaders('server/discover')],
-      message: { method: 'server/discover', params: JSON.stringify({ _meta: MODERN_META }) },
+      headers: [...this.#headers, ...sessionlessHeaders('server/discover')],
+      message: { method: 'server/discover', params: JSON.stringify({ _meta: SESSIONLESS_META }) },
       timeoutMs: this.#policy.timeoutMs,
     });
     return answer.message?.result !== undefined;

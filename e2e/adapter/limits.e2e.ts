@@ -9,7 +9,7 @@ import { secret } from '../support/secrets/secret.ts';
 import { CODE_MODE, execute, failuresOf, parsed } from './code-mode/kit/code.ts';
 import { type Deployment, mounted, startDeployment } from './kit/deployment.ts';
 import { drain, openSession, type Session, textOf } from './kit/session.ts';
-import { callModern, MODERN_META, startModernUpstream } from './telemetry/kit/modern-upstream.ts';
+import { callModern, SESSIONLESS_META, startModernUpstream } from './telemetry/kit/modern-upstream.ts';
 
 /** How long the calls of a dead replica count. */
 const LEASE_MS = 30_000;
@@ -103,7 +103,7 @@ describe('limits of calls over three replicas', { timeout: 60_000 }, () => {
   });
 
   test('T26: a hundred a minute are a hundred without sessions', async () => {
-    const params = JSON.stringify({ ...call('echo', { text: 'x' }), _meta: MODERN_META });
+    const params = JSON.stringify({ ...call('echo', { text: 'x' }), _meta: SESSIONLESS_META });
     const one = (n: number, token = ALICE): Promise<Response> =>
       callModern(
         place(n),
@@ -225,7 +225,7 @@ describe('the calls of a replica that was killed', { timeout: 90_000 }, () => {
 
   test('hold their places for 30 seconds, and those of a living one for as long as they run', async () => {
     const { a, b } = deployment;
-    const params = JSON.stringify({ ...call('wait'), _meta: MODERN_META });
+    const params = JSON.stringify({ ...call('wait'), _meta: SESSIONLESS_META });
     const wait = (at: RunningAdapter): Promise<Response> =>
       callModern(at, '/mcp/modern', `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":${params}}`);
     const slow = async (at: RunningAdapter, key: string): Promise<Response> =>

@@ -16,13 +16,13 @@ export class ProbePool {
   readonly #onError: (error: unknown) => void;
   readonly #stopping = new AbortController();
   readonly #underWay = new Map<string, Promise<void>>();
-  readonly #places: Readonly<Record<Lane, Places>>;
+  readonly #places: Readonly<Record<Lane, Semaphore>>;
 
   /** @param options.onError told of questions that failed; none should */
   constructor(options: { onError: (error: unknown) => void; places?: Readonly<Record<Lane, number>> }) {
     this.#onError = options.onError;
     const { prompt, slow } = options.places ?? PLACES;
-    this.#places = { prompt: new Places(prompt), slow: new Places(slow) };
+    this.#places = { prompt: new Semaphore(prompt), slow: new Semaphore(slow) };
   }
 
   /** Begins as soon as there is a place; nothing while the probe of this id is under way. */
@@ -51,7 +51,7 @@ export class ProbePool {
 }
 
 /** First come, first served. */
-class Places {
+class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 

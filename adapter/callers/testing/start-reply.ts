@@ -8,7 +8,7 @@ import type { Message } from '../../exchange/message.ts';
 import type { Refusal } from '../../exchange/scanning/refusal.ts';
 import { RunningExchanges } from '../../exchange/running.ts';
 import { type Ending, failed, type Outcome } from '../../path/ending.ts';
-import type { RequestFacts } from '../../exchange/request-facts.ts';
+import type { RequestAttributes } from '../../exchange/request-attributes.ts';
 import { messages } from '../../path/messages.ts';
 import { Operation } from '../../path/operation.ts';
 import { PassedReply, type Reply } from '../../path/reply.ts';
@@ -16,7 +16,7 @@ import type { ReplyMessage } from '../../path/reply-message.ts';
 import { compose, composeWire, type Step, type WireStep } from '../../path/step.ts';
 import { sessionRecord } from '../../sessions/testing/session-record.ts';
 import { LossWatch } from '../../steps/sessions/lost-session.ts';
-import { Noted } from '../../steps/noted.ts';
+import { RecordedAnswers } from '../../steps/recorded-answers.ts';
 import { TimeLimit } from '../../steps/time-limit.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
 import type { ResponseHead, Upstream } from '../../exchange/upstream.ts';
@@ -34,7 +34,7 @@ export interface Changes {
   readonly onTimeout?: (unanswered: readonly string[]) => string | AdapterError;
   readonly onResponse?: ((text: string) => Promise<Answer> | Answer) | undefined;
   /** In a session; without it the operation is one of a client without sessions, to whom no other responses come. */
-  readonly onStray?: (text: string) => string;
+  readonly onUnsolicited?: (text: string) => string;
   /** In a session, where nobody looks at responses that were asked for elsewhere. */
   readonly inSession?: boolean;
   readonly holdHead?: boolean;
@@ -44,7 +44,7 @@ export interface Changes {
   readonly onListChanged?: () => Promise<void>;
   readonly onFinish?: (outcome: Outcome, goesOn: boolean) => Promise<void> | undefined;
   readonly dropped?: (refusal: Refusal) => void;
-  readonly noted?: Partial<RequestFacts> | undefined;
+  readonly noted?: Partial<RequestAttributes> | undefined;
   readonly known?: (error: unknown) => AdapterError;
   readonly holder?: Holder;
   readonly running?: RunningExchanges;
@@ -57,8 +57,8 @@ export function startReply(
   res: ServerResponse,
   changes: Changes,
 ): { readonly reply: HttpReply; readonly operation: Operation } {
-  const { method = 'POST', idTexts = method === 'GET' ? [] : ['1'], again, noted, onStray, inSession } = changes;
-  const facts: RequestFacts = Object.assign(noted ?? {}, { requestId: 'request-1' });
+  const { method = 'POST', idTexts = method === 'GET' ? [] : ['1'], again, noted, onUnsolicited, inSession } = changes;
+  const facts: RequestAttributes = Object.assign(noted ?? {}, { requestId: 'request-1' });
   const holder = changes.holder ?? sampleAccount().of({ server: 's1', session: 'session-1' });
   const known = changes.known ?? ((error: unknown) => knownError(error, () => undefined));
   const operation = new Operation({
@@ -67,9 +67,9 @@ export function startReply(
     ...(method === 'POST' && { body: bodyOf(idTexts) }),
     caller: { headers: {}, request: { protocol: 'http', host: 'h' }, principal: '', holder, facts },
     trace: undefined,
-    isModern: method === 'POST' && onStray === undefined && again === undefined && inSession !== true,
+    isSessionless: method === 'POST' && onUnsolicited === undefined && again === undefined && inSession !== true,
     timeoutMs: changes.timeoutMs ?? null,
-    holdsHead: changes.holdHead ?? false,
+    defersHead: changes.holdHead ?? false,
   });
   const { upstreamSessionId = 'upstream-1' } = changes;
   operation.record = sessionRecord({ serverId: 's1', sessionId: 'session-1', upstreamSessionId });
@@ -80,7 +80,7 @@ export function startReply(
     running: changes.running ?? new RunningExchanges(),
     known,
   });
-  const steps: Step[] = [...(noted === undefined ? [] : [new Noted()]), new Listening(changes)];
+  const steps: Step[] = [...(noted === undefined ? [] : [new RecordedAnswers()]), new Listening(changes)];
   steps.push(new TimeLimit((late) => overTime(late, changes)));
   const wire: WireStep[] =
     again === undefined ? [] : [{ ask: (op, sink, next) => next(op, new LossWatch(op, sink, next, again)) }];
@@ -151,9 +151,9 @@ class ListeningReply extends PassedReply {
   }
 
   #shown(message: ReplyMessage): Promise<Answer> | Answer | undefined {
-    const { onResponse, onStray } = this.#changes;
+    const { onResponse, onUnsolicited } = this.#changes;
     if (message.kind === 'response') return onResponse?.(message.text());
-    return message.kind === 'stray' ? onStray?.(message.text()) : undefined;
+    return message.kind === 'stray' ? onUnsolicited?.(message.text()) : undefined;
   }
 
   async #answered(message: ReplyMessage): Promise<void> {

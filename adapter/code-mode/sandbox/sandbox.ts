@@ -3,7 +3,7 @@ import { createRequire } from 'node:module';
 import { extname } from 'node:path';
 import { Worker } from 'node:worker_threads';
 
-import { Places } from './places.ts';
+import { Semaphore } from './semaphore.ts';
 import type { SandboxLimits } from './sandbox-limits.ts';
 import type { SandboxFailure, WorkerStart } from './sandbox-messages.ts';
 import { type RunOptions, type SandboxOutcome, SandboxRun } from './sandbox-run.ts';
@@ -39,7 +39,7 @@ const STACK_FACTOR = 16;
  */
 export class Sandbox {
   readonly limits: SandboxLimits;
-  readonly #places: Places;
+  readonly #places: Semaphore;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<SandboxOutcome>>();
   #workers: Promise<SpareWorker> | undefined;
@@ -50,7 +50,7 @@ export class Sandbox {
    */
   constructor(options: { readonly limits: SandboxLimits; readonly maxRunning: number; readonly waitMs?: number }) {
     this.limits = options.limits;
-    this.#places = new Places({
+    this.#places = new Semaphore({
       places: options.maxRunning,
       ofOwner: Math.ceil(options.maxRunning / 2),
       waiting: MAX_WAITING,

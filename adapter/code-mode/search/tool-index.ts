@@ -60,7 +60,7 @@ export class ToolIndex {
   readonly warning: string | undefined;
   readonly #tools: ListedTool[] = [];
   readonly #byName = new Map<string, ListedTool[]>();
-  /** Places in the list, by the name without what spellings differ in. */
+  /** Semaphore in the list, by the name without what spellings differ in. */
   readonly #bySquashed = new Map<string, number[]>();
   readonly #byTag = new Map<string, Set<ListedTool>>();
   readonly #words = new TermIndex(WEIGHTS, MAX_WORDS);

@@ -7,7 +7,7 @@ import { sampleClient } from '../../steps/testing/step-scene.ts';
 import { sampleAccount } from '../../testing/sample-account.ts';
 import type { Mount } from '../../mount/mount.ts';
 import type { Paths } from '../../path/paths.ts';
-import { type PathParts, paths } from '../paths.ts';
+import { type PathDeps, paths } from '../paths.ts';
 import { StreamOrder } from '../../sessions/stream-order.ts';
 import { ToolParameters } from '../../tools/tool-parameters.ts';
 import { sampleMount } from './sample-mount.ts';
@@ -18,7 +18,7 @@ export interface SamplePaths extends Disposable {
 }
 
 /** The paths of a mount as the program makes them, with all that they keep in memory. */
-export function samplePaths(mount: Mount, changes: Partial<PathParts> = {}): SamplePaths {
+export function samplePaths(mount: Mount, changes: Partial<PathDeps> = {}): SamplePaths {
   const store = new MemoryStore();
   const onError = (error: unknown): void => {
     throw error;

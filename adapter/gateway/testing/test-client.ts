@@ -33,7 +33,7 @@ export function testCall(
     trace: undefined,
     signal: source.signal,
     source,
-    tools: () => mount.surface.tools(source, record, timeoutMs),
+    tools: () => mount.visibleCatalog.tools(source, record, timeoutMs),
     record,
     body,
     request,

@@ -4,7 +4,7 @@ import type { Lock, SessionRow, SessionTable } from '../tables/session-table.ts'
 import type { SessionKey, SessionRecord, StateCounts } from '../state-store.ts';
 import { isTerminal, keyText, WORKSPACE_PROTOCOL } from '../stored-session.ts';
 import type { Ending, StoredSession } from '../stored-session.ts';
-import { StringPool } from './string-pool.ts';
+import { Interner } from './interner.ts';
 
 /** What a session without running calls has; shared, so that idle sessions stay small. */
 const NO_LEASES: ReadonlyMap<string, number> = new Map();
@@ -24,7 +24,7 @@ export class MemorySessionTable implements SessionTable {
   readonly #workspaces = new Set<Row>();
   readonly #reservations = new Map<string, number>();
   readonly #locks = new Map<string, Lock>();
-  readonly #strings = new StringPool();
+  readonly #strings = new Interner();
   readonly #baselines = new BaselineTexts();
   /** Every server that ever had sessions: there are few, and they stay. */
   readonly #servers = new Set<string>();

@@ -12,7 +12,7 @@ export class RedisKeys {
   readonly inFlight: string;
   /** Tombstones by their end. */
   readonly tombstones: string;
-  /** Places taken for sessions that are being opened, by their end. */
+  /** Semaphore taken for sessions that are being opened, by their end. */
   readonly reservations: string;
   /** Workspaces by a time of their activity, the last or an earlier one; some may be gone. */
   readonly workspaces: string;

@@ -4,7 +4,7 @@ export interface LimitTable {
   freeAt(key: string): number;
   /** It may go from then on. */
   setFreeAt(key: string, us: number, now: number): void;
-  /** Places that are held after `now`. */
+  /** Semaphore that are held after `now`. */
   placesTaken(key: string, now: number): number;
   holdsPlace(key: string, id: string): boolean;
   setPlace(key: string, id: string, until: number): void;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import { AdapterError } from '../../errors.ts';
-import { MODERN_REVISION } from '../../exchange/message.ts';
+import { SESSIONLESS_REVISION } from '../../exchange/message.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
 import { SessionRegistry } from '../../sessions/session-registry.ts';
 import { sessionRecord } from '../../sessions/testing/session-record.ts';
@@ -71,7 +71,7 @@ describe('a message in a session', () => {
     expect(operation.caller.facts.sessionId).toBe(sessionId);
   });
 
-  test.each([undefined, MODERN_REVISION])('is refused where it has none: %s', async (protocolVersion) => {
+  test.each([undefined, SESSIONLESS_REVISION])('is refused where it has none: %s', async (protocolVersion) => {
     // A workspace is none that a client has opened.
     if (protocolVersion !== undefined) await store.open(sessionRecord({ protocolVersion }));
     expect(await refusal(step(), inSession(CALL))).toMatchObject({ code: 'session_not_found' });

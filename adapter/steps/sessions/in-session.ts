@@ -1,5 +1,5 @@
 import { AdapterError } from '../../errors.ts';
-import { MODERN_REVISION, toolName } from '../../exchange/message.ts';
+import { SESSIONLESS_REVISION, toolName } from '../../exchange/message.ts';
 import type { Caller } from '../../path/caller.ts';
 import type { Operation } from '../../path/operation.ts';
 import type { Reply } from '../../path/reply.ts';
@@ -18,7 +18,7 @@ const KNOWN_REVISIONS: ReadonlySet<string> = new Set([
   '2025-03-26',
   '2025-06-18',
   '2025-11-25',
-  MODERN_REVISION,
+  SESSIONLESS_REVISION,
 ]);
 
 /**

@@ -13,7 +13,7 @@ const SECOND_STREAM_ATTEMPTS = 5;
 const RENEWALS = 2;
 const PING_TIMEOUT_MS = 10_000;
 
-export interface LostStreamParts {
+export interface LostStreamDeps {
   readonly client: ClientUpstream;
   readonly upstream: Pick<Upstream, 'knowsEvent'>;
   readonly bus: Pick<MessageBus, 'publish'>;
@@ -24,9 +24,9 @@ export interface LostStreamParts {
  * again in a new session, or when the other one was ended, wherever that is held.
  */
 export class LostStream implements WireStep {
-  readonly #parts: LostStreamParts;
+  readonly #parts: LostStreamDeps;
 
-  constructor(parts: LostStreamParts) {
+  constructor(parts: LostStreamDeps) {
     this.#parts = parts;
   }
 

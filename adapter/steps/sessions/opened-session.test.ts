@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 
 import type { ErrorCode } from '../../errors.ts';
-import { MODERN_REVISION } from '../../exchange/message.ts';
+import { SESSIONLESS_REVISION } from '../../exchange/message.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { sampleMount } from '../../gateway/testing/sample-mount.ts';
 import { ReplyMessage } from '../../path/reply-message.ts';
@@ -36,7 +36,7 @@ function scene(refusesSessions: () => ErrorCode | undefined = () => undefined) {
   upstream.endSession = async (...[session]: [UpstreamSession?]) => void ended.push(session?.upstreamSessionId);
   const mount = sampleMount({}, { upstream });
   const step = new OpenedSession({ mount, client: sampleClient(mount, store), sessions, store, refusesSessions });
-  const operation = sampleOperation(INITIALIZE, { holdsHead: true, caller: { principal: 'me' } });
+  const operation = sampleOperation(INITIALIZE, { defersHead: true, caller: { principal: 'me' } });
   const own = new RecordingReply();
   return { ended, step, operation, own, pass: () => through(step, operation, own) };
 }
@@ -88,7 +88,7 @@ describe('a session', () => {
     const { reply } = await scene().pass();
     reply.start(CONTROL);
     reply.head(HEAD);
-    await expect(reply.message(answer(MODERN_REVISION))).rejects.toMatchObject({ code: 'upstream_failed' });
+    await expect(reply.message(answer(SESSIONLESS_REVISION))).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
   test('goes again when its client has gone meanwhile', async () => {

@@ -1,6 +1,6 @@
 import { listedOwn } from '../../catalog/catalog.ts';
 import { AdapterError, type ErrorCode } from '../../errors.ts';
-import { MODERN_REVISION, type Request } from '../../exchange/message.ts';
+import { SESSIONLESS_REVISION, type Request } from '../../exchange/message.ts';
 import type { ClientUpstream } from '../../mount/client-upstream.ts';
 import { withGreeting } from '../../lists/greeting.ts';
 import type { Mount } from '../../mount/mount.ts';
@@ -14,10 +14,10 @@ import { newSessionId, type SessionRegistry } from '../../sessions/session-regis
 import type { SessionKey, StateStore } from '../../state/state-store.ts';
 import type { ResponseHead } from '../../exchange/upstream.ts';
 
-const NO_SUCH_SESSION = `The upstream server opened a session of revision ${MODERN_REVISION}, which has none.`;
+const NO_SUCH_SESSION = `The upstream server opened a session of revision ${SESSIONLESS_REVISION}, which has none.`;
 
-export interface OpenedSessionParts {
-  readonly mount: Pick<Mount, 'texts' | 'surface' | 'resources'>;
+export interface OpenedSessionDeps {
+  readonly mount: Pick<Mount, 'texts' | 'visibleCatalog' | 'resources'>;
   readonly client: ClientUpstream;
   readonly sessions: SessionRegistry;
   readonly store: Pick<StateStore, 'now'>;
@@ -27,9 +27,9 @@ export interface OpenedSessionParts {
 
 /** Opens a session: takes a place, lets the upstream answer, and keeps what came of it under an id of our own. */
 export class OpenedSession implements Step {
-  readonly #parts: OpenedSessionParts;
+  readonly #parts: OpenedSessionDeps;
 
-  constructor(parts: OpenedSessionParts) {
+  constructor(parts: OpenedSessionDeps) {
     this.#parts = parts;
   }
 
@@ -47,7 +47,7 @@ export class OpenedSession implements Step {
 
 class OpeningReply extends PassedReply {
   readonly #operation: Operation;
-  readonly #parts: OpenedSessionParts;
+  readonly #parts: OpenedSessionDeps;
   readonly #key: SessionKey;
   readonly #initializeParams: string;
   #upstreamSessionId: string | null = null;
@@ -57,7 +57,7 @@ class OpeningReply extends PassedReply {
   constructor(
     operation: Operation,
     next: Reply,
-    parts: OpenedSessionParts,
+    parts: OpenedSessionDeps,
     { key, initializeParams }: { readonly key: SessionKey; readonly initializeParams: string },
   ) {
     super(next, true);
@@ -83,12 +83,12 @@ class OpeningReply extends PassedReply {
     const protocolVersion = negotiated(text);
     if (protocolVersion === undefined) return this.next.message(message);
     // A session of that revision would be taken for a workspace, and no client could use it.
-    if (protocolVersion === MODERN_REVISION) throw new AdapterError('upstream_failed', NO_SUCH_SESSION);
+    if (protocolVersion === SESSIONLESS_REVISION) throw new AdapterError('upstream_failed', NO_SUCH_SESSION);
     await this.#open(protocolVersion);
     if (!this.#isOpen) return this.next.message(message);
-    const { texts, surface, resources } = this.#parts.mount;
+    const { texts, visibleCatalog, resources } = this.#parts.mount;
     const shown = await withGreeting(texts, text, undefined, {
-      tools: listedOwn(surface.catalog).length > 0,
+      tools: listedOwn(visibleCatalog.catalog).length > 0,
       resources: resources !== undefined && 'changing',
     });
     return this.next.message(message.with(shown));

@@ -40,7 +40,7 @@ function workspaceOf(steps: ReadonlyMap<string, Pick<ToolStep, 'needsHome'>>): W
 }
 /** What comes to the step, of a caller without a session. */
 const incoming = (message: object = CALL) => {
-  const operation = sampleOperation(message, { isModern: true, caller: { principal: 'me' } });
+  const operation = sampleOperation(message, { isSessionless: true, caller: { principal: 'me' } });
   operation.record = noWorkspace('s1', 'me', Date.now());
   return operation;
 };

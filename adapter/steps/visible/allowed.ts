@@ -20,10 +20,10 @@ export type StepUp = (caller: Caller, scope: string) => string | undefined;
  * the way to that scope.
  */
 export class Allowed implements Step {
-  readonly #mount: Pick<Mount, 'surface' | 'resources'>;
+  readonly #mount: Pick<Mount, 'visibleCatalog' | 'resources'>;
   readonly #stepUp: StepUp;
 
-  constructor(mount: Pick<Mount, 'surface' | 'resources'>, stepUp: StepUp) {
+  constructor(mount: Pick<Mount, 'visibleCatalog' | 'resources'>, stepUp: StepUp) {
     this.#mount = mount;
     this.#stepUp = stepUp;
   }
@@ -66,23 +66,23 @@ export class Allowed implements Step {
     // Other parsers might find a name there.
     if (typeof name !== 'string') return { outcome: 'denied', rule: undefined };
     if (kind === 'prompt') return access.decide(promptOf(name));
-    const { surface, resources } = this.#mount;
+    const { visibleCatalog, resources } = this.#mount;
     if (kind === 'resource') return access.decide(resources?.owns(name) === true ? downloadOf(name) : readingOf(name));
-    const { own, instead = [] } = surface.catalog;
+    const { own, instead = [] } = visibleCatalog.catalog;
     const tool = [...own, ...instead].find((one) => one.name === name);
     if (tool === undefined) return access.decide(callOf(name));
     return tool.wish === undefined ? { outcome: 'allowed', rule: undefined } : access.decide(tool.wish);
   }
 
   #refuse(operation: Operation, reply: Reply, refused: Refused): Promise<void> | undefined {
-    const { caller, body, isModern } = operation;
+    const { caller, body, isSessionless } = operation;
     const { decision, named } = refused;
     if (decision.scope !== undefined) {
       const challenge = this.#stepUp(caller, decision.scope);
       const more = challenge === undefined ? undefined : { headers: { 'www-authenticate': challenge } };
       return reply.end(failed(errorFor(refused), more));
     }
-    if (named?.kind === 'resource' && !body.batch && (isModern || this.#mount.resources?.owns(String(named.name)))) {
+    if (named?.kind === 'resource' && !body.batch && (isSessionless || this.#mount.resources?.owns(String(named.name)))) {
       return reply.end(noSuchResource(operation, 'unknown_resource', named.name));
     }
     throw errorFor(refused);

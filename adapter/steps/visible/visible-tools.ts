@@ -4,7 +4,7 @@ import { type Body, isResponseTo, type Message, type Request, toolName } from '.
 import { checked } from '../../exchange/scanning/checked.ts';
 import type { ClientUpstream } from '../../mount/client-upstream.ts';
 import { eachMessage } from '../../exchange/scanning/each-message.ts';
-import type { ToolSurface } from '../../tools/tool-surface.ts';
+import type { VisibleCatalog } from '../../tools/visible-catalog.ts';
 import type { Caller } from '../../path/caller.ts';
 import { ChangedReply } from '../../path/changed-reply.ts';
 import type { Operation } from '../../path/operation.ts';
@@ -24,17 +24,17 @@ const OF_ONE_CALL: ReadonlySet<string> = new Set([
  * their places on the way to the upstream, so that each call has its answer in its turn.
  */
 export class VisibleTools implements Step {
-  readonly #surface: Pick<ToolSurface, 'checksCalls' | 'checkCalls' | 'refusals'>;
+  readonly #visibleCatalog: Pick<VisibleCatalog, 'checksCalls' | 'checkCalls' | 'refusals'>;
   readonly #client: ClientUpstream;
   readonly #check: (call: Request, caller: Caller) => void;
 
   /** @param check throws for a call that is refused whatever the upstream lists */
   constructor(
-    surface: Pick<ToolSurface, 'checksCalls' | 'checkCalls' | 'refusals'>,
+    visibleCatalog: Pick<VisibleCatalog, 'checksCalls' | 'checkCalls' | 'refusals'>,
     client: ClientUpstream,
     check: (call: Request, caller: Caller) => void,
   ) {
-    this.#surface = surface;
+    this.#visibleCatalog = visibleCatalog;
     this.#client = client;
     this.#check = check;
   }
@@ -42,14 +42,14 @@ export class VisibleTools implements Step {
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
     const { calls, body } = operation;
     if (calls.length > 0 && body.batch) return this.#sendBatch(operation, reply, next);
-    if (calls.length > 0 && this.#surface.checksCalls) return this.#sendChecked(operation, reply, next);
+    if (calls.length > 0 && this.#visibleCatalog.checksCalls) return this.#sendChecked(operation, reply, next);
     next(operation, reply);
     return undefined;
   }
 
   async #sendChecked(operation: Operation, reply: Reply, next: Send): Promise<void> {
     const source = this.#client.source(operation, reply);
-    await this.#surface.checkCalls(source, operation.session, operation.calls.map(toolName));
+    await this.#visibleCatalog.checkCalls(source, operation.session, operation.calls.map(toolName));
     next(operation, reply);
   }
 
@@ -69,9 +69,9 @@ export class VisibleTools implements Step {
       if (error === undefined) allowed.push(call);
       else errors.set(call.idText, error);
     }
-    if (!this.#surface.checksCalls || allowed.length === 0) return errors;
+    if (!this.#visibleCatalog.checksCalls || allowed.length === 0) return errors;
     const source = this.#client.source(operation, reply);
-    const refused = await this.#surface.refusals(source, operation.session, allowed.map(toolName));
+    const refused = await this.#visibleCatalog.refusals(source, operation.session, allowed.map(toolName));
     for (const call of allowed) {
       const error = refused.get(toolName(call));
       if (error === undefined) continue;

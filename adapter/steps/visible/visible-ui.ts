@@ -2,7 +2,7 @@ import { AdapterError } from '../../errors.ts';
 import type { ClientUpstream } from '../../mount/client-upstream.ts';
 import { hiddenUse, usedUis } from '../../lists/hidden-ui.ts';
 import { noSuchResource } from '../../lists/no-such-resource.ts';
-import type { ToolSurface } from '../../tools/tool-surface.ts';
+import type { VisibleCatalog } from '../../tools/visible-catalog.ts';
 import type { Operation } from '../../path/operation.ts';
 import type { Reply } from '../../path/reply.ts';
 import type { Send, Step } from '../../path/step.ts';
@@ -10,16 +10,16 @@ import type { Send, Step } from '../../path/step.ts';
 /** Refuses the use of user interfaces of tools that the client must not see. */
 export class VisibleUi implements Step {
   readonly concerns = 'others';
-  readonly #surface: ToolSurface;
+  readonly #visibleCatalog: VisibleCatalog;
   readonly #client: ClientUpstream;
 
-  constructor(surface: ToolSurface, client: ClientUpstream) {
-    this.#surface = surface;
+  constructor(visibleCatalog: VisibleCatalog, client: ClientUpstream) {
+    this.#visibleCatalog = visibleCatalog;
     this.#client = client;
   }
 
   send(operation: Operation, reply: Reply, next: Send): Promise<void> | undefined {
-    const used = usedUis(operation.body.messages, !operation.isModern);
+    const used = usedUis(operation.body.messages, !operation.isSessionless);
     if (used.length > 0) return this.#check(operation, reply, next, used);
     next(operation, reply);
     return undefined;
@@ -27,9 +27,9 @@ export class VisibleUi implements Step {
 
   async #check(operation: Operation, reply: Reply, next: Send, used: readonly unknown[]): Promise<void> {
     const source = this.#client.source(operation, reply);
-    const hidden = await hiddenUse(this.#surface, source, operation.session, used);
+    const hidden = await hiddenUse(this.#visibleCatalog, source, operation.session, used);
     if (hidden === undefined) return next(operation, reply);
-    if (!operation.isModern) throw new AdapterError('unknown_resource', undefined, { data: { ...hidden } });
+    if (!operation.isSessionless) throw new AdapterError('unknown_resource', undefined, { data: { ...hidden } });
     await reply.end(noSuchResource(operation, 'unknown_resource', hidden.uri));
   }
 }

@@ -3,13 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { createRedaction } from '../../../lib/redaction/redact.ts';
-import type { RequestFacts } from '../../exchange/request-facts.ts';
+import type { RequestAttributes } from '../../exchange/request-attributes.ts';
 import { AuditLog } from './audit-log.ts';
 import type { RequestObservation } from '../telemetry.ts';
 
 const SESSION = '0123456789abcdef0123456789abcdef';
 
-function observed(facts: Partial<RequestFacts>): RequestObservation {
+function observed(facts: Partial<RequestAttributes>): RequestObservation {
   return {
     serverId: 's1',
     method: 'POST',
@@ -69,7 +69,7 @@ test('other requests are none', () => {
   expect(text()).toBe('');
 });
 
-test.each<[Partial<RequestFacts>, boolean]>([
+test.each<[Partial<RequestAttributes>, boolean]>([
   [{ outcome: 'ok', failure: 'tool_error' }, true],
   [{ outcome: 'ok', failure: -32602 }, true],
   [{ outcome: 'in_flight_limit' }, true],

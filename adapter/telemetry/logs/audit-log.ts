@@ -1,6 +1,6 @@
 import { maskIds, type Redact, type Redaction } from '../../../lib/redaction/redact.ts';
 import { escapeLine } from '../../../lib/redaction/escape-line.ts';
-import { callsOf, type RequestFacts } from '../../exchange/request-facts.ts';
+import { callsOf, type RequestAttributes } from '../../exchange/request-attributes.ts';
 import { AuditFile } from './audit-file.ts';
 import { shorten } from './logger.ts';
 import { toolCallResult } from '../outcome-labels.ts';
@@ -74,7 +74,7 @@ export class AuditLog {
 
   #entry(
     { facts, principal, seconds, bytesIn, bytesOut, parentRequestId }: Ended,
-    call: Pick<RequestFacts, 'tool' | 'failure' | 'argumentsHash'>,
+    call: Pick<RequestAttributes, 'tool' | 'failure' | 'argumentsHash'>,
   ): object {
     return {
       // On standard output, lines of the log stand between these.

@@ -1,6 +1,6 @@
 import { emptyResource } from '@opentelemetry/resources';
 import { describe, expect, it } from 'vitest';
-import type { RequestFacts } from '../../exchange/request-facts.ts';
+import type { RequestAttributes } from '../../exchange/request-attributes.ts';
 import { Aggregation } from './aggregation.ts';
 import { METRIC_CATALOG } from './metric-catalog.ts';
 import { RequestMetrics } from './request-metrics.ts';
@@ -24,7 +24,7 @@ function setUp() {
   };
 }
 
-const request = (facts: Partial<RequestFacts> = {}, more: Partial<RequestObservation> = {}): RequestObservation => ({
+const request = (facts: Partial<RequestAttributes> = {}, more: Partial<RequestObservation> = {}): RequestObservation => ({
   method: 'POST',
   route: '/mcp/files',
   status: 200,
@@ -36,7 +36,7 @@ const request = (facts: Partial<RequestFacts> = {}, more: Partial<RequestObserva
   isEventStream: false,
   ...more,
 });
-const call = (facts: Partial<RequestFacts> = {}): RequestObservation =>
+const call = (facts: Partial<RequestAttributes> = {}): RequestObservation =>
   request({ rpcMethod: 'tools/call', tool: 'read', outcome: 'ok', protocolVersion: '2025-11-25', ...facts });
 
 const HTTP = {

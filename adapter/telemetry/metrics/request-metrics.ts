@@ -1,5 +1,5 @@
 import { type ErrorCode, ERRORS } from '../../errors.ts';
-import { callsOf, type RequestFacts } from '../../exchange/request-facts.ts';
+import { callsOf, type RequestAttributes } from '../../exchange/request-attributes.ts';
 import type { Aggregation } from './aggregation.ts';
 import { Combinations } from './combinations.ts';
 import {
@@ -93,14 +93,14 @@ export class RequestMetrics {
   }
 
   /** Before their names are looked at. */
-  #learn(facts: Readonly<RequestFacts>): void {
+  #learn(facts: Readonly<RequestAttributes>): void {
     for (const { tool = '', failure } of callsOf(facts)) {
       if (toolCallResult(facts, failure) === 'success') this.#tools.worked(facts.serverId, tool);
     }
   }
 
   /** Tool calls, and the exchange with the upstream. */
-  #count(operation: Operation, facts: Readonly<RequestFacts>, seconds: number): void {
+  #count(operation: Operation, facts: Readonly<RequestAttributes>, seconds: number): void {
     const { serverId } = operation;
     for (const { tool = '', failure } of callsOf(facts)) {
       const labels = {
@@ -125,7 +125,7 @@ export class RequestMetrics {
     );
   }
 
-  #operationOf(serverId: string, facts: Readonly<RequestFacts>): Operation {
+  #operationOf(serverId: string, facts: Readonly<RequestAttributes>): Operation {
     return {
       serverId,
       rpcMethod: rpcMethodLabel(facts.rpcMethod),
@@ -184,7 +184,7 @@ function operationLabels({ serverId, rpcMethod, tool, error, rpcCode, revision }
 }
 
 /** Of the JSON-RPC error that the client was sent, whoever has made it. */
-function rpcCodeOf({ outcome, failure }: Readonly<RequestFacts>): string | undefined {
+function rpcCodeOf({ outcome, failure }: Readonly<RequestAttributes>): string | undefined {
   if (typeof failure === 'number') return rpcCodeLabel(failure);
   return outcome !== undefined && Object.hasOwn(ERRORS, outcome) ? String(ERRORS[outcome as ErrorCode].rpc) : undefined;
 }

@@ -1,6 +1,6 @@
 import { type Span, SpanStatusCode } from '@opentelemetry/api';
 
-import { AnswerWatch, type Noted } from '../../exchange/answer-watch.ts';
+import { AnswerWatch, type RecordedAnswers } from '../../exchange/answer-watch.ts';
 import type { ResponseControl, ResponseHead, ResponseSink } from '../../exchange/upstream.ts';
 import { isEventStream } from '../../exchange/headers.ts';
 
@@ -17,7 +17,7 @@ export class SpannedResponse implements ResponseSink, ResponseControl {
   readonly #sink: ResponseSink;
   /** A stream that the client opened: it says nothing of how a request went. */
   readonly #isStream: boolean;
-  readonly #noted: Noted = {};
+  readonly #noted: RecordedAnswers = {};
   #control: ResponseControl | undefined;
   #watch: AnswerWatch | undefined;
   #status = 0;

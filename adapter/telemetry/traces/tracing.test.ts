@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Body, parseBody } from '../../exchange/message.ts';
 import { FakeUpstream } from '../../exchange/testing/fake-upstream.ts';
 import { type OpenReply, startReplyServer } from '../../exchange/testing/reply-server.ts';
-import type { RequestFacts } from '../../exchange/request-facts.ts';
+import type { RequestAttributes } from '../../exchange/request-attributes.ts';
 import type { RequestTrace } from '../../exchange/request-trace.ts';
 import type { ResponseControl, ResponseSink, UpstreamRequest } from '../../exchange/upstream.ts';
 import { Tracing } from './tracing.ts';
@@ -34,7 +34,7 @@ interface Scene {
 }
 interface Begun {
   readonly trace: RequestTrace;
-  readonly facts: RequestFacts;
+  readonly facts: RequestAttributes;
   readonly open: OpenReply;
   /** Answers the client, and waits until that has left. */
   readonly answer: (status?: number) => Promise<void>;
@@ -56,7 +56,7 @@ function scene(sampleRatio = 1): Scene {
   });
   const begin: Scene['begin'] = async (more = {}) => {
     const open = await server.open();
-    const facts: RequestFacts = { requestId: 'r1' };
+    const facts: RequestAttributes = { requestId: 'r1' };
     const { reply } = open;
     const common = { serverId: 's1', route: '/mcp/s1', httpMethod: 'POST' as const, headers: {}, within: undefined };
     const trace = tracing.begin({ ...common, body: bodyOf(CALL), reply, facts, ...more });

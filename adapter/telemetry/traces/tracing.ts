@@ -10,7 +10,7 @@ import {
 } from '@opentelemetry/sdk-trace';
 
 import type { Body } from '../../exchange/message.ts';
-import type { RequestFacts } from '../../exchange/request-facts.ts';
+import type { RequestAttributes } from '../../exchange/request-attributes.ts';
 import type { RequestTrace } from '../../exchange/request-trace.ts';
 import { shorten } from '../logs/logger.ts';
 import { errorType } from '../outcome-labels.ts';
@@ -45,7 +45,7 @@ export interface TracedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Closes when the answer has left. */
   readonly reply: { readonly statusCode: number; once(event: 'close', listener: () => void): unknown };
-  readonly facts: RequestFacts;
+  readonly facts: RequestAttributes;
   /** The request whose code has made this one. */
   readonly within: RequestTrace | undefined;
 }

@@ -163,7 +163,7 @@ describe('at two replicas', { timeout: 60_000 }, () => {
 
   /** What each door gives for each of the eight, as the letters of the table. */
   async function everyDoor(doors: Doors, coded: Doors, policy: string): Promise<Record<string, string>> {
-    const isModern = (await doors.ask('server/discover')).got === 'yes';
+    const isSessionless = (await doors.ask('server/discover')).got === 'yes';
     const got: Record<string, string> = {};
     const note = async (door: string, asked: Promise<Got>[]): Promise<void> => {
       got[door] = (await Promise.all(asked)).join(' ');
@@ -203,17 +203,17 @@ describe('at two replicas', { timeout: 60_000 }, () => {
       'subscribe',
       ['public', 'private'].map((part) => {
         const uri = `doc://${part}/1`;
-        if (!isModern) return tell('resources/subscribe', { uri });
+        if (!isSessionless) return tell('resources/subscribe', { uri });
         return tell('subscriptions/listen', { notifications: { resourceSubscriptions: [uri] } });
       }),
     );
     got['code'] = await byCode(coded, `${policy}_code`);
     got['search'] = await found(coded, `${policy}_code`);
-    got['upload'] = isModern
+    got['upload'] = isSessionless
       ? await tell('tools/call', { name: `${policy}_get_upload_url`, arguments: {} })
       : await uploaded(doors, policy);
     got['artifact'] = await tell('resources/read', { uri: `artifact://sessions/${AT_ARTIFACT}` });
-    if (!isModern) got['download'] = await doors.fetch(`/artifacts/${policy}/${AT_ARTIFACT}`);
+    if (!isSessionless) got['download'] = await doors.fetch(`/artifacts/${policy}/${AT_ARTIFACT}`);
     return got;
   }
 

@@ -22,10 +22,10 @@ interface Task {
 /** A server whose calls are tasks, which end when a test says so; it gives any task to who knows its id. */
 function taskServer() {
   const tasks = new Map<string, Task>();
-  const handle = (method: string, params: JsonObject, isModern: boolean): JsonObject => {
+  const handle = (method: string, params: JsonObject, isSessionless: boolean): JsonObject => {
     const taskId = String(params.taskId);
     const task = tasks.get(taskId);
-    const capabilities = isModern
+    const capabilities = isSessionless
       ? { tools: {}, extensions: { [EXTENSION]: {} } }
       : { tools: {}, tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } };
     const serverInfo = { name: 'tasks', version: '1' };
@@ -41,13 +41,13 @@ function taskServer() {
         const id = `task-${tasks.size}`;
         tasks.set(id, { path: String(asObject(params.arguments).path), status: 'working' });
         const made = { taskId: id, status: 'working', createdAt: new Date(0).toISOString(), pollInterval: 10 };
-        return isModern ? { resultType: 'task', ...made, ttlMs: 60_000 } : { task: { ...made, ttl: 60_000 } };
+        return isSessionless ? { resultType: 'task', ...made, ttlMs: 60_000 } : { task: { ...made, ttl: 60_000 } };
       }
       case 'tasks/result':
         return result;
       case 'tasks/get': {
         const about = { taskId, status: task?.status, resultType: 'complete' };
-        return isModern && task?.status === 'completed' ? { ...about, result } : about;
+        return isSessionless && task?.status === 'completed' ? { ...about, result } : about;
       }
       case 'tasks/cancel':
         if (task !== undefined) task.status = 'cancelled';
@@ -82,16 +82,16 @@ afterAll(async () => {
 });
 
 describe.each<Family>(['with a session', 'without a session'])('for a client %s', (family) => {
-  const isModern = family === 'without a session';
+  const isSessionless = family === 'without a session';
   const clientOf = (name: keyof typeof TOKENS): Promise<Asking> => {
     const headers = { 'x-mcp-adapter-auth-token': TOKENS[name] };
     return asking(family, deployment.a, { headers, capabilities: { extensions: { [EXTENSION]: {} } } });
   };
   const make = async (client: Asking): Promise<string> => {
-    const task = isModern ? {} : { task: { ttl: 60_000 } };
+    const task = isSessionless ? {} : { task: { ttl: 60_000 } };
     const params = { name: 'write', arguments: { path: 'report.txt' }, ...task };
     const result = asObject((await client.call(deployment.a, 'tools/call', params)).result);
-    return String((isModern ? result : asObject(result.task)).taskId);
+    return String((isSessionless ? result : asObject(result.task)).taskId);
   };
   const finish = async (taskId: string, text: string): Promise<void> => {
     const task = server.tasks.get(taskId);
@@ -100,9 +100,9 @@ describe.each<Family>(['with a session', 'without a session'])('for a client %s'
     task.status = 'completed';
   };
   const resultOf = async (client: Asking, place: Deployment['a'], taskId: string): Promise<JsonObject> => {
-    const { result, error } = await client.call(place, isModern ? 'tasks/get' : 'tasks/result', { taskId });
+    const { result, error } = await client.call(place, isSessionless ? 'tasks/get' : 'tasks/result', { taskId });
     if (error !== undefined) throw new Error(JSON.stringify(error));
-    return isModern ? asObject(asObject(result).result) : asObject(result);
+    return isSessionless ? asObject(asObject(result).result) : asObject(result);
   };
   const readText = async (client: Asking, place: Deployment['a'], uri: unknown): Promise<unknown> => {
     const { result } = await client.call(place, 'resources/read', { uri });

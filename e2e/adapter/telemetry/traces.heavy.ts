@@ -14,7 +14,7 @@ import { eventually } from '../kit/eventually.ts';
 import { drain, knownSession, openSession, type Session } from '../kit/session.ts';
 import { type SseUpstream, startSseUpstream } from '../kit/sse-upstream.ts';
 import { carriedBy, type ClientTrace, newTrace, spansOf, treeOf } from './kit/client-trace.ts';
-import { callModern, MODERN_META, MODERN_REVISION, startModernUpstream } from './kit/modern-upstream.ts';
+import { callModern, SESSIONLESS_META, SESSIONLESS_REVISION, startModernUpstream } from './kit/modern-upstream.ts';
 
 needsCollector();
 
@@ -152,7 +152,7 @@ describe('the trace of a client', { timeout: 60_000 }, () => {
 
   test('goes through in the revision without sessions', async () => {
     const trace = newTrace();
-    const meta = { ...MODERN_META, traceparent: trace.traceparent };
+    const meta = { ...SESSIONLESS_META, traceparent: trace.traceparent };
     const params = { name: 'echo', arguments: { q: ARGUMENT }, _meta: meta };
     const body = JSON.stringify({ jsonrpc: '2.0', id: 'a', method: 'tools/call', params });
     expect(await drain(callModern(adapter, '/mcp/modern', body, headers))).toBe(200);
@@ -164,7 +164,7 @@ describe('the trace of a client', { timeout: 60_000 }, () => {
       '  client tools/call echo',
     ]);
     const client = named(spans, 'client', 'tools/call echo');
-    expect(client.attributes).toMatchObject({ 'mcp.protocol.version': MODERN_REVISION, 'jsonrpc.request.id': 'a' });
+    expect(client.attributes).toMatchObject({ 'mcp.protocol.version': SESSIONLESS_REVISION, 'jsonrpc.request.id': 'a' });
     expect(client.attributes).not.toHaveProperty('mcp.session.id');
     for (const request of modern.requests) {
       const { traceId, spanId } = carriedBy(request);
@@ -386,7 +386,7 @@ test('without traces, the upstream gets the bytes that came, and no header more'
   expect(sent?.text).toBe(text);
   const modernText = text.replace(
     '"_meta":{',
-    `"_meta":{"io.modelcontextprotocol/protocolVersion":"${MODERN_REVISION}",`,
+    `"_meta":{"io.modelcontextprotocol/protocolVersion":"${SESSIONLESS_REVISION}",`,
   );
   await drain(callModern(plain, '/mcp/modern', modernText, { ...headers, ...send.headers }));
   const sentModern = modern.requests.at(-1);

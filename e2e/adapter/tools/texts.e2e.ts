@@ -61,7 +61,7 @@ function ownModern(): JsonObject {
 }
 
 /** A server of one family of revisions. */
-function start(isModern: boolean): Promise<RawUpstream> {
+function start(isSessionless: boolean): Promise<RawUpstream> {
   return startRawUpstream(({ method, json }, res) => {
     const { id, method: asked } = asObject(json ?? {});
     if (method !== 'POST' || id === undefined) {
@@ -70,11 +70,11 @@ function start(isModern: boolean): Promise<RawUpstream> {
     }
     const results: Record<string, JsonObject> = {
       ...lists(),
-      ...(isModern && { 'server/discover': { supportedVersions: [MODERN], ...ownModern() } }),
-      ...(!isModern && { initialize: { protocolVersion: '2025-11-25', ...own() } }),
+      ...(isSessionless && { 'server/discover': { supportedVersions: [MODERN], ...ownModern() } }),
+      ...(!isSessionless && { initialize: { protocolVersion: '2025-11-25', ...own() } }),
     };
     const result = results[String(asked)];
-    const common = isModern ? { resultType: 'complete', ttlMs: 0, cacheScope: 'public' } : {};
+    const common = isSessionless ? { resultType: 'complete', ttlMs: 0, cacheScope: 'public' } : {};
     const answer =
       result === undefined ? { error: { code: -32601, message: 'no' } } : { result: { ...common, ...result } };
     res.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ jsonrpc: '2.0', id, ...answer }));

@@ -69,8 +69,8 @@ function doorsOf(options: DoorOptions, session: string | undefined): Doors {
     seen,
     as: (others) => doorsOf({ ...options, headers: others }, session),
     async ask(method, params = {}) {
-      const isModern = family === REVISION;
-      const body = { jsonrpc: '2.0', id: 1, method, params: isModern ? { ...params, _meta: META } : params };
+      const isSessionless = family === REVISION;
+      const body = { jsonrpc: '2.0', id: 1, method, params: isSessionless ? { ...params, _meta: META } : params };
       const name = params.name ?? params.uri ?? params.taskId;
       const modern: Record<string, string> = { 'mcp-protocol-version': REVISION, 'mcp-method': method };
       if (typeof name === 'string') modern['mcp-name'] = name;
@@ -81,7 +81,7 @@ function doorsOf(options: DoorOptions, session: string | undefined): Doors {
           'content-type': 'application/json',
           accept: 'application/json, text/event-stream',
           ...headers,
-          ...(isModern ? modern : own()),
+          ...(isSessionless ? modern : own()),
         },
         body: JSON.stringify(body),
         signal: abort.signal,

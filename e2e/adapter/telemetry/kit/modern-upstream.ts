@@ -2,14 +2,14 @@ import { type RawUpstream, startRawUpstream } from '../../../support/raw-upstrea
 import { asObject, type JsonObject } from '../../../support/scripted-upstream/json-rpc.ts';
 import type { Place } from '../../kit/session.ts';
 
-export const MODERN_REVISION = '2026-07-28';
+export const SESSIONLESS_REVISION = '2026-07-28';
 
 /** A server of the revision without sessions, which has one tool, `echo`. `url` is that of its endpoint. */
 export async function startModernUpstream(): Promise<RawUpstream> {
   const tools = [{ name: 'echo', inputSchema: { type: 'object' } }];
   const results: Record<string, (params: JsonObject) => JsonObject> = {
     'server/discover': () => ({
-      supportedVersions: [MODERN_REVISION],
+      supportedVersions: [SESSIONLESS_REVISION],
       capabilities: { tools: {} },
       serverInfo: { name: 'modern-upstream', version: '1.0.0' },
     }),
@@ -31,8 +31,8 @@ export async function startModernUpstream(): Promise<RawUpstream> {
 }
 
 /** `_meta` of a request in that revision. */
-export const MODERN_META = {
-  'io.modelcontextprotocol/protocolVersion': MODERN_REVISION,
+export const SESSIONLESS_META = {
+  'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION,
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
@@ -49,7 +49,7 @@ export function callModern(
     headers: {
       'content-type': 'application/json',
       accept: 'application/json, text/event-stream',
-      'mcp-protocol-version': MODERN_REVISION,
+      'mcp-protocol-version': SESSIONLESS_REVISION,
       'mcp-method': 'tools/call',
       'mcp-name': String(name),
       ...headers,

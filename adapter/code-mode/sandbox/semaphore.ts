@@ -15,7 +15,7 @@ interface Waiter {
 }
 
 /** A bounded number of places. Who comes first gets one first, unless its owner has enough of them. */
-export class Places {
+export class Semaphore {
   readonly #limits: PlaceLimits;
   readonly #taken = new Map<string | undefined, number>();
   #free: number;

@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
 
-import { Bag } from './bag.ts';
+import { SwapRemoveSet } from './swap-remove-set.ts';
 import { seededRandom } from './testing/generate-json.ts';
 
 const item = (): { slot: number } => ({ slot: -1 });
 
 describe('a bag', () => {
   test('holds what was added until it is deleted', () => {
-    const bag = new Bag<{ slot: number }>();
+    const bag = new SwapRemoveSet<{ slot: number }>();
     const [a, b, c] = [item(), item(), item()];
     for (const one of [a, b, c]) bag.add(one);
     expect(bag.values()).toEqual([a, b, c]);
@@ -17,8 +17,8 @@ describe('a bag', () => {
   });
 
   test('deletes a thing once, and nothing that it does not hold', () => {
-    const bag = new Bag<{ slot: number }>();
-    const other = new Bag<{ slot: number }>();
+    const bag = new SwapRemoveSet<{ slot: number }>();
+    const other = new SwapRemoveSet<{ slot: number }>();
     const [a, b] = [item(), item()];
     bag.add(a);
     other.add(b);
@@ -27,7 +27,7 @@ describe('a bag', () => {
   });
 
   test('may lose things while somebody goes through a copy of them', () => {
-    const bag = new Bag<{ slot: number }>();
+    const bag = new SwapRemoveSet<{ slot: number }>();
     for (let i = 0; i < 10; i++) bag.add(item());
     for (const one of bag.values()) expect(bag.delete(one)).toBe(true);
     expect(bag.size).toBe(0);
@@ -35,7 +35,7 @@ describe('a bag', () => {
 
   test('does what a set does', () => {
     const random = seededRandom(3);
-    const bag = new Bag<{ slot: number }>();
+    const bag = new SwapRemoveSet<{ slot: number }>();
     const set = new Set<{ slot: number }>();
     for (let i = 0; i < 5000; i++) {
       const held = [...set];

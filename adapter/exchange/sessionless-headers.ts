@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-import { MODERN_REVISION, modernRevision, type Message } from './message.ts';
+import { SESSIONLESS_REVISION, modernRevision, type Message } from './message.ts';
 
 const ENCODED = /^=\?base64\?([A-Za-z0-9+/=]*)\?=$/;
 /** Which parameter `Mcp-Name` repeats (MCP 2026-07-28, Streamable HTTP, request headers). */
@@ -23,14 +23,14 @@ export function decodeHeader(value: string): string | undefined {
 }
 
 /** Whether a request belongs to the sessionless revision: its `_meta` or its header says so. */
-export function isModern(message: Message, headers: IncomingHttpHeaders): boolean {
-  return modernRevision(message) !== undefined || saysModern(headers);
+export function isSessionless(message: Message, headers: IncomingHttpHeaders): boolean {
+  return modernRevision(message) !== undefined || saysSessionless(headers);
 }
 
 /** Whether the header alone says so. */
-export function saysModern(headers: IncomingHttpHeaders): boolean {
+export function saysSessionless(headers: IncomingHttpHeaders): boolean {
   const header = headers['mcp-protocol-version'];
-  return typeof header === 'string' && header >= MODERN_REVISION && /^\d{4}-\d{2}-\d{2}$/.test(header);
+  return typeof header === 'string' && header >= SESSIONLESS_REVISION && /^\d{4}-\d{2}-\d{2}$/.test(header);
 }
 
 /**

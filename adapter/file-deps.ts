@@ -8,7 +8,7 @@ import type { UploadNonces } from './state/upload-nonces.ts';
 import type { Backend, Telemetry } from './telemetry/telemetry.ts';
 
 /** What tools and routes that bring files in and out work with; one of each per program. */
-export interface FileParts {
+export interface FileDeps {
   readonly config: AdapterConfig;
   readonly store: StateStore;
   /** The store's, with telemetry. */

@@ -15,7 +15,7 @@ import { MAX_LIST_CHARS, MAX_LIST_TOOLS } from '../limits.ts';
 const TOOL_OVERHEAD = 400;
 
 /** A list of an upstream, prepared once for all sessions that get it. */
-export class PreparedList {
+export class NormalisedList {
   /** By which it is known: a hash of the list. */
   readonly key: string;
   readonly view: ToolView;
@@ -68,7 +68,7 @@ function* earlierPins({ tools }: ToolView): Generator<void, readonly Pin[]> {
   return pins;
 }
 
-export interface ToolViewsOptions {
+export interface NormalisedListsOptions {
   readonly catalog: Catalog;
   readonly isPinned: boolean;
   readonly caches: Caches;
@@ -81,21 +81,21 @@ export interface ToolViewsOptions {
  * Prepared lists by what stands in them: upstreams say the same to all sessions, again and again. Of a list that has
  * changed, only the definitions that are new cost anything.
  */
-export class ToolViews {
-  readonly #options: ToolViewsOptions;
-  readonly #lists: Cache<PreparedList>;
+export class NormalisedLists {
+  readonly #options: NormalisedListsOptions;
+  readonly #lists: Cache<NormalisedList>;
   /** What has become of definitions, which lists have in common. */
   readonly #tools: Cache<PreparedTool>;
-  readonly #preparing = new Map<string, Promise<PreparedList>>();
+  readonly #preparing = new Map<string, Promise<NormalisedList>>();
 
-  constructor(options: ToolViewsOptions) {
+  constructor(options: NormalisedListsOptions) {
     this.#options = options;
     this.#lists = options.caches.region(({ size }) => size);
     this.#tools = options.caches.region(sizeOf);
   }
 
   /** One that was prepared before, if it is still here. */
-  known(key: string): PreparedList | undefined {
+  known(key: string): NormalisedList | undefined {
     return this.#lists.get(key);
   }
 
@@ -103,7 +103,7 @@ export class ToolViews {
    * Throws `upstream_failed` for a list that is too long.
    * @param list JSON text
    */
-  async of(list: string): Promise<PreparedList> {
+  async of(list: string): Promise<NormalisedList> {
     if (list.length > MAX_LIST_CHARS) throw tooLong(`is longer than ${MAX_LIST_CHARS} characters`);
     const key = hash('sha256', list, 'base64');
     const known = this.#lists.get(key) ?? this.#preparing.get(key);
@@ -113,7 +113,7 @@ export class ToolViews {
     return preparing;
   }
 
-  async #prepare(key: string, text: string): Promise<PreparedList> {
+  async #prepare(key: string, text: string): Promise<NormalisedList> {
     const { catalog, isPinned, onCleaned, onTools } = this.#options;
     const added: PreparedTool[] = [];
     let count = 0;
@@ -128,7 +128,7 @@ export class ToolViews {
       }
       return tool;
     });
-    const list = new PreparedList(key, await yieldToEventLoop(steps));
+    const list = new NormalisedList(key, await yieldToEventLoop(steps));
     this.#lists.set(key, list);
     onTools?.([...list.view.tools.flatMap(({ name }) => name ?? []), ...list.view.blocked]);
     for (const event of cleaningEvents(added)) onCleaned?.(event, 'tool');

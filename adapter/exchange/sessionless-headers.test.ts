@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import {
   decodeHeader,
   headerMismatch,
-  isModern,
+  isSessionless,
   parameterHeaders,
   parameterMismatch,
   undeclaredParameter,
-} from './modern-headers.ts';
+} from './sessionless-headers.ts';
 import type { Message } from './message.ts';
 
 const VERSION = '2026-07-28';
@@ -65,7 +65,7 @@ test.each<[string, Message, Record<string, string>, boolean]>([
     false,
   ],
 ])('whether a message is sessionless: %s', (_name, message, headers, expected) => {
-  expect(isModern(message, headers)).toBe(expected);
+  expect(isSessionless(message, headers)).toBe(expected);
 });
 
 describe('headerMismatch', () => {

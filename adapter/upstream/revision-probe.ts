@@ -1,29 +1,29 @@
 import { LRUCache } from 'lru-cache';
 
 import { packageVersion } from '../../lib/package-version.ts';
-import { MODERN_REVISION } from '../exchange/message.ts';
+import { SESSIONLESS_REVISION } from '../exchange/message.ts';
 import { ownRequest } from './own-request.ts';
 import type { Upstream } from '../exchange/upstream.ts';
 
 /** `_meta` of the adapter's own requests in the sessionless revision (MCP 2026-07-28, per-request metadata). */
-export const MODERN_META = {
-  'io.modelcontextprotocol/protocolVersion': MODERN_REVISION,
+export const SESSIONLESS_META = {
+  'io.modelcontextprotocol/protocolVersion': SESSIONLESS_REVISION,
   'io.modelcontextprotocol/clientInfo': { name: 'mcp-adapter', version: packageVersion(import.meta.url) },
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
 /** The headers that such a request needs beside the usual ones. */
-export function modernHeaders(method: string): string[] {
-  return ['mcp-protocol-version', MODERN_REVISION, 'mcp-method', method];
+export function sessionlessHeaders(method: string): string[] {
+  return ['mcp-protocol-version', SESSIONLESS_REVISION, 'mcp-method', method];
 }
 
 /** `declined`: it knows the sessionless revisions, says so, and speaks none of those that the adapter does. */
-export type Era = 'modern' | 'declined' | 'legacy' | 'unknown';
+export type RevisionFamily = 'modern' | 'declined' | 'legacy' | 'unknown';
 
 /** What a server of the sessionless revision says that it can do. */
 export type Capability = 'tools' | 'resources';
 
-const MODERN_TTL_MS = 300_000;
+const SESSIONLESS_TTL_MS = 300_000;
 const WITHOUT_TTL_MS = 30_000;
 const MAX_WITHOUT = 1_000;
 /** Refusals of a client, or of this moment. */
@@ -36,16 +36,16 @@ const NO_EVIDENCE = new Set([401, 403, 408, 425, 429]);
  * evidence (401, 429, 5xx) leave it unknown: then the client's own request shows what the server
  * says.
  */
-export class EraProbe {
+export class RevisionProbe {
   readonly #upstream: Upstream;
   readonly #timeoutMs: number;
   #modernUntil = 0;
   /** By the keys of clients. */
-  readonly #without = new LRUCache<string, { readonly era: 'declined' | 'legacy'; readonly until: number }>({
+  readonly #without = new LRUCache<string, { readonly family: 'declined' | 'legacy'; readonly until: number }>({
     max: MAX_WITHOUT,
   });
   #capabilities: Readonly<Record<string, unknown>> | undefined;
-  readonly #running = new Map<string, Promise<Era>>();
+  readonly #running = new Map<string, Promise<RevisionFamily>>();
 
   constructor(upstream: Upstream, timeoutMs: number) {
     this.#upstream = upstream;
@@ -56,12 +56,12 @@ export class EraProbe {
    * `headers` are those of the request that asks, so that its credentials are used, and `client` the key of what in them
    * is the client's own; `upstream` is the same one as this request sees it. Rejects when unreachable.
    */
-  async era(client: string, headers: readonly string[], upstream = this.#upstream): Promise<Era> {
+  async of(client: string, headers: readonly string[], upstream = this.#upstream): Promise<RevisionFamily> {
     if (!this.#upstream.modern) return 'legacy';
     const now = Date.now();
     if (now < this.#modernUntil) return 'modern';
     const without = this.#without.get(client);
-    if (without !== undefined && now < without.until) return without.era;
+    if (without !== undefined && now < without.until) return without.family;
     let running = this.#running.get(client);
     if (running === undefined) {
       running = this.#probe(client, upstream, headers).finally(() => this.#running.delete(client));
@@ -75,29 +75,29 @@ export class EraProbe {
     return this.#capabilities !== undefined && this.#capabilities[capability] === undefined;
   }
 
-  async #probe(client: string, upstream: Upstream, headers: readonly string[]): Promise<Era> {
+  async #probe(client: string, upstream: Upstream, headers: readonly string[]): Promise<RevisionFamily> {
     const answer = await ownRequest(upstream, {
       session: undefined,
-      headers: [...headers, ...modernHeaders('server/discover')],
-      message: { method: 'server/discover', params: JSON.stringify({ _meta: MODERN_META }) },
+      headers: [...headers, ...sessionlessHeaders('server/discover')],
+      message: { method: 'server/discover', params: JSON.stringify({ _meta: SESSIONLESS_META }) },
       timeoutMs: this.#timeoutMs,
     });
     const versions = answer.message?.result?.['supportedVersions'];
     if (Array.isArray(versions)) {
-      if (!versions.some(isModern)) return this.#remember(client, 'declined');
+      if (!versions.some(isSessionless)) return this.#remember(client, 'declined');
       const capabilities = answer.message?.result?.['capabilities'];
       this.#capabilities = typeof capabilities === 'object' && capabilities !== null ? { ...capabilities } : undefined;
-      this.#modernUntil = Date.now() + MODERN_TTL_MS;
+      this.#modernUntil = Date.now() + SESSIONLESS_TTL_MS;
       return 'modern';
     }
     if (NO_EVIDENCE.has(answer.status) || answer.status >= 500) return 'unknown';
     return this.#remember(client, 'legacy');
   }
 
-  #remember(client: string, era: 'declined' | 'legacy'): Era {
-    this.#without.set(client, { era, until: Date.now() + WITHOUT_TTL_MS });
-    return era;
+  #remember(client: string, family: 'declined' | 'legacy'): RevisionFamily {
+    this.#without.set(client, { family, until: Date.now() + WITHOUT_TTL_MS });
+    return family;
   }
 }
 
-const isModern = (version: unknown): boolean => typeof version === 'string' && version >= MODERN_REVISION;
+const isSessionless = (version: unknown): boolean => typeof version === 'string' && version >= SESSIONLESS_REVISION;

@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
 
-import { type PlaceLimits, Places } from './places.ts';
+import { type PlaceLimits, Semaphore } from './semaphore.ts';
 
 const never = new AbortController().signal;
-const places = (limits: Partial<PlaceLimits> = {}): Places =>
-  new Places({ places: 2, ofOwner: 1, waiting: 3, waitingOfOwner: 2, waitMs: 60_000, ...limits });
-const taken = async (from: Places, owner?: string): Promise<Disposable> => {
+const places = (limits: Partial<PlaceLimits> = {}): Semaphore =>
+  new Semaphore({ places: 2, ofOwner: 1, waiting: 3, waitingOfOwner: 2, waitMs: 60_000, ...limits });
+const taken = async (from: Semaphore, owner?: string): Promise<Disposable> => {
   const place = await from.take(owner, never);
   if (place === undefined) throw new Error(`no place for ${owner}`);
   return place;
 };
 
 /** Takes a place in the background, and says in `got` when it has it. */
-function waiting(from: Places, got: string[], owner: string): Promise<void> {
+function waiting(from: Semaphore, got: string[], owner: string): Promise<void> {
   return from.take(owner, never).then((place) => void got.push(place === undefined ? `not ${owner}` : owner));
 }
 const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));

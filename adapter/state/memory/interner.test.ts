@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { StringPool } from './string-pool.ts';
+import { Interner } from './interner.ts';
 
 test('a string stays until its last user has released it', () => {
-  const pool = new StringPool();
+  const pool = new Interner();
   expect(pool.acquire('parameters')).toBe('parameters');
   pool.acquire('parameters');
   pool.acquire('others');
@@ -14,7 +14,7 @@ test('a string stays until its last user has released it', () => {
 });
 
 test('releasing an unknown string is harmless', () => {
-  const pool = new StringPool();
+  const pool = new Interner();
   pool.release('never acquired');
   expect(pool.size).toBe(0);
 });

@@ -1,4 +1,4 @@
-/** What is in a Bag knows its place there. */
+/** What is in a SwapRemoveSet knows its place there. */
 export interface Slotted {
   slot: number;
 }
@@ -7,7 +7,7 @@ export interface Slotted {
  * An unordered collection for things that come and go with every request. Not a Set: V8's hash tables that shrink and
  * grow leave dead tables behind that keep each other, and all that was in them, alive until the next full collection.
  */
-export class Bag<T extends Slotted> {
+export class SwapRemoveSet<T extends Slotted> {
   readonly #items: T[] = [];
 
   add(item: T): void {

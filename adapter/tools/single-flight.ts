@@ -1,4 +1,4 @@
-import { orAborted } from './or-aborted.ts';
+import { abortable } from './abortable.ts';
 
 interface Running<T> {
   readonly result: Promise<T>;
@@ -7,7 +7,7 @@ interface Running<T> {
 }
 
 /** Work that all share who ask for it at the same time, and that is stopped when none of them waits any more. */
-export class SharedWork<T> {
+export class SingleFlight<T> {
   readonly #running = new Map<string, Running<T>>();
 
   /** Rejects with the signal's reason as soon as that is aborted. */
@@ -21,7 +21,7 @@ export class SharedWork<T> {
     }
     running.waiters++;
     try {
-      return await orAborted(running.result, signal);
+      return await abortable(running.result, signal);
     } finally {
       // Whoever asks from now on wants to know how it is now.
       if (this.#running.get(key) === running) this.#running.delete(key);

@@ -1,4 +1,4 @@
-import { LeftCalls as Left } from '../../artifacts/left-calls.ts';
+import { DetachedCalls as Left } from '../../artifacts/detached-calls.ts';
 import type { ToolStep } from '../../tools/tool-step.ts';
 import { ChangedReply } from '../../path/changed-reply.ts';
 import type { Ending } from '../../path/ending.ts';
@@ -8,7 +8,7 @@ import type { Send, Step } from '../../path/step.ts';
 import type { StateStore } from '../../state/state-store.ts';
 
 /** Responses to calls that went on without their reply, and come on a stream of the session: files out, as for any call. */
-export class LeftCalls implements Step {
+export class DetachedCalls implements Step {
   readonly #steps: ReadonlyMap<string, ToolStep>;
   readonly #store: Pick<StateStore, 'lockHolder' | 'unlock' | 'firstTexts' | 'now'>;
 

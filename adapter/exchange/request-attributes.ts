@@ -1,8 +1,8 @@
-import type { Failure, Noted } from './answer-watch.ts';
+import type { Failure, RecordedAnswers } from './answer-watch.ts';
 import type { RequestTrace } from './request-trace.ts';
 
 /** What is found out about a request on its way; what only telemetry asks for, only where it is on. */
-export interface RequestFacts extends Noted {
+export interface RequestAttributes extends RecordedAnswers {
   readonly requestId: string;
   /** Who is calling, as the configuration or a token names it: `token:ci`, `user:anna`. */
   caller?: string;
@@ -37,8 +37,8 @@ export interface CallFacts {
 
 /** The tool calls of a request: usually one or none. */
 export function callsOf(
-  facts: Readonly<RequestFacts>,
-): readonly Pick<RequestFacts, 'tool' | 'failure' | 'argumentsHash'>[] {
+  facts: Readonly<RequestAttributes>,
+): readonly Pick<RequestAttributes, 'tool' | 'failure' | 'argumentsHash'>[] {
   return facts.calls ?? (facts.tool === undefined ? NO_CALLS : [facts]);
 }
 

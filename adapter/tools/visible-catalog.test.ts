@@ -72,7 +72,7 @@ const again = async (record: SessionRecord): Promise<SessionRecord> => {
 async function page(of: Mount, record: SessionRecord, at: number): Promise<{ tools: Tool[]; nextCursor?: string }> {
   const isLast = at + 1 >= pages.length;
   const result = JSON.stringify({ tools: pages[at], ...(!isLast && { nextCursor: `${at + 1}` }) });
-  const shown = await of.surface.shown(sourceOn(of), record, result, at === 0 ? 'first' : 'later');
+  const shown = await of.visibleCatalog.shown(sourceOn(of), record, result, at === 0 ? 'first' : 'later');
   return JSON.parse(shown) as { tools: Tool[]; nextCursor?: string };
 }
 
@@ -131,7 +131,7 @@ describe('a list of several pages', () => {
   test('stays as it is where nothing is pinned', async () => {
     const of = mount({ tool_definition_pinning: { mode: 'off' } });
     const page = '{"tools":[{"name":"a"}],"nextCursor":"1"}';
-    expect(await of.surface.shown(sourceOn(of), await session(), page, 'first')).toBe(page);
+    expect(await of.visibleCatalog.shown(sourceOn(of), await session(), page, 'first')).toBe(page);
   });
 });
 
@@ -176,8 +176,8 @@ describe('a server that is slow to list its tools', () => {
     const of = mount(limited);
     const record = await pinned(of);
     const began = performance.now();
-    await expect(of.surface.checkCalls(sourceOn(of), record, ['a'])).rejects.toMatchObject(timedOut);
-    await expect(of.surface.tools(sourceOn(of), record, 300)).rejects.toMatchObject(timedOut);
+    await expect(of.visibleCatalog.checkCalls(sourceOn(of), record, ['a'])).rejects.toMatchObject(timedOut);
+    await expect(of.visibleCatalog.tools(sourceOn(of), record, 300)).rejects.toMatchObject(timedOut);
     expect(performance.now() - began).toBeLessThan(1_000);
   });
 
@@ -189,8 +189,8 @@ describe('a server that is slow to list its tools', () => {
     const first = '{"tools":[],"nextCursor":"1"}';
     const asked =
       what === 'a call'
-        ? of.surface.checkCalls(source, record, ['a'])
-        : of.surface.shown(source, record, first, 'first');
+        ? of.visibleCatalog.checkCalls(source, record, ['a'])
+        : of.visibleCatalog.shown(source, record, first, 'first');
     await upstream.seen(2);
     client.abort(new AdapterError('cancelled'));
     await expect(asked).rejects.toMatchObject({ code: 'cancelled' });
@@ -205,12 +205,12 @@ describe('a server that is slow to list its tools', () => {
     const record = await pinned(of);
     pages = [[{ name: 'a' }]];
     const clients = [new AbortController(), new AbortController()];
-    const asked = clients.map(({ signal }) => of.surface.tools(sourceOn(of, { signal }), record));
+    const asked = clients.map(({ signal }) => of.visibleCatalog.tools(sourceOn(of, { signal }), record));
     await upstream.seen(1);
     clients[0]?.abort(new AdapterError('cancelled'));
     await expect(asked[0]).rejects.toMatchObject({ code: 'cancelled' });
     expect((await asked[1])?.shown).toEqual(['{"name":"a"}']);
-    await of.surface.tools(sourceOn(of), record);
+    await of.visibleCatalog.tools(sourceOn(of), record);
     expect(upstream.requests).toHaveLength(1);
   });
 });
@@ -233,7 +233,7 @@ describe('an upstream that has lost its sessions', () => {
       if (request.headers['mcp-session-id'] === 'upstream-2') return quick(request, res);
       return answerError(request, res, status, -32_000, words);
     };
-    await of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
+    await of.visibleCatalog.checkCalls(sourceOn(of), await again(record), ['a']);
     expect(await again(record)).toMatchObject({ upstreamSessionId: 'upstream-2', generation: 1 });
   });
 
@@ -245,7 +245,7 @@ describe('an upstream that has lost its sessions', () => {
       if (request.message.method !== 'initialize') answerError(request, res, 404, -32_001, 'Session not found');
     };
     const began = performance.now();
-    const called = of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
+    const called = of.visibleCatalog.checkCalls(sourceOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_timeout' });
     expect(performance.now() - began).toBeLessThan(2_000);
   });
@@ -255,7 +255,7 @@ describe('an upstream that has lost its sessions', () => {
     const record = await session();
     await names(of, record);
     upstream.handler = (request, res) => answerError(request, res, 400, -32_000, 'Bad Request');
-    const called = of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
+    const called = of.visibleCatalog.checkCalls(sourceOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 });
@@ -266,10 +266,10 @@ describe('a server without tools', () => {
     for (const server of [{}, block('error')]) {
       const of = mount(server);
       const record = await session();
-      expect((await of.surface.tools(sourceOn(of), record)).shown).toEqual([]);
+      expect((await of.visibleCatalog.tools(sourceOn(of), record)).shown).toEqual([]);
       expect((await again(record)).baseline).toBeNull();
       const pinned = await session({ baseline: 'something' });
-      await expect(of.surface.tools(sourceOn(of), pinned)).rejects.toMatchObject({ code: 'upstream_failed' });
+      await expect(of.visibleCatalog.tools(sourceOn(of), pinned)).rejects.toMatchObject({ code: 'upstream_failed' });
     }
   });
 });
@@ -291,7 +291,7 @@ describe('T10: a client without a session', () => {
     const of = mount({ ...block('baseline_subset'), upstream: { client_headers: { passthrough: ['X-User'] } } });
     const first = JSON.stringify({ tools: pages[0] });
     const shown = (user: string, list: string): Promise<string> =>
-      of.surface.shown(sourceOn(of, { headers: { 'x-user': user } }), nobody(of), list, 'first');
+      of.visibleCatalog.shown(sourceOn(of, { headers: { 'x-user': user } }), nobody(of), list, 'first');
     expect(await shown('one', first)).toBe(first);
     const other = '{"tools":[{"name":"c"}]}';
     expect(await shown('two', other)).toBe(other);
@@ -309,13 +309,13 @@ describe('T10: a client without a session', () => {
       ],
     ];
     const list = JSON.stringify({ tools: pages[0] });
-    expect(await warning.surface.shown(sourceOn(warning), nobody(warning), list, 'first')).toContain('WARNING: ');
-    const refused = blocking.surface.shown(sourceOn(blocking), nobody(blocking), list, 'first');
+    expect(await warning.visibleCatalog.shown(sourceOn(warning), nobody(warning), list, 'first')).toContain('WARNING: ');
+    const refused = blocking.visibleCatalog.shown(sourceOn(blocking), nobody(blocking), list, 'first');
     await expect(refused).rejects.toMatchObject({
       code: 'tool_definition_drift',
       message: expect.stringContaining('has not asked for 86400 seconds'),
     });
-    const calls = (name: string) => blocking.surface.checkCalls(sourceOn(blocking), nobody(blocking), [name]);
+    const calls = (name: string) => blocking.visibleCatalog.checkCalls(sourceOn(blocking), nobody(blocking), [name]);
     await expect(calls('a')).rejects.toMatchObject({ code: 'tool_definition_drift' });
     await expect(calls('b')).resolves.toBeUndefined();
   });
@@ -345,8 +345,8 @@ test.each(['later', 'unknown'] as const)('of a page that is the %s one nobody sa
   await names(of, record);
   const pinned = await again(record);
   const part = '{"tools":[{"name":"a"}],"nextCursor":"9"}';
-  expect(await of.surface.shown(sourceOn(of), pinned, part, page)).toBe(part);
-  const other = of.surface.shown(sourceOn(of), pinned, '{"tools":[{"name":"z"}]}', page);
+  expect(await of.visibleCatalog.shown(sourceOn(of), pinned, part, page)).toBe(part);
+  const other = of.visibleCatalog.shown(sourceOn(of), pinned, '{"tools":[{"name":"z"}]}', page);
   await expect(other).rejects.toEqual(drifted);
   expect(drifts).toEqual(['new=z']);
 });
@@ -397,13 +397,13 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     const pinned = await again(record);
-    await of.surface.checkCalls(sourceOn(of), pinned, ['b']);
+    await of.visibleCatalog.checkCalls(sourceOn(of), pinned, ['b']);
     pages = [[{ name: 'a' }, { name: 'b', description: 'C' }, { name: 'c' }]];
-    await of.surface.checkCalls(sourceOn(of), pinned, ['a']);
+    await of.visibleCatalog.checkCalls(sourceOn(of), pinned, ['a']);
     for (const name of ['b', 'c'])
-      await expect(of.surface.checkCalls(sourceOn(of), pinned, [name])).rejects.toEqual(drifted);
+      await expect(of.visibleCatalog.checkCalls(sourceOn(of), pinned, [name])).rejects.toEqual(drifted);
     // The upstream might know it all the same.
-    await expect(of.surface.checkCalls(sourceOn(of), pinned, ['nobody'])).rejects.toEqual(unknown);
+    await expect(of.visibleCatalog.checkCalls(sourceOn(of), pinned, ['nobody'])).rejects.toEqual(unknown);
     expect(drifts).toEqual(['changed=b[description]; new=c']);
   });
 
@@ -417,14 +417,14 @@ describe('a call', () => {
     pages = [[{ name: 'c' }, { description: 'has no name' }]];
     expect(await names(of, pinned)).toEqual([]);
     for (const name of ['a', 'b', 'c'])
-      await expect(of.surface.checkCalls(sourceOn(of), pinned, [name])).rejects.toEqual(unknown);
+      await expect(of.visibleCatalog.checkCalls(sourceOn(of), pinned, [name])).rejects.toEqual(unknown);
   });
 
   test('is not checked before the session has seen any tools, nor in the modes that forbid nothing', async () => {
     for (const server of [block('error'), {}, { tool_definition_pinning: { mode: 'off' } }]) {
       const of = mount(server);
       failing = 100;
-      await of.surface.checkCalls(sourceOn(of), await session(), ['a']);
+      await of.visibleCatalog.checkCalls(sourceOn(of), await session(), ['a']);
     }
   });
 
@@ -433,7 +433,7 @@ describe('a call', () => {
     const record = await session();
     await names(of, record);
     failing = 1;
-    const called = of.surface.checkCalls(sourceOn(of), await again(record), ['a']);
+    const called = of.visibleCatalog.checkCalls(sourceOn(of), await again(record), ['a']);
     await expect(called).rejects.toMatchObject({ code: 'upstream_failed' });
   });
 
@@ -442,8 +442,8 @@ describe('a call', () => {
     const of = mount({ tool_metadata_sanitization: { mode: 'block' }, tool_definition_pinning: { mode: 'off' } });
     const record = await session();
     expect(await names(of, record)).toEqual(['b']);
-    await expect(of.surface.checkCalls(sourceOn(of), record, ['a'])).rejects.toEqual(unknown);
-    await of.surface.checkCalls(sourceOn(of), record, ['b']);
+    await expect(of.visibleCatalog.checkCalls(sourceOn(of), record, ['a'])).rejects.toEqual(unknown);
+    await of.visibleCatalog.checkCalls(sourceOn(of), record, ['b']);
   });
 });
 
@@ -522,10 +522,10 @@ test('a list that says something else each time about itself is the same list', 
   const record = await session();
   await names(of, record);
   const source = sourceOn(of);
-  const [one, two] = [await of.surface.tools(source, record), await of.surface.tools(source, record)];
+  const [one, two] = [await of.visibleCatalog.tools(source, record), await of.visibleCatalog.tools(source, record)];
   expect(two.shown).toBe(one.shown);
   upstream.handler = (request, res) => answerResult(request, res, { _meta: { at: Math.random() }, tools: pages[0] });
-  expect((await of.surface.tools(source, record)).shown).toBe(one.shown);
+  expect((await of.visibleCatalog.tools(source, record)).shown).toBe(one.shown);
   // So are definitions with warnings, or without what has changed.
   pages = [
     [
@@ -535,8 +535,8 @@ test('a list that says something else each time about itself is the same list', 
   ];
   const warns = mount();
   const [three, four] = [
-    await warns.surface.tools(sourceOn(warns), await again(record)),
-    await warns.surface.tools(sourceOn(warns), await again(record)),
+    await warns.visibleCatalog.tools(sourceOn(warns), await again(record)),
+    await warns.visibleCatalog.tools(sourceOn(warns), await again(record)),
   ];
   expect(three.shown[0]).toContain('WARNING');
   expect(four.shown).toBe(three.shown);

@@ -6,10 +6,10 @@ import { Caches } from '../caches.ts';
 import { catalog } from '../catalog/catalog.ts';
 import { disabledTools } from '../catalog/disabled-tools.ts';
 import type { CleaningEvent } from '../catalog/tool-cleaning.ts';
-import { ToolViews } from './tool-views.ts';
+import { NormalisedLists } from './normalised-lists.ts';
 
 /** What was looked at, and what was told. */
-function views(): { views: ToolViews; cleaned: string[]; events: CleaningEvent[] } {
+function views(): { views: NormalisedLists; cleaned: string[]; events: CleaningEvent[] } {
   const cleaned: string[] = [];
   const events: CleaningEvent[] = [];
   const clean = (text: string): { text: string; modified: string[] } => {
@@ -18,7 +18,7 @@ function views(): { views: ToolViews; cleaned: string[]; events: CleaningEvent[]
   };
   const of = catalog({ disabled: disabledTools(['off']), clean });
   const onCleaned = (event: CleaningEvent): void => void events.push(event);
-  return { views: new ToolViews({ catalog: of, isPinned: true, caches: new Caches(), onCleaned }), cleaned, events };
+  return { views: new NormalisedLists({ catalog: of, isPinned: true, caches: new Caches(), onCleaned }), cleaned, events };
 }
 const tool = (name: string, description = `Does ${name}.`): string => JSON.stringify({ name, description });
 const many = (count: number): string[] =>

@@ -1,6 +1,6 @@
 import { elements } from '../exchange/scanning/json-scan.ts';
 import { type Body, isCall, type Message, type Request, toolName } from '../exchange/message.ts';
-import type { CallFacts, RequestFacts } from '../exchange/request-facts.ts';
+import type { CallFacts, RequestAttributes } from '../exchange/request-attributes.ts';
 import type { Caller } from '../path/caller.ts';
 import { argumentsText } from '../telemetry/logs/audit-arguments.ts';
 
@@ -11,7 +11,7 @@ export type HashArguments = (argumentsText: string) => string | undefined;
  * Notes for log and telemetry what a client asks for.
  * @param hash names the arguments of calls in the audit log; undefined without one
  */
-export function noteRequest(caller: Caller, body: Body, hash: HashArguments | undefined): void {
+export function recordRequest(caller: Caller, body: Body, hash: HashArguments | undefined): void {
   const { facts, headers } = caller;
   const first = body.messages[0] as Message;
   if (first.kind !== 'response') facts.rpcMethod = body.batch ? 'batch' : first.method;
@@ -22,7 +22,7 @@ export function noteRequest(caller: Caller, body: Body, hash: HashArguments | un
   if (hash !== undefined) noteArguments(facts, body, hash);
 }
 
-function noteArguments(facts: RequestFacts, { text, messages, batch }: Body, hash: HashArguments): void {
+function noteArguments(facts: RequestAttributes, { text, messages, batch }: Body, hash: HashArguments): void {
   const hashed = (at: number): string | undefined => {
     const found = argumentsText(text, at);
     return found === undefined ? undefined : hash(found);

@@ -5,7 +5,7 @@ import { locate } from '../exchange/scanning/json-scan.ts';
 import type { SessionKey, StateStore } from '../state/state-store.ts';
 import { keepTask } from '../sessions/session-tasks.ts';
 import type { Operation } from '../path/operation.ts';
-import type { LeftCall, TakenUpCall, ToolStep } from '../tools/tool-step.ts';
+import type { DetachedCall, ResumedCall, ToolStep } from '../tools/tool-step.ts';
 
 type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
 
@@ -13,26 +13,26 @@ type Locks = Pick<StateStore, 'tryLock' | 'unlock' | 'lockHolder'>;
  * Keeps what the response to a call will need that comes on another stream, maybe at another replica, for `ttlMs`. It
  * stands as the holder of a lock: that is short, goes by itself, and every store has it.
  */
-export async function leaveCall(
+export async function detachCall(
   store: Locks,
   session: SessionKey,
   idText: string,
-  left: LeftCall,
+  left: DetachedCall,
   ttlMs: number,
 ): Promise<void> {
   await store.tryLock(lockOf(session, idText), JSON.stringify(left), ttlMs);
 }
 
 /** The calls of one session whose responses come on a GET. */
-export class LeftCalls {
+export class DetachedCalls {
   readonly #operation: Operation;
-  readonly #steps: ReadonlyMap<string, Pick<ToolStep, 'takeUp'>>;
+  readonly #steps: ReadonlyMap<string, Pick<ToolStep, 'resume'>>;
   readonly #store: Pick<StateStore, 'lockHolder' | 'unlock' | 'firstTexts' | 'now'>;
-  readonly #taken: TakenUpCall[] = [];
+  readonly #taken: ResumedCall[] = [];
 
   constructor(
     operation: Operation,
-    steps: ReadonlyMap<string, Pick<ToolStep, 'takeUp'>>,
+    steps: ReadonlyMap<string, Pick<ToolStep, 'resume'>>,
     store: Pick<StateStore, 'lockHolder' | 'unlock' | 'firstTexts' | 'now'>,
   ) {
     this.#operation = operation;
@@ -46,7 +46,7 @@ export class LeftCalls {
     const left = idText === undefined ? undefined : await this.#take(idText);
     if (left === undefined) return undefined;
     const { caller, session } = this.#operation;
-    const taken = this.#steps.get(left.tool)?.takeUp?.({ caller, record: session }, left);
+    const taken = this.#steps.get(left.tool)?.resume?.({ caller, record: session }, left);
     if (taken === undefined) return undefined;
     this.#taken.push(taken);
     await keepTask(this.#store, session, text, left.tool);
@@ -58,13 +58,13 @@ export class LeftCalls {
     for (const taken of this.#taken) await taken.onEnd();
   }
 
-  async #take(idText: string): Promise<LeftCall | undefined> {
+  async #take(idText: string): Promise<DetachedCall | undefined> {
     const name = lockOf(this.#operation.session, idText);
     try {
       const left = await this.#store.lockHolder(name);
       if (left === undefined) return undefined;
       await this.#store.unlock(name, left);
-      return JSON.parse(left) as LeftCall;
+      return JSON.parse(left) as DetachedCall;
     } catch {
       // What is not known cannot be taken up; the stream goes on.
       return undefined;

@@ -21,12 +21,12 @@ import { firstPage } from './first-page.ts';
 import { listingLimit } from './listing-limit.ts';
 import { seenBy } from '../sessions/seen-by.ts';
 import { SessionDrifts } from './session-drifts.ts';
-import { SharedWork } from './shared-work.ts';
+import { SingleFlight } from './single-flight.ts';
 import { ownTurn } from '../../lib/stream/own-turn.ts';
 import { longest, REQUEST_TIMEOUT_MS } from '../path/time-limits.ts';
 import type { Listed } from './tool-inventory.ts';
 import type { Seer, ToolSource } from './tool-source.ts';
-import { type PreparedList, ToolViews } from './tool-views.ts';
+import { type NormalisedList, NormalisedLists } from './normalised-lists.ts';
 
 /** Of what is kept for a client without a session, as for sessions (`StateStore.baseline`). */
 const MAX_KEPT_CHARS = 64 << 10;
@@ -42,7 +42,7 @@ export type Page = 'first' | 'later' | 'unknown';
 
 /** A list as one session may see it: definitions (JSON texts) in the order of the list's tools, undefined for hidden ones. */
 export interface SessionTools {
-  readonly list: PreparedList;
+  readonly list: NormalisedList;
   readonly shown: readonly (string | undefined)[];
   /** What the definitions warn of. */
   readonly drift?: Drift;
@@ -57,7 +57,7 @@ interface ReadPage {
   list: string;
 }
 
-export interface ToolSurfaceOptions {
+export interface VisibleCatalogOptions {
   readonly catalog: Catalog;
   readonly caches: Caches;
   readonly pinning: ToolDefinitionPinning;
@@ -80,15 +80,15 @@ export type DriftOutcome = 'warn' | 'block_baseline_subset' | 'block_error' | 'b
  * What clients see of the tools of one upstream, and may call: made fit for a model, pinned to what their session saw
  * first, and in code mode replaced by a few tools that find and run the others.
  */
-export class ToolSurface {
+export class VisibleCatalog {
   readonly catalog: Catalog;
   readonly #pinning: ToolDefinitionPinning;
   readonly #blocks: boolean;
   readonly #ttlMs: number;
-  readonly #onDrift: ToolSurfaceOptions['onDrift'];
-  readonly #onDriftSeen: ToolSurfaceOptions['onDriftSeen'];
-  readonly #onTools: ToolSurfaceOptions['onTools'];
-  readonly #views: ToolViews;
+  readonly #onDrift: VisibleCatalogOptions['onDrift'];
+  readonly #onDriftSeen: VisibleCatalogOptions['onDriftSeen'];
+  readonly #onTools: VisibleCatalogOptions['onTools'];
+  readonly #views: NormalisedLists;
   /** By fingerprint; a baseline never changes. */
   readonly #baselines: Cache<Baseline>;
   readonly #drifts: SessionDrifts;
@@ -99,11 +99,11 @@ export class ToolSurface {
   readonly #inventory = new WeakMap<Listed, string>();
   /** By the result (JSON text). */
   readonly #pages = new LRUCache<string, ReadPage>({ max: MAX_PAGES });
-  readonly #asking = new SharedWork<string>();
+  readonly #asking = new SingleFlight<string>();
   /** By session: the list whose drift was told last. */
   readonly #told = new LRUCache<string, { readonly list: string; readonly at: number }>({ max: MAX_TOLD });
 
-  constructor(options: ToolSurfaceOptions) {
+  constructor(options: VisibleCatalogOptions) {
     this.catalog = options.catalog;
     this.#pinning = options.pinning;
     this.#blocks = options.blocks;
@@ -114,7 +114,7 @@ export class ToolSurface {
     const { catalog, pinning, caches, onCleaned, onTools } = options;
     this.#baselines = caches.region(({ text }) => text.length);
     this.#drifts = new SessionDrifts(pinning.mode === 'block', caches);
-    this.#views = new ToolViews({ catalog, isPinned: pinning.mode !== 'off', caches, onCleaned, onTools });
+    this.#views = new NormalisedLists({ catalog, isPinned: pinning.mode !== 'off', caches, onCleaned, onTools });
   }
 
   /** Whether any list of tools looks, or may look, other than the upstream's. */
@@ -279,7 +279,7 @@ export class ToolSurface {
     return page;
   }
 
-  async #prepared(page: ReadPage, span: Span, result: string): Promise<PreparedList> {
+  async #prepared(page: ReadPage, span: Span, result: string): Promise<NormalisedList> {
     const known = this.#views.known(page.list);
     if (known !== undefined) return known;
     await ownTurn(result.length);
@@ -300,7 +300,7 @@ export class ToolSurface {
   async #forSession(
     source: ToolSource,
     record: SessionRecord,
-    list: PreparedList,
+    list: NormalisedList,
     isWhole: boolean,
     signal: AbortSignal,
   ): Promise<SessionTools> {
@@ -319,7 +319,7 @@ export class ToolSurface {
   }
 
   /** What a page is a part of, where that is known well enough: warnings speak of all that has changed. */
-  async #wholeOf(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList | undefined> {
+  async #wholeOf(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<NormalisedList | undefined> {
     return this.isStrict || this.#ttlMs === 0 ? undefined : this.#current(source, record, signal);
   }
 
@@ -357,7 +357,7 @@ export class ToolSurface {
   async #pinned(
     source: ToolSource,
     record: SessionRecord,
-    list: PreparedList,
+    list: NormalisedList,
     isWhole: boolean,
     signal: AbortSignal,
   ): Promise<Baseline | undefined> {
@@ -398,7 +398,7 @@ export class ToolSurface {
   }
 
   /** All tools, as the client asked for them: the adapter need not ask again. */
-  #saw(source: ToolSource, record: SessionRecord, list: PreparedList, result: string): void {
+  #saw(source: ToolSource, record: SessionRecord, list: NormalisedList, result: string): void {
     const request = source.request(record);
     request.inventory.saw(request, result);
     if (this.isStrict || this.#ttlMs === 0 || isWorkspace(record)) return;
@@ -406,7 +406,7 @@ export class ToolSurface {
   }
 
   /** The upstream's tools now; where nothing is at stake, as they were a moment ago. */
-  async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<PreparedList> {
+  async #current(source: ToolSource, record: SessionRecord, signal: AbortSignal): Promise<NormalisedList> {
     const ttl = this.isStrict ? 0 : this.#ttlMs;
     if (ttl === 0) return this.#listed(await askList(source, record, signal));
     if (isWorkspace(record)) {
@@ -424,7 +424,7 @@ export class ToolSurface {
     return listed;
   }
 
-  async #inventoried(listed: Listed): Promise<PreparedList> {
+  async #inventoried(listed: Listed): Promise<NormalisedList> {
     const key = this.#inventory.get(listed);
     const known = key === undefined ? undefined : this.#views.known(key);
     if (known !== undefined) return known;
@@ -433,14 +433,14 @@ export class ToolSurface {
     return list;
   }
 
-  async #listed(result: string): Promise<PreparedList> {
+  async #listed(result: string): Promise<NormalisedList> {
     await ownTurn(result.length);
     const page = this.#pageOf(result);
     if (page.span === undefined) throw noList();
     return this.#prepared(page, page.span, result);
   }
 
-  #tell({ clientKey }: ToolSource, record: SessionRecord, list: PreparedList, drift: Drift): void {
+  #tell({ clientKey }: ToolSource, record: SessionRecord, list: NormalisedList, drift: Drift): void {
     const { sessionId, principal } = record;
     const who = isWorkspace(record) ? `${principal}\n${clientKey}` : sessionId;
     this.#onDriftSeen?.(this.#driftOutcome(record));

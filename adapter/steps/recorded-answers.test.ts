@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 
 import { frame, replyScene, type Started } from '../callers/testing/reply-scene.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { Changes } from '../callers/testing/start-reply.ts';
 
 const FINE = '{"jsonrpc":"2.0","id":1,"result":{"content":[]}}';
@@ -11,8 +11,8 @@ const LARGE = `{"jsonrpc":"2.0","id":1,"result":{"content":["${'x'.repeat(600_00
 
 describe('what an answer says of errors is noted', () => {
   const at = replyScene({ operations: 20 });
-  let facts: Partial<RequestFacts>;
-  const noted = (): Partial<RequestFacts> => {
+  let facts: Partial<RequestAttributes>;
+  const noted = (): Partial<RequestAttributes> => {
     const { requestId: _, outcome: __, ...rest } = facts;
     return rest;
   };
@@ -39,7 +39,7 @@ describe('what an answer says of errors is noted', () => {
   test.each(ANSWERS)('when it is an event among others: %.60s', async (text, failure) => {
     const note = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"error"}}';
     const events = frame(note) + frame(text);
-    const looking: Changes[] = [{}, { onStray: (one) => one }, { onResponse: (one) => one }];
+    const looking: Changes[] = [{}, { onUnsolicited: (one) => one }, { onResponse: (one) => one }];
     for (const changes of looking) {
       const { answer } = await start(changes);
       at.upstream.last.eventStream().data(events.slice(0, 30)).data(events.slice(30)).end();
@@ -50,7 +50,7 @@ describe('what an answer says of errors is noted', () => {
 
   test('and that it has come, after which the client may go', async () => {
     const note = frame('{"jsonrpc":"2.0","method":"notifications/message","params":{}}');
-    const looking: Changes[] = [{}, { onStray: (one) => one }, { onResponse: (one) => one }];
+    const looking: Changes[] = [{}, { onUnsolicited: (one) => one }, { onResponse: (one) => one }];
     for (const changes of looking) {
       for (const events of [note, note + frame(FINE)]) {
         const { answer, hangUp } = await start(changes);

@@ -1,5 +1,5 @@
 import { AnswerWatch, noteAnswer, noteBytes } from '../exchange/answer-watch.ts';
-import type { RequestFacts } from '../exchange/request-facts.ts';
+import type { RequestAttributes } from '../exchange/request-attributes.ts';
 import type { Ending } from '../path/ending.ts';
 import type { Operation } from '../path/operation.ts';
 import { PassedReply, type Reply, type ReplyControl } from '../path/reply.ts';
@@ -9,7 +9,7 @@ import type { ResponseHead } from '../exchange/upstream.ts';
 import { isEventStream } from '../exchange/headers.ts';
 
 /** Notes for telemetry what answers say of errors, and how long the upstream took. */
-export class Noted implements Step {
+export class RecordedAnswers implements Step {
   send(operation: Operation, reply: Reply, next: Send): void {
     next(operation, operation.idTexts.length === 0 ? reply : new NotedReply(operation, reply));
   }
@@ -17,7 +17,7 @@ export class Noted implements Step {
 
 class NotedReply extends PassedReply {
   readonly #operation: Operation;
-  readonly #facts: RequestFacts;
+  readonly #facts: RequestAttributes;
   #askedAt = 0;
   #isEventStream = false;
   /** Of a message that leaves while it comes. */

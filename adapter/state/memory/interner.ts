@@ -2,7 +2,7 @@
  * Keeps one copy of equal strings: thousands of sessions carry the same initialize parameters. Counts the uses of
  * each string, so that the pool never holds more than its users do.
  */
-export class StringPool {
+export class Interner {
   readonly #pooled = new Map<string, { readonly text: string; uses: number }>();
 
   get size(): number {
