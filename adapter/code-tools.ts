@@ -22,17 +22,17 @@ export function codeTools(
   return withCodeMode(server, additions, {
     ...parts,
     onCall: ({ requestId, serverId, sessionId, tool, outcome, ms, ...ended }) => {
-      const facts = {
+      const attributes = {
         request_id: requestId,
-        trace_id: ended.facts.trace?.traceId,
-        span_id: ended.facts.trace?.spanId,
+        trace_id: ended.attributes.trace?.traceId,
+        span_id: ended.attributes.trace?.spanId,
         server_id: serverId,
         session: sessionId === undefined ? undefined : shorten(sessionId),
         tool: tool.slice(0, MAX_LOGGED_CHARS),
         outcome,
         ms: Math.round(ms * 100) / 100,
       };
-      logger.info(facts, 'call by code');
+      logger.info(attributes, 'call by code');
       telemetry.nestedCall({ ...ended, seconds: ms / 1000, parentRequestId: requestId });
     },
   });

@@ -47,10 +47,7 @@ const COUNTED: Readonly<Record<DefinitionKind, string>> = {
 };
 
 /** The mount of each configured server, in the same order, and what is logged of it. */
-export function createMounts(
-  config: Pick<AdapterConfig, 'core' | 'servers' | 'artifacts'>,
-  parts: MountDeps,
-): Mount[] {
+export function createMounts(config: Pick<AdapterConfig, 'core' | 'servers' | 'artifacts'>, parts: MountDeps): Mount[] {
   return config.servers.map((one) => mountOf(effectiveServer(config, one), config, parts));
 }
 
@@ -78,13 +75,13 @@ function mountOf(
     additions: parts.additions(server, { disabled, warn }),
     artifactScope: artifacts.scope,
     onCleaned: ({ tools, first, blocked }, kind) => {
-      const facts = { server_id: server.id, [COUNTED[kind]]: tools, first, blocked };
-      if (blocked) logger.warn(facts, `${COUNTED[kind]} hidden: their text is not fit for a model`);
-      else logger.info(facts, `text of ${COUNTED[kind]} cleaned`);
+      const attributes = { server_id: server.id, [COUNTED[kind]]: tools, first, blocked };
+      if (blocked) logger.warn(attributes, `${COUNTED[kind]} hidden: their text is not fit for a model`);
+      else logger.info(attributes, `text of ${COUNTED[kind]} cleaned`);
     },
     onDrift: (sessionId, drift) => {
-      const facts = { server_id: server.id, session: shorten(sessionId), drift };
-      logger.warn(facts, 'tools have changed since the session saw them first');
+      const attributes = { server_id: server.id, session: shorten(sessionId), drift };
+      logger.warn(attributes, 'tools have changed since the session saw them first');
     },
     onTextDrift: (drift) => {
       logger.warn(

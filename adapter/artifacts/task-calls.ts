@@ -31,7 +31,12 @@ export async function taskCall(store: Locks, owner: TaskOwner, taskId: string): 
 }
 
 /** Nothing more is to be done to the result of the task. */
-export async function forgetTaskCall(store: Locks, owner: TaskOwner, taskId: string, left: DetachedCall): Promise<void> {
+export async function forgetTaskCall(
+  store: Locks,
+  owner: TaskOwner,
+  taskId: string,
+  left: DetachedCall,
+): Promise<void> {
   await store.unlock(lockOf(owner, taskId), JSON.stringify(left));
 }
 

@@ -56,11 +56,11 @@ export class HttpCaller {
    * nothing in any case.
    */
   async largestBody(caller: Caller): Promise<number> {
-    const { headers, facts, principal } = caller;
+    const { headers, attributes, principal } = caller;
     this.#required.check(headers);
     if (headers['mcp-session-id'] !== undefined) {
-      facts.sessionId = sessionIdOf(caller);
-      await this.#parts.sessions.find(this.#mount.serverId, facts.sessionId, principal);
+      attributes.sessionId = sessionIdOf(caller);
+      await this.#parts.sessions.find(this.#mount.serverId, attributes.sessionId, principal);
       return Infinity;
     }
     return saysSessionless(headers) ? Infinity : WITHOUT_SESSION_BYTES;
@@ -116,8 +116,8 @@ export class HttpCaller {
       if (record === undefined) throw new AdapterError('session_not_found');
       telemetry.session(sessionEnd(record, 'ended', store.now()));
       await Promise.all([this.#client.tellAndEnd({ caller, trace }, record), sessionFiles.purge(record)]);
-      caller.facts.outcome = 'ok';
-      res.writeHead(200, { 'content-length': 0, 'x-request-id': caller.facts.requestId }).end();
+      caller.attributes.outcome = 'ok';
+      res.writeHead(200, { 'content-length': 0, 'x-request-id': caller.attributes.requestId }).end();
     } catch (error) {
       sendError(res, caller, known(error), []);
     }
@@ -140,10 +140,10 @@ export class HttpCaller {
   #trace(
     httpMethod: TracedRequest['httpMethod'],
     res: ServerResponse,
-    { headers, facts, within }: Caller,
+    { headers, attributes, within }: Caller,
     body: Body | undefined,
   ): RequestTrace | undefined {
     const { serverId, path: route } = this.#mount;
-    return this.#parts.tracing?.begin({ serverId, route, httpMethod, body, headers, reply: res, facts, within });
+    return this.#parts.tracing?.begin({ serverId, route, httpMethod, body, headers, reply: res, attributes, within });
   }
 }

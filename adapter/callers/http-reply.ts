@@ -155,7 +155,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
 
   #onClose(): void {
     if (this.#isDone) return;
-    this.#operation.caller.facts.outcome = 'client_closed';
+    this.#operation.caller.attributes.outcome = 'client_closed';
     this.#stop({ outcome: 'client_closed', error: new AdapterError('cancelled') });
   }
 
@@ -206,15 +206,15 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
     this.#isDone = true;
     if (this.#isEventStream) this.#parts.keepAlive.delete(this);
     this.#parts.running.delete(this);
-    const { facts } = this.#operation.caller;
-    facts.outcome = ending.outcome;
+    const { attributes } = this.#operation.caller;
+    attributes.outcome = ending.outcome;
     if (this.#res.destroyed) return;
     const isFailure = ending.error !== undefined || ending.text !== undefined;
     if (!isFailure || (ending.outcome === 'upstream_broke' && this.#mayJustEnd())) return this.#finish();
     // Nobody waits for an error any more.
     const { awaited, isLeaving } = this.#operation;
     if (!awaited.isAnswered || isLeaving) return this.#fail(ending);
-    facts.outcome = 'ok';
+    attributes.outcome = 'ok';
     return this.#finish();
   }
 
@@ -222,7 +222,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
 
   #headers(head: ResponseHead, length: number | string | undefined): OutgoingHttpHeaders {
     const headers = responseHeaders(head, this.#operation.sessionId, length);
-    headers['x-request-id'] = this.#operation.caller.facts.requestId;
+    headers['x-request-id'] = this.#operation.caller.attributes.requestId;
     return headers;
   }
 
@@ -331,7 +331,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
     let kept: ByteShare | undefined;
     const { holder } = this.#operation.caller;
     if (size > UNCOUNTED_BYTES && !(kept = holder.share('answers')).take(size)) {
-      this.#operation.caller.facts.outcome = 'overloaded';
+      this.#operation.caller.attributes.outcome = 'overloaded';
       return this.#fail(failed(answersOverloaded()));
     }
     this.#res.writeHead(head.status, this.#headers(head, size));
@@ -340,17 +340,17 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
 
   #endBeforeHead(): void {
     const { caller, sessionId, lastEventId } = this.#operation;
-    sendEndedStream(this.#res, { requestId: caller.facts.requestId, sessionId, lastEventId });
+    sendEndedStream(this.#res, { requestId: caller.attributes.requestId, sessionId, lastEventId });
   }
 
   #fail({ error, text, status, headers, breaksOff = false }: Ending): void {
     const res = this.#res;
     if (res.writableEnded) return;
     const { unanswered } = this.#operation.awaited;
-    const { facts } = this.#operation.caller;
+    const { attributes } = this.#operation.caller;
     const known = text === undefined ? this.#parts.known(error) : undefined;
     const body = text ?? errorText(known as AdapterError, unanswered);
-    if (known !== undefined && facts.outcome === 'internal') facts.outcome = known.code;
+    if (known !== undefined && attributes.outcome === 'internal') attributes.outcome = known.code;
     if (this.#stream !== undefined) {
       // Half an answer must not look like a whole one, nor may another answer follow it on this connection.
       if (this.#isEventStream && !this.#operation.isLeaving && !breaksOff) this.#stream.endWith(body);
@@ -361,7 +361,7 @@ export class HttpReply implements Reply, QuietStream, Running, Flow {
       ...headers,
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),
-      'x-request-id': facts.requestId,
+      'x-request-id': attributes.requestId,
     };
     if (known?.code === 'method_not_allowed') own['allow'] = 'POST, DELETE';
     if (known?.retryAfter !== undefined) own['retry-after'] = String(known.retryAfter);

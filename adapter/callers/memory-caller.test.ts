@@ -87,7 +87,9 @@ function scene(answer: (exchange: FakeExchange, posted: Posted) => unknown, isSe
     method: 'tools/call',
     params: { name: 's1_execute', arguments: { code: '' }, _meta: META },
   });
-  const record = sessionRecord(isSessionless ? { protocolVersion: SESSIONLESS_REVISION, sessionId: '0'.repeat(32) } : {});
+  const record = sessionRecord(
+    isSessionless ? { protocolVersion: SESSIONLESS_REVISION, sessionId: '0'.repeat(32) } : {},
+  );
   const call: ToolCall = {
     caller: outerCaller,
     trace: undefined,
@@ -101,7 +103,7 @@ function scene(answer: (exchange: FakeExchange, posted: Posted) => unknown, isSe
     timeoutMs: null,
   };
   const run = async (args: Record<string, unknown> = {}, signal = never): Promise<unknown> => {
-    const nested = { tool: 'tool', args, facts: { requestId: 'r' }, bytes: 0 };
+    const nested = { tool: 'tool', args, attributes: { requestId: 'r' }, bytes: 0 };
     const callTool: Parameters<typeof nestedCall>[0] = (...one) => caller.call(...one);
     return JSON.parse(await nestedCall(callTool, call, nested, signal)) as unknown;
   };
@@ -215,7 +217,7 @@ describe('a call that code makes', () => {
       headers: HEADERS,
       principal: 'p',
       request: { host: 'h' },
-      facts: { requestId: 'r' },
+      attributes: { requestId: 'r' },
     });
     expect([first?.way, first?.operation.isSessionless]).toEqual(['sessionCall', false]);
     expect(first?.message.params).toEqual({ name: 'tool', arguments: { a: 1 } });
@@ -254,7 +256,7 @@ describe('a call that code makes', () => {
         ? []
         : [['notifications/cancelled', { requestId: at.posted[0]?.message.id, reason: expect.any(String) }]],
     );
-    expect(at.posted[0]?.operation.caller.facts.outcome).toBe('client_closed');
+    expect(at.posted[0]?.operation.caller.attributes.outcome).toBe('client_closed');
   });
 
   test('is not even begun when the code has ended', async () => {

@@ -65,7 +65,13 @@ export class MemoryCaller {
     nested.bytes = body.bytes.length;
     const headers = isSessionless ? await this.#sessionlessHeaders(outer, nested) : outer.caller.headers;
     signal.throwIfAborted();
-    const { reply, send } = this.#operation(outer, body, { headers, facts: nested.facts }, isSessionless, signal);
+    const { reply, send } = this.#operation(
+      outer,
+      body,
+      { headers, attributes: nested.attributes },
+      isSessionless,
+      signal,
+    );
     const onAbort = (): void => {
       if (!isSessionless) this.#cancel(outer, id);
     };
@@ -81,7 +87,7 @@ export class MemoryCaller {
   #operation(
     outer: ToolCall,
     body: Body,
-    own: { readonly headers: IncomingHttpHeaders; readonly facts: RequestAttributes },
+    own: { readonly headers: IncomingHttpHeaders; readonly attributes: RequestAttributes },
     isSessionless: boolean,
     signal: AbortSignal,
   ): { readonly reply: MemoryReply; readonly send: () => void } {
@@ -145,7 +151,7 @@ export class MemoryCaller {
   #cancel(outer: ToolCall, id: string): void {
     const params = { requestId: id, reason: 'The code that made the call has ended.' };
     const body = bodyOf({ kind: 'notification', method: 'notifications/cancelled', params });
-    const own = { headers: outer.caller.headers, facts: { requestId: outer.caller.facts.requestId } };
+    const own = { headers: outer.caller.headers, attributes: { requestId: outer.caller.attributes.requestId } };
     const { reply, send } = this.#operation(outer, body, own, false, new AbortController().signal);
     // It goes on for nothing where the upstream cannot be told.
     reply.response.catch(() => undefined);

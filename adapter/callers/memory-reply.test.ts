@@ -32,7 +32,7 @@ function scene(maxChars = 1_000) {
     });
     reply.head();
   };
-  return { reply, aborter, operation, others, endings, start, facts: operation.caller.facts };
+  return { reply, aborter, operation, others, endings, start, attributes: operation.caller.attributes };
 }
 async function* parts(...all: (string | Buffer)[]): AsyncGenerator<string | Buffer> {
   yield* all;
@@ -46,14 +46,14 @@ describe('a reply in memory', () => {
     for (const [kind, text] of [
       ['other', notice],
       ['other', ''],
-      ['stray', RESPONSE],
+      ['unsolicited', RESPONSE],
     ] as const) {
       expect(at.reply.message(new ReplyMessage(kind, text))).toBeUndefined();
     }
     expect(at.endings).toEqual([]);
     void at.reply.message(new ReplyMessage('response', [Buffer.from(RESPONSE)]));
     expect(await at.reply.response).toBe(RESPONSE);
-    expect([at.others, at.endings, at.facts.outcome]).toEqual([[notice], [{ outcome: 'ok' }], 'ok']);
+    expect([at.others, at.endings, at.attributes.outcome]).toEqual([[notice], [{ outcome: 'ok' }], 'ok']);
     expect(at.reply.message(new ReplyMessage('other', notice))).toBeUndefined();
     expect(at.others).toEqual([notice]);
   });
@@ -80,11 +80,11 @@ describe('a reply in memory', () => {
     const late = scene();
     late.reply.end({ outcome: 'timeout', text: RESPONSE });
     expect(await late.reply.response).toBe(RESPONSE);
-    expect([at.facts.outcome, late.facts.outcome]).toEqual(['unknown_tool', 'timeout']);
+    expect([at.attributes.outcome, late.attributes.outcome]).toEqual(['unknown_tool', 'timeout']);
     const unexpected = scene();
     unexpected.reply.end({ outcome: 'internal', error: Object.assign(new Error('x'), { name: 'StoreUnavailable' }) });
     expect(await unexpected.reply.response).toContain('state_unavailable');
-    expect(unexpected.facts.outcome).toBe('state_unavailable');
+    expect(unexpected.attributes.outcome).toBe('state_unavailable');
   });
 
   test('is an error of the upstream that names no request', async () => {
@@ -94,7 +94,7 @@ describe('a reply in memory', () => {
     void at.reply.message(new ReplyMessage('opaque', [Buffer.from(text)]));
     at.reply.end({ outcome: 'upstream_failed' });
     expect(await at.reply.response).toBe(text);
-    expect(at.facts.outcome).toBe('upstream_failed');
+    expect(at.attributes.outcome).toBe('upstream_failed');
   });
 
   test('is missing where it has ended without', async () => {
@@ -129,7 +129,7 @@ describe('a reply that nobody waits for any more', () => {
     await expect(at.reply.response).rejects.toBe(reason);
     expect([at.reply.isGone, at.endings]).toEqual([true, [{ outcome: 'client_closed', error: reason }]]);
     at.reply.end({ outcome: 'ok' });
-    expect(at.facts.outcome).toBe('client_closed');
+    expect(at.attributes.outcome).toBe('client_closed');
   });
 
   test('ends an operation as soon as that starts', async () => {

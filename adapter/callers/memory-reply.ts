@@ -63,7 +63,7 @@ export class MemoryReply implements Reply {
     const { kind, streamed } = message;
     if (this.#isOver) return undefined;
     // An opaque one is an error that names no request; it says why there is no response.
-    if (kind === 'stray' || kind === 'other') {
+    if (kind === 'unsolicited' || kind === 'other') {
       if (kind === 'other' && message.body !== '') this.#parts.onOther(message.text());
       return undefined;
     }
@@ -78,14 +78,14 @@ export class MemoryReply implements Reply {
     if (this.#isOver) return;
     this.#isOver = true;
     this.signal.removeEventListener('abort', this.#onAbort);
-    const { facts } = this.#operation.caller;
-    facts.outcome = ending.outcome;
+    const { attributes } = this.#operation.caller;
+    attributes.outcome = ending.outcome;
     if (this.#text !== undefined) this.#resolve(this.#text);
     else if (ending.text !== undefined) this.#resolve(ending.text);
     else if (ending.error === undefined) this.#reject(new Error('The call has ended without a result.'));
     else {
       const known = this.#parts.known(ending.error);
-      if (facts.outcome === 'internal') facts.outcome = known.code;
+      if (attributes.outcome === 'internal') attributes.outcome = known.code;
       this.#resolve(errorText(known, this.#operation.idTexts));
     }
     for (const run of this.#afterwards) run();

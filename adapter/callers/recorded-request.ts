@@ -12,27 +12,27 @@ export type HashArguments = (argumentsText: string) => string | undefined;
  * @param hash names the arguments of calls in the audit log; undefined without one
  */
 export function recordRequest(caller: Caller, body: Body, hash: HashArguments | undefined): void {
-  const { facts, headers } = caller;
+  const { attributes, headers } = caller;
   const first = body.messages[0] as Message;
-  if (first.kind !== 'response') facts.rpcMethod = body.batch ? 'batch' : first.method;
+  if (first.kind !== 'response') attributes.rpcMethod = body.batch ? 'batch' : first.method;
   const version = headers['mcp-protocol-version'];
-  if (typeof version === 'string') facts.protocolVersion = version;
-  if (body.batch) facts.calls = body.messages.filter(isCall).map(callFacts);
-  else if (isCall(first)) facts.tool = toolName(first) ?? '';
-  if (hash !== undefined) noteArguments(facts, body, hash);
+  if (typeof version === 'string') attributes.protocolVersion = version;
+  if (body.batch) attributes.calls = body.messages.filter(isCall).map(callFacts);
+  else if (isCall(first)) attributes.tool = toolName(first) ?? '';
+  if (hash !== undefined) noteArguments(attributes, body, hash);
 }
 
-function noteArguments(facts: RequestAttributes, { text, messages, batch }: Body, hash: HashArguments): void {
+function noteArguments(attributes: RequestAttributes, { text, messages, batch }: Body, hash: HashArguments): void {
   const hashed = (at: number): string | undefined => {
     const found = argumentsText(text, at);
     return found === undefined ? undefined : hash(found);
   };
   if (!batch) {
-    const one = facts.tool === undefined ? undefined : hashed(0);
-    if (one !== undefined) facts.argumentsHash = one;
+    const one = attributes.tool === undefined ? undefined : hashed(0);
+    if (one !== undefined) attributes.argumentsHash = one;
     return;
   }
-  const calls = facts.calls?.values();
+  const calls = attributes.calls?.values();
   let index = 0;
   for (const { start } of elements(text)) {
     const message = messages[index++];

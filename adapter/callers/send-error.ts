@@ -11,8 +11,8 @@ export function sendError(
   error: AdapterError,
   idTexts: readonly string[],
 ): void {
-  const { facts } = caller;
-  facts.outcome = error.code;
+  const { attributes } = caller;
+  attributes.outcome = error.code;
   if (reply.headersSent) {
     reply.end();
     return;
@@ -22,7 +22,7 @@ export function sendError(
   reply.writeHead(error.status, {
     'content-type': 'application/json',
     'content-length': Buffer.byteLength(text),
-    'x-request-id': facts.requestId,
+    'x-request-id': attributes.requestId,
   });
   reply.end(text);
 }

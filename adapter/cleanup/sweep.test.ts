@@ -57,7 +57,7 @@ describe('a pass of the cleanup over sessions and files', () => {
       clockDiffers: () => false,
       mayRemoveOrphans: () => true,
       endUpstream: async ({ sessionId }: SessionRecord) => void ended.push(sessionId),
-      log: { info: (counts) => logged.push(counts), warn: (facts) => logged.push(facts) },
+      log: { info: (counts) => logged.push(counts), warn: (attributes) => logged.push(attributes) },
       ...changes,
     };
     return new Sweep(deps, { ...SETTINGS, ...settings });

@@ -59,7 +59,7 @@ export interface SweepDeps {
   readonly telemetry: Pick<Telemetry, 'cleanup' | 'session' | 'filesRemoved'>;
   readonly log: {
     info(counts: object, message: string): void;
-    warn(facts: object, message: string): void;
+    warn(attributes: object, message: string): void;
   };
 }
 

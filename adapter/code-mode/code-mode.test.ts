@@ -34,7 +34,7 @@ interface Scene {
   /** Nobody waits for the call any more. */
   readonly leave: (error: AdapterError) => void;
   readonly listeners: () => number;
-  readonly facts: RequestAttributes;
+  readonly attributes: RequestAttributes;
   readonly onCall: CallOfCode[];
   readonly ask: (name: string, args?: unknown, by?: SessionRecord, timeoutMs?: number) => Promise<PreparedCall>;
 }
@@ -62,15 +62,15 @@ function scene(
   });
   const aborter = new AbortController();
   const { signal } = aborter;
-  const facts: RequestAttributes = { requestId: 'r' };
-  const caller = sampleCaller({ facts, request: { protocol: 'http', host: 'h', ip: '192.0.2.7' } });
+  const attributes: RequestAttributes = { requestId: 'r' };
+  const caller = sampleCaller({ attributes, request: { protocol: 'http', host: 'h', ip: '192.0.2.7' } });
   const tools: Pick<SessionTools, 'shown'> = { shown: TOOLS };
   const source = sampleClient(sampleMount()).source({ caller, trace: undefined }, { signal, afterwards: () => {} });
   return {
     additions: all,
     leave: (error) => aborter.abort(error),
     listeners: () => getEventListeners(signal, 'abort').length,
-    facts,
+    attributes,
     onCall,
     ask: async (name, args, by = record, timeoutMs) => {
       const body = bodyOf({ id: 'x', method: 'tools/call', params: { name, arguments: args } });
@@ -214,7 +214,7 @@ describe('code that runs', () => {
       'the run took longer than 0.03 s, the tool_call_timeout_seconds of this server; its calls may have had effects already',
       'Console:\nsaid',
     ]);
-    expect(at.facts.reason).toBe('total_time');
+    expect(at.attributes.reason).toBe('total_time');
     expect(at.listeners()).toBe(0);
   });
 
@@ -247,19 +247,19 @@ describe('code that runs', () => {
   test('leaves in the log why it failed', async () => {
     const at = scene(() => ({ kind: 'failed', reason: 'memory', message: 'too much', console: '', calls: 0 }));
     await at.ask('s_1_execute', { code: 'x' });
-    expect(at.facts).toEqual({ requestId: 'r', reason: 'memory' });
+    expect(at.attributes).toEqual({ requestId: 'r', reason: 'memory' });
   });
 
   test('leaves a line in the log for each of its calls', async () => {
     const ending = new AbortController();
     const callOf: CallTool = async (_outer, nested, signal) => {
-      const { tool, facts } = nested;
+      const { tool, attributes } = nested;
       nested.bytes = 100;
       if (tool === 'slow') {
         ending.abort(new Error('the code has ended'));
         signal.throwIfAborted();
       }
-      facts.outcome = tool === 'refused' ? 'session_busy' : 'ok';
+      attributes.outcome = tool === 'refused' ? 'session_busy' : 'ok';
       const result = { content: [{ type: 'text', text: 'x' }], isError: tool === 'failing' };
       const message = tool === 'refused' ? { error: { message: 'no' } } : { result };
       return JSON.stringify({ id: 1, ...message });
@@ -279,7 +279,7 @@ describe('code that runs', () => {
       outcome,
       ms: expect.any(Number),
       principal: '',
-      facts: { requestId: 'r', serverId, sessionId, tool, outcome },
+      attributes: { requestId: 'r', serverId, sessionId, tool, outcome },
       bytesIn: expect.any(Number),
       bytesOut,
     });

@@ -44,7 +44,7 @@ export interface CallOfCode {
   readonly outcome: string;
   readonly ms: number;
   /** As those of a request would be when it is over. */
-  readonly facts: RequestAttributes;
+  readonly attributes: RequestAttributes;
   readonly principal: string;
   readonly bytesIn: number;
   readonly bytesOut: number;
@@ -138,11 +138,11 @@ function executeStep(name: string, parts: CodeModeDeps): ToolStep {
       const reason: unknown = end.signal.aborted ? end.signal.reason : undefined;
       if (reason instanceof AdapterError) return { kind: 'error', error: reason };
       if (outcome.kind === 'returned') return textResult(words(outcome), false);
-      caller.facts.reason = outcome.reason;
+      caller.attributes.reason = outcome.reason;
       if (outcome.reason !== 'aborted') return textResult(words(outcome), true);
       // Nobody but the process itself ends the sandbox.
       if (reason === undefined) return { kind: 'error', error: new AdapterError('draining') };
-      caller.facts.reason = 'total_time';
+      caller.attributes.reason = 'total_time';
       return textResult(words({ ...outcome, message: (reason as Error).message }), true);
     },
   };
@@ -157,12 +157,12 @@ async function callOfCode(
   { tool, args }: { readonly tool: string; readonly args: Record<string, unknown> },
   signal: AbortSignal,
 ): Promise<string> {
-  const { requestId, caller, client } = call.caller.facts;
+  const { requestId, caller, client } = call.caller.attributes;
   const { serverId } = call.record;
   const sessionId = isWorkspace(call.record) ? undefined : call.record.sessionId;
-  const facts: RequestAttributes = { requestId, caller, client, serverId, tool };
-  if (sessionId !== undefined) facts.sessionId = sessionId;
-  const nested = { tool, args, facts, bytes: 0 };
+  const attributes: RequestAttributes = { requestId, caller, client, serverId, tool };
+  if (sessionId !== undefined) attributes.sessionId = sessionId;
+  const nested = { tool, args, attributes, bytes: 0 };
   const started = performance.now();
   let outcome = 'ok';
   let bytesOut = 0;
@@ -171,15 +171,15 @@ async function callOfCode(
     bytesOut = Buffer.byteLength(result);
     return result;
   } catch (error) {
-    outcome = signal.aborted ? 'aborted' : FINE.has(facts.outcome) ? 'failed' : (facts.outcome ?? 'failed');
+    outcome = signal.aborted ? 'aborted' : FINE.has(attributes.outcome) ? 'failed' : (attributes.outcome ?? 'failed');
     throw error;
   } finally {
     const ms = performance.now() - started;
     // A copy: what ends the inner connection comes later. A tool that fails has been called all the same.
-    const isToolError = outcome === 'failed' && facts.failure !== undefined;
-    const ended = { ...facts, outcome: isToolError ? 'ok' : outcome };
+    const isToolError = outcome === 'failed' && attributes.failure !== undefined;
+    const ended = { ...attributes, outcome: isToolError ? 'ok' : outcome };
     const { principal } = call.caller;
-    const told = { facts: ended, principal, bytesIn: nested.bytes, bytesOut };
+    const told = { attributes: ended, principal, bytesIn: nested.bytes, bytesOut };
     onCall?.({ requestId, serverId, sessionId, tool, outcome, ms, ...told });
   }
 }

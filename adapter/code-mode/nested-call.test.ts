@@ -31,7 +31,7 @@ function outerCall(): ToolCall {
 /** What code gets of a call that is answered with this text. */
 async function run(text: string | CallTool, signal = never): Promise<unknown> {
   const callTool: CallTool = typeof text === 'string' ? async () => text : text;
-  const nested = { tool: 'tool', args: {}, facts: { requestId: 'r' }, bytes: 0 };
+  const nested = { tool: 'tool', args: {}, attributes: { requestId: 'r' }, bytes: 0 };
   return JSON.parse(await nestedCall(callTool, outerCall(), nested, signal)) as unknown;
 }
 

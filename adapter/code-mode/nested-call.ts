@@ -11,7 +11,7 @@ export interface NestedCall {
   readonly tool: string;
   readonly args: Record<string, unknown>;
   /** Filled in on the way, as those of a client's request. */
-  readonly facts: RequestAttributes;
+  readonly attributes: RequestAttributes;
   /** Of the message that was sent; filled in. */
   bytes: number;
 }

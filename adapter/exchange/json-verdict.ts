@@ -13,7 +13,7 @@ export function jsonVerdict(
   scan: EnvelopeScan,
   status: number,
   awaited: Pick<AwaitedResponses, 'isMixed' | 'sees'>,
-): 'answer' | 'stray' | 'pass' | Refusal {
+): 'answer' | 'unsolicited' | 'pass' | Refusal {
   const isFailure = status >= NO_SUCCESS;
   // Such as the errors of OAuth.
   if (isFailure && scan.isHarmless) return 'pass';
@@ -23,5 +23,5 @@ export function jsonVerdict(
   // Errors may belong to no request, or to one whose id could not be read.
   if (!scan.hasResult) return isFailure ? 'pass' : 'answer';
   if (awaited.isMixed(scan.ids)) return 'unasked';
-  return awaited.sees(scan.ids) ? 'answer' : 'stray';
+  return awaited.sees(scan.ids) ? 'answer' : 'unsolicited';
 }

@@ -37,9 +37,9 @@ export interface CallFacts {
 
 /** The tool calls of a request: usually one or none. */
 export function callsOf(
-  facts: Readonly<RequestAttributes>,
+  attributes: Readonly<RequestAttributes>,
 ): readonly Pick<RequestAttributes, 'tool' | 'failure' | 'argumentsHash'>[] {
-  return facts.calls ?? (facts.tool === undefined ? NO_CALLS : [facts]);
+  return attributes.calls ?? (attributes.tool === undefined ? NO_CALLS : [attributes]);
 }
 
 const NO_CALLS: readonly CallFacts[] = [];

@@ -83,7 +83,7 @@ describe('a tool call tells telemetry how it ended', () => {
     for (const name of ['fine', 'failing', 'refused', 'silent', 'hidden']) await call(name, sessionId);
     const [, ...calls] = await observed(6);
     const upstreamMs = expect.any(Number);
-    expect(calls.map(({ facts }) => facts)).toEqual(
+    expect(calls.map(({ attributes }) => attributes)).toEqual(
       [
         { tool: 'fine', outcome: 'ok', upstreamMs },
         { tool: 'failing', outcome: 'ok', failure: 'tool_error', upstreamMs },
@@ -100,11 +100,11 @@ describe('a tool call tells telemetry how it ended', () => {
         ...one,
       })),
     );
-    expect(new Set(calls.map(({ facts }) => facts.argumentsHash))).toEqual(new Set([`hash of ${ARGUMENTS}`]));
+    expect(new Set(calls.map(({ attributes }) => attributes.argumentsHash))).toEqual(new Set([`hash of ${ARGUMENTS}`]));
     expect(calls.map(({ serverId, route, status }) => `${serverId} ${route} ${status}`)).toEqual(
       Array.from({ length: 5 }, () => 's1 /s1 200'),
     );
-    expect(calls[3]?.facts.upstreamMs).toBeGreaterThan(150);
+    expect(calls[3]?.attributes.upstreamMs).toBeGreaterThan(150);
     await vi.waitFor(() => {
       expect(server.telemetry.of('upstreamCall')).toMatchObject([
         { method: 'notifications/cancelled', serverId: 's1' },
@@ -119,9 +119,9 @@ describe('a tool call tells telemetry how it ended', () => {
     const notification = '{"jsonrpc":"2.0","method":"notifications/progress"}';
     const calls = [callOf('fine', 1), notification, callOf('failing', 'x'), callOf('refused', 3)];
     await (await post(`[${calls.join(' ,')}]`, sessionId)).text();
-    const [, { facts } = {}] = await observed(2);
+    const [, { attributes } = {}] = await observed(2);
     const argumentsHash = `hash of ${ARGUMENTS}`;
-    expect(facts).toMatchObject({
+    expect(attributes).toMatchObject({
       rpcMethod: 'batch',
       outcome: 'ok',
       calls: [
@@ -130,7 +130,7 @@ describe('a tool call tells telemetry how it ended', () => {
         { tool: 'refused', idText: '3', failure: -32602, argumentsHash },
       ],
     });
-    expect([facts?.calls?.[0]?.failure, facts?.tool]).toEqual([undefined, undefined]);
+    expect([attributes?.calls?.[0]?.failure, attributes?.tool]).toEqual([undefined, undefined]);
   });
 
   test('when the adapter answers it itself', async () => {
@@ -146,11 +146,11 @@ describe('a tool call tells telemetry how it ended', () => {
     const sessionId = await open();
     for (const name of ['good', 'bad']) await call(name, sessionId);
     const [, good, bad] = await observed(3);
-    expect([good?.facts, bad?.facts]).toMatchObject([
+    expect([good?.attributes, bad?.attributes]).toMatchObject([
       { outcome: 'answered', tool: 'good' },
       { outcome: 'answered', tool: 'bad', failure: 'tool_error' },
     ]);
-    expect([good?.facts.failure, good?.facts.upstreamMs]).toEqual([undefined, undefined]);
+    expect([good?.attributes.failure, good?.attributes.upstreamMs]).toEqual([undefined, undefined]);
   });
 
   test('when the upstream cannot be reached', async () => {
@@ -159,7 +159,7 @@ describe('a tool call tells telemetry how it ended', () => {
     await upstream.close();
     await call('fine', sessionId);
     const [, one] = await observed(2);
-    expect(one).toMatchObject({ status: 502, facts: { tool: 'fine', outcome: 'upstream_broke' } });
+    expect(one).toMatchObject({ status: 502, attributes: { tool: 'fine', outcome: 'upstream_broke' } });
   });
 
   test('when code has made it', async () => {
@@ -189,9 +189,9 @@ describe('a tool call tells telemetry how it ended', () => {
     const message = callOf('s1_execute').replace(ARGUMENTS, '{"code":"x"}');
     await (await post(message, sessionId)).text();
     const [, outer] = await observed(2);
-    expect(outer?.facts).toMatchObject({ tool: 's1_execute', outcome: 'answered' });
-    const { requestId } = outer?.facts ?? {};
-    expect(told.map(({ facts }) => facts)).toEqual(
+    expect(outer?.attributes).toMatchObject({ tool: 's1_execute', outcome: 'answered' });
+    const { requestId } = outer?.attributes ?? {};
+    expect(told.map(({ attributes }) => attributes)).toEqual(
       [
         { tool: 'fine', outcome: 'ok' },
         { tool: 'failing', outcome: 'ok', failure: 'tool_error' },
@@ -222,5 +222,5 @@ test('sessions are told of when they open, and when they end how long they were'
     { serverId: 's1', event: 'ended', seconds: expect.any(Number), protocolVersion: REVISION },
   ]);
   const [opened] = await observed(3);
-  expect(opened?.facts).toMatchObject({ rpcMethod: 'initialize', sessionId, protocolVersion: REVISION });
+  expect(opened?.attributes).toMatchObject({ rpcMethod: 'initialize', sessionId, protocolVersion: REVISION });
 });

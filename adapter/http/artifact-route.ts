@@ -80,7 +80,7 @@ export function artifactRoute(app: FastifyInstance, options: ArtifactRouteOption
         let result: DownloadObservation['result'] | undefined;
         try {
           await download(options, request, reply, told);
-          result = request.facts.outcome === 'ok' ? 'success' : 'error';
+          result = request.attributes.outcome === 'ok' ? 'success' : 'error';
         } catch (error) {
           const known = options.known(error);
           result = error instanceof NotFound ? error.why : downloadFailure(known.code);
@@ -120,7 +120,7 @@ async function download(
   const isServer = options.serverIds.includes(serverId);
   const isKnown = isServer && isId(sessionId) && isId(fileId);
   // Set in any case: else the path is logged, with the session in it.
-  request.facts.serverId = isServer ? serverId : '';
+  request.attributes.serverId = isServer ? serverId : '';
   const find = async (how: 'find' | 'use'): Promise<FileRecord | undefined> =>
     isKnown ? records[how](key, { now: records.now(), ttlMs }) : undefined;
 
@@ -128,14 +128,14 @@ async function download(
   const signedName = filename ?? (isSigned(request) ? (await find('find'))?.filename : undefined) ?? '';
   told.authMode = await admit(options, request, reply, { sessionId, filename: signedName });
   if (!isServer) throw new AdapterError('unknown_server');
-  request.facts.sessionId = sessionId;
+  request.attributes.sessionId = sessionId;
 
   const file = await find(request.method === 'HEAD' ? 'find' : 'use');
   if (file === undefined) throw new NotFound('not_found');
   if (filename !== undefined && filename !== file.filename) throw new NotFound('filename_mismatch');
   const elsewhere = await files.url(file, { expiresInSeconds: options.redirectTtlSeconds, as: 'attachment' });
   if (elsewhere !== undefined) {
-    request.facts.outcome = 'ok';
+    request.attributes.outcome = 'ok';
     // What presigned URLs allow is a GET; for HEAD the record says enough, and the file need not come here for it.
     if (request.method === 'HEAD') sendHead(request, reply, file, { size: file.sizeBytes, modifiedAt: file.createdAt });
     else void reply.code(307).headers({ location: elsewhere, 'cache-control': 'private, no-store' }).send();
@@ -201,7 +201,7 @@ async function send(request: Download, reply: FastifyReply, file: FileRecord, op
     ...(range.kind === 'part' ? { 'content-range': `bytes ${start}-${end}/${size}` } : {}),
   };
   reply.hijack();
-  request.facts.outcome = 'ok';
+  request.attributes.outcome = 'ok';
   const gone = new AbortController();
   reply.raw.once('close', () => gone.abort());
   const bytes = end - start + 1;
@@ -209,11 +209,11 @@ async function send(request: Download, reply: FastifyReply, file: FileRecord, op
   try {
     const isSent = await streamAnswer(reply.raw, range.kind === 'part' ? 206 : 200, headers, answer);
     if (isSent) return bytes;
-    request.facts.outcome = 'client_closed';
+    request.attributes.outcome = 'client_closed';
   } catch (error) {
     // The connection is gone already; there is nobody to be told.
-    request.facts.outcome = gone.signal.aborted ? 'client_closed' : 'internal';
-    if (!(error instanceof FileRefused) && request.facts.outcome === 'internal') throw error;
+    request.attributes.outcome = gone.signal.aborted ? 'client_closed' : 'internal';
+    if (!(error instanceof FileRefused) && request.attributes.outcome === 'internal') throw error;
   }
   return 0;
 }
@@ -227,7 +227,7 @@ interface About {
 
 function sendHead(request: Download, reply: FastifyReply, file: FileRecord, about: About): void {
   reply.hijack();
-  request.facts.outcome = 'ok';
+  request.attributes.outcome = 'ok';
   reply.raw.writeHead(200, { ...headersOf(request, file, about), 'content-length': about.size }).end();
 }
 
@@ -242,7 +242,7 @@ function headersOf(request: Download, file: FileRecord, about: Omit<About, 'size
     'accept-ranges': 'bytes',
     ...(etag === undefined ? {} : { etag }),
     'last-modified': new Date(modifiedAt).toUTCString(),
-    'x-request-id': request.facts.requestId,
+    'x-request-id': request.attributes.requestId,
   };
 }
 

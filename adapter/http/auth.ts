@@ -21,13 +21,13 @@ export type StepUp = (serverId: string, request: FastifyRequest, scope: string) 
 
 /** Throws where the rules of a server do not allow the caller to move files. A signed URL needs no such permission. */
 export function admitFiles(request: FastifyRequest, reply: FastifyReply, wish: Wish, stepUp: StepUp): void {
-  const { access, facts } = request;
+  const { access, attributes } = request;
   const decision = access?.decide(wish);
   if (decision === undefined || decision.outcome === 'allowed') return;
-  facts.reason = reasonOf(decision);
+  attributes.reason = reasonOf(decision);
   const { scope } = decision;
   if (scope === undefined) throw forbids(wish.method);
-  const challenge = stepUp(facts.serverId ?? '', request, scope);
+  const challenge = stepUp(attributes.serverId ?? '', request, scope);
   if (challenge !== undefined) reply.raw.setHeader('www-authenticate', challenge);
   throw lacksScope(scope);
 }

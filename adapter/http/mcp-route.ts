@@ -52,15 +52,15 @@ export function mcpRoute(app: FastifyInstance, mount: Mount, door: HttpCaller, o
 /** Takes the response out of fastify's hands: answers are streamed straight to the socket. */
 function accept(mount: Mount, account: ByteAccount, request: FastifyRequest, reply: FastifyReply): Caller {
   reply.hijack();
-  request.facts.serverId = mount.serverId;
-  const { headers, principal, access, facts } = request;
+  request.attributes.serverId = mount.serverId;
+  const { headers, principal, access, attributes } = request;
   const session = headers['mcp-session-id'];
   const holder = account.of({
     server: mount.serverId,
     session: typeof session === 'string' ? session : undefined,
     connection: request.raw.socket,
   });
-  return { headers, request, principal, access, holder, facts };
+  return { headers, request, principal, access, holder, attributes };
 }
 
 /** A POST, up to where its body is there. */
@@ -134,9 +134,9 @@ class PostExchange implements BodyReceiver {
   /** Answers before the body, or all of it, is there. */
   #refuse(refusal: AdapterError): void {
     const reply = this.#reply;
-    const { facts } = this.#caller;
+    const { attributes } = this.#caller;
     if (refusal.code === 'cancelled') {
-      facts.outcome = 'client_closed';
+      attributes.outcome = 'client_closed';
       reply.destroy();
       return;
     }
@@ -144,10 +144,10 @@ class PostExchange implements BodyReceiver {
       this.#door.refuse(this.#reply, this.#caller, refusal, EMPTY);
       return;
     }
-    facts.outcome = refusal.code;
+    attributes.outcome = refusal.code;
     const headers = {
       'content-type': 'application/json',
-      'x-request-id': facts.requestId,
+      'x-request-id': attributes.requestId,
       ...(refusal.retryAfter === undefined ? {} : { 'retry-after': String(refusal.retryAfter) }),
     };
     const text = rpcErrorText(refusal.code, refusal.message, 'null', refusal.data);

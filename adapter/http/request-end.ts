@@ -51,9 +51,17 @@ export function tellAtEnd(parts: EndParts, request: FastifyRequest, raw: ServerR
 /** Of a request whose path is so wrong that there is nothing more to be said of it. */
 export function tellBadPath({ telemetry }: EndParts, method: string, requestId: string): void {
   if (!telemetry.isOn) return;
-  const facts = { requestId, outcome: 'invalid_request' };
+  const attributes = { requestId, outcome: 'invalid_request' };
   const nothing = { seconds: 0, bytesIn: 0, bytesOut: 0 };
-  telemetry.request({ method, route: UNMATCHED, status: 400, facts, principal: '', isEventStream: false, ...nothing });
+  telemetry.request({
+    method,
+    route: UNMATCHED,
+    status: 400,
+    attributes,
+    principal: '',
+    isEventStream: false,
+    ...nothing,
+  });
 }
 
 /** Bytes that have left on the connection, heads included. */
@@ -68,15 +76,15 @@ function observe(
   seconds: number,
   bytesOut: number,
 ): void {
-  const { method, facts, body, headers, principal } = request;
+  const { method, attributes, body, headers, principal } = request;
   const { routeGroup, serverId } = request.routeOptions.config;
   telemetry.request({
-    serverId: facts.serverId ?? serverOf(request),
+    serverId: attributes.serverId ?? serverOf(request),
     method,
     route: routeGroup ?? (request.url.startsWith(WELL_KNOWN) ? `${WELL_KNOWN}*` : UNMATCHED),
     status,
     seconds,
-    facts,
+    attributes,
     principal,
     bytesIn: Buffer.isBuffer(body) ? body.length : Number(headers['content-length'] ?? 0),
     bytesOut,
@@ -86,26 +94,26 @@ function observe(
 }
 
 function log(logger: Logger, request: FastifyRequest, status: number, ms: number): void {
-  const { facts } = request;
+  const { attributes } = request;
   // Orchestrators ask every few seconds; their questions are news only when the answer is bad.
   const level = status < 400 && PUBLIC_PATHS.has(pathOf(request)) ? 'debug' : 'info';
   logger[level](
     {
-      request_id: facts.requestId,
-      trace_id: facts.trace?.traceId,
-      span_id: facts.trace?.spanId,
-      caller: facts.caller,
-      client: facts.client,
-      server_id: facts.serverId,
-      session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
+      request_id: attributes.requestId,
+      trace_id: attributes.trace?.traceId,
+      span_id: attributes.trace?.spanId,
+      caller: attributes.caller,
+      client: attributes.client,
+      server_id: attributes.serverId,
+      session: attributes.sessionId === undefined ? undefined : shorten(attributes.sessionId),
       http_method: request.method,
       // Masked before it is cut: most of an id would be left at the cut.
-      path: facts.serverId === undefined ? maskIds(pathOf(request)).slice(0, MAX_LOGGED_CHARS) : undefined,
-      method: facts.rpcMethod?.slice(0, MAX_LOGGED_CHARS),
-      tool: facts.tool?.slice(0, MAX_LOGGED_CHARS),
+      path: attributes.serverId === undefined ? maskIds(pathOf(request)).slice(0, MAX_LOGGED_CHARS) : undefined,
+      method: attributes.rpcMethod?.slice(0, MAX_LOGGED_CHARS),
+      tool: attributes.tool?.slice(0, MAX_LOGGED_CHARS),
       status,
-      outcome: facts.outcome,
-      reason: facts.reason,
+      outcome: attributes.outcome,
+      reason: attributes.reason,
       ms: Math.round(ms * 100) / 100,
     },
     'request',

@@ -69,18 +69,18 @@ describe('the HTTP server', () => {
     app.get('/own-error', { config: { decidesItself: true } }, ({ refusal }) => {
       throw refusal ?? new Error('let in');
     });
-    app.get('/of/:server', { config: { routeGroup: '/of/{server_id}' } }, ({ facts }) => {
-      facts.rpcMethod = 'tools/list';
+    app.get('/of/:server', { config: { routeGroup: '/of/{server_id}' } }, ({ attributes }) => {
+      attributes.rpcMethod = 'tools/list';
       return 'hello';
     });
     app.get('/mcp', { config: { routeGroup: '/mcp', serverId: 's1' } }, (_request, reply) => {
       reply.hijack();
       reply.raw.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: x\n\n');
     });
-    app.get('/waiting', ({ facts }, reply) => {
+    app.get('/waiting', ({ attributes }, reply) => {
       reply.hijack();
       arrived.resolve();
-      reply.raw.once('close', () => (facts.outcome = 'client_closed'));
+      reply.raw.once('close', () => (attributes.outcome = 'client_closed'));
     });
     app.post('/reading', (request, reply) => {
       reply.hijack();
@@ -293,7 +293,7 @@ describe('the HTTP server', () => {
         bytesIn: 0,
         bytesOut: expect.any(Number),
         isEventStream: false,
-        facts: { requestId: expect.any(String), rpcMethod: 'tools/list' },
+        attributes: { requestId: expect.any(String), rpcMethod: 'tools/list' },
       });
       expect(one?.seconds).toBeGreaterThan(0);
       expect(one?.seconds).toBeLessThan(10);
@@ -307,7 +307,9 @@ describe('the HTTP server', () => {
       const socket = await raw('GET /%zz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
       await text(socket);
       const all = await observed(5);
-      expect(all.map(({ serverId, route, status, facts }) => [serverId, route, status, facts.outcome])).toEqual([
+      expect(
+        all.map(({ serverId, route, status, attributes }) => [serverId, route, status, attributes.outcome]),
+      ).toEqual([
         ['s7', '/of/{server_id}', 401, 'unauthorized'],
         [undefined, 'unmatched', 401, 'unauthorized'],
         [undefined, '/.well-known/*', 401, 'unauthorized'],
@@ -336,7 +338,7 @@ describe('the HTTP server', () => {
       await arrived.promise;
       socket.destroy();
       const [gone] = await observed(1);
-      expect([gone?.status, gone?.facts.outcome]).toEqual([499, 'client_closed']);
+      expect([gone?.status, gone?.attributes.outcome]).toEqual([499, 'client_closed']);
       expect(lines).toMatchObject([{ status: 499, outcome: 'client_closed' }]);
     });
   });

@@ -33,7 +33,7 @@ declare module 'fastify' {
     access: Access | undefined;
     /** Only on routes that decide themselves: what else would have been thrown. Undefined: the request may come in. */
     refusal: AdapterError | undefined;
-    facts: RequestAttributes;
+    attributes: RequestAttributes;
   }
   interface FastifyContextConfig {
     /**
@@ -108,11 +108,11 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest('principal', '');
   app.decorateRequest('access', undefined);
   app.decorateRequest('refusal', undefined);
-  app.decorateRequest('facts', null as unknown as RequestAttributes);
+  app.decorateRequest('attributes', null as unknown as RequestAttributes);
 
   app.addHook('onRequest', (request, reply, done) => {
     const raw = reply.raw;
-    request.facts = { requestId: nextId() };
+    request.attributes = { requestId: nextId() };
     if (options.isDraining()) raw.setHeader('connection', 'close');
     tellAtEnd(options, request, raw);
 
@@ -123,7 +123,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     if (origin !== undefined) {
       origins.decorate(origin, raw);
       if (request.method === 'OPTIONS' && request.refusal === undefined) {
-        raw.setHeader('x-request-id', request.facts.requestId);
+        raw.setHeader('x-request-id', request.attributes.requestId);
         if (origins.preflight(request.headers, raw)) {
           reply.hijack();
           return;
@@ -139,7 +139,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
 
   // Answers on mounts carry it too; they are written past fastify.
   app.addHook('onSend', (request, reply, payload, done) => {
-    void reply.header('x-request-id', request.facts.requestId);
+    void reply.header('x-request-id', request.attributes.requestId);
     done(null, payload);
   });
 
@@ -150,7 +150,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
     const known = knownError(error);
     if (known.code === 'internal' && known !== request.refusal)
       logger.error({ err: known.cause ?? known }, 'request failed');
-    request.facts.outcome = known.code;
+    request.attributes.outcome = known.code;
     const onMount = options.isMount(pathOf(request));
     const text = onMount ? rpcErrorText(known.code, known.message, 'null') : httpErrorText(known.code, known.message);
     const headers: Record<string, string> = { 'content-type': 'application/json' };
@@ -177,9 +177,9 @@ function identify(request: FastifyRequest, raw: ServerResponse, options: ServerO
 }
 
 function admit(request: FastifyRequest, identity: Identity, { identification }: ServerOptions): void {
-  const { facts } = request;
-  if (identity.name !== '') facts.caller = identity.name;
-  if (identity.client !== undefined) facts.client = identity.client;
+  const { attributes } = request;
+  if (identity.name !== '') attributes.caller = identity.name;
+  if (identity.client !== undefined) attributes.client = identity.client;
   request.principal = identification.principal(identity);
   request.access = identification.access(identity, serverOf(request));
   if (request.is404) throw new AdapterError('not_found');
@@ -198,14 +198,14 @@ function refuseCredentials(request: FastifyRequest, raw: ServerResponse, error: 
 
 /** Past fastify, which would read the rest of the body for as long as the client likes to send it. */
 function sendEarly(
-  { raw, facts }: FastifyRequest,
+  { raw, attributes }: FastifyRequest,
   reply: FastifyReply,
   status: number,
   headers: Readonly<Record<string, string>>,
   text: string,
 ): void {
   reply.hijack();
-  const all = { ...headers, 'x-request-id': facts.requestId };
+  const all = { ...headers, 'x-request-id': attributes.requestId };
   answerEarly(raw, reply.raw, status, all, text).catch(() => reply.raw.destroy());
 }
 

@@ -39,7 +39,9 @@ describe('T11: the ui:// resource of a hidden tool', () => {
     usedUis(messages, record.protocolVersion !== SESSIONLESS_REVISION);
   const use = async (asker: TestAsker, record: SessionRecord, method: string, params: Entry): Promise<unknown> => {
     const uris = used(record, requestBody(method, params).messages);
-    return uris.length === 0 ? undefined : (await hiddenUse(asker.mount.visibleCatalog, asker.source, record, uris))?.uri;
+    return uris.length === 0
+      ? undefined
+      : (await hiddenUse(asker.mount.visibleCatalog, asker.source, record, uris))?.uri;
   };
   const listed = async (asker: TestAsker, record: SessionRecord, uris: readonly string[]): Promise<unknown> => {
     const text = `{"jsonrpc":"2.0","id":1,"result":{"resources":[${uris.map((uri) => `{"uri":${JSON.stringify(uri)},"n":1.0}`).join(', ')}]}}`;

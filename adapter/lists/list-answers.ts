@@ -135,10 +135,14 @@ function resumedMessage(asker: ListAsker, record: SessionRecord, message: string
 }
 
 /** Whether an upstream without sessions has nothing to say about a list, so that all of it is the adapter's own. */
-export function isOwnListOnly(mount: Pick<ListedMount, 'visibleCatalog' | 'resources' | 'revisions'>, message: Message): boolean {
+export function isOwnListOnly(
+  mount: Pick<ListedMount, 'visibleCatalog' | 'resources' | 'revisions'>,
+  message: Message,
+): boolean {
   const listing = listingOf(message);
   if (listing === undefined) return false;
-  if (listing.kind === 'tools') return listedOwn(mount.visibleCatalog.catalog).length > 0 && mount.revisions.lacks('tools');
+  if (listing.kind === 'tools')
+    return listedOwn(mount.visibleCatalog.catalog).length > 0 && mount.revisions.lacks('tools');
   return listing.kind !== 'prompts' && mount.resources !== undefined && mount.revisions.lacks('resources');
 }
 

@@ -17,7 +17,7 @@ export interface Caller {
   /** For whom what waits is counted. */
   readonly holder: Holder;
   /** What log and telemetry say about it; filled in on the way. */
-  readonly facts: RequestAttributes;
+  readonly attributes: RequestAttributes;
   /** The request whose code makes this one (code mode), where that is traced. */
   readonly within?: RequestTrace | undefined;
 }

@@ -79,7 +79,7 @@ export class EventMessages implements BodyReader {
     if (scan.ids.length > 1 && operation.awaited.isMixed(scan.ids)) return this.#drop('unasked');
     const isAwaited = operation.awaited.see(scan.ids);
     if (!isAwaited && !operation.takesUnsolicited) return this.#drop('unasked');
-    return reading.message(new ReplyMessage(isAwaited ? 'response' : 'stray', text, { frame, scan }));
+    return reading.message(new ReplyMessage(isAwaited ? 'response' : 'unsolicited', text, { frame, scan }));
   }
 
   #drop(refusal: Refusal): undefined {

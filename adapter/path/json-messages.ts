@@ -65,17 +65,17 @@ export class JsonMessages implements BodyReader {
     scan.push(text);
     const verdict = jsonVerdict(scan, head.status, awaited);
     if (verdict === 'pass') return new ReplyMessage('opaque', all);
-    if (verdict !== 'answer' && verdict !== 'stray') return this.#refuse(verdict);
+    if (verdict !== 'answer' && verdict !== 'unsolicited') return this.#refuse(verdict);
     // A session is opened by an answer that says so with its status as well.
     if ((operation.defersHead && head.status >= 300) || (scan.isArray && !operation.takesUnsolicited)) {
       return this.#refuse('kind');
     }
-    if (verdict === 'stray' && !operation.takesUnsolicited) return this.#refuse('unasked');
+    if (verdict === 'unsolicited' && !operation.takesUnsolicited) return this.#refuse('unasked');
     // Nothing more can come.
     awaited.seeAll();
     const cleared = scan.reserved === undefined ? text : withoutReserved(text);
     const bytes = cleared === text ? all : [Buffer.from(cleared, isBytes ? 'latin1' : 'utf8')];
-    const kind = verdict === 'answer' ? 'response' : 'stray';
+    const kind = verdict === 'answer' ? 'response' : 'unsolicited';
     return new ReplyMessage(kind, bytes, { scan, text: isBytes ? undefined : cleared });
   }
 
@@ -117,7 +117,8 @@ export class JsonMessages implements BodyReader {
     for (const { start, end } of scan.reserved ?? []) renameReserved(chunk, start, end);
     const { head, operation } = reading;
     const verdict = scan.problem ?? (scan.isComplete ? jsonVerdict(scan, head.status, operation.awaited) : 'answer');
-    if (verdict !== 'answer' && verdict !== 'pass') return reading.breakOff(verdict === 'stray' ? 'unasked' : verdict);
+    if (verdict !== 'answer' && verdict !== 'pass')
+      return reading.breakOff(verdict === 'unsolicited' ? 'unasked' : verdict);
     void reading.data(chunk, false);
   }
 }

@@ -4,10 +4,10 @@ import { saysListChanged } from '../exchange/scanning/list-changed.ts';
 import type { Frame } from '../exchange/scanning/sse-frames.ts';
 
 /**
- * `response`: one that is awaited. `stray`: one that was asked for elsewhere. `other`: a request, a notification, or nothing
+ * `response`: one that is awaited. `unsolicited`: one that was asked for elsewhere. `other`: a request, a notification, or nothing
  * but a place in the stream. `opaque`: a body that is no message, and may pass all the same.
  */
-export type MessageKind = 'response' | 'stray' | 'other' | 'opaque';
+export type MessageKind = 'response' | 'unsolicited' | 'other' | 'opaque';
 
 /** What was read of a message without parsing it. */
 interface Scanned {

@@ -64,7 +64,7 @@ describe('a list', () => {
   test('that was asked for elsewhere has it too, on any reply of the session and on its stream', async () => {
     const { step, operation } = await scene();
     for (const [message, kind] of [
-      [{ id: 2, method: 'ping' }, 'stray'],
+      [{ id: 2, method: 'ping' }, 'unsolicited'],
       [undefined, 'response'],
     ] as const) {
       const own = new RecordingReply();

@@ -116,7 +116,7 @@ class ListsReply extends PassedReply {
   #show(message: ReplyMessage): Promise<void> | undefined {
     const { kind, streamed } = message;
     if (streamed !== undefined || kind === 'other' || kind === 'opaque') return this.next.message(message);
-    const isElsewhere = kind === 'stray' || this.#operation.isGet;
+    const isElsewhere = kind === 'unsolicited' || this.#operation.isGet;
     if (!isElsewhere && this.#shown === undefined) return this.next.message(message);
     const text = message.text();
     const out = isElsewhere ? this.#lists.resumed(this.#operation, this, text) : (this.#shown?.(text) ?? text);

@@ -54,7 +54,8 @@ export class OwnTasks implements Step {
   async #check(operation: Operation, owner: TaskOwner, reply: Reply, next: Send): Promise<void> {
     const { isSessionless, body } = operation;
     // An upstream of earlier revisions may know it, so it cannot be left to the upstream to say so (SEP-2663).
-    const isGone = isSessionless && body.messages.some((one) => one.kind === 'request' && one.method === 'tasks/result');
+    const isGone =
+      isSessionless && body.messages.some((one) => one.kind === 'request' && one.method === 'tasks/result');
     if (isGone) throw new AdapterError('unknown_method');
     await requireOwnTasks(this.#store, owner, body.messages);
     next(operation, reply);

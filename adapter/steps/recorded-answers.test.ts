@@ -11,15 +11,15 @@ const LARGE = `{"jsonrpc":"2.0","id":1,"result":{"content":["${'x'.repeat(600_00
 
 describe('what an answer says of errors is noted', () => {
   const at = replyScene({ operations: 20 });
-  let facts: Partial<RequestAttributes>;
+  let attributes: Partial<RequestAttributes>;
   const noted = (): Partial<RequestAttributes> => {
-    const { requestId: _, outcome: __, ...rest } = facts;
+    const { requestId: _, outcome: __, ...rest } = attributes;
     return rest;
   };
 
   async function start(changes: Changes = {}): Promise<Started> {
-    facts = {};
-    return at.start({ noted: facts, ...changes });
+    attributes = {};
+    return at.start({ noted: attributes, ...changes });
   }
 
   const ANSWERS = [
@@ -57,7 +57,7 @@ describe('what an answer says of errors is noted', () => {
         at.upstream.last.eventStream().data(events);
         await (await answer()).until(events.trim());
         await hangUp();
-        expect(facts.isAnswered ?? false).toBe(events !== note);
+        expect(attributes.isAnswered ?? false).toBe(events !== note);
       }
     }
   });
@@ -66,11 +66,11 @@ describe('what an answer says of errors is noted', () => {
     const { answer } = await start({ onResponse: () => FAILED });
     at.upstream.last.json().data(FINE).end();
     await (await answer()).whole();
-    expect(facts.failure).toBe('tool_error');
+    expect(attributes.failure).toBe('tool_error');
     const other = await start({ onResponse: () => FINE });
     at.upstream.last.eventStream().data(frame(FAILED)).end();
     await (await other.answer()).whole();
-    expect(facts.failure).toBeUndefined();
+    expect(attributes.failure).toBeUndefined();
   });
 
   test('for each call of a batch, together or one by one', async () => {
@@ -113,8 +113,8 @@ describe('what an answer says of errors is noted', () => {
     const { answer, reply } = await start();
     reply.finish('cancelled');
     await (await answer()).whole();
-    expect(facts.upstreamMs).toBeGreaterThanOrEqual(0);
-    expect(facts.upstreamMs).toBeLessThan(10_000);
+    expect(attributes.upstreamMs).toBeGreaterThanOrEqual(0);
+    expect(attributes.upstreamMs).toBeLessThan(10_000);
   });
 
   test('nowhere where nobody asks', async () => {

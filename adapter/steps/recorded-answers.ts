@@ -17,7 +17,7 @@ export class RecordedAnswers implements Step {
 
 class NotedReply extends PassedReply {
   readonly #operation: Operation;
-  readonly #facts: RequestAttributes;
+  readonly #attributes: RequestAttributes;
   #askedAt = 0;
   #isEventStream = false;
   /** Of a message that leaves while it comes. */
@@ -26,7 +26,7 @@ class NotedReply extends PassedReply {
   constructor(operation: Operation, next: Reply) {
     super(next);
     this.#operation = operation;
-    this.#facts = operation.caller.facts;
+    this.#attributes = operation.caller.attributes;
   }
 
   override start(control: ReplyControl): void {
@@ -60,21 +60,21 @@ class NotedReply extends PassedReply {
 
   override end(ending: Ending): Promise<void> | undefined {
     this.#watch?.end();
-    if (this.#askedAt > 0) this.#facts.upstreamMs = performance.now() - this.#askedAt;
+    if (this.#askedAt > 0) this.#attributes.upstreamMs = performance.now() - this.#askedAt;
     return this.next.end(ending);
   }
 
   #note(message: ReplyMessage): void {
     if (message.streamed !== undefined) return;
     const { body } = message;
-    if (typeof body === 'string') return noteAnswer(this.#facts, body);
-    if (!message.isOpen) return noteBytes(this.#facts, body);
-    this.#watch = new AnswerWatch(this.#facts, false);
+    if (typeof body === 'string') return noteAnswer(this.#attributes, body);
+    if (!message.isOpen) return noteBytes(this.#attributes, body);
+    this.#watch = new AnswerWatch(this.#attributes, false);
     for (const part of body) this.#watch.sees(part);
   }
 
   /** On an event stream the client may go when it has its responses. */
   #answered(): void {
-    if (this.#isEventStream && this.#operation.awaited.isSeen) this.#facts.isAnswered = true;
+    if (this.#isEventStream && this.#operation.awaited.isSeen) this.#attributes.isAnswered = true;
   }
 }

@@ -113,7 +113,7 @@ class SpilledReply extends PassedReply {
 
   override message(message: ReplyMessage): Promise<void> | undefined {
     const { kind, isOpen, streamed } = message;
-    if ((kind !== 'response' && kind !== 'stray') || streamed !== undefined) return this.next.message(message);
+    if ((kind !== 'response' && kind !== 'unsolicited') || streamed !== undefined) return this.next.message(message);
     if (isOpen && this.#control !== undefined) return this.#spool(message, this.#control);
     return sizeOf(message.body) <= this.#parts.settings.overChars
       ? this.next.message(message)

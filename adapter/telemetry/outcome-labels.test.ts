@@ -100,8 +100,8 @@ describe('a refused request', () => {
   });
 
   test('whose signed URL could not be checked is one of authentication', () => {
-    const facts = { outcome: 'state_unavailable', reason: CREDENTIAL_BACKEND };
-    expect([authRejection(facts, UPLOAD), rejection(facts)]).toEqual([CREDENTIAL_BACKEND, undefined]);
+    const attributes = { outcome: 'state_unavailable', reason: CREDENTIAL_BACKEND };
+    expect([authRejection(attributes, UPLOAD), rejection(attributes)]).toEqual([CREDENTIAL_BACKEND, undefined]);
   });
 
   test('is one of authentication or of something else, never both', () => {

@@ -54,7 +54,7 @@ export interface RequestObservation {
   readonly status: number;
   /** From the first byte of the request until the answer has left. */
   readonly seconds: number;
-  readonly facts: Readonly<RequestAttributes>;
+  readonly attributes: Readonly<RequestAttributes>;
   /** Hash of the caller's token, '' when authentication is off. */
   readonly principal: string;
   readonly bytesIn: number;
@@ -64,7 +64,7 @@ export interface RequestObservation {
 }
 
 export interface NestedCallObservation {
-  readonly facts: Readonly<RequestAttributes>;
+  readonly attributes: Readonly<RequestAttributes>;
   readonly principal: string;
   readonly seconds: number;
   readonly bytesIn: number;

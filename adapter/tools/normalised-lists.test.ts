@@ -18,7 +18,11 @@ function views(): { views: NormalisedLists; cleaned: string[]; events: CleaningE
   };
   const of = catalog({ disabled: disabledTools(['off']), clean });
   const onCleaned = (event: CleaningEvent): void => void events.push(event);
-  return { views: new NormalisedLists({ catalog: of, isPinned: true, caches: new Caches(), onCleaned }), cleaned, events };
+  return {
+    views: new NormalisedLists({ catalog: of, isPinned: true, caches: new Caches(), onCleaned }),
+    cleaned,
+    events,
+  };
 }
 const tool = (name: string, description = `Does ${name}.`): string => JSON.stringify({ name, description });
 const many = (count: number): string[] =>

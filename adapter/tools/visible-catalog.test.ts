@@ -309,7 +309,9 @@ describe('T10: a client without a session', () => {
       ],
     ];
     const list = JSON.stringify({ tools: pages[0] });
-    expect(await warning.visibleCatalog.shown(sourceOn(warning), nobody(warning), list, 'first')).toContain('WARNING: ');
+    expect(await warning.visibleCatalog.shown(sourceOn(warning), nobody(warning), list, 'first')).toContain(
+      'WARNING: ',
+    );
     const refused = blocking.visibleCatalog.shown(sourceOn(blocking), nobody(blocking), list, 'first');
     await expect(refused).rejects.toMatchObject({
       code: 'tool_definition_drift',

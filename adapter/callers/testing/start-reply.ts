@@ -58,14 +58,14 @@ export function startReply(
   changes: Changes,
 ): { readonly reply: HttpReply; readonly operation: Operation } {
   const { method = 'POST', idTexts = method === 'GET' ? [] : ['1'], again, noted, onUnsolicited, inSession } = changes;
-  const facts: RequestAttributes = Object.assign(noted ?? {}, { requestId: 'request-1' });
+  const attributes: RequestAttributes = Object.assign(noted ?? {}, { requestId: 'request-1' });
   const holder = changes.holder ?? sampleAccount().of({ server: 's1', session: 'session-1' });
   const known = changes.known ?? ((error: unknown) => knownError(error, () => undefined));
   const operation = new Operation({
     serverId: 's1',
     method,
     ...(method === 'POST' && { body: bodyOf(idTexts) }),
-    caller: { headers: {}, request: { protocol: 'http', host: 'h' }, principal: '', holder, facts },
+    caller: { headers: {}, request: { protocol: 'http', host: 'h' }, principal: '', holder, attributes },
     trace: undefined,
     isSessionless: method === 'POST' && onUnsolicited === undefined && again === undefined && inSession !== true,
     timeoutMs: changes.timeoutMs ?? null,
@@ -153,7 +153,7 @@ class ListeningReply extends PassedReply {
   #shown(message: ReplyMessage): Promise<Answer> | Answer | undefined {
     const { onResponse, onUnsolicited } = this.#changes;
     if (message.kind === 'response') return onResponse?.(message.text());
-    return message.kind === 'stray' ? onUnsolicited?.(message.text()) : undefined;
+    return message.kind === 'unsolicited' ? onUnsolicited?.(message.text()) : undefined;
   }
 
   async #answered(message: ReplyMessage): Promise<void> {

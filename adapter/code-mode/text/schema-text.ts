@@ -72,13 +72,13 @@ function objectsIn(schema: unknown, view: SchemaView, depth = 0): readonly unkno
 
 function lineOf({ name, schema, required }: Property, { view, level }: Place): string {
   const resolved = view.resolve(schema);
-  const facts = [typeText(schema, view), ...(required ? ['required'] : []), ...limitsOf(resolved)];
+  const attributes = [typeText(schema, view), ...(required ? ['required'] : []), ...limitsOf(resolved)];
   if (resolved !== undefined && Object.hasOwn(resolved, 'default')) {
-    facts.push(`default ${view.literal(resolved['default'])}`);
+    attributes.push(`default ${view.literal(resolved['default'])}`);
   }
-  if (level === NESTED_LEVELS) facts.push(...named(schema, view));
+  if (level === NESTED_LEVELS) attributes.push(...named(schema, view));
   const text = descriptionOf(name, resolved);
-  return `${indent(level)}- ${codeSpan(name)} (${facts.join(', ')})${text === '' ? '' : `: ${text}`}`;
+  return `${indent(level)}- ${codeSpan(name)} (${attributes.join(', ')})${text === '' ? '' : `: ${text}`}`;
 }
 
 /** Titles that only repeat the name (schema generators write them) say nothing. */
@@ -90,17 +90,17 @@ function descriptionOf(name: string, schema: Json | undefined): string {
 }
 
 function limitsOf(schema: Json | undefined): readonly string[] {
-  const facts: string[] = [];
+  const attributes: string[] = [];
   const format = ownText(schema, 'format');
-  if (format !== undefined) facts.push(`format ${oneLine(format, MAX_VALUE)}`);
+  if (format !== undefined) attributes.push(`format ${oneLine(format, MAX_VALUE)}`);
   const pattern = ownText(schema, 'pattern');
-  if (pattern !== undefined) facts.push(`pattern ${literal(pattern, MAX_VALUE)}`);
+  if (pattern !== undefined) attributes.push(`pattern ${literal(pattern, MAX_VALUE)}`);
   for (const [key, text] of LIMITS) {
     const limit = own(schema, key);
     // Bounds of the safe integers are what generators write for any integer.
-    if (typeof limit === 'number' && Math.abs(limit) < Number.MAX_SAFE_INTEGER) facts.push(`${text} ${limit}`);
+    if (typeof limit === 'number' && Math.abs(limit) < Number.MAX_SAFE_INTEGER) attributes.push(`${text} ${limit}`);
   }
-  return facts;
+  return attributes;
 }
 
 const LIMITS = [

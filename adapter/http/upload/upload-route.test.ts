@@ -775,7 +775,7 @@ describe('telemetry is told', () => {
     expect(server.telemetry.of('request')[0]).toMatchObject({
       serverId: 'pw',
       route: '/upload/{server_id}',
-      facts: { outcome: 'state_unavailable', reason: 'upload_credential_validation_backend_unavailable' },
+      attributes: { outcome: 'state_unavailable', reason: 'upload_credential_validation_backend_unavailable' },
     });
   });
 });

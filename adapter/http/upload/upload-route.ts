@@ -112,16 +112,16 @@ class UploadExchange {
   }
 
   async answer(): Promise<void> {
-    const { facts, method } = this.#request;
-    facts.serverId = this.#serverId;
+    const { attributes, method } = this.#request;
+    attributes.serverId = this.#serverId;
     try {
       if (method === 'POST') await this.#post();
       else if (method === 'GET') await this.#get();
       else this.#notAllowed('POST, GET');
-      facts.outcome = 'ok';
+      attributes.outcome = 'ok';
     } catch (error) {
       const known = this.#options.known(error);
-      facts.outcome = known.code;
+      attributes.outcome = known.code;
       if (method === 'POST') this.#tellFailure(known.code);
       // A connection that fails now has nobody left to be told.
       await this.#refuse(known).catch(() => this.#reply.raw.destroy());
@@ -138,7 +138,7 @@ class UploadExchange {
     }
     const access = await this.#access();
     const { sessionId, principal, toolName, elicitationId, nonce, expiresAt } = access;
-    request.facts.sessionId = sessionId;
+    request.attributes.sessionId = sessionId;
     const touch = () => options.sessions.touch(this.#serverId, sessionId, principal);
     await touch();
     if (options.uploads.closed) throw new AdapterError('draining');
@@ -258,7 +258,7 @@ class UploadExchange {
     // Its nonce has expired with it, so whether it was ever valid cannot be said any more.
     if (Number(signed.exp) < Math.floor(now / 1000)) throw this.#invalid('expired');
     const permission = await nonces.find(signed.nonce, now).catch((error: unknown) => {
-      this.#request.facts.reason = CREDENTIAL_BACKEND;
+      this.#request.attributes.reason = CREDENTIAL_BACKEND;
       throw error;
     });
     const sessionId = permission?.sessionId ?? this.#session;
@@ -284,7 +284,7 @@ class UploadExchange {
 
   #tellFailure(code: ErrorCode): void {
     // Then nothing was uploaded yet: it is the request that was refused.
-    if (this.#request.facts.reason === CREDENTIAL_BACKEND) return;
+    if (this.#request.attributes.reason === CREDENTIAL_BACKEND) return;
     const reason = uploadFailure(code);
     if (reason !== undefined) this.#options.telemetry.uploadFailed({ serverId: this.#serverId, reason });
   }
@@ -313,7 +313,7 @@ class UploadExchange {
   }
 
   async #send(status: number, headers: Readonly<Record<string, string>>, body: string): Promise<void> {
-    const { requestId } = this.#request.facts;
+    const { requestId } = this.#request.attributes;
     const all = { 'cache-control': 'no-store', ...headers, 'x-request-id': requestId };
     await answerEarly(this.#request.raw, this.#reply.raw, status, all, body);
   }

@@ -68,7 +68,7 @@ describe('a message in a session', () => {
     const reply = new RecordingReply();
     expect((await through(step(), operation, reply)).reply).toBe(reply);
     expect([operation.session, operation.sessionId]).toEqual([sessionRecord(), sessionId]);
-    expect(operation.caller.facts.sessionId).toBe(sessionId);
+    expect(operation.caller.attributes.sessionId).toBe(sessionId);
   });
 
   test.each([undefined, SESSIONLESS_REVISION])('is refused where it has none: %s', async (protocolVersion) => {

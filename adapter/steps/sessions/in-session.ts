@@ -38,7 +38,7 @@ export class InSession implements Step {
   async send(operation: Operation, reply: Reply, next: Send): Promise<void> {
     const { serverId, caller, calls, body } = operation;
     const sessionId = sessionIdOf(caller);
-    caller.facts.sessionId = sessionId;
+    caller.attributes.sessionId = sessionId;
     const leases: Lease[] = [];
     try {
       const record = await this.#enter(serverId, sessionId, caller.principal, operation, leases);

@@ -61,7 +61,10 @@ describe('a session', () => {
       protocolVersion: '2025-11-25',
       initializeParams: JSON.stringify(PARAMS),
     });
-    expect(operation.caller.facts).toMatchObject({ sessionId: operation.sessionId, protocolVersion: '2025-11-25' });
+    expect(operation.caller.attributes).toMatchObject({
+      sessionId: operation.sessionId,
+      protocolVersion: '2025-11-25',
+    });
     expect([own.told.at(-1), ended]).toEqual(['end ok', []]);
   });
 

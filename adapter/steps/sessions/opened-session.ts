@@ -96,7 +96,7 @@ class OpeningReply extends PassedReply {
 
   async #open(protocolVersion: string): Promise<void> {
     const { sessions, store } = this.#parts;
-    const { principal, facts } = this.#operation.caller;
+    const { principal, attributes } = this.#operation.caller;
     const now = store.now();
     await sessions.open({
       ...this.#key,
@@ -119,8 +119,8 @@ class OpeningReply extends PassedReply {
     }
     this.#isOpen = true;
     this.#operation.sessionId = this.#key.sessionId;
-    facts.sessionId = this.#key.sessionId;
-    facts.protocolVersion = protocolVersion;
+    attributes.sessionId = this.#key.sessionId;
+    attributes.protocolVersion = protocolVersion;
   }
 
   override end(ending: Ending): Promise<void> | undefined {

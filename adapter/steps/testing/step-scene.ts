@@ -36,7 +36,7 @@ export function sampleCaller(changes: Partial<Caller> = {}): Caller {
     request: { protocol: 'http', host: 'localhost' },
     principal: '',
     holder: sampleAccount().of({ server: 's1' }),
-    facts: { requestId: 'r' },
+    attributes: { requestId: 'r' },
     ...changes,
   };
 }

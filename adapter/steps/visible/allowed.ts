@@ -82,7 +82,11 @@ export class Allowed implements Step {
       const more = challenge === undefined ? undefined : { headers: { 'www-authenticate': challenge } };
       return reply.end(failed(errorFor(refused), more));
     }
-    if (named?.kind === 'resource' && !body.batch && (isSessionless || this.#mount.resources?.owns(String(named.name)))) {
+    if (
+      named?.kind === 'resource' &&
+      !body.batch &&
+      (isSessionless || this.#mount.resources?.owns(String(named.name)))
+    ) {
       return reply.end(noSuchResource(operation, 'unknown_resource', named.name));
     }
     throw errorFor(refused);
@@ -98,8 +102,8 @@ interface Refused {
   readonly named: Named | undefined;
 }
 
-function refusal({ facts }: Caller, decision: Decision, method: string, named: Named | undefined): Refused {
-  facts.reason = reasonOf(decision);
+function refusal({ attributes }: Caller, decision: Decision, method: string, named: Named | undefined): Refused {
+  attributes.reason = reasonOf(decision);
   return { decision, method, named };
 }
 

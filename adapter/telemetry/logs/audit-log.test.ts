@@ -9,14 +9,21 @@ import type { RequestObservation } from '../telemetry.ts';
 
 const SESSION = '0123456789abcdef0123456789abcdef';
 
-function observed(facts: Partial<RequestAttributes>): RequestObservation {
+function observed(attributes: Partial<RequestAttributes>): RequestObservation {
   return {
     serverId: 's1',
     method: 'POST',
     route: '/mcp/s1',
     status: 200,
     seconds: 0.0123456,
-    facts: { requestId: 'r1', serverId: 's1', sessionId: SESSION, rpcMethod: 'tools/call', outcome: 'ok', ...facts },
+    attributes: {
+      requestId: 'r1',
+      serverId: 's1',
+      sessionId: SESSION,
+      rpcMethod: 'tools/call',
+      outcome: 'ok',
+      ...attributes,
+    },
     principal: 'f'.repeat(64),
     bytesIn: 100,
     bytesOut: 2000,
@@ -75,10 +82,10 @@ test.each<[Partial<RequestAttributes>, boolean]>([
   [{ outcome: 'in_flight_limit' }, true],
   [{ outcome: 'upstream_timeout' }, true],
   [{ outcome: 'answered' }, false],
-])('%j is an error: %s', (facts, isError) => {
+])('%j is an error: %s', (attributes, isError) => {
   const { log, lines } = auditLog();
-  log.request(observed({ tool: 't', ...facts }));
-  expect(lines()[0]).toMatchObject({ outcome: facts.outcome, is_error: isError });
+  log.request(observed({ tool: 't', ...attributes }));
+  expect(lines()[0]).toMatchObject({ outcome: attributes.outcome, is_error: isError });
 });
 
 test('of a batch, each call has a line', () => {
@@ -96,8 +103,8 @@ test('of a batch, each call has a line', () => {
 
 test('a call by code names the request that runs the code', () => {
   const { log, lines } = auditLog();
-  const { facts, principal } = observed({ tool: 'add' });
-  log.nestedCall({ facts, principal, seconds: 1, bytesIn: 1, bytesOut: 2, parentRequestId: 'r0' });
+  const { attributes, principal } = observed({ tool: 'add' });
+  log.nestedCall({ attributes, principal, seconds: 1, bytesIn: 1, bytesOut: 2, parentRequestId: 'r0' });
   expect(lines()[0]).toMatchObject({ tool: 'add', parent_request_id: 'r0', duration_ms: 1000 });
 });
 

@@ -24,7 +24,7 @@ const WARN_MS = 60_000;
 
 type Ended = Pick<
   NestedCallObservation,
-  'facts' | 'principal' | 'seconds' | 'bytesIn' | 'bytesOut' | 'parentRequestId'
+  'attributes' | 'principal' | 'seconds' | 'bytesIn' | 'bytesOut' | 'parentRequestId'
 >;
 
 /** Who called which tool: a JSON line for each call, with neither its arguments nor its result. Calls never wait for it. */
@@ -55,7 +55,7 @@ export class AuditLog {
 
   /** A call by code is one like any other, and names the request that runs the code. */
   nestedCall(observed: Ended): void {
-    for (const call of callsOf(observed.facts)) {
+    for (const call of callsOf(observed.attributes)) {
       const line = escapeLine(`${JSON.stringify(this.#entry(observed, call))}\n`);
       if (this.#file === undefined) this.#options.stdout.write(line);
       else this.#file.append(line);
@@ -73,23 +73,23 @@ export class AuditLog {
   }
 
   #entry(
-    { facts, principal, seconds, bytesIn, bytesOut, parentRequestId }: Ended,
+    { attributes, principal, seconds, bytesIn, bytesOut, parentRequestId }: Ended,
     call: Pick<RequestAttributes, 'tool' | 'failure' | 'argumentsHash'>,
   ): object {
     return {
       // On standard output, lines of the log stand between these.
       audit: 'tool_call',
       time: new Date().toISOString(),
-      request_id: facts.requestId,
+      request_id: attributes.requestId,
       parent_request_id: parentRequestId,
-      caller: facts.caller,
-      client: facts.client,
+      caller: attributes.caller,
+      client: attributes.client,
       principal: principal === '' ? undefined : principal.slice(0, PRINCIPAL_CHARS),
-      server: facts.serverId,
-      session: facts.sessionId === undefined ? undefined : shorten(facts.sessionId),
+      server: attributes.serverId,
+      session: attributes.sessionId === undefined ? undefined : shorten(attributes.sessionId),
       tool: this.#text(call.tool ?? '').slice(0, MAX_NAME_CHARS),
-      outcome: facts.outcome,
-      is_error: toolCallResult(facts, call.failure) !== 'success',
+      outcome: attributes.outcome,
+      is_error: toolCallResult(attributes, call.failure) !== 'success',
       bytes_in: bytesIn,
       bytes_out: bytesOut,
       duration_ms: Math.round(seconds * 100_000) / 100,

@@ -24,12 +24,15 @@ function setUp() {
   };
 }
 
-const request = (facts: Partial<RequestAttributes> = {}, more: Partial<RequestObservation> = {}): RequestObservation => ({
+const request = (
+  facts: Partial<RequestAttributes> = {},
+  more: Partial<RequestObservation> = {},
+): RequestObservation => ({
   method: 'POST',
   route: '/mcp/files',
   status: 200,
   seconds: 0.1,
-  facts: { requestId: 'r', serverId: 'files', ...facts },
+  attributes: { requestId: 'r', serverId: 'files', ...facts },
   principal: '',
   bytesIn: 10,
   bytesOut: 20,

@@ -56,7 +56,7 @@ export class RequestMetrics {
   }
 
   request(observed: RequestObservation): void {
-    const { facts, seconds } = observed;
+    const { attributes: facts, seconds } = observed;
     this.#learn(facts);
     const serverId = serverLabel(this.#serverIds, observed.serverId ?? facts.serverId);
     const operation = this.#operationOf(serverId, facts);
@@ -73,7 +73,7 @@ export class RequestMetrics {
     this.#count(operation, facts, seconds);
   }
 
-  nestedCall({ facts, seconds }: NestedCallObservation): void {
+  nestedCall({ attributes: facts, seconds }: NestedCallObservation): void {
     this.#learn(facts);
     const operation = this.#operationOf(serverLabel(this.#serverIds, facts.serverId), facts);
     this.#count(operation, facts, seconds);
@@ -137,7 +137,7 @@ export class RequestMetrics {
   }
 
   #seriesOf(observed: RequestObservation, operation: Operation, method: string): RequestSeries {
-    const { facts, route, status, isEventStream } = observed;
+    const { attributes: facts, route, status, isEventStream } = observed;
     const { requests, duration, authRejections, rejections, server } = this.#instruments;
     const answered = { 'http.response.status_code': status, 'http.response.status_class': statusClass(status) };
     const at = { server_id: operation.serverId, 'adapter.route_group': route };

@@ -34,7 +34,7 @@ const request: RequestObservation = {
   route: '/mcp/files',
   status: 200,
   seconds: 0.1,
-  facts: { requestId: 'r1', serverId: 'files', rpcMethod: 'tools/call', tool: 'read', outcome: 'ok' },
+  attributes: { requestId: 'r1', serverId: 'files', rpcMethod: 'tools/call', tool: 'read', outcome: 'ok' },
   principal: '',
   bytesIn: 1,
   bytesOut: 2,

@@ -34,7 +34,7 @@ interface Scene {
 }
 interface Begun {
   readonly trace: RequestTrace;
-  readonly facts: RequestAttributes;
+  readonly attributes: RequestAttributes;
   readonly open: OpenReply;
   /** Answers the client, and waits until that has left. */
   readonly answer: (status?: number) => Promise<void>;
@@ -59,13 +59,13 @@ function scene(sampleRatio = 1): Scene {
     const facts: RequestAttributes = { requestId: 'r1' };
     const { reply } = open;
     const common = { serverId: 's1', route: '/mcp/s1', httpMethod: 'POST' as const, headers: {}, within: undefined };
-    const trace = tracing.begin({ ...common, body: bodyOf(CALL), reply, facts, ...more });
+    const trace = tracing.begin({ ...common, body: bodyOf(CALL), reply, attributes: facts, ...more });
     const answer = async (status = 200): Promise<void> => {
       const closed = new Promise((resolve) => reply.once('close', resolve));
       reply.writeHead(status).end();
       await closed;
     };
-    return { trace, facts, open, answer };
+    return { trace, attributes: facts, open, answer };
   };
   const spans = async (): Promise<ReadableSpan[]> => {
     await tracing.forceFlush();
@@ -110,7 +110,7 @@ describe('a request with a context', () => {
   test('is a span within it, and what goes upstream is a span within that', async () => {
     const { upstream, begin, spans } = scene();
     const headers: IncomingHttpHeaders = { traceparent, tracestate: 'v=1', baggage: 'k=1' };
-    const { trace, facts, answer } = await begin({ headers });
+    const { trace, attributes: facts, answer } = await begin({ headers });
     const listener = new Listener();
     trace.of(upstream).send(post(), listener);
     const carried = headersOf(upstream);

@@ -45,7 +45,7 @@ export interface TracedRequest {
   readonly headers: IncomingHttpHeaders;
   /** Closes when the answer has left. */
   readonly reply: { readonly statusCode: number; once(event: 'close', listener: () => void): unknown };
-  readonly facts: RequestAttributes;
+  readonly attributes: RequestAttributes;
   /** The request whose code has made this one. */
   readonly within: RequestTrace | undefined;
 }
@@ -86,7 +86,7 @@ export class Tracing {
 
   /** Begins the span of a request, which ends when the answer has left. */
   begin(request: TracedRequest): RequestTrace {
-    const { serverId, route, within, body, headers, facts } = request;
+    const { serverId, route, within, body, headers, attributes: facts } = request;
     const received: ReceivedContext =
       within === undefined
         ? receivedContext(headers, body)
@@ -121,7 +121,7 @@ export class Tracing {
   }
 }
 
-function endWithReply(span: Span, { reply, facts, httpMethod }: TracedRequest): void {
+function endWithReply(span: Span, { reply, attributes: facts, httpMethod }: TracedRequest): void {
   reply.once('close', () => {
     const end = performance.now();
     // Those who wait for the same event say first how it came to it.

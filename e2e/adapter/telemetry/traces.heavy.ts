@@ -164,7 +164,10 @@ describe('the trace of a client', { timeout: 60_000 }, () => {
       '  client tools/call echo',
     ]);
     const client = named(spans, 'client', 'tools/call echo');
-    expect(client.attributes).toMatchObject({ 'mcp.protocol.version': SESSIONLESS_REVISION, 'jsonrpc.request.id': 'a' });
+    expect(client.attributes).toMatchObject({
+      'mcp.protocol.version': SESSIONLESS_REVISION,
+      'jsonrpc.request.id': 'a',
+    });
     expect(client.attributes).not.toHaveProperty('mcp.session.id');
     for (const request of modern.requests) {
       const { traceId, spanId } = carriedBy(request);
