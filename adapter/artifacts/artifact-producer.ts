@@ -157,7 +157,11 @@ class ProducerStep implements ToolStep {
   ): Promise<void> {
     await capture.leave(taskMs(task));
     const owner = isWorkspace(record) ? callerOwner(record.serverId, caller.principal) : record;
-    await keepTaskCall(this.#options.locksOfCalls, owner, task, { tool, file });
+    try {
+      await keepTaskCall(this.#options.locksOfCalls, owner, task, { tool, file });
+    } catch {
+      // The task runs all the same; its result will pass as it is.
+    }
   }
 
   #pendingFile({ record, request, tool, timeoutMs }: ToolCall): FileRecord {
