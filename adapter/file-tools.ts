@@ -117,7 +117,7 @@ function spilling(
         const mayDownload = call.caller.access?.allows(downloadOf(uri)) !== false;
         return mayDownload ? makeUrl(file, call) : undefined;
       }),
-    onPassed: (error) => void onFailed(error),
+    onPassed: onFailed,
     spill: new Spill({
       keeper,
       reader: readerName,

@@ -17,6 +17,6 @@ export interface ResultSpilling {
   readonly downloadUrl:
     | ((file: FileRecord, uri: string, call: CapturedCall) => Promise<string | undefined>)
     | undefined;
-  /** A large answer passes as it was. */
-  readonly onPassed: (error: unknown) => void;
+  /** A result passes as it was. Returns what the client may know of the reason. */
+  readonly onPassed: (error: unknown) => { readonly code: string; readonly message: string };
 }

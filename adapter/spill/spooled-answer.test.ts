@@ -28,7 +28,10 @@ function spooled(mostBytes = Infinity) {
       });
     },
     count: async (bytes) => void seen.counted.push(bytes),
-    onFailed: (_error, rest) => void (seen.failed = rest),
+    onFailed: (_error, rest) => {
+      seen.failed = rest;
+      return (_outline, end) => end;
+    },
   });
   return { answer, seen };
 }

@@ -3,11 +3,13 @@ import type { Answer, StreamedAnswer } from '../exchange/answers/answer.ts';
 import type { Span } from '../exchange/scanning/json-scan.ts';
 import type { ScratchFile } from '../files/disk/scratch-file.ts';
 import type { ReplyControl } from '../path/reply.ts';
-import { OutlineScan } from './outline.ts';
+import { type Outline, OutlineScan } from './outline.ts';
 import type { ResultSource } from './result-texts.ts';
 
 /** What waits to be written; beyond it the upstream is held back. */
 const MAX_QUEUED_BYTES = 512 << 10;
+/** Of an answer that passes, so much waits for its end, which may get a note. */
+const END_BYTES = 16 << 10;
 /** The quota is asked for that much at a time. */
 const COUNTED_BYTES = 4 << 20;
 /** More than this is no text; it passes as it comes. */
@@ -20,9 +22,12 @@ export interface SpooledAnswerOptions {
   readonly open: () => Promise<ScratchFile>;
   /** Counts so many bytes in the quotas; fails where there is no room. */
   readonly count: (bytes: number) => Promise<void>;
-  /** It cannot be kept on the disk: what there is of it, and what is still to come. */
-  readonly onFailed: (error: unknown, answer: StreamedAnswer) => void;
+  /** It cannot be kept on the disk: what there is of it, and what is still to come. Returns the note for its result. */
+  readonly onFailed: (error: unknown, answer: StreamedAnswer) => PassedNote;
 }
+
+/** Puts a note into the end of a message that has left but for that; the same where it does not fit there. */
+export type PassedNote = (outline: Outline, end: Buffer) => Buffer;
 
 /**
  * A large answer on its way to the disk, because it is known only at its end what becomes of it.
@@ -41,6 +46,9 @@ export class SpooledAnswer {
   /** What could not be written, and what has come since; undefined as long as all is well. */
   #passing: Buffer[] | undefined;
   #isWhole = false;
+  /** It has ended before its end. */
+  #isBroken = false;
+  #note: PassedNote | undefined;
   #wake: (() => void) | undefined;
 
   constructor(options: SpooledAnswerOptions) {
@@ -74,6 +82,7 @@ export class SpooledAnswer {
   /** Nothing of it is needed any more. */
   async close(): Promise<void> {
     await this.#work;
+    this.#isBroken = !this.#isWhole;
     this.#isWhole = true;
     this.#wake?.();
     await this.#file?.[Symbol.asyncDispose]();
@@ -90,9 +99,10 @@ export class SpooledAnswer {
         return;
       } catch (error) {
         this.#passing = [];
-        this.#options.onFailed(error, { bytes: undefined, parts: this.#rest() });
+        this.#note = this.#options.onFailed(error, { bytes: undefined, parts: this.#rest() });
       }
     }
+    this.#scan.push(chunk);
     this.#passing.push(chunk);
     this.#wake?.();
   }
@@ -113,6 +123,18 @@ export class SpooledAnswer {
   }
 
   async *#rest(): AsyncGenerator<Buffer> {
+    let end: Buffer = Buffer.alloc(0);
+    for await (const chunk of this.#all()) {
+      const both = Buffer.concat([end, chunk]);
+      const leaving = Math.max(0, both.length - END_BYTES);
+      if (leaving > 0) yield both.subarray(0, leaving);
+      end = both.subarray(leaving);
+    }
+    const outline = this.#isBroken ? undefined : this.#scan.end();
+    yield outline === undefined ? end : (this.#note?.(outline, end) ?? end);
+  }
+
+  async *#all(): AsyncGenerator<Buffer> {
     if (this.#file !== undefined) yield* this.#file.read();
     for (;;) {
       const chunk = this.#passing?.shift();

@@ -12,6 +12,7 @@ import { isWorkspace } from '../sessions/workspace.ts';
 import { hasSession } from '../sessions/workspace-record.ts';
 import type { OpenWorkspace, Workspaces } from '../sessions/workspaces.ts';
 import { Outline } from '../spill/outline.ts';
+import { passedNote } from '../spill/passed-note.ts';
 import type { ResultSpilling } from '../spill/result-spilling.ts';
 import type { ResultSource } from '../spill/result-texts.ts';
 import type { SpillCall } from '../spill/spill.ts';
@@ -205,10 +206,11 @@ class SpilledReply extends PassedReply {
         await spilling.keeper.count(held, bytes);
       },
       onFailed: (fault, rest) => {
-        spilling.onPassed(fault);
+        const { code, message: detail } = spilling.onPassed(fault);
         spooling.passed = this.#pass(message, rest);
         // Whoever ends the answer hears of it.
         spooling.passed.catch(() => undefined);
+        return passedNote(code, detail);
       },
     });
     const spooling: Spooling = { message, answer, held: () => held, passed: undefined };

@@ -128,6 +128,7 @@ describe('what cannot be kept passes as it was', () => {
       // oxlint-disable-next-line no-await-in-loop -- one after the other
       const result = await tell(client, adapter, pieces, as);
       expect(result.content).toEqual((JSON.parse([...pieces()].join('')) as JsonObject).content);
+      expect(asObject(result._meta).artifact_error).toMatchObject({ code: 'session_quota' });
     }
   });
 
@@ -169,6 +170,7 @@ describe('what cannot be kept passes as it was', () => {
         // oxlint-disable-next-line no-await-in-loop -- one after the other
         const result = await tell(client, adapter, () => large(20 * MIB), as);
         expect(result.content).toEqual((JSON.parse([...large(20 * MIB)].join('')) as JsonObject).content);
+        expect(asObject(result._meta).artifact_error).toMatchObject({ code: expect.any(String) as string });
       }
       // Nothing of it stays behind.
       const files = await readdir(disk, { recursive: true, withFileTypes: true });

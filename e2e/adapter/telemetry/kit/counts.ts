@@ -1,5 +1,5 @@
 import { FILE_BYTES } from './traffic.ts';
-import { DROPPED, PICTURE } from './watched.ts';
+import { DROPPED, LONG_CHARS, PICTURE } from './watched.ts';
 
 /** What a counter, or the count of a histogram, comes to over all series that have these attributes. */
 export interface Count {
@@ -104,6 +104,9 @@ export const COUNTS: readonly Count[] = [
   count('artifact_download_bytes_total', { ...up, auth_mode: 'signed_url' }, PICTURE.length),
   count('artifacts_total', up, 1),
   count('artifact_bytes_total', up, PICTURE.length),
+  count('artifacts_total', { server_id: 'code' }, 1),
+  count('artifact_bytes_total', { server_id: 'code' }, LONG_CHARS),
+  count('results_spilled_total', { server_id: 'code', result: 'spilled' }, 1),
   count('artifact_failures_total', { ...up, reason: 'artifact_limit' }, 1),
   count('files_removed_total', { kind: 'uploads', reason: 'expired' }, 3),
   ...Object.keys(DROPPED).map((reason) => count('upstream_messages_dropped_total', { ...up, reason }, 1)),

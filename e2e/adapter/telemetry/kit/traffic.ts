@@ -4,7 +4,7 @@ import { artifactOf, at } from '../../files/kit/artifacts.ts';
 import { formFile, upload, uploadTo } from '../../files/kit/uploads.ts';
 import { type Door, drain, initialize, openSession } from '../../kit/session.ts';
 import { until } from './until.ts';
-import { AUTHORIZED, type Watched } from './watched.ts';
+import { AUTHORIZED, LONG_CHARS, type Watched } from './watched.ts';
 
 const headers = AUTHORIZED;
 export const FILE_BYTES = 1_000;
@@ -24,7 +24,9 @@ export async function traffic(watched: Watched): Promise<void> {
   const code = await openSession(adapter, { headers, path: '/mcp/code' });
   // Names count only once the upstream has listed them.
   await code.at(adapter).tool('code_search', { query: 'echo' });
-  await execute(code.at(adapter), 'return await call_tool("echo", { by: "code" });', 'code');
+  // What it returns is too long.
+  const source = `await call_tool("echo", { by: "code" }); return "x".repeat(${LONG_CHARS});`;
+  await execute(code.at(adapter), source, 'code');
   await refusals(watched);
   await drain(door.end());
 }

@@ -12,6 +12,8 @@ import { accessTo, mounted } from '../../kit/deployment.ts';
 const TOKEN = secret('token of the clients');
 export const AUTHORIZED = { 'x-mcp-adapter-auth-token': TOKEN };
 /** What the tool `embed` gives to the client. */
+/** What code returns that is too long. */
+export const LONG_CHARS = 5_000;
 export const PICTURE = Buffer.from('bytes of a picture');
 /** Messages that reach no client, by the reason: what the tool `odd` sends before its answer. */
 export const DROPPED = {
@@ -88,7 +90,7 @@ export async function startWatched(
         tool_defaults: { tool_call_timeout_seconds: SHORT_SECONDS },
         limits: [{ per: 'tool', rate: '1/h' }],
       }),
-      mounted('code', upstream.url, { code_mode_enabled: true }),
+      mounted('code', upstream.url, { code_mode_enabled: true, results: { spill_over_chars: LONG_CHARS - 1 } }),
       mounted('down', `http://127.0.0.1:${await freePort()}/mcp`),
     ],
     telemetry,
