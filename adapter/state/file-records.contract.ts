@@ -32,6 +32,60 @@ for (const technology of stateStores) {
       return [uploads.count, uploads.bytes, artifacts.count, artifacts.bytes];
     };
 
+    describe('revise', () => {
+      const second = (file: FileRecord): FileRecord => ({
+        ...file,
+        version: 2,
+        contentId: newId(),
+        older: [{ version: 1, sizeBytes: file.sizeBytes, sha256: file.sha256 }],
+        sizeBytes: 7,
+        sha256: 'cd',
+      });
+
+      test('the next version is found by both clients, and the quotas count what is kept of the others', async () => {
+        const file = await addFile(a, session, { kind: 'artifact', sizeBytes: 5, sha256: 'ab' });
+        const next = second(file);
+        expect(await b.files.revise(next, { now: T + 1, from: 1 })).toBe(true);
+        const seen = { ...next, lastUsedAt: T + 1 };
+        expect(await a.files.find(file, always)).toEqual(seen);
+        expect(await b.files.list(session, 'artifact', always)).toEqual([seen]);
+        expect(await sizes(a)).toEqual([0, 0, 1, 12]);
+        const { contentId: _, ...third } = { ...seen, version: 3, older: [], sizeBytes: 1 };
+        expect(await a.files.revise(third, { now: T, from: 2 })).toBe(true);
+        expect(await b.files.find(file, always)).toEqual({ ...third, lastUsedAt: T + 1 });
+        expect(await sizes(a)).toEqual([0, 0, 1, 1]);
+        expect(await b.files.remove(file)).toMatchObject({ version: 3 });
+        expect(await sizes(a)).toEqual([0, 0, 0, 0]);
+      });
+
+      test('of two that revise the same version one does', async () => {
+        const file = await addFile(a, session, { kind: 'artifact', sizeBytes: 5 });
+        const results = [await a.files.revise(second(file), { now: T, from: 1 })];
+        results.push(await b.files.revise(second(file), { now: T, from: 1 }));
+        expect(results).toEqual([true, false]);
+      });
+
+      test('a file in use stays so; one that is pending or gone, or whose session has ended, is not revised', async () => {
+        const file = await addFile(a, session, { kind: 'artifact', leaseUntil: T + MINUTE });
+        expect(await b.files.revise({ ...second(file), leaseUntil: 0 }, { now: T, from: 1 })).toBe(true);
+        expect(await a.files.find(file, always)).toMatchObject({ leaseUntil: T + MINUTE });
+        const pending = await beginFile(a, session);
+        expect(await b.files.revise(second(pending), { now: T, from: 1 })).toBe(false);
+        expect(await b.files.revise(second(newFile(session)), { now: T, from: 1 })).toBe(false);
+        await a.remove(session);
+        expect(await b.files.revise(second(file), { now: T, from: 2 })).toBe(false);
+      });
+
+      test('all versions of an evicted file make room', async () => {
+        const file = await addFile(a, session, { kind: 'artifact', sizeBytes: 5 });
+        expect(await a.files.revise(second(file), { now: T, from: 1 })).toBe(true);
+        const other = await beginFile(b, session);
+        const reserved = await b.files.reserve(other, request(10, { maxSession: 12 }));
+        expect(reserved).toMatchObject({ state: 'reserved', evicted: [{ fileId: file.fileId, version: 2 }] });
+        expect(await sizes(a)).toEqual([0, 10, 0, 0]);
+      });
+    });
+
     describe('begin and commit', () => {
       test('a committed file is found by both clients as it was committed', async () => {
         const file = newFile(session, { kind: 'artifact', toolName: 'shot', exposed: true });

@@ -34,6 +34,11 @@ export interface FileRecords {
    */
   commit(files: readonly FileRecord[], options: { now: number; guard?: LockGuard }): Promise<boolean>;
   /**
+   * Replaces what is known of a committed file by its next version, whose bytes are there already; who uses it goes on
+   * doing so. The quotas count the kept versions too. False: it is gone, or is not of the version `from` any more.
+   */
+  revise(file: FileRecord, options: { now: number; from: number }): Promise<boolean>;
+  /**
    * Extends the leases of pending and used files, so that they neither expire nor are evicted until then. A committed
    * file whose use has ended stays so.
    */
@@ -100,6 +105,12 @@ export interface FileRecord extends FileKey {
   readonly state: 'pending' | 'committed';
   /** Safe as a name in a folder; the last part of the file's path. */
   readonly filename: string;
+  /** Where in its folder the bytes of an edited file lie (see `FileKey` of files/keys). */
+  readonly contentId?: string | undefined;
+  /** Of an edited file: 2 and more. Undefined: there is one version only. */
+  readonly version?: number | undefined;
+  /** The versions before it that are kept, oldest first. */
+  readonly older?: readonly OlderVersion[] | undefined;
   readonly mimeType: string;
   /** Of a pending file: what it takes up in the quotas. */
   readonly sizeBytes: number;
@@ -116,6 +127,21 @@ export interface FileRecord extends FileKey {
   /** Until then it neither expires nor is it evicted, because somebody writes or reads it. 0: nobody does. */
   readonly leaseUntil: number;
 }
+
+export interface OlderVersion {
+  readonly version: number;
+  /** Undefined: it lies where the file did before its first edit. */
+  readonly contentId?: string | undefined;
+  readonly sizeBytes: number;
+  readonly sha256: string | null;
+}
+
+/** What a file takes up in the quotas. */
+export const heldBytes = ({ sizeBytes, older = [] }: Pick<FileRecord, 'sizeBytes' | 'older'>): number =>
+  older.reduce((sum, version) => sum + version.sizeBytes, sizeBytes);
+
+/** Which version a file is of. */
+export const versionOf = ({ version = 1 }: Pick<FileRecord, 'version'>): number => version;
 
 export type Begun = 'begun' | 'no_session' | 'limit' | 'full';
 

@@ -1,11 +1,15 @@
-import type { AdapterEntry } from '../../crds/config/adapter-file/entry.ts';
+import type { AdapterEntry, FileTools } from '../../crds/config/adapter-file/entry.ts';
 import type { EffectiveServer } from '../../crds/config/adapter-file/effective-server.ts';
 import { timerMs } from '../../lib/timer-ms.ts';
 
-/** The entry of each tool that something is configured for: the first that names it. */
-export function toolEntries(server: Pick<EffectiveServer, 'adapters'>): Map<string, AdapterEntry> {
-  const entries = new Map<string, AdapterEntry>();
+/** An entry that a tool has alone. */
+export type SingleEntry = Exclude<AdapterEntry, FileTools>;
+
+/** The entry of each tool that an upload consumer or an artifact producer is configured for: the first that names it. */
+export function toolEntries(server: Pick<EffectiveServer, 'adapters'>): Map<string, SingleEntry> {
+  const entries = new Map<string, SingleEntry>();
   for (const entry of server.adapters) {
+    if (entry.type === 'files') continue;
     for (const tool of entry.tools) if (!entries.has(tool)) entries.set(tool, entry);
   }
   return entries;

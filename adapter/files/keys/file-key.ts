@@ -8,6 +8,8 @@ export interface FileKey {
   readonly sessionId: string;
   readonly fileId: string;
   readonly filename: string;
+  /** The folder in the file's own that holds a version of an edited file; without it, the file's own folder does. */
+  readonly contentId?: string | undefined;
 }
 
 /** A file that is open for reading and was checked on the opened descriptor: regular, one link, where it should be. */

@@ -131,6 +131,7 @@ const FILES: Steps<FileRecords, SessionMirror> = {
   reserve: (mirror, reserved) => reserved.state === 'reserved' && mirror.filesRemoved(reserved.evicted),
   commit: (mirror, committed, files) =>
     committed && mirror.filesSeen(files.map((record) => ({ ...record, state: 'committed' }))),
+  revise: (mirror, revised, file) => revised && mirror.filesSeen([file]),
   lease: 'waits',
   release: (mirror, _, ...args) => mirror.store.files.release(...args),
   find: seen,

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 
 import { DueQueue } from './due-queue.ts';
-import type { FileKey, FileKind, FilePage, FileRecord, FileTotals } from '../file-records.ts';
+import { type FileKey, type FileKind, type FilePage, type FileRecord, type FileTotals, heldBytes } from '../file-records.ts';
 import type { FileTable, StoredFile } from '../tables/file-table.ts';
 import type { SessionKey } from '../session-key.ts';
 import { keyText } from '../stored-session.ts';
@@ -169,11 +169,12 @@ export class MemoryFileTable implements FileTable {
     this.#count(files, row.record, -1);
   }
 
-  #count(files: Files, { kind, state, sizeBytes }: FileRecord, sign: 1 | -1): void {
+  #count(files: Files, record: FileRecord, sign: 1 | -1): void {
+    const { kind, state } = record;
     const name = nameOf(kind);
     for (const totals of [files.totals, this.#totals]) {
       totals[name][state === 'pending' ? 'pending' : 'count'] += sign;
-      totals[name].bytes += sign * sizeBytes;
+      totals[name].bytes += sign * heldBytes(record);
     }
   }
 }

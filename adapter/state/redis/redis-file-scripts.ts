@@ -100,6 +100,18 @@ export const COMMIT = redisScript(`
   finish()
   return 1`);
 
+/** name, ttl, version that it must be of, field, file → 1 or 0 */
+export const REVISE = redisScript(`
+  ${SESSION} ${FILE} ${CHANGE}
+  local before = read(ARGV[4])
+  if not active or not before or before.state ~= 'committed' then return 0 end
+  if (cjson.decode(before.rest).version or 1) ~= tonumber(ARGV[3]) then return 0 end
+  local file = decode(ARGV[4], ARGV[5])
+  file.lease, file.uses, file.used = before.lease, before.uses, math.max(before.used, file.used)
+  write(file, before)
+  finish()
+  return 1`);
+
 /** name, ttl, leaseUntil, fields… */
 export const LEASE = repeatableScript(`
   ${FILE} ${CHANGE}

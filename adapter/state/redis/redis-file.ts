@@ -1,5 +1,5 @@
 import type { RedisReply } from '../../../lib/redis/redis-script.ts';
-import type { FileKey, FileKind, FileRecord, FileTotals } from '../file-records.ts';
+import { type FileKey, type FileKind, type FileRecord, type FileTotals, heldBytes } from '../file-records.ts';
 import type { SessionKey } from '../session-key.ts';
 
 /*
@@ -16,9 +16,12 @@ export const fileField = ({ kind, fileId }: Pick<FileKey, 'kind' | 'fileId'>): s
 
 /** Field and value. */
 export function encodeFile(record: FileRecord, uses: number): [string, string] {
-  const { filename, mimeType, sha256, toolName, exposed, spilled } = record;
-  const numbers = [record.sizeBytes, record.lastUsedAt, record.leaseUntil, uses, record.createdAt];
-  const rest = JSON.stringify({ filename, mimeType, sha256, toolName, exposed, spilled });
+  const { filename, mimeType, sha256, toolName, exposed, spilled, version, contentId, older } = record;
+  const numbers = [heldBytes(record), record.lastUsedAt, record.leaseUntil, uses, record.createdAt];
+  const rest = JSON.stringify({
+    ...{ filename, mimeType, sha256, toolName, exposed, spilled },
+    ...(version !== undefined && { version, contentId, older, sizeBytes: record.sizeBytes }),
+  });
   return [fileField(record), `${record.state} ${numbers.join(' ')}\n${rest}`];
 }
 
@@ -26,9 +29,10 @@ export function encodeFile(record: FileRecord, uses: number): [string, string] {
 export function decodeFile(session: SessionKey, field: string, value: RedisReply): FileRecord | undefined {
   if (typeof value !== 'string') return undefined;
   const line = value.indexOf('\n');
-  const [state, sizeBytes, lastUsedAt, leaseUntil, , createdAt] = value.slice(0, line).split(' ');
+  const [state, held, lastUsedAt, leaseUntil, , createdAt] = value.slice(0, line).split(' ');
   const rest: unknown = JSON.parse(value.slice(line + 1));
-  const { filename, mimeType, sha256, toolName, exposed, spilled } = rest as FileRecord;
+  const { filename, mimeType, sha256, toolName, exposed, spilled, version, contentId, older, sizeBytes } =
+    rest as Partial<FileRecord> & Omit<FileRecord, 'sizeBytes'>;
   return {
     serverId: session.serverId,
     sessionId: session.sessionId,
@@ -37,11 +41,12 @@ export function decodeFile(session: SessionKey, field: string, value: RedisReply
     state: state === 'pending' ? 'pending' : 'committed',
     filename,
     mimeType,
-    sizeBytes: Number(sizeBytes),
+    sizeBytes: sizeBytes ?? Number(held),
     sha256,
     toolName,
     exposed,
     ...(spilled === true && { spilled }),
+    ...(version !== undefined && { version, contentId, older }),
     createdAt: Number(createdAt),
     lastUsedAt: Number(lastUsedAt),
     leaseUntil: Number(leaseUntil),

@@ -88,6 +88,11 @@ export class RedisFiles implements FileRecords {
     return (await this.#steps.change(scripts.COMMIT, session, [guard?.owner ?? '', ...fields], ...lock)) === 1;
   }
 
+  async revise(file: FileRecord, { now, from }: { now: number; from: number }): Promise<boolean> {
+    const fields = encodeFile({ ...file, state: 'committed', lastUsedAt: now }, 0);
+    return (await this.#steps.change(scripts.REVISE, file, [from, ...fields])) === 1;
+  }
+
   async lease(keys: readonly FileKey[], leaseUntil: number): Promise<void> {
     await this.#steps.changeEach(scripts.LEASE, keys, leaseUntil);
   }

@@ -111,6 +111,8 @@ const SCHEMAS: readonly string[] = [
     ) WITHOUT ROWID;
   `,
   'ALTER TABLE files ADD COLUMN spilled INTEGER NOT NULL DEFAULT 0',
+  // JSON, of edited files only.
+  'ALTER TABLE files ADD COLUMN versions TEXT',
 ];
 
 /** How long SQLite itself waits for another process's lock: it blocks this process, so longer waits are not its job. */

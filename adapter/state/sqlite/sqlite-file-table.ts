@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import type { FileKey, FileKind, FilePage, FileTotals } from '../file-records.ts';
+import { type FileKey, type FileKind, type FilePage, type FileRecord, type FileTotals, heldBytes } from '../file-records.ts';
 import type { FileTable, StoredFile } from '../tables/file-table.ts';
 import type { SessionKey } from '../session-key.ts';
 import { text, textOrNull } from './sqlite-columns.ts';
@@ -31,11 +31,12 @@ export class SqliteFileTable implements FileTable {
       record.state,
       record.filename,
       record.mimeType,
-      record.sizeBytes,
+      heldBytes(record),
       record.sha256,
       record.toolName,
       Number(record.exposed),
       Number(record.spilled ?? false),
+      versionsText(record),
       record.createdAt,
       record.lastUsedAt,
       record.leaseUntil,
@@ -44,7 +45,7 @@ export class SqliteFileTable implements FileTable {
     const after = {
       committed: Number(record.state === 'committed'),
       pending: Number(record.state === 'pending'),
-      bytes: record.sizeBytes,
+      bytes: heldBytes(record),
     };
     const { committed, pending, bytes } = before === undefined ? NONE : shareOf(before);
     // Most changes are uses.
@@ -145,6 +146,11 @@ const shareOf = (columns: Columns): Share => ({
   bytes: Number(columns['size_bytes']),
 });
 
+/** What only an edited file has; null for others. */
+function versionsText({ version, contentId, older, sizeBytes }: FileRecord): string | null {
+  return version === undefined ? null : JSON.stringify({ version, contentId, older, sizeBytes });
+}
+
 const storedFile = (columns: Columns): StoredFile => ({
   record: {
     serverId: text(columns['server_id']),
@@ -162,6 +168,7 @@ const storedFile = (columns: Columns): StoredFile => ({
     createdAt: Number(columns['created_at']),
     lastUsedAt: Number(columns['last_used_at']),
     leaseUntil: Number(columns['lease_until']),
+    ...(columns['versions'] !== null && (JSON.parse(text(columns['versions'])) as Partial<FileRecord>)),
   },
   uses: Number(columns['uses']),
 });
@@ -189,11 +196,12 @@ function statements(database: DatabaseSync) {
     ),
     put: sql(
       `INSERT INTO files (session_id, file_id, kind, server_id, state, filename, mime_type, size_bytes, sha256,
-         tool_name, exposed, spilled, created_at, last_used_at, lease_until, uses)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         tool_name, exposed, spilled, versions, created_at, last_used_at, lease_until, uses)
+       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
        ON CONFLICT DO UPDATE SET state = excluded.state, filename = excluded.filename, mime_type = excluded.mime_type,
          size_bytes = excluded.size_bytes, sha256 = excluded.sha256, tool_name = excluded.tool_name,
-         exposed = excluded.exposed, spilled = excluded.spilled, created_at = excluded.created_at, last_used_at = excluded.last_used_at,
+         exposed = excluded.exposed, spilled = excluded.spilled, versions = excluded.versions,
+         created_at = excluded.created_at, last_used_at = excluded.last_used_at,
          lease_until = excluded.lease_until, uses = excluded.uses`,
     ),
     delete: sql(`DELETE FROM files WHERE ${FILE} RETURNING state, size_bytes`),

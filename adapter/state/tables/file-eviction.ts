@@ -1,4 +1,4 @@
-import type { FileKind, FileRecord } from '../file-records.ts';
+import { type FileKind, type FileRecord, heldBytes } from '../file-records.ts';
 import type { StoredFile } from './file-table.ts';
 
 /**
@@ -18,7 +18,7 @@ export function evictionFor(
     (a.fileId < b.fileId ? -1 : 1);
   const candidates = files
     .map(({ record }) => record)
-    .filter(({ state, leaseUntil, sizeBytes }) => state === 'committed' && leaseUntil <= now && sizeBytes > 0)
+    .filter((file) => file.state === 'committed' && file.leaseUntil <= now && heldBytes(file) > 0)
     .sort(order);
 
   const evicted: FileRecord[] = [];
@@ -26,7 +26,7 @@ export function evictionFor(
   for (const record of candidates) {
     if (free >= bytes) break;
     evicted.push(record);
-    free += record.sizeBytes;
+    free += heldBytes(record);
   }
   return free >= bytes ? evicted : undefined;
 }

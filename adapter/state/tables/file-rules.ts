@@ -1,5 +1,5 @@
 import { evictionFor } from './file-eviction.ts';
-import { MAX_SESSION_FILES } from '../file-records.ts';
+import { heldBytes, MAX_SESSION_FILES, versionOf } from '../file-records.ts';
 import type {
   Begun,
   FileKey,
@@ -73,7 +73,7 @@ function makeRoom(
   const excess = maxSession === null ? 0 : totalBytes(files.totals(session)) + growth - maxSession;
   const evicted = excess > 0 ? evictionFor(excess, files.ofSession(session), request) : [];
   if (evicted === undefined) return 'session';
-  const freed = evicted.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+  const freed = evicted.reduce((sum, file) => sum + heldBytes(file), 0);
   if (maxTotal !== null && totalBytes(files.totals()) - freed + growth > maxTotal) return 'storage';
   return evicted;
 }
@@ -91,6 +91,18 @@ export function commit(
   for (const record of committed) {
     files.put({ record: { ...record, state: 'committed' }, uses: record.leaseUntil > now ? 1 : 0 });
   }
+  return true;
+}
+
+export function revise(
+  { sessions, files }: FileTables,
+  record: FileRecord,
+  { now, from }: Options<'revise'>,
+): boolean {
+  const file = files.get(record);
+  if (file?.record.state !== 'committed' || versionOf(file.record) !== from || !isActive(sessions.get(record))) return false;
+  const { leaseUntil, lastUsedAt } = file.record;
+  files.put({ ...file, record: { ...record, state: 'committed', leaseUntil, lastUsedAt: Math.max(lastUsedAt, now) } });
   return true;
 }
 

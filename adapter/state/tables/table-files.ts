@@ -47,6 +47,10 @@ export class TableFiles implements FileRecords {
     return this.#steps.step((tables) => rules.commit(tables, files, { ...options, clock: Date.now() }));
   }
 
+  revise(file: FileRecord, options: { now: number; from: number }): Promise<boolean> {
+    return this.#steps.step((tables) => rules.revise(tables, file, options));
+  }
+
   lease(keys: readonly FileKey[], leaseUntil: number): Promise<void> {
     return this.#steps.step((tables) => rules.lease(tables, keys, leaseUntil));
   }

@@ -4,6 +4,7 @@ import {
   type AdapterConfigInput,
   type AdapterEntry,
   type ArtifactProducer,
+  type FileTools,
   type ServerConfig,
   type UploadConsumer,
 } from './adapter.ts';
@@ -40,7 +41,7 @@ describe('the types of the configuration', () => {
     expectTypeOf<ServerConfig['upstream_ping']['interval_seconds']>().toEqualTypeOf<number | null>();
     expectTypeOf<ServerConfig['tool_definition_pinning']['mode']>().toEqualTypeOf<'off' | 'warn' | 'block' | null>();
     expectTypeOf<ServerConfig['adapters']>().toEqualTypeOf<AdapterEntry[]>();
-    expectTypeOf<AdapterEntry>().toEqualTypeOf<UploadConsumer | ArtifactProducer>();
+    expectTypeOf<AdapterEntry>().toEqualTypeOf<UploadConsumer | ArtifactProducer | FileTools>();
     expectTypeOf<UploadConsumer['type']>().toEqualTypeOf<'upload_consumer'>();
     expectTypeOf<ArtifactProducer['allow_raw_output']>().toEqualTypeOf<boolean | null>();
     expectTypeOf<ArtifactProducer>().not.toHaveProperty('include_raw_output');

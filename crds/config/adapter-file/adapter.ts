@@ -11,7 +11,7 @@ import { Telemetry } from './telemetry.ts';
 import { Uploads } from './uploads.ts';
 import { maybeEmpty } from '../values/values.ts';
 
-export type { AdapterEntry, ArtifactProducer, UploadConsumer } from './entry.ts';
+export type { AdapterEntry, ArtifactProducer, FileTools, UploadConsumer } from './entry.ts';
 export type { ServerConfig } from './server.ts';
 
 /**

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { uriScheme } from '../values/network-values.ts';
+import { FileArguments, FoundList } from './file-rules.ts';
 import { ToolDefaults } from './core.ts';
 import { inherit } from './inherit.ts';
 import {
@@ -122,10 +123,25 @@ export const ArtifactProducer = z
   });
 export type ArtifactProducer = z.output<typeof ArtifactProducer>;
 
-export const AdapterEntry = z.discriminatedUnion('type', [UploadConsumer, ArtifactProducer], {
+export const FileTools = z.strictObject({
+  type: z
+    .literal('files')
+    .describe('`files`: (new) tools that read, write and change files, by the roles of their arguments.'),
+  tools: listOf(trimmed('the name of a tool'), 'a list with the name of at least one tool')
+    .min(1, { error: 'a list with the name of at least one tool' })
+    .describe(
+      'Of an entry of type `files` also patterns, in which `*` stands for any characters. Every matching entry of this type ' +
+        'counts; of two that name the same argument the first does.',
+    ),
+  arguments: FileArguments,
+  found: FoundList,
+});
+export type FileTools = z.output<typeof FileTools>;
+
+export const AdapterEntry = z.discriminatedUnion('type', [UploadConsumer, ArtifactProducer, FileTools], {
   error: ({ code }) =>
     code === 'invalid_union'
-      ? 'one of upload_consumer, artifact_producer'
-      : 'a mapping with type upload_consumer or artifact_producer',
+      ? 'one of upload_consumer, artifact_producer, files'
+      : 'a mapping with type upload_consumer, artifact_producer or files',
 });
 export type AdapterEntry = z.output<typeof AdapterEntry>;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { flag } from '../values/values.ts';
+import { flag, integer } from '../values/values.ts';
 
 /** Section `files` of the adapter's file: how files get into tools and out of them, for all servers. */
 export const Files = z.strictObject({
@@ -9,5 +9,8 @@ export const Files = z.strictObject({
         'have it, which may change.',
     )
     .prefault(false),
+  versions: integer({ min: 0, max: 100 })
+    .describe('Older versions of an edited file that are kept and can be downloaded (`?version=n`). They count in the quotas.')
+    .prefault(5),
 });
 export type Files = z.output<typeof Files>;

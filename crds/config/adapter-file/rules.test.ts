@@ -10,6 +10,30 @@ interface Case {
 
 const server = (id: string, mount_path: string) => ({ id, mount_path, upstream: { url: 'http://x/mcp' } });
 
+const files = { type: 'files', tools: ['*'] };
+const found = { relative_to: '/data' };
+const roles: Case[] = [
+  {
+    name: 'files that are found by a pattern and by a key',
+    values: { 'servers[0].adapters': [{ ...files, found: [{ ...found, pattern: 'x', key: 'y' }, found] }] },
+    problems: [
+      ['servers[0].adapters[0].found[0].pattern', 'must be there or key, and not both'],
+      ['servers[0].adapters[0].found[1].pattern', 'must be there or key, and not both'],
+    ],
+  },
+  {
+    name: 'files that are written while artifacts are off',
+    values: {
+      'artifacts.enabled': false,
+      'servers[0].adapters': [{ ...files, arguments: { a: 'in', b: 'edit' }, found: [{ ...found, key: 'y' }] }],
+    },
+    problems: [
+      ['servers[0].adapters[0].arguments.b', 'needs artifacts.enabled'],
+      ['servers[0].adapters[0].found', 'needs artifacts.enabled'],
+    ],
+  },
+];
+
 const auth: Case[] = [
   {
     name: 'auth without a token',
@@ -409,7 +433,7 @@ const entries: Case[] = [
 ];
 
 describe('rules about several fields', () => {
-  it.each([...auth, ...cors, ...telemetry, ...state, ...servers, ...entries])('$name', ({ values, problems }) => {
+  it.each([...auth, ...roles, ...cors, ...telemetry, ...state, ...servers, ...entries])('$name', ({ values, problems }) => {
     const found = problemsOf(toYaml(sampleWith(values)));
     expect(found.map(({ path }) => path)).toEqual(problems.map(([path]) => path));
     for (const [index, [, part]] of problems.entries()) expect(found[index]?.message).toContain(part);

@@ -306,6 +306,43 @@ const urlNeedsS3: Rule = (config) =>
         .map(({ path }) => ({ path: [...path, 'pass_as'], message: 'can be url only when storage.s3 is set' }))
     : [];
 
+/** Arguments of entries of type `files`, each with its path. */
+const fileArguments = (config: unknown): { argument: unknown; path: Path }[] =>
+  entries(config).flatMap(({ entry, path }) => {
+    const roles = at(entry, 'type') === 'files' ? at(entry, 'arguments') : undefined;
+    if (typeof roles !== 'object' || roles === null) return [];
+    return Object.entries(roles).map(([name, argument]) => ({ argument, path: [...path, 'arguments', name] }));
+  });
+
+const urlsAreRead: Rule = (config) =>
+  fileArguments(config).flatMap(({ argument, path }) => {
+    if (at(argument, 'as') !== 'url') return [];
+    const isRead = at(argument, 'role') === 'in';
+    if (isRead && at(config, 'storage', 's3') !== null) return [];
+    const message = `can be url only ${isRead ? 'when storage.s3 is set' : 'with the role in: tools write to a folder that they share with the adapter'}`;
+    return [{ path: [...path, 'as'], message }];
+  });
+
+const patternOrKey: Rule = (config) =>
+  entries(config).flatMap(({ entry, path }) =>
+    list(entry, 'found').flatMap((one, index) => {
+      const [pattern, key] = [at(one, 'pattern'), at(one, 'key')];
+      if (isText(pattern) !== isText(key) || !isTextOrNull(pattern) || !isTextOrNull(key)) return [];
+      return [{ path: [...path, 'found', index, 'pattern'], message: 'must be there or key, and not both' }];
+    }),
+  );
+
+const writtenFilesNeedArtifacts: Rule = (config) => {
+  if (at(config, 'artifacts', 'enabled') !== false) return [];
+  const message = 'needs artifacts.enabled: what the tool writes has to become an artifact';
+  const written = fileArguments(config).filter(({ argument }) => at(argument, 'role') !== 'in');
+  const finding = entries(config).filter(({ entry }) => list(entry, 'found').length > 0);
+  return [
+    ...written.map(({ path }) => ({ path, message })),
+    ...finding.map(({ path }) => ({ path: [...path, 'found'], message })),
+  ];
+};
+
 const structuredNeedsKey: Rule = (config) =>
   entries(config).flatMap(({ entry, path }) =>
     at(entry, 'type') === 'artifact_producer' &&
@@ -372,6 +409,9 @@ const RULES: readonly Rule[] = [
   handlesMatchUploads,
   onePassing,
   urlNeedsS3,
+  urlsAreRead,
+  patternOrKey,
+  writtenFilesNeedArtifacts,
   structuredNeedsKey,
   spillsNeedArtifacts,
   sharingNeedsIdentity,
@@ -381,6 +421,8 @@ const RULES: readonly Rule[] = [
 export const adapterRules = checkRules(RULES);
 
 const isText = (value: unknown): value is string => typeof value === 'string' && value.trim() !== '';
+
+const isTextOrNull = (value: unknown): boolean => value === null || isText(value);
 
 const at = (value: unknown, ...path: Path): unknown => valueAt(value, path);
 
