@@ -143,6 +143,12 @@ export const heldBytes = ({ sizeBytes, older = [] }: Pick<FileRecord, 'sizeBytes
 /** Which version a file is of. */
 export const versionOf = ({ version = 1 }: Pick<FileRecord, 'version'>): number => version;
 
+/** A file and the versions before it that are kept, each as the file that it is. The first is the newest. */
+export function versionsOf(file: FileRecord): readonly [FileRecord, ...FileRecord[]] {
+  const older = file.older ?? [];
+  return [file, ...older.map((version) => ({ ...file, contentId: undefined, older: [], ...version })).toReversed()];
+}
+
 export type Begun = 'begun' | 'no_session' | 'limit' | 'full';
 
 export interface ReserveRequest {

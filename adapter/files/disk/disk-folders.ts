@@ -24,7 +24,7 @@ export const sessionFolder = (root: string, { kind, sessionId }: Item, tree: Tre
   join(sessionsFolder(root, kind, tree), sessionId);
 
 export const itemFolder = (root: string, item: Item, tree: Tree): string =>
-  join(sessionFolder(root, item, tree), item.fileId);
+  join(sessionFolder(root, item, tree), item.fileId, ...(item.contentId === undefined ? [] : [item.contentId]));
 
 /** Opens a folder at a real path; undefined when there is none. */
 export async function openedFolder(
@@ -48,18 +48,41 @@ export interface ItemFolder {
   readonly above: readonly string[];
 }
 
-/** Makes an item's folder and those above it; several may do so at once. Both that it gives are to be closed. */
+/**
+ * Makes an item's folder, or that of one version of it, and those above; several may do so at once. Both that it gives are
+ * to be closed.
+ */
 export async function makeItemFolder(item: Item, tree: Tree, options: FolderOptions): Promise<ItemFolder> {
   return whileItVanishes(itemFolder(options.root, item, tree), async () => {
     const { folder: session, made } = await makeSession(item, tree, options);
     try {
       const { folder } = await session.makeFolder(item.fileId, options.permissions);
-      return { folder, session, above: made ? [dirname(session.path)] : [] };
+      const above = made ? [dirname(session.path)] : [];
+      return item.contentId === undefined
+        ? { folder, session, above }
+        : await versionFolder(folder, session, item.contentId, above, options);
     } catch (error) {
       session.close();
       throw error;
     }
   });
+}
+
+async function versionFolder(
+  item: AnchoredFolder,
+  session: AnchoredFolder,
+  contentId: string,
+  above: readonly string[],
+  { permissions }: FolderOptions,
+): Promise<ItemFolder> {
+  try {
+    const { folder } = await item.makeFolder(contentId, permissions);
+    session.close();
+    return { folder, session: item, above: [dirname(item.path), ...above] };
+  } catch (error) {
+    item.close();
+    throw error;
+  }
 }
 
 /**

@@ -19,6 +19,7 @@ import {
 } from './disk-folders.ts';
 import { itemsOfServer, regularFiles, stagedItems } from './disk-items.ts';
 import { openFirst, outputFences } from './disk-output.ts';
+import { filesBelow, moveBelow } from './disk-tree.ts';
 import { DiskWriter } from './disk-writer.ts';
 import type { StagingArea, StagedItem } from './staging-area.ts';
 import { outputCandidates } from './output-candidates.ts';
@@ -107,7 +108,7 @@ export class DiskStagingArea implements StagingArea {
     return path;
   }
 
-  async create(place: FileKey, options?: { readonly atomic: true }): Promise<FileWriter> {
+  async create(place: FileKey, options?: { readonly atomic: boolean }): Promise<FileWriter> {
     const path = this.pathOf(place);
     const { atomicWrites, access } = this.#options;
     return whileItVanishes(dirname(path), async () => {
@@ -175,6 +176,41 @@ export class DiskStagingArea implements StagingArea {
     const syncs = this.#options.atomicWrites ? [this.#syncFile(place, opened), this.#syncAbove(folder)] : [];
     const results = await Promise.allSettled([this.#emptied(folder, name), ...syncs]);
     for (const result of results) if (result.status === 'rejected') throw result.reason;
+  }
+
+  async prepareFolder(place: FileKey): Promise<string> {
+    const path = this.toolPathOf(this.pathOf(place));
+    const { folder, session } = await makeItemFolder(place, this.#trees(place)[0], this.#folders);
+    using item = folder;
+    session.close();
+    const { folder: made } = await item.makeFolder(rawName(place.filename), this.#folders.permissions);
+    made.close();
+    return path;
+  }
+
+  async *filesBelow(place: FileKey): AsyncGenerator<readonly string[]> {
+    const there = await openedFolder(this.pathOf(place), this.#anchored, this.#calls);
+    if (there === undefined) return;
+    using folder = there;
+    yield* filesBelow(folder);
+  }
+
+  async take(from: FileKey, to: FileKey, below: readonly string[] = []): Promise<void> {
+    const names = [from.filename, ...below].map(rawName);
+    const { folder, session } = await makeItemFolder(to, this.#trees(to)[0], this.#folders);
+    using target = folder;
+    session.close();
+    using item = await AnchoredFolder.open(dirname(this.pathOf(from)), this.#anchored, this.#calls);
+    await moveBelow(item, names, target, rawName(to.filename));
+  }
+
+  async keepVersions(versions: readonly [FileKey, ...FileKey[]]): Promise<void> {
+    const [{ contentId: _, ...item }] = versions;
+    checkItem(item);
+    const kept = new Set(versions.map(({ contentId, filename }) => contentId ?? rawName(filename)));
+    await this.#in(itemFolder(this.#root, item, this.#trees(item)[0]), async (folder) => {
+      for await (const { name } of folder.entries()) if (!kept.has(name)) await removeEntry(folder, name);
+    });
   }
 
   async removeItem(item: Item): Promise<void> {
@@ -292,8 +328,9 @@ function pathBelow(root: string, place: FileKey, tree: Tree): string {
   return join(itemFolder(root, place, tree), place.filename);
 }
 
-function checkItem({ sessionId, fileId }: Item): void {
-  if (!isId(sessionId) || !isId(fileId)) throw new FileRefused('outside', 'an id is none');
+function checkItem({ sessionId, fileId, contentId }: Item): void {
+  const isItem = isId(sessionId) && isId(fileId) && (contentId === undefined || isId(contentId));
+  if (!isItem) throw new FileRefused('outside', 'an id is none');
 }
 
 async function openedIn(folder: AnchoredFolder, name: string): Promise<AnchoredFolder | undefined> {

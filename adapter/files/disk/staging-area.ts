@@ -19,7 +19,7 @@ export interface StagingArea {
    * Makes the folder too. The writer fails with FileRefused when somebody removed the folder meanwhile. `atomic` counts
    * more than `storage.atomic_writes`.
    */
-  create(place: FileKey, options?: { readonly atomic: true }): Promise<FileWriter>;
+  create(place: FileKey, options?: { readonly atomic: boolean }): Promise<FileWriter>;
   /** A place for bytes that nobody else sees, and that are gone with the process. */
   scratch(): Promise<ScratchFile>;
   /** Fails with FileRefused when the file is not there or is not what it should be. */
@@ -41,6 +41,16 @@ export interface StagingArea {
    * the file, where it is open already.
    */
   keepOnly(place: FileKey, opened?: Pick<OpenedFile, 'sync'>): Promise<void>;
+  /** Makes an empty folder in the place of a file, for an upstream to fill. Returns its path for the upstream. */
+  prepareFolder(place: FileKey): Promise<string>;
+  /** The plain files in that folder and those below it, each by its names from there on; in no special order. */
+  filesBelow(place: FileKey): AsyncIterable<readonly string[]>;
+  /**
+   * Moves a file into the place of another item, with or without `below` from such a folder. FileRefused: it is not there.
+   */
+  take(from: FileKey, to: FileKey, below?: readonly string[]): Promise<void>;
+  /** Removes all versions of a file but these. */
+  keepVersions(versions: readonly [FileKey, ...FileKey[]]): Promise<void>;
   /** Removes an item's folder. Harmless when there is none. */
   removeItem(item: Omit<FileKey, 'filename'>): Promise<void>;
   /** Removes the folders of a session. */

@@ -22,7 +22,7 @@ const CLOCK_STEP_MS = 2_500;
  * change of a file (ctime) is set by the system and cannot be set back, unlike that of its content (mtime).
  */
 export class ContentChecks {
-  /** File id → the version that was right. */
+  /** File and version of it → the version that was right. */
   readonly #right = new LRUCache<string, string>({ max: REMEMBERED });
   readonly #now: () => number;
 
@@ -32,14 +32,15 @@ export class ContentChecks {
 
   /** Throws FileRefused `changed` when the file is not what was recorded. Without a hash nothing is compared. */
   async check(record: FileRecord, file: CheckedFile, signal?: AbortSignal): Promise<void> {
-    const { fileId, kind, sha256, sizeBytes } = record;
+    const { fileId, contentId = '', kind, sha256, sizeBytes } = record;
+    const key = fileId + contentId;
     if (sha256 === null) return;
     if (file.size !== sizeBytes) {
       throw new FileRefused('changed', `${kind} ${fileId} has ${file.size} bytes instead of ${sizeBytes}`);
     }
     const { id, changedAt } = file.version;
-    const known = this.#right.get(fileId);
-    this.#right.delete(fileId);
+    const known = this.#right.get(key);
+    this.#right.delete(key);
     if (known !== id) {
       const openedAt = this.#now();
       if ((await hashOf(file, signal)) !== sha256) {
@@ -47,7 +48,7 @@ export class ContentChecks {
       }
       if (changedAt + CLOCK_STEP_MS > openedAt) return;
     }
-    this.#right.set(fileId, id);
+    this.#right.set(key, id);
   }
 }
 

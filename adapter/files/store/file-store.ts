@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { FileKind, FileRecord, FileRecords } from '../../state/file-records.ts';
+import { type FileKind, type FileRecord, type FileRecords, versionsOf } from '../../state/file-records.ts';
 import type { RemovalReason, Telemetry } from '../../telemetry/telemetry.ts';
 import { ContentChecks } from './content-checks.ts';
 import type { StagingArea } from '../disk/staging-area.ts';
@@ -104,6 +104,17 @@ export class FileStore {
     this.#tell(files, reason);
   }
 
+  /**
+   * Removes all versions of a file but those of its record. Never fails: what could not be removed goes with the file.
+   * @param gone versions that no record has any more
+   */
+  async keepVersions(file: FileRecord, gone: readonly FileKey[]): Promise<void> {
+    await this.#quietly(`older versions of ${file.kind} ${file.fileId}`, async () => {
+      await this.stage.keepVersions(versionsOf(file));
+      if (gone.length > 0) await this.#blobStore?.remove(gone, AbortSignal.timeout(this.#blobTimeoutMs));
+    });
+  }
+
   /** Removes what else lies in the folders of a session that is gone. Never fails. */
   async discardSession(sessionId: string, serverId?: string): Promise<void> {
     await this.#quietly(`the folders of session ${sessionId}`, () => this.stage.removeSession(sessionId, serverId));
@@ -149,7 +160,7 @@ export class FileStore {
       if (performance.now() < this.#blobRestsUntil) throw new Error('object storage did not answer a moment ago');
       const timeout = AbortSignal.timeout(this.#blobTimeoutMs);
       try {
-        await blobStore.remove(files, stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
+        await blobStore.remove(files.flatMap(versionsOf), stop === undefined ? timeout : AbortSignal.any([stop, timeout]));
       } catch (error) {
         // A cleanup discards batch after batch; waiting for each of them would take hours.
         if (timeout.aborted) this.#blobRestsUntil = performance.now() + BLOB_STORE_REST_MS;
